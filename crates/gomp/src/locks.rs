@@ -5,39 +5,55 @@
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
-use crate::parallel::new_lock;
+use crate::parallel::{Lock, new_lock};
 use crate::process::place;
-use baton_machine::Native;
 use baton_omp::Why;
-use baton_omp::objects::AnyLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A lock of the table, which stays: its number is used again once it was destroyed.
+#[derive(Default)]
 struct Entry {
-    lock: Box<dyn AnyLock<Native>>,
+    lock: OnceLock<Lock>,
     initialised: AtomicBool,
     /// The thread that holds it as a nested lock of the old form; 0: none.
     thread: AtomicUsize,
 }
 
+impl Entry {
+    fn lock(&self) -> &Lock {
+        self.lock.get().expect("an entry that is initialised has a lock")
+    }
+}
+
 /// Locks by number, from 1: chunk *n* has those from 2^n on. A chunk and an entry stay where they are, so that a lock is found without
 /// another one.
-static TABLE: [OnceLock<Box<[OnceLock<Entry>]>>; u32::BITS as usize] = [const { OnceLock::new() }; u32::BITS as usize];
+static TABLE: [AtomicPtr<Entry>; u32::BITS as usize] = [const { AtomicPtr::new(null_mut()) }; u32::BITS as usize];
 
-/// The numbers that are free to be used again, and the last one that was used.
+/// The numbers that are free to be used again, and the last one that was used. Who makes a chunk holds it.
 static NUMBERS: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
+#[cold]
 fn fail(what: &str) -> ! {
     eprintln!("libbaton_gomp: {what}");
     std::process::abort()
 }
 
-/// The place of a number (not 0) in the table.
-fn entry(number: u32) -> &'static OnceLock<Entry> {
-    let chunk = number.ilog2();
-    let entries = TABLE[chunk as usize].get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
-    &entries[(number - (1 << chunk)) as usize]
+#[cold]
+#[inline(never)]
+fn is_not_initialised(caller: &str) -> ! {
+    fail(&format!("{caller} of a lock that is not initialised"))
+}
+
+/// The place of a number in the table, if its chunk is there.
+#[inline]
+fn entry(number: u32) -> Option<&'static Entry> {
+    let chunk = number.checked_ilog2()?;
+    // Acquire: see the chunk's entries.
+    let entries = TABLE[chunk as usize].load(Ordering::Acquire);
+    // SAFETY: a chunk that is not null has 2^chunk entries, and the number without its first bit is less.
+    (!entries.is_null()).then(|| unsafe { &*entries.add((number ^ (1 << chunk)) as usize) })
 }
 
 fn make(caller: &str) -> u32 {
@@ -47,32 +63,36 @@ fn make(caller: &str) -> u32 {
         *last = last.checked_add(1).unwrap_or_else(|| fail(&format!("{caller}: more than 4,294,967,295 locks")));
         *last
     });
-    let made = || Entry { lock: new_lock(), initialised: AtomicBool::new(false), thread: AtomicUsize::new(0) };
+    if number.is_power_of_two() && entry(number).is_none() {
+        let entries: Box<[Entry]> = (0..number).map(|_| Entry::default()).collect();
+        // Release: the entries. They are never given back.
+        TABLE[number.ilog2() as usize].store(Box::into_raw(entries).cast(), Ordering::Release);
+    }
+    let entry = entry(number).expect("numbers are given out in order, and the first of a chunk makes it");
+    entry.lock.get_or_init(new_lock);
     // Relaxed: the program hands its lock over to other threads.
-    entry(number).get_or_init(made).initialised.store(true, Ordering::Relaxed);
+    entry.initialised.store(true, Ordering::Relaxed);
     number
 }
 
+#[inline]
 fn find(number: u32, caller: &str) -> &'static Entry {
-    let chunk = number.checked_ilog2().and_then(|chunk| TABLE[chunk as usize].get());
-    let known = chunk.and_then(|entries| entries[(number - (1 << number.ilog2())) as usize].get());
-    match known {
+    match entry(number) {
         // Relaxed: as in `make`.
         Some(entry) if entry.initialised.load(Ordering::Relaxed) => entry,
-        _ => fail(&format!("{caller} of a lock that is not initialised")),
+        _ => is_not_initialised(caller),
     }
 }
 
 fn destroy(number: u32, caller: &str) {
-    let lock = &find(number, caller).lock;
+    let entry = find(number, caller);
+    let lock = entry.lock();
     if !lock.try_lock() {
         fail(&format!("{caller} of a lock that is held"));
     }
     // SAFETY: locked just above, by a try; the number may stand for another lock from now on.
     unsafe { lock.unlock(place().waits().of(Why::Lock)) };
-    if let Some(known) = entry(number).get() {
-        known.initialised.store(false, Ordering::Relaxed);
-    }
+    entry.initialised.store(false, Ordering::Relaxed);
     NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).0.push(number);
 }
 
@@ -85,13 +105,15 @@ pub struct NestLock {
     owner: usize,
 }
 
+#[inline]
 fn set(number: u32, caller: &str) {
-    find(number, caller).lock.lock(place().waits().of(Why::Lock));
+    find(number, caller).lock().lock(place().waits().of(Why::Lock));
 }
 
+#[inline]
 fn unset(number: u32, caller: &str) {
     // SAFETY: OpenMP asks that the calling task holds it.
-    unsafe { find(number, caller).lock.unlock(place().waits().of(Why::Lock)) };
+    unsafe { find(number, caller).lock().unlock(place().waits().of(Why::Lock)) };
 }
 
 /// Who holds a nested lock: a task, by its thread's place and how many tasks that is within.
@@ -134,7 +156,7 @@ both! {
     }
     omp_test_lock omp_test_lock_ (lock: u32) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, "omp_test_lock").lock.try_lock())
+        i32::from(find(unsafe { lock.read() }, "omp_test_lock").lock().try_lock())
     }
 }
 
@@ -147,7 +169,7 @@ unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
         if (&raw const (*lock).owner).read_volatile() != me() {
             if wait {
                 set(number, caller);
-            } else if !find(number, caller).lock.try_lock() {
+            } else if !find(number, caller).lock().try_lock() {
                 return 0;
             }
             (&raw mut (*lock).owner).write_volatile(me());
@@ -216,7 +238,7 @@ unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
     if entry.thread.load(Ordering::Relaxed) != thread() {
         if wait {
             set(number, caller);
-        } else if !entry.lock.try_lock() {
+        } else if !entry.lock().try_lock() {
             return 0;
         }
         entry.thread.store(thread(), Ordering::Relaxed);
@@ -264,7 +286,7 @@ old! {
     }
     baton_gomp_test_lock_25 as omp_test_lock omp_test_lock_ (lock: u32, caller) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, caller).lock.try_lock())
+        i32::from(find(unsafe { lock.read() }, caller).lock().try_lock())
     }
     baton_gomp_init_nest_lock_25 as omp_init_nest_lock omp_init_nest_lock_ (lock: OldNestLock, caller) {
         // SAFETY: the program passes its lock, which no other thread uses yet.

@@ -42,7 +42,7 @@ pub extern "C" fn GOMP_barrier() {
 }
 
 /// A lock of the kind that the settings name.
-type Lock = Box<dyn AnyLock<Native>>;
+pub(crate) type Lock = Box<dyn AnyLock<Native>>;
 
 pub(crate) fn new_lock() -> Lock {
     lock::<Native>(&runtime().settings.lock).expect("the settings name a lock that there is")
@@ -85,15 +85,22 @@ type Name = <Native as Machine>::Atomic<Ptr<Lock>>;
 
 /// # Safety
 /// `name` is the word of a critical section.
+#[inline]
 unsafe fn named(name: *mut *mut c_void) -> &'static Lock {
-    // SAFETY: by contract the word is zero or what was stored below, and a native cell has a pointer's layout.
+    // SAFETY: by contract the word is zero or what was stored by `name_it`, and a native cell has a pointer's layout.
     let word = unsafe { &*name.cast::<Name>() };
     // Acquire: see the lock that the address leads to.
     let known = word.load(Ordering::Acquire);
-    if !known.is_null() {
-        // SAFETY: stored below, and never given back.
-        return unsafe { &*known.0 };
+    if known.is_null() {
+        return name_it(word);
     }
+    // SAFETY: stored by `name_it`, and never given back.
+    unsafe { &*known.0 }
+}
+
+#[cold]
+#[inline(never)]
+fn name_it(word: &Name) -> &'static Lock {
     let made = Box::into_raw(Box::new(new_lock()));
     // Release: publishes the lock. Acquire: as above, where another thread was first.
     match word.compare_exchange(Ptr::NULL, Ptr(made), Ordering::AcqRel, Ordering::Acquire) {

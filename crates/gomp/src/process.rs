@@ -60,7 +60,15 @@ pub fn runtime() -> &'static Runtime<Native> {
 }
 
 /// The calling thread's place in its team.
+#[inline]
 pub fn place() -> &'static Context<Native> {
+    // A thread that has a place got it from the one runtime.
+    Runtime::known().unwrap_or_else(first_place)
+}
+
+#[cold]
+#[inline(never)]
+fn first_place() -> &'static Context<Native> {
     runtime().context()
 }
 

@@ -11,6 +11,7 @@ use crate::teams::limit;
 use baton_omp::settings::Icv;
 use baton_omp::tasks::{Clauses, Data};
 use baton_omp::team::{Function, League};
+use core::alloc::Layout;
 use core::ffi::c_void;
 
 const NOWAIT: u32 = 1;
@@ -66,8 +67,9 @@ impl Target {
                 own.push(address);
                 continue;
             }
-            let mut copy = Data::new(size, 1 << (kind >> 8));
-            // SAFETY: the compiler says how much there is.
+            let layout = Layout::from_size_align(size, 1 << (kind >> 8)).expect("the compiler says how much there is");
+            let mut copy = Data::apart(layout);
+            // SAFETY: as it says.
             unsafe { core::ptr::copy_nonoverlapping(address.cast::<u8>(), copy.as_ptr().cast(), size) };
             own.push(copy.as_ptr());
             copies.push(copy);
@@ -146,10 +148,10 @@ pub unsafe extern "C" fn GOMP_target_ext(
         place.await_dependences(&depends);
         return target.run();
     }
-    let mut data = Data::new(size_of::<*mut Target>(), align_of::<*mut Target>());
+    let target = Box::into_raw(Box::new(target));
     // SAFETY: the data have room for an address.
-    unsafe { data.as_ptr().cast::<*mut Target>().write(Box::into_raw(Box::new(target))) };
-    place.defer(Target::as_task, data, Clauses { depends, ..Clauses::none() });
+    let fill = |data: *mut c_void| unsafe { data.cast::<*mut Target>().write(target) };
+    place.defer(Target::as_task, Layout::new::<*mut Target>(), fill, Clauses { depends, ..Clauses::none() });
 }
 
 /// A region of GCC 4.9.
@@ -182,7 +184,7 @@ unsafe fn mapped(device: i32, flags: u32, depend: *mut *mut c_void) {
     if flags & NOWAIT == 0 || place.is_inline(1, true) {
         return place.await_dependences(&depends);
     }
-    place.defer(nothing, Data::new(0, 1), Clauses { depends, ..Clauses::none() });
+    place.defer(nothing, Layout::new::<()>(), |_| (), Clauses { depends, ..Clauses::none() });
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use crate::process::place;
 use crate::reductions;
 use crate::tasks::{Copy, FINAL, Source};
 use baton_omp::Space;
-use baton_omp::tasks::Clauses;
+use baton_omp::tasks::{Clauses, Data};
 use baton_omp::team::Function;
 use core::ffi::c_void;
 
@@ -113,17 +113,21 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
             continue;
         }
         // SAFETY: by contract.
-        let mut own = unsafe { source.own() };
-        bounds(own.as_ptr());
-        if at_once {
+        let layout = unsafe { source.layout() };
+        let fill = |own: *mut c_void| {
             // SAFETY: by contract.
-            place.run_at_once(is_final, || unsafe { function(own.as_ptr()) });
+            unsafe { source.fill(own) };
+            bounds(own);
+        };
+        if at_once {
+            let mut own = Data::new(layout);
+            let own = own.as_ptr();
+            fill(own);
+            // SAFETY: by contract.
+            place.run_at_once(is_final, || unsafe { function(own) });
         } else {
-            place.defer(
-                function,
-                own,
-                Clauses { is_final, priority, constructed: source.copy.is_some(), ..Clauses::none() },
-            );
+            let clauses = Clauses { is_final, priority, constructed: source.copy.is_some(), ..Clauses::none() };
+            place.defer(function, layout, fill, clauses);
         }
     }
     if flags & NOGROUP == 0 {

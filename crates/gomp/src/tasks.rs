@@ -8,6 +8,7 @@ use crate::process::place;
 use baton_machine::Native;
 use baton_omp::tasks::{Clauses, Data, Depend};
 use baton_omp::team::{Context, Function};
+use core::alloc::Layout;
 use core::ffi::c_void;
 
 pub(crate) const FINAL: u32 = 1 << 1;
@@ -31,37 +32,53 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The task's own data.
+    /// How much memory the task's own data take.
     ///
     /// # Safety
-    /// The compiler tells the size of its data, and how they are copied.
-    pub(crate) unsafe fn own(self) -> Data {
-        let bytes = self.bytes.max(0) as usize;
-        let align = self.align.max(1) as usize;
-        // What is constructed there may know its own address.
-        let mut own = if self.copy.is_some() { Data::new(bytes, align) } else { Data::movable(bytes, align) };
+    /// The compiler tells their size and alignment.
+    #[inline]
+    pub(crate) unsafe fn layout(self) -> Layout {
+        // SAFETY: by contract they are those of a type.
+        unsafe { Layout::from_size_align_unchecked(self.bytes as usize, self.align.max(1) as usize) }
+    }
+
+    /// Writes the task's own data to `own`, where they stay.
+    ///
+    /// # Safety
+    /// There is memory as [`layout`](Source::layout) says, and the compiler tells how they are copied.
+    #[inline]
+    pub(crate) unsafe fn fill(self, own: *mut c_void) {
         // SAFETY: by contract.
         unsafe {
             match self.copy {
-                Some(copy) => copy(own.as_ptr(), self.data),
-                None => core::ptr::copy_nonoverlapping(self.data.cast::<u8>(), own.as_ptr().cast(), bytes),
+                Some(copy) => copy(own, self.data),
+                None => core::ptr::copy_nonoverlapping(self.data.cast::<u8>(), own.cast(), self.bytes as usize),
             }
         }
-        own
     }
 
     /// Runs a task on its data, or on a copy where they must be copied, at once.
     ///
     /// # Safety
-    /// As [`own`](Source::own); the compiler outlined `function` for these data.
+    /// As [`layout`](Source::layout) and [`fill`](Source::fill); the compiler outlined `function` for these data.
+    #[inline]
     pub(crate) unsafe fn run_at_once(self, place: &Context<Native>, is_final: bool, function: Function) {
+        if self.copy.is_none() {
+            // SAFETY: by contract.
+            return place.run_at_once(is_final, || unsafe { function(self.data) });
+        }
         // SAFETY: by contract.
+        unsafe { self.run_on_copy(place, is_final, function) };
+    }
+
+    #[inline(never)]
+    unsafe fn run_on_copy(self, place: &Context<Native>, is_final: bool, function: Function) {
+        // SAFETY: as in `run_at_once`.
         unsafe {
-            if self.copy.is_none() {
-                return place.run_at_once(is_final, || function(self.data));
-            }
-            let mut own = self.own();
-            place.run_at_once(is_final, || function(own.as_ptr()));
+            let mut own = Data::new(self.layout());
+            let own = own.as_ptr();
+            self.fill(own);
+            place.run_at_once(is_final, || function(own));
         }
     }
 }
@@ -107,28 +124,64 @@ pub unsafe extern "C" fn GOMP_task(
     if place.task_cancelled() {
         return;
     }
-    let plain = flags & (DEPEND | DETACH) == 0;
-    if plain && copy.is_none() && (!deferred || place.is_inline(1, false)) {
-        let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
-        // SAFETY: the compiler outlined the function for these data.
-        return place.run_at_once(is_final, || unsafe { function(data) });
+    let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
+    let source = Source { data, copy, bytes, align };
+    if flags & (DEPEND | DETACH | PRIORITY) != 0 {
+        let said = Said { is_final, deferred, flags, depend, priority, detach };
+        // SAFETY: the compiler outlined the function for these data, and passes what it says.
+        return unsafe { task_of_which_more_is_said(place, function, source, said) };
     }
+    if !deferred || place.is_inline(1, false) {
+        // SAFETY: the compiler outlined the function for these data.
+        return unsafe { source.run_at_once(place, is_final, function) };
+    }
+    // SAFETY: as above.
+    unsafe { deferred_task(place, function, source, is_final) };
+}
+
+/// Leaves a task of which nothing is said but whether it is final for later.
+///
+/// # Safety
+/// The compiler tells of its data, and outlined `function` for them.
+#[inline(never)]
+unsafe fn deferred_task(place: &Context<Native>, function: Function, source: Source, is_final: bool) {
+    let clauses = Clauses { is_final, constructed: source.copy.is_some(), ..Clauses::none() };
+    // SAFETY: by contract.
+    place.defer(function, unsafe { source.layout() }, |own| unsafe { source.fill(own) }, clauses);
+}
+
+/// What a task says beside its data.
+struct Said {
+    is_final: bool,
+    deferred: bool,
+    flags: u32,
+    depend: *mut *mut c_void,
+    priority: i32,
+    detach: *mut c_void,
+}
+
+/// A task with dependences, a priority or an event.
+///
+/// # Safety
+/// The compiler outlined `function` for the data, and passes the list and the word for the handle with their flags.
+#[cold]
+#[inline(never)]
+unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function, source: Source, said: Said) {
+    let Said { is_final, deferred, flags, depend, priority, detach } = said;
     // SAFETY: the compiler passes the list with the flag.
     let depends = if flags & DEPEND == 0 { Vec::new() } else { unsafe { depends(depend.cast()) } };
-    let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
     let at_once = !deferred || place.is_inline(1, flags & DETACH != 0);
     let event = (flags & DETACH != 0).then(|| {
         let (event, handle) = events::make(place);
         // SAFETY: the compiler passes a word for the handle; the first of the data is the task's own copy of it.
         unsafe {
             detach.cast::<usize>().write(handle);
-            if !data.is_null() {
-                data.cast::<usize>().write(handle);
+            if !source.data.is_null() {
+                source.data.cast::<usize>().write(handle);
             }
         }
         event
     });
-    let source = Source { data, copy, bytes, align };
     if at_once {
         place.await_dependences(&depends);
         // SAFETY: the compiler outlined the function for these data.
@@ -139,12 +192,9 @@ pub unsafe extern "C" fn GOMP_task(
         return;
     }
     let priority = if flags & PRIORITY == 0 { 0 } else { priority.min(environment().priority) };
+    let clauses = Clauses { is_final, priority, depends, event, constructed: source.copy.is_some() };
     // SAFETY: as above.
-    place.defer(
-        function,
-        unsafe { source.own() },
-        Clauses { is_final, priority, depends, event, constructed: copy.is_some() },
-    );
+    place.defer(function, unsafe { source.layout() }, |own| unsafe { source.fill(own) }, clauses);
 }
 
 #[unsafe(no_mangle)]

@@ -1,9 +1,10 @@
 //! Regions and tasks of closures, for programs that no compiler outlined.
 
 use crate::runtime::Runtime;
-use crate::tasks::{Clauses, Data};
+use crate::tasks::Clauses;
 use crate::team::Context;
 use baton_machine::Machine;
+use core::alloc::Layout;
 use core::ffi::c_void;
 
 /// What a region's function is given.
@@ -43,9 +44,8 @@ impl<M: Machine> Context<M> {
         if self.is_inline(1, false) {
             return self.run_at_once(false, body);
         }
-        let mut data = Data::movable(size_of::<F>(), align_of::<F>());
         // SAFETY: the memory is a closure's, by size and alignment.
-        unsafe { data.as_ptr().cast::<F>().write(body) };
-        self.defer(task::<F>, data, Clauses::none());
+        let fill = |data: *mut c_void| unsafe { data.cast::<F>().write(body) };
+        self.defer(task::<F>, Layout::new::<F>(), fill, Clauses::none());
     }
 }

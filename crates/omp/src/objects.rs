@@ -105,27 +105,38 @@ struct Held<M: Machine, L> {
     token: M::Atomic<usize>,
 }
 
+impl<M: Machine, L: TryLock<M>> Held<M, L> {
+    /// A token that says nothing is not kept.
+    const KEEPS: bool = size_of::<L::Token>() != 0;
+
+    #[inline]
+    fn keep(&self, token: L::Token) {
+        if Self::KEEPS {
+            // Relaxed: only the holder touches it, and the lock orders one holder after another.
+            self.token.store(token.to_word(), Relaxed);
+        }
+    }
+
+    #[inline]
+    fn kept(&self) -> L::Token {
+        // Relaxed: as in `keep`.
+        Token::from_word(if Self::KEEPS { self.token.load(Relaxed) } else { 0 })
+    }
+}
+
 impl<M: Machine, L: TryLock<M>> AnyLock<M> for Owned<M, Held<M, L>> {
     fn lock(&self, wait: Wait) {
         let token = self.lock.lock(wait);
-        // Relaxed: only the holder touches it, and the lock orders one holder after another.
-        self.token.store(token.to_word(), Relaxed);
+        self.keep(token);
     }
 
     fn try_lock(&self) -> bool {
-        let token = self.lock.try_lock();
-        if let Some(token) = token {
-            // Relaxed: as in `lock`.
-            self.token.store(token.to_word(), Relaxed);
-        }
-        token.is_some()
+        self.lock.try_lock().map(|token| self.keep(token)).is_some()
     }
 
     unsafe fn unlock(&self, wait: Wait) {
-        // Relaxed: as in `lock`.
-        let token = Token::from_word(self.token.load(Relaxed));
-        // SAFETY: the caller holds the lock, and what it stored is its token.
-        unsafe { self.lock.unlock(token, wait) };
+        // SAFETY: the caller holds the lock, and what it kept is its token.
+        unsafe { self.lock.unlock(self.kept(), wait) };
     }
 }
 

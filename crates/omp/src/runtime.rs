@@ -69,13 +69,23 @@ impl<M: Machine> Runtime<M> {
         &self.idle
     }
 
+    #[inline]
     fn thread(&self) -> &Thread<M> {
-        let word = M::local().get(Use::OpenMp);
-        if word == 0 {
-            return self.adopt(self.outermost());
-        }
-        // SAFETY: `adopt` left it there for this thread; it stays until the thread ends.
-        unsafe { &*core::ptr::with_exposed_provenance::<Thread<M>>(word) }
+        Self::known_thread().unwrap_or_else(|| self.adopt_outermost())
+    }
+
+    #[inline]
+    fn known_thread<'a>() -> Option<&'a Thread<M>> {
+        let thread = core::ptr::with_exposed_provenance::<Thread<M>>(M::local().get(Use::OpenMp));
+        // SAFETY: null, or `adopt` left it there for this thread; it stays until the thread ends.
+        unsafe { thread.as_ref() }
+    }
+
+    /// The calling thread's place in this or another runtime, if it has one.
+    #[inline]
+    pub fn known<'a>() -> Option<&'a Context<M>> {
+        // SAFETY: as in `context`.
+        Self::known_thread().map(|thread| unsafe { &*thread.context.get() })
     }
 
     /// How many places there are; `None`: threads are not bound.
@@ -105,6 +115,12 @@ impl<M: Machine> Runtime<M> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn adopt_outermost(&self) -> &Thread<M> {
+        self.adopt(self.outermost())
+    }
+
     /// Makes the calling thread an initial one.
     fn adopt(&self, mut region: Region<M>) -> &Thread<M> {
         let team = Team::new(1, &self.settings).into_raw();
@@ -123,6 +139,7 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// The calling thread's place.
+    #[inline]
     pub fn context(&self) -> &Context<M> {
         // SAFETY: the thread's place stays until the thread itself ends the region.
         unsafe { &*self.thread().context.get() }

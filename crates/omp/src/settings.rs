@@ -82,6 +82,8 @@ pub struct Settings {
 const BUSY_NS: u32 = 100_000;
 /// How long a worker without a team tries: the next region often comes soon.
 const IDLE_NS: u32 = 500_000;
+/// Tries of a waiter for a lock: a holder that has a CPU keeps it a short time, and who sleeps must be woken by a system call.
+const LOCK_TRIES: u32 = 1000;
 /// Tries with more threads than CPUs.
 const TRIES_OVERSUBSCRIBED: u32 = 100;
 
@@ -121,10 +123,14 @@ impl Settings {
         match self.spin {
             Some(0) => Waits::all(Wait::Futex),
             Some(tries) => Waits::all(Wait::SpinPark(tries)),
-            None if size > cpus => Waits::all(Wait::SpinPark(TRIES_OVERSUBSCRIBED)),
             None => {
-                let mut waits = Waits::all(Wait::SpinFor(BUSY_NS));
-                waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+                let crowded = size > cpus;
+                let wait = if crowded { Wait::SpinPark(TRIES_OVERSUBSCRIBED) } else { Wait::SpinFor(BUSY_NS) };
+                let mut waits = Waits::all(wait);
+                waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES));
+                if !crowded {
+                    waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+                }
                 waits
             }
         }
@@ -349,7 +355,9 @@ mod tests {
         assert_eq!(schedule, Schedule { kind: ScheduleKind::Guided, chunk: 7, monotonic: true });
         assert_eq!(read("OMP_SCHEDULE", "guided,x").1.len(), 1);
         assert_eq!(read("OMP_WAIT_POLICY", "PASSIVE").0.unwrap().waits(2, 4), Waits::all(Wait::Futex));
-        assert_eq!(read("", "").0.unwrap().waits(8, 4), Waits::all(Wait::SpinPark(100)));
+        let crowded = read("", "").0.unwrap().waits(8, 4);
+        assert_eq!([Why::Barrier, Why::Idle].map(|why| crowded.of(why)), [Wait::SpinPark(100); 2]);
+        assert_eq!(crowded.of(Why::Lock), Wait::SpinPark(1000));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
 use crate::settings::{Icv, Settings};
 use crate::share::{RING, Share, Work};
-use crate::tasks::{Current, Queue};
+use crate::tasks::{Current, Queue, Spare};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, Machine, Owned, Slot};
@@ -199,6 +199,8 @@ pub struct Context<M: Machine> {
     pub depth: Cell<u32>,
     /// The task that it runs.
     pub task: RefCell<Current<M>>,
+    /// Memory of tasks that have ended.
+    pub spare: Spare<M>,
 }
 
 impl<M: Machine> Context<M> {
@@ -220,6 +222,7 @@ impl<M: Machine> Context<M> {
             in_order: Cell::new(false),
             depth: Cell::new(0),
             task: RefCell::new(Current::implicit(region.reductions)),
+            spare: Spare::new(),
         }
     }
 

@@ -37,11 +37,13 @@ impl Waits {
     }
 
     /// The policy of that reason, for locks and barriers, which wait by themselves.
+    #[inline]
     pub fn of(&self, why: Why) -> Wait {
         self.0[why as usize]
     }
 
     /// The policy by which those are woken that wait at a barrier: the threads of a cancelled region may wait there for its end.
+    #[inline]
     pub fn meeting(&self) -> Wait {
         let barrier = self.of(Why::Barrier);
         if barrier.parks() { barrier } else { self.of(Why::Join) }

@@ -11,11 +11,13 @@
 //! | [`futex`] | sleeping in the kernel |
 //! | `hints` | prefetches, and demotion of lines that others will read |
 //! | [`thread`] | storage and number of a thread |
+//! | `own` | the word that says where that storage is |
 
 mod adapt;
 pub mod cell;
 pub mod futex;
 mod hints;
+mod own;
 pub mod policy;
 pub mod stall;
 pub mod thread;

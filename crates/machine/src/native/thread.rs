@@ -5,6 +5,7 @@
 //! remains are freed). Nothing tells us of its end then, so places carry their owner, and a sweep takes back those whose
 //! owner the kernel no longer knows.
 
+use super::own;
 use crate::Local;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
@@ -12,8 +13,6 @@ use core::ptr::{NonNull, null, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 thread_local! {
-    /// The thread's storage; null while it has none.
-    static PLACE: Cell<*const Place> = const { Cell::new(null()) };
     static SLEEPS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -31,7 +30,7 @@ pub fn slept() {
 /// Storage of the calling thread, numbered at first use.
 #[inline(always)]
 pub fn local() -> &'static Local {
-    let place = PLACE.with(Cell::get);
+    let place: *const Place = own::get();
     if place.is_null() {
         return &number().local;
     }
@@ -73,7 +72,7 @@ fn number() -> &'static Place {
     }
     let Some(index) = index else { panic!("more than {MOST} live threads") };
     let place = place(index);
-    let other = PLACE.with(Cell::get);
+    let other: *const Place = own::get();
     if !other.is_null() {
         // A signal handler came in between and has given the thread its storage.
         free(index);
@@ -82,7 +81,7 @@ fn number() -> &'static Place {
     }
     place.local.set_index(index);
     place.owner.store(me(), Ordering::Relaxed);
-    PLACE.with(|mine| mine.set(place));
+    own::set(place);
     end_with_thread(place);
     place
 }
@@ -235,14 +234,14 @@ fn end_with_thread(place: &'static Place) {
 /// The value need not be the thread's own: glibc hands the memory of an ended thread to a new one, and with it a value of the
 /// key that was set after the last round of destructors. That place is the sweeper's.
 unsafe extern "C" fn ended(place: *mut libc::c_void) {
-    let Some(mine) = NonNull::new(PLACE.with(Cell::get).cast_mut()) else { return };
+    let Some(mine) = NonNull::new(own::get::<Place>().cast_mut()) else { return };
     if mine.as_ptr().cast() != place {
         return;
     }
     // SAFETY: this thread's own place, never unmapped.
     let place = unsafe { mine.as_ref() };
     place.local.finish();
-    PLACE.with(|mine| mine.set(null()));
+    own::set::<Place>(null());
     place.owner.store(0, Ordering::Relaxed);
     free(place.local.index());
 }

@@ -1,9 +1,10 @@
 //! The memory of a task's data.
 
+use core::alloc::Layout;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 
-/// Memory of its own for what a task works on.
+/// Memory of its own for what a task works on, with nothing in it at first.
 pub struct Data(Memory);
 
 enum Memory {
@@ -15,20 +16,20 @@ enum Memory {
 type Few = [MaybeUninit<u128>; 4];
 
 impl Data {
-    /// Memory of so many bytes at that alignment (a power of two), with nothing in it yet. It stays where it is.
-    pub fn new(bytes: usize, align: usize) -> Data {
-        let memory = Box::new_uninit_slice((bytes + align).div_ceil(16) + 1);
-        let offset = memory.as_ptr().cast::<u8>().align_offset(align.max(1));
-        Data(Memory::Apart { memory, offset })
-    }
-
-    /// The same, for what may be moved: it moves with this value.
+    /// Memory of that size and alignment. What is put there stays at its address until this value is moved.
     #[inline]
-    pub fn movable(bytes: usize, align: usize) -> Data {
-        if bytes <= size_of::<Few>() && align <= align_of::<Few>() {
+    pub fn new(layout: Layout) -> Data {
+        if layout.size() <= size_of::<Few>() && layout.align() <= align_of::<Few>() {
             return Data(Memory::Within([MaybeUninit::uninit(); 4]));
         }
-        Data::new(bytes, align)
+        Data::apart(layout)
+    }
+
+    /// The same, for what must stay at its address even then.
+    pub fn apart(layout: Layout) -> Data {
+        let memory = Box::new_uninit_slice((layout.size() + layout.align()).div_ceil(16) + 1);
+        let offset = memory.as_ptr().cast::<u8>().align_offset(layout.align());
+        Data(Memory::Apart { memory, offset })
     }
 
     /// Where it is.
@@ -36,7 +37,7 @@ impl Data {
     pub fn as_ptr(&mut self) -> *mut c_void {
         match &mut self.0 {
             Memory::Within(few) => few.as_mut_ptr().cast(),
-            // SAFETY: `new` took `align` bytes more than the data has.
+            // SAFETY: `apart` took `align` bytes more than the data has.
             Memory::Apart { memory, offset } => unsafe { memory.as_mut_ptr().cast::<u8>().add(*offset).cast() },
         }
     }

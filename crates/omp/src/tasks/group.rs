@@ -1,4 +1,4 @@
-//! What is waited for: the children of a task, the tasks of a group, the event of a detached task.
+//! What is waited for beside a task's children: the tasks of a group, the event of a detached task, those that others follow.
 
 use super::{End, Shared};
 use crate::waits::{Waits, Why};

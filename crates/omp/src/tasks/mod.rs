@@ -7,17 +7,21 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`data`] | the memory of a task's data |
-//! | [`group`] | what is waited for: children, groups, events |
+//! | `children` | the children of a task |
+//! | [`group`] | what else is waited for: groups, events |
 //! | [`depend`] | which task follows which |
 //! | [`Shared`] | what several threads have |
 //! | `queue` | the tasks of a team that wait for a thread |
+//! | [`Spare`] | memory of tasks that have ended |
 //! | `steal` | where each thread has a list: who is told of tasks, and when all have ended |
 
+mod children;
 pub mod data;
 pub mod depend;
 pub mod group;
 mod queue;
 mod shared;
+mod spare;
 mod steal;
 
 pub use data::Data;
@@ -25,6 +29,7 @@ pub use depend::Depend;
 pub use group::{Event, Group};
 pub use queue::Queue;
 pub use shared::Shared;
+pub use spare::Spare;
 
 use queue::NOT_DONE;
 
@@ -33,8 +38,10 @@ use crate::team::{Context, Function, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Acquire;
 use baton_machine::{Atomic, Machine};
+use children::{ALONE, Children, Parent};
+use core::alloc::Layout;
+use core::ffi::c_void;
 use depend::{Node, Table};
-use group::Count;
 
 /// Waiting tasks for each thread, beyond which a task runs at once.
 pub const PER_THREAD: u64 = 64;
@@ -42,7 +49,7 @@ pub const PER_THREAD: u64 = 64;
 /// The task that a thread runs.
 pub struct Current<M: Machine> {
     /// Its children that are not done; `None`: it had none.
-    children: Option<Shared<M, Count<M>>>,
+    children: Option<Children<M>>,
     group: Option<Shared<M, Group<M>>>,
     /// Whether it is final: its children run at once.
     pub is_final: bool,
@@ -59,8 +66,15 @@ impl<M: Machine> Current<M> {
         Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
 
-    fn children(&mut self) -> &Shared<M, Count<M>> {
-        self.children.get_or_insert_with(|| Count::new(0))
+    /// Enters a child with these dependences: its node, and those of the earlier ones that it follows.
+    fn enter(&mut self, depends: &[Depend]) -> (Shared<M, Node<M>>, Vec<Shared<M, Node<M>>>) {
+        let table = self.table.get_or_insert_with(|| Box::new(Table::new()));
+        let earlier = table.earlier(depends);
+        (table.enter(depends), earlier)
+    }
+
+    fn children(&mut self, spare: &Spare<M>) -> &Children<M> {
+        self.children.get_or_insert_with(|| spare.children())
     }
 }
 
@@ -99,7 +113,7 @@ pub(crate) struct Task<M: Machine> {
 
 /// Who is told that a task is done.
 pub(crate) struct End<M: Machine> {
-    parent: Shared<M, Count<M>>,
+    parent: Parent<M>,
     group: Option<Shared<M, Group<M>>>,
     node: Option<Shared<M, Node<M>>>,
     /// Whether it has an event: then any thread may end it.
@@ -107,7 +121,7 @@ pub(crate) struct End<M: Machine> {
 }
 
 /// A task is done, as a thread of the team says. The team's threads may leave the region from the last line on.
-fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: &End<M>) {
+fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: End<M>) {
     let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     end.parent.one_done(waits, released);
     if let Some(group) = &end.group {
@@ -124,7 +138,7 @@ fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: &End<M>) {
 pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
     if let Some(end) = event.fulfil(waits) {
         // SAFETY: by contract; the end of the task is what is told here. What it lets go any thread of the team finds with the first.
-        done(unsafe { &*team }, 0, waits, &end);
+        done(unsafe { &*team }, 0, waits, end);
     }
 }
 
@@ -133,17 +147,23 @@ impl<M: Machine> Context<M> {
     #[inline]
     pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
         let group = self.task.borrow().group.clone();
-        self.run_as(Current::new(group, is_final), self.icv.get(), body);
+        self.run_as(Current::new(group, is_final), None, body);
     }
 
+    /// Runs `body` as that task, with variables of its own: a copy of those that are there, or others.
     #[inline]
-    fn run_as(&self, task: Current<M>, icv: Icv, body: impl FnOnce()) {
-        let (outer, outer_icv) = (self.task.replace(task), self.icv.replace(icv));
+    fn run_as(&self, task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
+        let (outer, outer_icv) = (self.task.replace(task), self.icv.get());
+        if let Some(icv) = icv {
+            self.icv.set(icv);
+        }
         self.depth.set(self.depth.get() + 1);
         body();
         self.depth.set(self.depth.get() - 1);
         self.icv.set(outer_icv);
-        drop(self.task.replace(outer));
+        if let Some(children) = self.task.replace(outer).children {
+            self.spare.keep_children(children);
+        }
     }
 
     /// Whether so many new tasks must run at once: no region, a final task, or too many that wait. In a team of one only a task that
@@ -155,27 +175,29 @@ impl<M: Machine> Context<M> {
         alone || queue.is_full(self.id, size, tasks) || self.task.borrow().is_final
     }
 
-    /// Leaves a task to whichever thread of the team comes first.
-    pub fn defer(&self, function: Function, data: Data, clauses: Clauses<M>) {
-        let (end, earlier) = {
+    /// Leaves a task to whichever thread of the team comes first. `fill` writes its data, which stay where they are.
+    #[inline]
+    pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
+        let (parent, group) = {
             let mut current = self.task.borrow_mut();
-            let (parent, group) = (current.children().clone(), current.group.clone());
-            let mut earlier = Vec::new();
-            let node = (!clauses.depends.is_empty()).then(|| {
-                let table = current.table.get_or_insert_with(|| Box::new(Table::new()));
-                earlier = table.earlier(&clauses.depends);
-                table.enter(&clauses.depends)
-            });
-            (End { parent, group, node, detached: clauses.event.is_some() }, earlier)
+            (current.children(&self.spare).one_more(), current.group.clone())
         };
-        end.parent.one_more();
-        if let Some(group) = &end.group {
+        if let Some(group) = &group {
             group.tasks.one_more();
         }
-        let Clauses { is_final, priority, event, constructed, .. } = clauses;
-        let icv = self.icv.get();
-        let task = Box::new(Task { function, data, icv, is_final, constructed, priority, event, end });
-        self.team().add(self.id, self.waits(), task, &earlier);
+        let Clauses { is_final, priority, depends, event, constructed } = clauses;
+        let end = End { parent, group, node: None, detached: event.is_some() };
+        let (data, icv) = (Data::new(layout), self.icv.get());
+        let task = Task { function, data, icv, is_final, constructed, priority, event, end };
+        let mut task = Box::write(self.spare.room(), task);
+        fill(task.data.as_ptr());
+        let (team, waits) = (self.team(), self.waits());
+        if depends.is_empty() {
+            return team.add(self.id, waits, task);
+        }
+        let (node, earlier) = self.task.borrow_mut().enter(&depends);
+        task.end.node = Some(node.clone());
+        team.add_behind(self.id, waits, task, &node, &earlier);
     }
 
     /// Waits for the earlier children of the current task that one with these dependences would follow.
@@ -205,7 +227,7 @@ impl<M: Machine> Context<M> {
         let Some(mut task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
         let current = Current::new(task.end.group.clone(), task.is_final);
         let mut ran = false;
-        self.run_as(current, task.icv, || {
+        self.run_as(current, Some(task.icv), || {
             // A task that is cancelled before it begins does not run.
             if task.constructed || !self.task_cancelled() {
                 // SAFETY: the compiler's outlined function with the data that it asked to have copied.
@@ -213,27 +235,44 @@ impl<M: Machine> Context<M> {
                 ran = true;
             }
         });
-        let Task { event, end, .. } = *task;
+        let (event, end) = self.take_apart(task);
         let end = match event {
             // One that did not run has none to fulfil its event.
             Some(event) if ran => event.body_ended(end),
             _ => Some(end),
         };
         if let Some(end) = end {
-            done(self.team(), self.id, self.waits(), &end);
+            done(self.team(), self.id, self.waits(), end);
         }
         true
     }
 
+    /// What a task that has run leaves to be done. Its memory is kept.
+    #[inline]
+    fn take_apart(&self, task: Box<Task<M>>) -> (Option<Shared<M, Event<M>>>, End<M>) {
+        let task = Box::into_raw(task);
+        // SAFETY: it was a box's. Each part that has something to drop is taken out or dropped here, once; what stays is only memory.
+        unsafe {
+            let (event, end) = ((&raw mut (*task).event).read(), (&raw mut (*task).end).read());
+            (&raw mut (*task).data).drop_in_place();
+            self.spare.keep_room(Box::from_raw(task.cast()));
+            (event, end)
+        }
+    }
+
+    /// The word of the current task's children, if it had any.
+    #[inline]
+    fn children(&self) -> Option<&M::Atomic<u32>> {
+        // SAFETY: who calls this is in that task, which keeps its word until it ends, wherever its `Current` is moved to meanwhile.
+        self.task.borrow().children.as_ref().map(|children| unsafe { &*core::ptr::from_ref(children.word()) })
+    }
+
     /// Runs a waiting child of the current task, if there is one.
     fn run_child(&self) -> bool {
-        let (children, follow) = {
-            let current = self.task.borrow();
-            let Some(children) = current.children.clone() else { return false };
-            (children, current.table.is_some())
-        };
+        let Some(children) = self.children() else { return false };
         // A child that follows another one is let go where that one ends.
-        self.run_one(true, !follow, |task| task.end.parent.is(&children))
+        let own = self.task.borrow().table.is_none();
+        self.run_one(true, own, |task| task.end.parent.is(children))
     }
 
     /// Runs children of the current task, and waits for the rest, until `count` has that value.
@@ -272,9 +311,8 @@ impl<M: Machine> Context<M> {
 
     /// Waits for the children of the current task.
     pub fn taskwait(&self) {
-        let children = self.task.borrow().children.clone();
-        if let Some(children) = children {
-            self.run_children_until(&children.0, 0);
+        if let Some(children) = self.children() {
+            self.run_children_until(children, ALONE);
         }
     }
 

@@ -69,17 +69,24 @@ impl<M: Machine> List<M> {
     }
 
     /// Puts a task behind those of its priority; whether it is the only one. With the list locked.
+    #[inline]
     fn put(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) -> bool {
         if waiting.back().is_none_or(|last| last.priority >= task.priority) {
             waiting.push_back(task);
         } else {
-            let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
-            waiting.insert(at, task);
+            put_ahead(waiting, task);
         }
         // Relaxed: what tells of the task orders it for a thread that does not take the lock.
         self.ready.store(waiting.len() as u32, Relaxed);
         waiting.len() == 1
     }
+}
+
+/// Puts a task behind those of its priority, before others.
+#[cold]
+fn put_ahead<M: Machine>(waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) {
+    let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
+    waiting.insert(at, task);
 }
 
 pub(super) fn new_lock<M: Machine>(settings: &Settings) -> Box<dyn AnyLock<M>> {
@@ -200,49 +207,69 @@ impl<M: Machine> Team<M> {
         M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
     }
 
-    /// Adds a task of that thread's, which follows those of `earlier` that are not done.
-    pub(super) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>, earlier: &[Shared<M, Node<M>>]) {
-        let (tasks, list) = (&self.tasks, &self.tasks.first);
-        if let Some(lists) = &tasks.lists {
+    /// Adds a task of that thread's.
+    #[inline]
+    pub(super) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>) {
+        let Some(lists) = &self.tasks.lists else {
+            self.tasks.first.locked(waits, |waiting| self.put_first(waiting, Some(task)));
+            return self.tell(waits, self.tasks.wakes);
+        };
+        lists.made(thread, task.end.detached);
+        let list = self.tasks.list_of(thread);
+        list.locked(waits, |waiting| list.put(waiting, task));
+        self.tell_thieves(lists, waits, self.tasks.wakes);
+    }
+
+    /// As [`add`](Team::add), a task with a node, which follows those of `earlier` that are not done.
+    #[inline(never)]
+    pub(super) fn add_behind(
+        &self,
+        thread: u32,
+        waits: &Waits,
+        task: Box<Task<M>>,
+        node: &Shared<M, Node<M>>,
+        earlier: &[Shared<M, Node<M>>],
+    ) {
+        let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
+        if let Some(lists) = &self.tasks.lists {
             lists.made(thread, task.end.detached);
-            return self.add_apart(thread, waits, task, earlier);
         }
-        let ready = list.locked(waits, |waiting| {
-            let task = match task.end.node.clone() {
-                // SAFETY: the lock of the dependences is held.
-                Some(node) => unsafe { Node::follow(&node, earlier, task) },
-                None => Some(task),
+        let (is_ready, apart) = first.locked(waits, |waiting| {
+            // SAFETY: the lock of the dependences is held.
+            let task = unsafe { Node::follow(node, earlier, task) };
+            let is_ready = task.is_some();
+            let apart = if core::ptr::eq(list, first) {
+                self.put_first(waiting, task);
+                None
+            } else {
+                task
             };
-            let ready = task.is_some();
-            if let Some(task) = task
-                && list.put(waiting, task)
-            {
-                self.fills();
-            }
-            tasks.one_more();
-            ready
+            (is_ready, apart)
         });
-        if ready {
-            self.tell(waits, tasks.wakes);
+        if let Some(task) = apart {
+            list.locked(waits, |waiting| list.put(waiting, task));
+        }
+        if is_ready {
+            self.tell(waits, self.tasks.wakes);
         }
     }
 
-    /// As [`add`](Team::add), to the thread's own list.
-    #[inline(never)]
-    fn add_apart(&self, thread: u32, waits: &Waits, task: Box<Task<M>>, earlier: &[Shared<M, Node<M>>]) {
-        let (tasks, list) = (&self.tasks, self.tasks.list_of(thread));
-        let free = match task.end.node.clone() {
-            None => Some(task),
-            // SAFETY: the lock of the dependences is held.
-            Some(node) => tasks.first.locked(waits, |_| unsafe { Node::follow(&node, earlier, task) }),
-        };
-        let Some(task) = free else { return };
-        list.locked(waits, |waiting| list.put(waiting, task));
-        self.tell(waits, tasks.wakes);
+    /// Puts a task, if there is one, into the first list, which is locked. In a queue of the team one more is not done either way.
+    #[inline]
+    fn put_first(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Option<Box<Task<M>>>) {
+        if let Some(task) = task
+            && self.tasks.first.put(waiting, task)
+        {
+            self.fills();
+        }
+        if self.tasks.lists.is_none() {
+            self.tasks.one_more();
+        }
     }
 
     /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
     /// own the thread takes the newest, of another the oldest. What only the thread itself can have left is sought in its own list alone.
+    #[inline]
     pub(super) fn take(
         &self,
         thread: u32,
@@ -251,20 +278,13 @@ impl<M: Machine> Team<M> {
         own: bool,
         fits: impl Fn(&Task<M>) -> bool,
     ) -> Option<Box<Task<M>>> {
-        if self.tasks.lists.is_some() {
-            return self.steal(thread, waits, own, fits);
-        }
-        self.take_of(&self.tasks.first, waits, newest, fits)
-    }
-
-    #[inline(never)]
-    fn steal(&self, thread: u32, waits: &Waits, own: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Box<Task<M>>> {
-        let newest = self.take_of(self.tasks.list_of(thread), waits, true, &fits);
-        if own {
-            return newest;
+        let steals = self.tasks.lists.is_some();
+        let mine = self.take_of(self.tasks.list_of(thread), waits, newest || steals, &fits);
+        if mine.is_some() || own || !steals {
+            return mine;
         }
         let next = |step| self.tasks.list_of((thread + step) % self.size);
-        newest.or_else(|| (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits)))
+        (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits))
     }
 
     #[inline]
@@ -281,19 +301,17 @@ impl<M: Machine> Team<M> {
         list.locked(waits, |waiting| {
             // Those of a higher priority stand in front.
             let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
-            let from_behind = newest && !by_priority;
-            let at = if from_behind {
-                waiting.iter().rposition(|task| fits(task))
-            } else {
-                waiting.iter().position(|task| fits(task))
+            let task = match waiting.back() {
+                // So it is nearly always.
+                Some(last) if newest && !by_priority && fits(last) => waiting.pop_back(),
+                _ => search(waiting, newest && !by_priority, &fits),
             }?;
-            let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
             if waiting.is_empty() {
                 self.empties();
             }
             // Relaxed: as in `put`.
             list.ready.store(waiting.len() as u32, Relaxed);
-            task
+            Some(task)
         })
     }
 
@@ -325,4 +343,19 @@ impl<M: Machine> Team<M> {
         // SAFETY: the lock of the dependences is held.
         self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }
+}
+
+/// Takes the first task from behind, or from the front, that `fits`.
+#[inline(never)]
+fn search<M: Machine>(
+    waiting: &mut VecDeque<Box<Task<M>>>,
+    from_behind: bool,
+    fits: impl Fn(&Task<M>) -> bool,
+) -> Option<Box<Task<M>>> {
+    let at = if from_behind {
+        waiting.iter().rposition(|task| fits(task))
+    } else {
+        waiting.iter().position(|task| fits(task))
+    }?;
+    if at == 0 { waiting.pop_front() } else { waiting.remove(at) }
 }

@@ -5,10 +5,11 @@ use baton_machine::Ordering::Relaxed;
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned, OwnedSlice, Slot, Wait};
 use baton_omp::settings::TaskQueue;
-use baton_omp::tasks::{self, Clauses, Data, Event, Group};
+use baton_omp::tasks::{self, Clauses, Event, Group};
 use baton_omp::team::{Context, League, Region, Team};
 use baton_omp::waits::Waits;
 use baton_omp::{Crew, Runtime, Settings};
+use core::alloc::Layout;
 use core::cell::RefCell;
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -274,10 +275,9 @@ impl<M: Machine> Member<M> {
             // SAFETY: a closure was left there below, and a task runs once.
             unsafe { data.cast::<F>().read()() };
         }
-        let mut data = Data::movable(size_of::<F>(), align_of::<F>());
         // SAFETY: the memory is a closure's, by size and alignment.
-        unsafe { data.as_ptr().cast::<F>().write(body) };
-        self.context.defer(run::<F>, data, clauses);
+        let fill = |data: *mut c_void| unsafe { data.cast::<F>().write(body) };
+        self.context.defer(run::<F>, Layout::new::<F>(), fill, clauses);
     }
 
     /// Begins a taskgroup, which stays until all guests have ended.

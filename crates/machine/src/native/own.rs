@@ -1,0 +1,70 @@
+//! One word of each thread: where its storage is.
+//!
+//! On x86-64 it stands in the static thread-local block, so that a read is two loads in a shared library too. Rust's `thread_local!` asks
+//! the loader there, by a call that costs as much as an uncontended lock. A library has these eight bytes of the block's reserve even
+//! where a program opens it late, as libgomp has its own.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use fixed::{get, set};
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use plain::{get, set};
+
+#[cfg(target_arch = "x86_64")]
+mod fixed {
+    use core::arch::{asm, global_asm};
+
+    // Zero in a new thread, and hidden: each library that has this code has a word of its own.
+    global_asm!(
+        ".pushsection .tbss.baton_thread_storage, \"awT\", @nobits",
+        ".globl baton_thread_storage",
+        ".hidden baton_thread_storage",
+        ".type baton_thread_storage, @object",
+        ".size baton_thread_storage, 8",
+        ".p2align 3",
+        "baton_thread_storage:",
+        ".zero 8",
+        ".popsection",
+    );
+
+    /// The calling thread's word.
+    #[inline(always)]
+    pub(in super::super) fn get<T>() -> *const T {
+        let word: *const T;
+        // SAFETY: reads the thread's own word, which only `set` writes: it clobbers memory, so no read is taken past it.
+        unsafe {
+            asm!("mov {word}, qword ptr [rip + baton_thread_storage@GOTTPOFF]", "mov {word}, qword ptr fs:[{word}]",
+                word = out(reg) word, options(pure, readonly, nostack, preserves_flags));
+        }
+        word
+    }
+
+    /// Sets it.
+    pub(in super::super) fn set<T>(word: *const T) {
+        // SAFETY: writes the thread's own word.
+        unsafe {
+            asm!("mov {at}, qword ptr [rip + baton_thread_storage@GOTTPOFF]", "mov qword ptr fs:[{at}], {word}",
+                at = out(reg) _, word = in(reg) word, options(nostack, preserves_flags));
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod plain {
+    use core::cell::Cell;
+    use core::ptr::null;
+
+    thread_local! {
+        static WORD: Cell<*const ()> = const { Cell::new(null()) };
+    }
+
+    /// The calling thread's word.
+    #[inline(always)]
+    pub(in super::super) fn get<T>() -> *const T {
+        WORD.with(Cell::get).cast()
+    }
+
+    /// Sets it.
+    pub(in super::super) fn set<T>(word: *const T) {
+        WORD.with(|mine| mine.set(word.cast()));
+    }
+}

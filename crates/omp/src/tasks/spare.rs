@@ -1,0 +1,57 @@
+//! What is left of tasks that have ended, for the next ones of the same thread: an allocation costs more than most of the rest of a task.
+
+use super::Task;
+use super::children::Children;
+use baton_machine::Machine;
+use core::cell::RefCell;
+use core::mem::MaybeUninit;
+
+/// Memory that a thread keeps of tasks.
+pub struct Spare<M: Machine> {
+    tasks: RefCell<Vec<Room<M>>>,
+    children: RefCell<Vec<Children<M>>>,
+}
+
+/// Room for a task.
+pub(super) type Room<M> = Box<MaybeUninit<Task<M>>>;
+
+/// At most so many of each kind: some 8 KiB.
+const KEPT: usize = 32;
+
+impl<M: Machine> Spare<M> {
+    pub(crate) fn new() -> Self {
+        Spare { tasks: RefCell::new(Vec::new()), children: RefCell::new(Vec::new()) }
+    }
+
+    #[inline]
+    pub(super) fn room(&self) -> Room<M> {
+        self.tasks.borrow_mut().pop().unwrap_or_else(Box::new_uninit)
+    }
+
+    #[inline]
+    pub(super) fn keep_room(&self, room: Room<M>) {
+        keep(&self.tasks, room);
+    }
+
+    /// A word of children of which there is none.
+    #[inline]
+    pub(super) fn children(&self) -> Children<M> {
+        self.children.borrow_mut().pop().unwrap_or_else(Children::new)
+    }
+
+    /// Keeps the word of a task that has ended, if no child has it any more.
+    #[inline]
+    pub(super) fn keep_children(&self, children: Children<M>) {
+        if children.is_alone() {
+            keep(&self.children, children);
+        }
+    }
+}
+
+#[inline]
+fn keep<T>(kept: &RefCell<Vec<T>>, one: T) {
+    let mut kept = kept.borrow_mut();
+    if kept.len() < KEPT {
+        kept.push(one);
+    }
+}
