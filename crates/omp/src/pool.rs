@@ -2,6 +2,7 @@
 
 use crate::settings::Settings;
 use crate::share::Work;
+use crate::tasks::Spare;
 use crate::team::{Context, Region, Team};
 use crate::threads::Threads;
 use crate::waits::{Waits, Why};
@@ -47,6 +48,8 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) pools: RefCell<Vec<Pool<M>>>,
     /// A team of one that none of its regions has now.
     pub(crate) alone: Cell<Option<Owned<M, Team<M>>>>,
+    /// What it keeps of tasks.
+    pub(crate) spare: Spare<M>,
     /// Active regions that it has begun and that have not ended.
     pub(crate) begun: Cell<usize>,
     /// Of an initial thread: threads of its regions beside itself.
@@ -59,9 +62,9 @@ pub(crate) struct Thread<M: Machine> {
 
 impl<M: Machine> Thread<M> {
     pub(crate) fn new(context: *mut Context<M>) -> Self {
-        let (pools, alone) = (RefCell::new(Vec::new()), Cell::new(None));
+        let (pools, alone, spare) = (RefCell::new(Vec::new()), Cell::new(None), Spare::default());
         let (begun, busy, bind) = (Cell::new(0), M::Atomic::new(0), Cell::new(0));
-        Thread { context: Cell::new(context), pools, alone, begun, busy, bind, shown: RefCell::default() }
+        Thread { context: Cell::new(context), pools, alone, spare, begun, busy, bind, shown: RefCell::default() }
     }
 }
 
@@ -100,8 +103,9 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     // SAFETY: by contract; it is not used after the last line that touches its cells.
     let worker = unsafe { &*at };
     let alone = Team::new(1, settings);
-    let idle = Context::new(&*alone, outermost, 0);
-    let thread = Thread::new((&raw const idle).cast_mut());
+    let thread = Thread::new(core::ptr::null_mut());
+    let idle = Context::new(&*alone, outermost, 0, &thread.spare);
+    thread.context.set((&raw const idle).cast_mut());
     M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
     let (mut seen, mut bound) = (0u32, None);
     loop {
@@ -116,7 +120,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         let region = unsafe { (*team).region() };
         // It rests as its last team waited: with more threads than CPUs, for a short time only.
         waits = region.waits;
-        let place = Context::new(team, region, worker.id);
+        let place = Context::new(team, region, worker.id, &thread.spare);
         thread.context.set((&raw const place).cast_mut());
         if place.seat.is_some() {
             bind(&place, &mut bound, settings, threads);
@@ -135,6 +139,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     M::local().set(Use::OpenMp, 0);
     // Its own workers end before it.
     drop((thread.pools.take(), thread.alone.take()));
+    thread.spare.clear();
     // SAFETY: its address alone.
     let gone = unsafe { &raw const (*at).gone };
     // Release: after this the pool, its teams and the worker may go.

@@ -126,8 +126,11 @@ impl<M: Machine> Runtime<M> {
         let team = Team::new(1, &self.settings).into_raw();
         let thread = Owned::<M, _>::new(Thread::new(core::ptr::null_mut())).into_raw();
         // SAFETY: made above.
-        region.busy = unsafe { &raw const (*thread).busy };
-        let context = Box::into_raw(Box::new(Context::new(team, region, 0)));
+        let spare = unsafe {
+            region.busy = &raw const (*thread).busy;
+            &raw const (*thread).spare
+        };
+        let context = Box::into_raw(Box::new(Context::new(team, region, 0, spare)));
         // SAFETY: made above, and no other thread knows it.
         unsafe { (*thread).context.set(context) };
         M::local().set(Use::OpenMp, thread.expose_provenance());
@@ -253,7 +256,7 @@ impl<M: Machine> Runtime<M> {
             reductions: register(size),
             outer,
         };
-        let context = Box::into_raw(Box::new(Context::new(team, region, 0)));
+        let context = Box::into_raw(Box::new(Context::new(team, region, 0, &thread.spare)));
         // SAFETY: its last region has ended, and the threads are told of this one below.
         unsafe { team_ref.begin(region) };
         thread.context.set(context);
@@ -337,7 +340,7 @@ impl<M: Machine> Runtime<M> {
         let busy = Owned::<M, _>::new(M::Atomic::new(0));
         let region = Region { icv, league, busy: busy.as_ptr(), ..self.outermost() };
         let team = Team::new(1, &self.settings);
-        let context = Context::new(&*team, region, 0);
+        let context = Context::new(&*team, region, 0, &thread.spare);
         thread.context.set((&raw const context).cast_mut());
         body();
         // What it left to others is done before it goes.
@@ -356,7 +359,9 @@ impl<M: Machine> Runtime<M> {
 
     /// Ends the workers of the calling thread, which is in no region. A later region starts others.
     pub fn release(&self) {
-        drop((self.thread().pools.take(), self.thread().alone.take()));
+        let thread = self.thread();
+        drop((thread.pools.take(), thread.alone.take()));
+        thread.spare.clear();
     }
 
     /// Forgets the workers of the calling thread, which a forked child has none of.

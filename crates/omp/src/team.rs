@@ -199,13 +199,13 @@ pub struct Context<M: Machine> {
     pub depth: Cell<u32>,
     /// The task that it runs.
     pub task: RefCell<Current<M>>,
-    /// Memory of tasks that have ended.
-    pub spare: Spare<M>,
+    /// Its thread's memory of tasks that have ended.
+    spare: *const Spare<M>,
 }
 
 impl<M: Machine> Context<M> {
-    /// The place of thread `id`.
-    pub fn new(team: *const Team<M>, region: Region<M>, id: u32) -> Context<M> {
+    /// The place of thread `id`, which keeps `spare` as long as it has a place.
+    pub fn new(team: *const Team<M>, region: Region<M>, id: u32, spare: *const Spare<M>) -> Context<M> {
         Context {
             team,
             region,
@@ -222,7 +222,7 @@ impl<M: Machine> Context<M> {
             in_order: Cell::new(false),
             depth: Cell::new(0),
             task: RefCell::new(Current::implicit(region.reductions)),
-            spare: Spare::new(),
+            spare,
         }
     }
 
@@ -230,6 +230,12 @@ impl<M: Machine> Context<M> {
     pub fn team(&self) -> &Team<M> {
         // SAFETY: a team outlives the places in it: the thread that began the region gives it up after the barrier that ends it.
         unsafe { &*self.team }
+    }
+
+    /// What the thread keeps of tasks.
+    pub(crate) fn spare(&self) -> &Spare<M> {
+        // SAFETY: a thread outlives its places.
+        unsafe { &*self.spare }
     }
 
     /// The enclosing region's place of the thread that began this one.

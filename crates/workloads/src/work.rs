@@ -49,7 +49,7 @@ impl<R: Measured + Clone + Send + 'static> Work<R> {
 }
 
 /// Mixes a word into a digest: every bit of both counts.
-pub(crate) fn mix(digest: u64, word: u64) -> u64 {
+pub fn mix(digest: u64, word: u64) -> u64 {
     // SplitMix64's finaliser (Steele, Lea and Flood, 2014).
     let mut x = digest.rotate_left(23) ^ word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -66,11 +66,8 @@ impl<M: Machine> Current<M> {
         Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
 
-    /// Enters a child with these dependences: its node, and those of the earlier ones that it follows.
-    fn enter(&mut self, depends: &[Depend]) -> (Shared<M, Node<M>>, Vec<Shared<M, Node<M>>>) {
-        let table = self.table.get_or_insert_with(|| Box::new(Table::new()));
-        let earlier = table.earlier(depends);
-        (table.enter(depends), earlier)
+    fn table(&mut self) -> &mut Table<M> {
+        self.table.get_or_insert_with(|| Box::new(Table::new()))
     }
 
     fn children(&mut self, spare: &Spare<M>) -> &Children<M> {
@@ -162,7 +159,7 @@ impl<M: Machine> Context<M> {
         self.depth.set(self.depth.get() - 1);
         self.icv.set(outer_icv);
         if let Some(children) = self.task.replace(outer).children {
-            self.spare.keep_children(children);
+            self.spare().keep_children(children);
         }
     }
 
@@ -180,7 +177,7 @@ impl<M: Machine> Context<M> {
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
         let (parent, group) = {
             let mut current = self.task.borrow_mut();
-            (current.children(&self.spare).one_more(), current.group.clone())
+            (current.children(self.spare()).one_more(), current.group.clone())
         };
         if let Some(group) = &group {
             group.tasks.one_more();
@@ -189,13 +186,16 @@ impl<M: Machine> Context<M> {
         let end = End { parent, group, node: None, detached: event.is_some() };
         let (data, icv) = (Data::new(layout), self.icv.get());
         let task = Task { function, data, icv, is_final, constructed, priority, event, end };
-        let mut task = Box::write(self.spare.room(), task);
+        let mut task = Box::write(self.spare().room(), task);
         fill(task.data.as_ptr());
         let (team, waits) = (self.team(), self.waits());
         if depends.is_empty() {
             return team.add(self.id, waits, task);
         }
-        let (node, earlier) = self.task.borrow_mut().enter(&depends);
+        let (earlier, node) = {
+            let mut current = self.task.borrow_mut();
+            (current.table().earlier(&depends), current.table().enter(&depends))
+        };
         task.end.node = Some(node.clone());
         team.add_behind(self.id, waits, task, &node, &earlier);
     }
@@ -255,7 +255,7 @@ impl<M: Machine> Context<M> {
         unsafe {
             let (event, end) = ((&raw mut (*task).event).read(), (&raw mut (*task).end).read());
             (&raw mut (*task).data).drop_in_place();
-            self.spare.keep_room(Box::from_raw(task.cast()));
+            self.spare().keep_room(Box::from_raw(task.cast()));
             (event, end)
         }
     }

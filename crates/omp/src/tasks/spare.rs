@@ -6,7 +6,7 @@ use baton_machine::Machine;
 use core::cell::RefCell;
 use core::mem::MaybeUninit;
 
-/// Memory that a thread keeps of tasks.
+/// Memory that a thread keeps of tasks, from one region to the next.
 pub struct Spare<M: Machine> {
     tasks: RefCell<Vec<Room<M>>>,
     children: RefCell<Vec<Children<M>>>,
@@ -18,9 +18,16 @@ pub(super) type Room<M> = Box<MaybeUninit<Task<M>>>;
 /// At most so many of each kind: some 8 KiB.
 const KEPT: usize = 32;
 
+impl<M: Machine> Default for Spare<M> {
+    fn default() -> Self {
+        Spare { tasks: RefCell::default(), children: RefCell::default() }
+    }
+}
+
 impl<M: Machine> Spare<M> {
-    pub(crate) fn new() -> Self {
-        Spare { tasks: RefCell::new(Vec::new()), children: RefCell::new(Vec::new()) }
+    /// Gives all of it back.
+    pub(crate) fn clear(&self) {
+        drop((self.tasks.take(), self.children.take()));
     }
 
     #[inline]

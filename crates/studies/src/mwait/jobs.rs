@@ -127,6 +127,9 @@ fn beside() -> Vec<Case> {
     for length in LENGTHS {
         LOCKS.iter().for_each(|&arm| add(Load::Sections { work: length * DELAY }, arm, "", SPIN, 1));
     }
+    for (work, arm) in WORKS.into_iter().flat_map(|work| [(work, Arm::Original), (work, Arm::New)]) {
+        add(Load::UnequalTasks { work: work * DELAY }, arm, "", SPIN, 1);
+    }
     for load in [LOCK, TASKS] {
         BESIDE.iter().for_each(|&arm| add(load, arm, "", SPIN, 1));
         let shown =

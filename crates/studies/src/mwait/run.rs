@@ -8,6 +8,7 @@ use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew as Workers, Runtime, Settings};
 use baton_workloads::barrier::Meeting;
 use baton_workloads::lock::Contended;
+use baton_workloads::work::mix;
 use baton_workloads::{Charge, Knobs, Silent, Workload, epcc};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub(super) enum Load {
     Lock { delay: u64 },
     /// Figures 3 and 4: PARALLEL TASK of taskbench, tasks of so much work.
     Tasks { work: u64 },
+    /// The same with tasks of unequal length: of half to one and a half times so much work, by [`unequal`].
+    UnequalTasks { work: u64 },
     /// Figures 5 and 6: work and a barrier.
     Barriers { work: u64 },
 }
@@ -156,8 +159,8 @@ impl Run {
             * match load {
                 Load::Sections { .. } | Load::Lock { .. } => (ACQUISITIONS / u64::from(cores)).max(FEWEST),
                 Load::Barriers { .. } => BARRIERS,
-                Load::Tasks { work } if work >= LONG => LONG_TASKS,
-                Load::Tasks { .. } => TASKS,
+                Load::Tasks { work } | Load::UnequalTasks { work } if work >= LONG => LONG_TASKS,
+                Load::Tasks { .. } | Load::UnequalTasks { .. } => TASKS,
             }
     }
 
@@ -177,9 +180,9 @@ impl Run {
             Load::Sections { work } => contended(cores, arm, spin, iterations, work, work)?,
             Load::Lock { delay } => contended(cores, arm, spin, iterations, delay, 0)?,
             Load::Barriers { work } => meeting(cores, arm, spin, iterations, work)?,
-            Load::Tasks { work } => {
-                let make: Make = Box::new(move || Ok(tasks(cores, arm, spin, work, iterations)));
-                (Charge::Counted(epcc::COUNTED_TASKS), make)
+            Load::Tasks { work } => region_of_tasks(cores, arm, spin, iterations, move |_, _| work),
+            Load::UnequalTasks { work } => {
+                region_of_tasks(cores, arm, spin, iterations, move |thread, task| unequal(work, thread, task))
             }
         };
         let instructions = match charge {
@@ -237,9 +240,35 @@ fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String
     Ok((charge, Box::new(make)))
 }
 
+/// The work of a thread's task among tasks of unequal length. Two threads have together twice `work` at each, so that all tasks of a
+/// region do as much as equal ones.
+pub(super) fn unequal(work: u64, thread: u32, task: u64) -> u64 {
+    // An even spread over nought to `work`.
+    let part = mix(u64::from(thread / 2), task) % (work + 1);
+    if thread % 2 == 0 { work / 2 + part } else { work + work / 2 - part }
+}
+
+/// As [`tasks`]; the runtime's own instructions are counted.
+fn region_of_tasks(
+    cores: u32,
+    arm: Arm,
+    spin: u32,
+    iterations: u64,
+    work: impl Fn(u32, u64) -> u64 + Send + Sync + 'static,
+) -> (Charge, Make) {
+    let make: Make = Box::new(move || Ok(tasks(cores, arm, spin, work, iterations)));
+    (Charge::Counted(epcc::COUNTED_TASKS), make)
+}
+
 /// PARALLEL TASK: each thread of a region makes so many tasks; its end waits for them. Workers are hired by a region before, which has
 /// a task a thread. The arm's lock is that of the team's tasks; nothing else differs.
-fn tasks(cores: u32, arm: Arm, spin: u32, work: u64, iterations: u64) -> Crew {
+fn tasks(
+    cores: u32,
+    arm: Arm,
+    spin: u32,
+    work: impl Fn(u32, u64) -> u64 + Send + Sync + 'static,
+    iterations: u64,
+) -> Crew {
     let (lock, wait) = arm.lock(spin);
     let sleeps = Wait::SpinPark(spin);
     let mut waits = Waits::all(sleeps);
@@ -253,9 +282,10 @@ fn tasks(cores: u32, arm: Arm, spin: u32, work: u64, iterations: u64) -> Crew {
     let first = move || {
         for count in [1, iterations] {
             runtime.region(cores, |context| {
-                for _ in 0..count {
+                for number in 0..count {
+                    let cycles = Cycles(work(context.id, number));
                     let task = || {
-                        Simulated::work(Cycles(work));
+                        Simulated::work(cycles);
                         done.fetch_add(1, Relaxed);
                     };
                     // SAFETY: what the task borrows outlives the region.

@@ -1,7 +1,7 @@
 //! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
 
 use super::jobs::{LOCK, SHORT, SPIN, TASKS};
-use super::run::{Arm, Case, Load};
+use super::run::{Arm, Case, Load, unequal};
 use super::*;
 use std::path::Path;
 
@@ -37,6 +37,16 @@ fn an_iteration_holds_its_work() {
     let each = (stock[1] - stock[0]) / 4.0;
     assert!(each > 2100.0 && each < 4200.0, "{stock:?}");
     assert_eq!(stock[0], totals(SHORT, 2, Arm::New, 4)[0]);
+}
+
+/// Tasks of unequal length have half to one and a half times the work, and a region of them as much as one of equal ones.
+#[test]
+fn unequal_tasks_do_the_same_work() {
+    let all: Vec<u64> = (0..3).flat_map(|task| (0..64).map(move |thread| unequal(2000, thread, task))).collect();
+    assert_eq!(all.iter().sum::<u64>(), 2000 * 3 * 64);
+    assert!(all.iter().all(|work| (1000..=3000).contains(work)));
+    let beyond = |from: u64, to: u64| all.iter().filter(|work| (from..to).contains(work)).count();
+    assert!(beyond(1000, 1500) > 24 && beyond(2500, 3001) > 24, "{all:?}");
 }
 
 #[test]

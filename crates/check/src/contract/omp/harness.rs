@@ -5,7 +5,7 @@ use baton_machine::Ordering::Relaxed;
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned, OwnedSlice, Slot, Wait};
 use baton_omp::settings::TaskQueue;
-use baton_omp::tasks::{self, Clauses, Event, Group};
+use baton_omp::tasks::{self, Clauses, Event, Group, Spare};
 use baton_omp::team::{Context, League, Region, Team};
 use baton_omp::waits::Waits;
 use baton_omp::{Crew, Runtime, Settings};
@@ -174,6 +174,8 @@ struct Bare<M: Machine> {
 pub(super) struct Member<M: Machine> {
     pub(super) context: Context<M>,
     kept: RefCell<Vec<tasks::Shared<M, Group<M>>>>,
+    /// What the context leads to.
+    _spare: Arc<Spare<M>>,
 }
 
 // SAFETY: each place is used by its own guest, and at the end by one thread.
@@ -205,7 +207,14 @@ impl<M: Machine> Bare<M> {
             reductions: 0,
             outer: core::ptr::null(),
         };
-        let place = |id| Member { context: Context::new(&*team, region, id), kept: RefCell::default() };
+        let place = |id| {
+            let spare = Arc::<Spare<M>>::default();
+            Member {
+                context: Context::new(&*team, region, id, Arc::as_ptr(&spare)),
+                kept: RefCell::default(),
+                _spare: spare,
+            }
+        };
         Bare { places: (0..size).map(place).collect(), tally: Tally::new(8), _team: team }
     }
 
