@@ -280,11 +280,12 @@ fn tasks(
     let (kept, counted) = (runtime.clone(), done.clone());
     let all = workers.clone();
     let first = move || {
+        let (done, work) = (&*done, &work);
         for count in [1, iterations] {
             runtime.region(cores, |context| {
                 for number in 0..count {
                     let cycles = Cycles(work(context.id, number));
-                    let task = || {
+                    let task = move || {
                         Simulated::work(cycles);
                         done.fetch_add(1, Relaxed);
                     };

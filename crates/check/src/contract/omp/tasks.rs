@@ -49,12 +49,12 @@ pub fn made_late<W: World>() {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
                     take_long::<W::M>();
+                    tally.note(0, 1);
                     here::<W::M>().task(Clauses::none(), || {
                         take_long::<W::M>();
                         tally.note(1, tally.noted(0) + 1);
                     });
                 });
-                tally.note(0, 1);
             }
             place.context.barrier(Why::Barrier);
             tally.expect(tally.noted(1) == 2);
