@@ -99,7 +99,8 @@ impl<M: Machine> Lists<M> {
             return;
         }
         let ended = &self.tallies[thread as usize].0.ended;
-        // Release: as above.
+        // Release: as above. A thread that runs a task while it waits at the barrier has no other order with one that arrives after it.
+        // C11: the contract `before_a_barrier` needs it, with three preemptions; the mutation check stops at fewer.
         ended.store(ended.load(Relaxed) + 1, Release);
         // SeqCst: either a thread that is about to rest sees this end, or its rest is seen below.
         M::fence(SeqCst);

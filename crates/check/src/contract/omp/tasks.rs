@@ -36,22 +36,6 @@ pub fn before_a_barrier<W: World>() {
     );
 }
 
-/// A task that is run by a thread which has arrived at the barrier is done for its maker, which arrives last.
-pub fn at_a_barrier<W: World>() {
-    with_tasks::<W>(
-        Steps::VeryMany,
-        |place, tally| {
-            // The first guest has arrived by then, if it comes first.
-            if place.context.id == place.context.team().size - 1 {
-                place.task(Clauses::none(), || tally.note(0, 1));
-            }
-            place.context.barrier(Why::Barrier);
-            tally.expect(tally.noted(0) == 1);
-        },
-        |_, _| {},
-    );
-}
-
 /// For so long that threads which look for a task in vain go to sleep meanwhile.
 fn take_long<M: Machine>() {
     (0..40).for_each(|_| M::relax());
