@@ -13,7 +13,6 @@ const SAME: f64 = 0.05;
 const NEAR: f64 = 0.10;
 /// The work of tasks at which the advantage is about 1.
 const LONG_WORK: Load = Load::Tasks { work: 40_000 * DELAY };
-const UNEQUAL: Load = Load::UnequalTasks { work: 40_000 * DELAY };
 
 pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
     let ablations = [
@@ -55,9 +54,7 @@ fn long_work(results: &Results<'_>) -> Falsifier {
         return Falsifier::not_run(id, what, "needs the full run");
     };
     let holds = (gain.mean - 1.0).abs() < SAME;
-    let mut shown = figures(&["gain, times"], &[gain.mean]);
-    shown.extend(results.faster(Of::most(UNEQUAL)).map(|gain| ("with tasks of unequal length".to_owned(), gain.mean)));
-    Falsifier::seen(id, what, holds, shown, || why::tasks(results))
+    Falsifier::seen(id, what, holds, figures(&["gain, times"], &[gain.mean]), || why::tasks(results))
 }
 
 fn slow_exit(results: &Results<'_>) -> Falsifier {
