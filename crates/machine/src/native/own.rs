@@ -1,15 +1,15 @@
 //! One word of each thread: where its storage is.
 //!
-//! On x86-64 it stands in the static thread-local block, so that a read is two loads in a shared library too. Rust's `thread_local!` asks
-//! the loader there, by a call that costs as much as an uncontended lock. A library has these eight bytes of the block's reserve even
-//! where a program opens it late, as libgomp has its own.
+//! In a program Rust's `thread_local!` is one load. In a shared library it asks the loader, by a call that costs as much as an uncontended
+//! lock. So with the feature `shared-library` the word stands in the static thread-local block on x86-64, and a read is two loads. A library
+//! has these eight bytes of the block's reserve even where a program opens it late, as libgomp has its own.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "shared-library"))]
 pub(super) use fixed::{get, set};
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", feature = "shared-library")))]
 pub(super) use plain::{get, set};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "shared-library"))]
 mod fixed {
     use core::arch::{asm, global_asm};
 
@@ -48,7 +48,7 @@ mod fixed {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", feature = "shared-library")))]
 mod plain {
     use core::cell::Cell;
     use core::ptr::null;
