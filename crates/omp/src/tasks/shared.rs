@@ -31,12 +31,6 @@ impl<M: Machine, T> Shared<M, T> {
         Shared { at: unsafe { NonNull::new_unchecked(at) }, owned: PhantomData }
     }
 
-    /// Whether both are the same value.
-    #[inline]
-    pub fn is(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-
     /// The value's address.
     #[inline]
     pub fn address(&self) -> *const T {
