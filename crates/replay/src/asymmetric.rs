@@ -4,7 +4,7 @@
 //! A recording does not say how much of a program's computing waits for memory, and so takes as long on a slow core. Each policy is
 //! replayed at both ends of what may be: all computing goes by the clock, or only so much of it.
 
-use crate::percent::{Percent, less_than};
+use crate::percent::{Percent, less_overhead, less_than};
 use crate::run::{Ran, RunError};
 use baton_chip::{Chip, ChipError};
 use baton_units::Nanos;
@@ -122,7 +122,7 @@ pub struct OnCores {
     pub placed: Placed,
     /// Time saved against the first policy with the same lock, share and seed, as a share of that policy's; `None` of the first.
     pub less_time: Option<Percent>,
-    /// The same of competition overhead.
+    /// The same of competition overhead; `None` also where that one has less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
@@ -139,7 +139,7 @@ impl OnCores {
             memory_bound,
             placed: ran.iter().flatten().next().map_or_else(Placed::default, |ran| ran.placed),
             less_time: less_than(ran, first, |ran| ran.time.0),
-            less_overhead: less_than(ran, first, |ran| ran.totals.overhead.0),
+            less_overhead: less_overhead(ran, first),
         }
     }
 }

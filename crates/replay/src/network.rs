@@ -1,7 +1,7 @@
 //! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism's marks and arbiters.
 //! What a network does to a lock is compared with the first one that was asked for, seed by seed.
 
-use crate::percent::{Percent, less_than};
+use crate::percent::{Percent, less_overhead, less_than};
 use crate::run::{Ran, RunError};
 use baton_chip::config::coherent::Contention;
 use baton_chip::config::mechanism;
@@ -105,7 +105,7 @@ pub struct OnNetwork {
     pub marked_packets: u64,
     /// Time saved against the first network with the same lock and seed, as a share of that network's; `None` of the first.
     pub less_time: Option<Percent>,
-    /// The same of competition overhead.
+    /// The same of competition overhead; `None` also where that one has less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
@@ -121,7 +121,7 @@ impl OnNetwork {
             marks: network.marks(),
             marked_packets: ran.iter().flatten().next().map_or(0, |ran| ran.marked_packets),
             less_time: less_than(ran, first, |ran| ran.time.0),
-            less_overhead: less_than(ran, first, |ran| ran.totals.overhead.0),
+            less_overhead: less_overhead(ran, first),
         }
     }
 }

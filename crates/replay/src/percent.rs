@@ -34,7 +34,37 @@ pub(crate) fn less_than(
     Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
 }
 
+/// How much less competition overhead; `None` also where the first ones have next to none, less than a [`NEXT_TO_NONE`] of their time: a
+/// share of that says nothing.
+pub(crate) fn less_overhead(ran: &[Result<Ran, RunError>], first: Option<&[Result<Ran, RunError>]>) -> Option<Percent> {
+    let next_to_none = |ran: &Ran| is_next_to_none(ran.totals.overhead.0, ran.time.0);
+    if first?.iter().flatten().any(next_to_none) {
+        return None;
+    }
+    less_than(ran, first, |ran| ran.totals.overhead.0)
+}
+
+/// Of a run's time.
+const NEXT_TO_NONE: u64 = 1000;
+
+fn is_next_to_none(overhead: u64, time: u64) -> bool {
+    overhead < time / NEXT_TO_NONE
+}
+
 /// How much less, in percent; 0 where there was nothing.
 fn less(before: u64, after: u64) -> f64 {
     if before == 0 { 0.0 } else { 100.0 * (before as f64 - after as f64) / before as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_next_to_nothing_is_none() {
+        assert!(is_next_to_none(999_999, 1_000_000_000));
+        assert!(!is_next_to_none(1_000_000, 1_000_000_000));
+        assert!(!is_next_to_none(0, 0));
+        assert_eq!([less(200, 50), less(0, 7)], [75.0, 0.0]);
+    }
 }

@@ -245,7 +245,7 @@ fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String
 pub(super) fn unequal(work: u64, thread: u32, task: u64) -> u64 {
     // An even spread over nought to `work`.
     let part = mix(u64::from(thread / 2), task) % (work + 1);
-    if thread % 2 == 0 { work / 2 + part } else { work + work / 2 - part }
+    if thread.is_multiple_of(2) { work / 2 + part } else { work + work / 2 - part }
 }
 
 /// As [`tasks`]; the runtime's own instructions are counted.
