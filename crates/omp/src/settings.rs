@@ -84,8 +84,8 @@ const BUSY_NS: u32 = 100_000;
 const IDLE_NS: u32 = 500_000;
 /// Tries of a waiter for a lock: a holder that has a CPU keeps it a short time, and who sleeps must be woken by a system call.
 const LOCK_TRIES: u32 = 1000;
-/// Tries with more threads than CPUs.
-const TRIES_OVERSUBSCRIBED: u32 = 100;
+/// Offers of the CPU with more threads than CPUs: what is waited for comes from a thread that waits for a CPU.
+const OFFERS: u32 = 20;
 
 impl Settings {
     /// The settings of an empty environment on so many CPUs, but with tasks in the team's queue: where it is read, threads steal.
@@ -125,7 +125,7 @@ impl Settings {
             Some(tries) => Waits::all(Wait::SpinPark(tries)),
             None => {
                 let crowded = size > cpus;
-                let wait = if crowded { Wait::SpinPark(TRIES_OVERSUBSCRIBED) } else { Wait::SpinFor(BUSY_NS) };
+                let wait = if crowded { Wait::YieldPark(OFFERS) } else { Wait::SpinFor(BUSY_NS) };
                 let mut waits = Waits::all(wait);
                 waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES));
                 if !crowded {
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(read("OMP_SCHEDULE", "guided,x").1.len(), 1);
         assert_eq!(read("OMP_WAIT_POLICY", "PASSIVE").0.unwrap().waits(2, 4), Waits::all(Wait::Futex));
         let crowded = read("", "").0.unwrap().waits(8, 4);
-        assert_eq!([Why::Barrier, Why::Idle].map(|why| crowded.of(why)), [Wait::SpinPark(100); 2]);
+        assert_eq!([Why::Barrier, Why::Idle].map(|why| crowded.of(why)), [Wait::YieldPark(20); 2]);
         assert_eq!(crowded.of(Why::Lock), Wait::SpinPark(1000));
     }
 

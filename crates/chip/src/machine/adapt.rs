@@ -123,7 +123,7 @@ fn read_clock() -> u64 {
 }
 
 /// A system call that offers the CPU: whether another thread had it.
-fn yields() -> bool {
+pub(super) fn yields() -> bool {
     system_call();
     let wanted = with(|engine| engine.cpu_is_wanted());
     if wanted {

@@ -2,6 +2,7 @@
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
 use super::access::access;
+use super::adapt::yields;
 use super::cell::SimulatedAtomic;
 use super::idle_wait::Watch;
 use super::kernel::{enter_kernel, enter_queue, leave_queue};
@@ -96,6 +97,8 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         Between::Pause => (prices.pause, prices.pause <= prices.spin),
         Between::Tpause => (prices.tpause.unwrap_or_default(), false),
         Between::TpauseC02 => (prices.tpause_c02.unwrap_or_default(), false),
+        // What it costs is the system call's.
+        Between::Yield => (Default::default(), false),
     };
     let watch = |monitor| watch(prices, monitor);
     let tries = if tries == u32::MAX { u64::MAX } else { u64::from(tries) };
@@ -211,7 +214,7 @@ impl<T: Word> Waiting<'_, T> {
 
     /// The tries, and the idle wait behind them.
     fn carry_out(&mut self, priced: &Priced) -> WaitResult<T> {
-        let &Priced { mut tries, cycles, speculates, idle, tell_after, .. } = priced;
+        let &Priced { mut tries, cycles, speculates, between, idle, tell_after, .. } = priced;
         if tell_after != 0 {
             let tried = self.spin(cycles.max(1), tell_after, speculates);
             if tried != WaitResult::Expired || with(|engine| engine.now) >= self.deadline {
@@ -221,7 +224,10 @@ impl<T: Word> Waiting<'_, T> {
             self.told = Some(sleeps());
             tries = if tries == u64::MAX { tries } else { tries - tell_after };
         }
-        let tried = self.spin(cycles.max(1), tries, speculates);
+        let tried = match between {
+            Between::Yield => self.offer_cpu(tries),
+            _ => self.spin(cycles.max(1), tries, speculates),
+        };
         let (WaitResult::Expired, Some(idle)) = (&tried, idle) else { return tried };
         let over = with(|engine| engine.now) >= self.deadline;
         let futex = matches!(idle, PricedIdle::Futex);
@@ -238,6 +244,21 @@ impl<T: Word> Waiting<'_, T> {
             PricedIdle::Halt(price) => self.halt(price),
             PricedIdle::Futex => self.park(),
         }
+    }
+
+    /// So many tries, with an offer of the CPU behind each; `Expired` also says that they are used up.
+    fn offer_cpu(&self, most: u64) -> WaitResult<T> {
+        for _ in 0..most {
+            let seen = self.try_load();
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            if with(|engine| engine.now) >= self.deadline {
+                break;
+            }
+            yields();
+        }
+        WaitResult::Expired
     }
 
     /// One try: a load, first among the events of its moment if it hits.

@@ -65,6 +65,18 @@ fn after_its_rest_a_waiter_gives_its_cpu_up() {
     assert!(ran >= 400_000, "{ran}");
 }
 
+/// Who offers the CPU hands it to the thread that ends the wait, and never sleeps; with no thread to offer it to, it sleeps after so many offers.
+#[test]
+fn an_offered_cpu_is_another_threads_at_once() {
+    // The other thread is there before the offers are used up, or comes after them.
+    for (comes, sleeps) in [(1_000, 0), (300_000, 1)] {
+        let (ran, ended, outcome) = beside(Wait::YieldPark(20), comes, 5_000, None);
+        assert_eq!(ended, WaitResult::Changed(1));
+        assert!((comes..comes + 40_000).contains(&ran), "the other thread came at {comes} and ran at {ran}");
+        assert_eq!(outcome.threads[0].counts.sleeps, sleeps, "it came at {comes}");
+    }
+}
+
 #[test]
 fn a_deadline_counts_whether_it_comes_in_the_rest_or_in_the_sleep() {
     for (wait, _) in RESTS {

@@ -66,7 +66,7 @@ impl Timed {
 pub fn offered(wait: Wait) -> Result<(), Unavailable> {
     let steps = wait.steps();
     let between = match steps.between {
-        Between::Nothing | Between::Pause => Ok(()),
+        Between::Nothing | Between::Pause | Between::Yield => Ok(()),
         Between::Tpause => has_waitpkg(),
         Between::TpauseC02 => has_waitpkg().and_then(|()| allows_c02()),
     };

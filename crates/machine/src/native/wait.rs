@@ -22,6 +22,8 @@ struct Reads {
 const NOTHING: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 16 };
 const PAUSE: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 10 };
 const TPAUSE: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 8 };
+/// A system call, and whatever ran meanwhile.
+const YIELD: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 6 };
 
 /// Idle waits between two looks at the watch on spins.
 const IDLES_A_LOOK: u32 = 8;
@@ -92,6 +94,10 @@ fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: 
             Between::Pause => spin(cell, value, tries, deadline, PAUSE, core::hint::spin_loop),
             Between::Tpause => spin(cell, value, tries, deadline, TPAUSE, tpause::<false>),
             Between::TpauseC02 => spin(cell, value, tries, deadline, TPAUSE, tpause::<true>),
+            // SAFETY: it takes no argument and cannot fail.
+            Between::Yield => spin(cell, value, tries, deadline, YIELD, || unsafe {
+                libc::sched_yield();
+            }),
         };
         if let WaitResult::Changed(_) = ended {
             return ended;

@@ -142,6 +142,7 @@ policies! {
     Futex: futex,
     SpinPark(u32): spin_park,
     SpinFor(u32): spin_for,
+    YieldPark(u32): yield_park,
     UmwaitPark(u32): umwait_park,
     MwaitxPark(u32): mwaitx_park,
     WfePark(u32): wfe_park,

@@ -12,6 +12,8 @@ pub enum Between {
     Tpause,
     /// TPAUSE at C0.2.
     TpauseC02,
+    /// A system call that offers the CPU to the threads that wait for it.
+    Yield,
 }
 
 /// The instructions that watch a line and wait until it is written.
