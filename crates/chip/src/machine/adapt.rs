@@ -1,4 +1,4 @@
-//! The policy `adaptive` on the chip: as the native one, with the chip's prices and its operating system's answer.
+//! The policy `adaptive` on the chip: as the native one, with the chip's prices and its operating system's answer; and offers of the CPU.
 //!
 //! What a thread has learnt lies in lines of its own that no other thread reads, so it costs a read of the clock before
 //! the wait, and no message.
@@ -75,6 +75,21 @@ impl<T: Word> Waiting<'_, T> {
         }
         None
     }
+
+    /// So many tries, with an offer of the CPU behind each; `Expired` also says that they are used up.
+    pub(super) fn offer_cpu(&self, most: u64) -> WaitResult<T> {
+        for _ in 0..most {
+            let seen = self.try_load();
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            if with(|engine| engine.now) >= self.deadline {
+                break;
+            }
+            yields();
+        }
+        WaitResult::Expired
+    }
 }
 
 /// The monitor that the chip's users have, if they have one.
@@ -123,7 +138,7 @@ fn read_clock() -> u64 {
 }
 
 /// A system call that offers the CPU: whether another thread had it.
-pub(super) fn yields() -> bool {
+fn yields() -> bool {
     system_call();
     let wanted = with(|engine| engine.cpu_is_wanted());
     if wanted {

@@ -2,7 +2,6 @@
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
 use super::access::access;
-use super::adapt::yields;
 use super::cell::SimulatedAtomic;
 use super::idle_wait::Watch;
 use super::kernel::{enter_kernel, enter_queue, leave_queue};
@@ -244,21 +243,6 @@ impl<T: Word> Waiting<'_, T> {
             PricedIdle::Halt(price) => self.halt(price),
             PricedIdle::Futex => self.park(),
         }
-    }
-
-    /// So many tries, with an offer of the CPU behind each; `Expired` also says that they are used up.
-    fn offer_cpu(&self, most: u64) -> WaitResult<T> {
-        for _ in 0..most {
-            let seen = self.try_load();
-            if seen != self.value {
-                return WaitResult::Changed(seen);
-            }
-            if with(|engine| engine.now) >= self.deadline {
-                break;
-            }
-            yields();
-        }
-        WaitResult::Expired
     }
 
     /// One try: a load, first among the events of its moment if it hits.
