@@ -5,9 +5,9 @@
 use crate::environment::environment;
 use crate::process::place;
 use crate::reductions;
-use crate::tasks::{Copy, FINAL, Source};
+use crate::tasks::{Copy, FINAL, Source, run_on_copy};
 use baton_omp::Space;
-use baton_omp::tasks::{Clauses, Data};
+use baton_omp::tasks::Clauses;
 use baton_omp::team::Function;
 use core::ffi::c_void;
 
@@ -120,11 +120,8 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
             bounds(own);
         };
         if at_once {
-            let mut own = Data::new(layout);
-            let own = own.as_ptr();
-            fill(own);
             // SAFETY: by contract.
-            place.run_at_once(is_final, || unsafe { function(own) });
+            unsafe { run_on_copy(place, is_final, function, layout, fill) };
         } else {
             let clauses = Clauses { is_final, priority, constructed: source.copy.is_some(), ..Clauses::none() };
             place.defer(function, layout, fill, clauses);

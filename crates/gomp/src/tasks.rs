@@ -68,19 +68,27 @@ impl Source {
             return place.run_at_once(is_final, || unsafe { function(self.data) });
         }
         // SAFETY: by contract.
-        unsafe { self.run_on_copy(place, is_final, function) };
+        unsafe { run_on_copy(place, is_final, function, self.layout(), |own| self.fill(own)) };
     }
+}
 
-    #[inline(never)]
-    unsafe fn run_on_copy(self, place: &Context<Native>, is_final: bool, function: Function) {
-        // SAFETY: as in `run_at_once`.
-        unsafe {
-            let mut own = Data::new(self.layout());
-            let own = own.as_ptr();
-            self.fill(own);
-            place.run_at_once(is_final, || function(own));
-        }
-    }
+/// Runs a task at once on data of its own, which `fill` writes.
+///
+/// # Safety
+/// The compiler outlined `function` for such data.
+#[inline(never)]
+pub(crate) unsafe fn run_on_copy(
+    place: &Context<Native>,
+    is_final: bool,
+    function: Function,
+    layout: Layout,
+    fill: impl FnOnce(*mut c_void),
+) {
+    let mut own = Data::new(layout);
+    let own = own.as_ptr();
+    fill(own);
+    // SAFETY: by contract.
+    place.run_at_once(is_final, || unsafe { function(own) });
 }
 
 /// The dependences of a task. Two forms: count, count of those that write, addresses; or 0, count, counts of `out` and `inout`, of
