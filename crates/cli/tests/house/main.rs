@@ -1,4 +1,4 @@
-//! The house: layers between and inside crates, the documentation, its recipes, words and tables.
+//! The house: layers between and inside crates, the documentation, its recipes, terms and tables.
 
 mod commands;
 mod docs_links;
@@ -7,4 +7,4 @@ mod figures;
 mod floors;
 mod layering;
 mod skips;
-mod words;
+mod terms;
