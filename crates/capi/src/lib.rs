@@ -9,6 +9,8 @@
 //!
 //! The markers of `baton.h` are inline functions that find the preload library by themselves; nothing of them is here.
 
+#![warn(missing_docs)]
+
 pub mod barrier;
 pub mod error;
 pub mod lock;

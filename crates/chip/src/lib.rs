@@ -46,6 +46,8 @@
 //!
 //! `docs/reference/chip.md` tells what is modelled and what is not.
 
+#![warn(missing_docs)]
+
 pub mod account;
 mod base;
 mod clock;

@@ -1,5 +1,4 @@
 //! Cancellation. Without OMP_CANCELLATION=true nothing is ever cancelled.
-#![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::loops::GOMP_loop_end_nowait;
 use crate::process::{place, runtime};

@@ -1,6 +1,5 @@
 //! What a program asks to be shown: the settings, threads and their affinity, messages of `error` directives.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
-#![allow(missing_docs, reason = "the names are OpenMP's and GCC's")]
 
 use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment};
 use crate::process::{place, runtime, stack};

@@ -4,7 +4,6 @@
 //! has a record: the loops' counts, and a word for each chunk of outermost iterations. A thread runs a chunk in order; the
 //! chunk's word says how many iterations of the nest it has posted, counted as if each one posts.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule};
 use crate::missing::missing;

@@ -1,5 +1,4 @@
 //! Events of detached tasks. A handle is the event's address; those that can be fulfilled are known, so that one that cannot is named.
-#![allow(missing_docs, reason = "the names are OpenMP's")]
 
 use baton_machine::Native;
 use baton_omp::Waits;

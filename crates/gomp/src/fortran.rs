@@ -3,7 +3,6 @@
     clippy::missing_safety_doc,
     reason = "the compiler calls these; each pointer leads to an argument of the program's"
 )]
-#![allow(missing_docs, reason = "the names are OpenMP's")]
 
 use crate::display::*;
 use crate::locks::{self, NestLock};

@@ -3,7 +3,6 @@
 //! Programs of GCC 4.3 and before call the same names at the version `OMP_1.0`. Their simple locks are the same; their nested ones
 //! have eight bytes and belong to a thread, not to a task.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
-#![allow(missing_docs, reason = "the names are OpenMP's")]
 
 use crate::parallel::{Lock, new_lock};
 use crate::process::place;

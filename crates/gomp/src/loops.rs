@@ -1,6 +1,5 @@
 //! Loops and sections. Each loop function comes with its schedule, for `long` and for `unsigned long long`.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::doacross::Nest;
 use crate::parallel::bind;

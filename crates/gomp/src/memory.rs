@@ -1,6 +1,5 @@
 //! Allocators. Memory comes from `malloc`, with three words of ours before it.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
-#![allow(missing_docs, reason = "the names are OpenMP's and GCC's")]
 
 use crate::environment::ALLOCATORS;
 use crate::process::place;

@@ -1,5 +1,4 @@
 //! What is not implemented: a call ends the program with a message that names it.
-#![allow(missing_docs, reason = "the names are GCC's and OpenMP's")]
 
 /// Ends the program: it needs `what`.
 pub fn missing(what: &str) -> ! {

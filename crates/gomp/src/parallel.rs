@@ -1,6 +1,5 @@
 //! Regions, barriers, critical sections, single, ordered.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::process::{place, runtime};
 use baton_machine::cell::Ptr;

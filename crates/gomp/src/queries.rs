@@ -1,5 +1,4 @@
 //! `omp_get_*` and `omp_set_*`.
-#![allow(missing_docs, reason = "the names are OpenMP's")]
 
 use crate::environment::{Environment, environment};
 use crate::process::{place, runtime};

@@ -5,7 +5,6 @@
 //! ours. Registering takes zeroed memory, a block for each thread of the team, and leaves its begin in the third word and its end in
 //! the seventh. A task asks where its thread's copies of variables are.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::parallel::bind;
 use crate::process::{place, runtime};

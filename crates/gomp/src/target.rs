@@ -2,7 +2,6 @@
 //!
 //! A region runs as an initial thread of its own would. What it maps is where it was; what it has firstprivate is copied.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's and OpenMP's")]
 
 use crate::environment::{OFFLOAD, environment};
 use crate::process::{place, runtime};

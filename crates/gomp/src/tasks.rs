@@ -1,6 +1,5 @@
 //! Tasks.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::environment::environment;
 use crate::events;

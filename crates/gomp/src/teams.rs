@@ -1,6 +1,5 @@
 //! Leagues of teams. On the host their initial threads run one after another.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
-#![allow(missing_docs, reason = "the names are GCC's and OpenMP's")]
 
 use crate::environment::{Environment, environment};
 use crate::process::{place, runtime};

@@ -20,6 +20,8 @@
 //! | [`Unwaited`] | a machine whose waits are over at once, for counting |
 //! | [`discover`] | what the processor and the kernel say of that machine |
 
+#![warn(missing_docs)]
+
 pub mod cell;
 mod counted;
 pub mod device;

@@ -2,6 +2,8 @@
 //!
 //! A [`Network`] is stepped a cycle at a time; packets go in with [`Network::inject`] and come out at a [`Sink`].
 //!
+
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 
 pub mod allocator;

@@ -23,6 +23,8 @@
 //! | [`tasks`] | tasks, behind the team's lock or stolen |
 //! | `closures` | regions and tasks of closures |
 
+#![warn(missing_docs)]
+
 pub mod cancel;
 mod closures;
 pub mod crew;

@@ -21,6 +21,8 @@
 //! Rules of this room: no `std::sync::atomic`, no simulator type, every ordering justified in a comment, every
 //! `unsafe` by its invariant. Waiting is [`wait_while`](baton_machine::Machine::wait_while), never a loop of loads.
 
+#![warn(missing_docs)]
+
 pub mod api;
 pub mod barrier;
 pub mod deque;

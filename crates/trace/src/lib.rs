@@ -54,6 +54,8 @@
 //!
 //! `docs/reference/trace-format.md` describes the files byte by byte.
 
+#![warn(missing_docs)]
+
 mod affinity;
 pub mod analysis;
 mod builder;
