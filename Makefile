@@ -69,6 +69,7 @@ lint: tools
 tables: tools
 	BLESS=1 $(CARGO) test -p baton-sync --test docs
 	BLESS=1 $(CARGO) test -p baton-capi --lib
+	BLESS=1 $(CARGO) test -p baton-gomp --test symbols
 	BLESS=1 $(CARGO) test -p baton-cli --test house figures::
 
 ## docs: the Rust documentation, warnings are errors
