@@ -1,13 +1,9 @@
-//! The documentation hangs together: every relative link and every path that a page names leads somewhere, every page stands in
-//! the map, and every page that the code names is there.
+//! Links and paths in the documentation: each one leads somewhere, `docs/SUMMARY.md` lists every page of the book once, and the
+//! pages that code and scripts name exist.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Pages of one line that say where a page is now. Outputs whose bytes are frozen (the prices of `baton noc`, a study's rules and
-/// chip) name these paths.
-const FORWARDERS: [&str; 3] = ["docs/chip.md", "docs/noc.md", "docs/workloads.md"];
 
 /// The top folders whose files a page may name in backquotes.
 const NAMED: [&str; 6] = ["docs/", "crates/", "scripts/", "chips/", "examples/", "profiles/"];
@@ -43,7 +39,8 @@ pub(crate) fn files(folder: &str) -> Vec<String> {
 /// Every page of the documentation.
 pub(crate) fn pages() -> Vec<String> {
     let mut pages: Vec<String> = files("docs").into_iter().filter(|f| f.ends_with(".md")).collect();
-    pages.extend(["README.md", "ROADMAP.md"].map(String::from));
+    let top = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    pages.extend(top.filter(|file| file.ends_with(".md")));
     pages
 }
 
@@ -114,18 +111,25 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
 }
 
 #[test]
-fn every_page_stands_in_the_map() {
-    let linked: BTreeSet<String> =
-        links(&text("docs/README.md")).into_iter().map(|(file, _)| format!("docs/{file}")).collect();
-    for page in files("docs").into_iter().filter(|f| f.ends_with(".md") && f != "docs/README.md") {
-        if !FORWARDERS.contains(&page.as_str()) {
-            assert!(linked.contains(&page), "docs/README.md has no link to {page}");
+fn the_summary_lists_every_page_once() {
+    let mut listed: Vec<String> =
+        links(&text("docs/SUMMARY.md")).into_iter().map(|(file, _)| format!("docs/{file}")).collect();
+    listed.sort();
+    let pages = files("docs").into_iter().filter(|f| f.ends_with(".md") && f != "docs/SUMMARY.md");
+    assert_eq!(listed, pages.collect::<Vec<_>>(), "left: docs/SUMMARY.md; right: the pages below docs");
+}
+
+/// The book has the files below `docs` alone. A page names other files by their path in backquotes.
+#[test]
+fn links_of_the_book_stay_in_the_book() {
+    for page in pages().into_iter().filter(|page| page.starts_with("docs/")) {
+        for (file, _) in links(&text(&page)).into_iter().filter(|(file, _)| !file.is_empty()) {
+            let target = joined(Path::new(&page).parent().unwrap(), &file);
+            assert!(
+                target.starts_with("docs/"),
+                "{page} links to {file}, which is outside of docs: name `{target}` instead"
+            );
         }
-    }
-    for page in FORWARDERS {
-        assert!(!linked.contains(page), "docs/README.md links to {page}, which only says where the page is");
-        let lines = text(page).lines().count();
-        assert!(lines <= 3, "{page} has {lines} lines: a page that says where another is has three");
     }
 }
 

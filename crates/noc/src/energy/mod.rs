@@ -65,7 +65,7 @@ impl Default for Technology {
         let pj = |v: f64| Picojoules(round(v));
         Technology {
             source: "derived, not measured: 45 nm, 1.0 V, 340 K, device and wire constants of DSENT's Bulk45LVT model \
-                     (NOCS 2012), 5 ports, 6 x 4 flits a port, 128 bits, 1 mm tiles, 1 GHz; formulas in docs/noc.md"
+                     (NOCS 2012), 5 ports, 6 x 4 flits a port, 128 bits, 1 mm tiles, 1 GHz; formulas in docs/reference/noc.md"
                 .into(),
             flit_bits: 128,
             buffer_write: pj(BULK45.buffer_write(&shape)),

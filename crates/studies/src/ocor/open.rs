@@ -200,7 +200,7 @@ pub(super) const ITEMS: &[Item] = &[
     item(
         "program's shape",
         "the three that show what is printed: short sections behind many locks, long sections after a meeting of all threads, crowds \
-         with meetings (docs/workloads.md); every claim is given by shape",
+         with meetings (docs/reference/workloads.md); every claim is given by shape",
         "crowds of 16 to 32 threads a lock that do not show it",
     ),
     item("home's places", "32, a bank's MSHRs: beyond them requests wait in routers", "1 to unbounded"),
