@@ -57,12 +57,13 @@ test: tools
 	$(CARGO) test --workspace --no-fail-fast --doc
 	@scripts/skipped '$(SKIPPED)'
 
-## lint: formatting, clippy, and ruff for the Python scripts; warnings are errors
+## lint: formatting, clippy, ruff for the Python scripts, plain English, stale mutants; warnings are errors
 lint: tools
 	@scripts/need $(RUFF)
 	$(RUFF) check $$(grep -rlE '^#!.*python3' scripts crates examples) scripts
 	# All files by name: cargo fmt does not see the modules that a registry's macro declares.
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
+	scripts/mutate/mutate --stale
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 ## tables: writes what follows from registries and declarations anew: tables of the documentation, the schema of sim, the locks of baton.h

@@ -4,7 +4,7 @@
  * that is computed in another, quicker way. So no variant of a program can win time by doing less.
  *
  * A line that ends in "section: L" is where the critical section of lock L spends most of its time, "in section: L" marks its
- * other lines, and "work: W" is where computation outside any lock spends its time. `scripts/coz-compare` looks for these
+ * other lines, and "work: W" is where computation outside any lock spends its time. `scripts/measure/coz-compare` looks for these
  * marks, since Coz speaks of lines and Baton of locks. */
 #ifndef COZ_EXAMPLE_WORK_H
 #define COZ_EXAMPLE_WORK_H

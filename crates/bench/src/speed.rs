@@ -1,5 +1,5 @@
 //! How fast the engine is: threads, each on a core of its own, contend for one lock, or (`qmd`) put items into queues
-//! of their own and take them out. Prints guest operations and host time. `scripts/chip-instructions.sh` counts its instructions.
+//! of their own and take them out. Prints guest operations and host time. `scripts/check/chip-instructions` counts its instructions.
 //!
 //! `cargo run --release -p baton-bench -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
 #![allow(clippy::disallowed_types, reason = "the speed of the host is what is measured")]

@@ -1,7 +1,7 @@
 //! The mutation check's hook: at one place in the source, one ordering is weakened, or a fence or a wake-up is left
 //! out. Every ordering must be needed by some test, or it is stronger than necessary.
 //!
-//! The place is that of the call ([`Location`]), so nothing is compiled anew for a mutant: `scripts/mutations.py` runs
+//! The place is that of the call ([`Location`]), so nothing is compiled anew for a mutant: `scripts/mutate/mutate orderings` runs
 //! the built tests once for each, with the mutant named in `BATON_MUTANT`. Without that variable nothing is changed.
 
 use baton_machine::Ordering;

@@ -36,7 +36,7 @@ fn the_nonblocking_home_is_sound_and_has_no_idle_row() {
     holds(Policy::Nonblocking);
 }
 
-/// A few breaks that everyone knows, and what the checker says of each; `scripts/protocol-mutations` tries them all.
+/// A few breaks that everyone knows, and what the checker says of each; `scripts/mutate/mutate protocol` tries them all.
 #[test]
 fn a_broken_protocol_is_caught() {
     let breaks = [

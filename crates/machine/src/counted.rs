@@ -5,7 +5,7 @@
 /// accesses are among the instructions. Of a wait the first look is counted, and no more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
-    /// Instructions of the native build on x86-64, counted by callgrind (`scripts/sync-instructions.sh`).
+    /// Instructions of the native build on x86-64, counted by callgrind (`scripts/check/sync-instructions`).
     pub instructions: f64,
     /// Accesses to the machine's memory (`cargo test -p baton-chip --test memory charging::`).
     pub accesses: u32,

@@ -1,7 +1,7 @@
 //! What a flit-hop costs, for a profiler: `hop_cost SIDE RATE CYCLES` runs uniform single flits on a mesh and prints the
 //! flit-hops; `hop_cost SIDE idle PACKETS` sends packets from corner to corner of an idle mesh, one at a time.
 //!
-//! `scripts/noc-instructions.sh` counts its instructions under callgrind.
+//! `scripts/check/noc-instructions` counts its instructions under callgrind.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::topology::TopologyConfig;

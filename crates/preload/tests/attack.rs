@@ -1,4 +1,4 @@
-//! `scripts/attack`, the part of it that takes seconds: programs that attack the library, compared with themselves alone.
+//! `scripts/check/attack`, the part of it that takes seconds: programs that attack the library, compared with themselves alone.
 
 mod common;
 use baton_sync::lock::Waits;
@@ -14,7 +14,7 @@ fn programs_do_as_they_do_alone() {
     let named =
         |lock: &baton_sync::lock::LockInfo| format!("{}{}", lock.name, if lock.waits == Waits::Any { "" } else { "!" });
     let names: Vec<String> = locks().map(named).collect();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/attack");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check/attack");
     let ran = Command::new(script)
         .args(["--quick", "--locks", &names.join(","), "--library"])
         .arg(library())

@@ -1,4 +1,4 @@
-//! Real programs that are installed here, under `scripts/compat`: recorded, and under locks of different kinds.
+//! Real programs that are installed here, under `scripts/check/compat`: recorded, and under locks of different kinds.
 
 mod common;
 use baton_needs::has;
@@ -19,7 +19,7 @@ fn compressors_give_the_same_bytes_under_other_locks() {
     let locks = ["spin-park", "mcs", "cohort"];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new("python3")
-        .arg(root.join("scripts/compat"))
+        .arg(root.join("scripts/check/compat"))
         .args([
             "--json",
             "--asleep",

@@ -1,5 +1,5 @@
 //! What an event of a recording costs `baton whatif`: to read it, to make steps of it, to run these.
-//! `scripts/whatif-instructions.sh` counts the instructions under callgrind.
+//! `scripts/check/whatif-instructions` counts the instructions under callgrind.
 //!
 //! `cargo run --release -p baton-replay --example event_cost open|read|compile|replay ROUNDS` writes a recording of so many rounds
 //! and goes so far with it. It prints how many events the recording has.

@@ -1,5 +1,5 @@
 //! What a decision costs: threads of several applications compute and sleep on a machine with fast and slow CPUs. Prints the calls of the
-//! policy and the host's time. `scripts/decision-instructions.sh` counts its instructions.
+//! policy and the host's time. `scripts/check/decision-instructions` counts its instructions.
 //!
 //! `cargo run --release -p baton-sched --example decide -- POLICY CPUS THREADS STEPS`
 

@@ -3,7 +3,7 @@
 //!
 //! `generic` is this crate's lock on the native machine with a node that the caller brings; `hand` is the same algorithm
 //! written down for this program alone, over core's atomics. The abstraction must cost nothing:
-//! `scripts/sync-instructions.sh` counts both under callgrind and fails if `generic` takes more. Any other name is a lock
+//! `scripts/check/sync-instructions` counts both under callgrind and fails if `generic` takes more. Any other name is a lock
 //! of the registry, used as a tool uses it: its wait policy is known at run time only, and it brings its own nodes.
 
 #![allow(

@@ -123,7 +123,7 @@ fn queues() -> String {
     table
 }
 
-/// Instructions of an uncontended pair. The first two rows are what `scripts/sync-instructions.sh` compares with each other.
+/// Instructions of an uncontended pair. The first two rows are what `scripts/check/sync-instructions` compares with each other.
 fn instructions() -> String {
     let mut table = String::from(
         "| lock | instructions |\n| --- | --- |\n\

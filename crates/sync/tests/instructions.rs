@@ -12,7 +12,7 @@ fn no_lock_costs_more_instructions_than_documented() {
     if !baton_needs::has("valgrind", "no_lock_costs_more_instructions_than_documented") {
         return;
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/sync-instructions.sh");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check/sync-instructions");
     let output = Command::new(script).args(LOCKS.iter().map(|lock| lock.name)).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (said, wrong) = (text(&output.stdout), text(&output.stderr));

@@ -1,5 +1,5 @@
 //! One lock on this machine: threads that think, lock, compute and unlock, as `baton sim --workload lock` has them, and how
-//! often they had the lock within a window. What `scripts/zoo` runs beside the simulator.
+//! often they had the lock within a window. What `scripts/measure/zoo` runs beside the simulator.
 //!
 //! `target/release/examples/contend mcs --wait spin --threads 4 --cs 1000 --think 4000 --ms 100`
 //!

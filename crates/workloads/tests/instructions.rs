@@ -10,7 +10,7 @@ fn what_is_charged_for_the_openmp_runtime_is_what_it_takes() {
     if !baton_needs::has("valgrind", "what_is_charged_for_the_openmp_runtime_is_what_it_takes") {
         return;
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/omp-instructions.sh");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check/omp-instructions");
     let output = Command::new(script).output().expect("the script runs");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");

@@ -1,5 +1,5 @@
 //! Steps of the futexes in memory that only show at their moment, or in their price: each was broken on purpose once and nothing
-//! objected (`scripts/futex-mutations.py`).
+//! objected (`scripts/mutate/mutate futex`).
 
 use crate::common;
 use crate::common::{Alone, Shared, cell, simulation};

@@ -1,5 +1,5 @@
 //! The algorithm's own instructions: charged as its registry says, and the registry's accesses are those that the algorithm
-//! makes. (`scripts/sync-instructions.sh`, which `cargo test -p baton-sync` runs, compares the instructions with callgrind's.)
+//! makes. (`scripts/check/sync-instructions`, which `cargo test -p baton-sync` runs, compares the instructions with callgrind's.)
 
 use crate::common;
 use baton_chip::{Instructions, Options, Reason, Simulated, Simulation, Spawn};

@@ -1,4 +1,4 @@
-//! The counts of `scripts/chip-instructions.sh`, which fails where one has grown by more than 5% over what is written there.
+//! The counts of `scripts/check/chip-instructions`, which fails where one has grown by more than 5% over what is written there.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ fn a_guest_operation_costs_no_more_instructions_than_before() {
         return;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let run = Command::new(root.join("scripts/chip-instructions.sh")).output().expect("the script runs");
+    let run = Command::new(root.join("scripts/check/chip-instructions")).output().expect("the script runs");
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{out}{err}");
     assert_eq!(out.lines().count(), 6, "{out}");

@@ -84,7 +84,7 @@ fn a_mistake_is_told() {
 
 #[test]
 fn the_comparison_names_what_is_missing() {
-    let script = root().join("scripts/coz-compare");
+    let script = root().join("scripts/measure/coz-compare");
     let Some(python) = python() else { return };
     let mut command = Command::new(&python);
     let done =

@@ -1,5 +1,5 @@
-//! The fuzzers, a short while each with fixed seeds: what was found once does not come back. For longer: `scripts/fuzz-traces --seconds N`,
-//! `scripts/fuzz-files --seconds N`.
+//! The fuzzers, a short while each with fixed seeds: what was found once does not come back. For longer: `scripts/check/fuzz-traces --seconds N`,
+//! `scripts/check/fuzz-files --seconds N`.
 
 use std::process::Command;
 
@@ -33,11 +33,11 @@ fn a_failure_is_told_with_the_command_that_repeats_it() {
     if !baton_needs::has("python3", "fuzz-traces") {
         return;
     }
-    let script = format!("{}/../../scripts/fuzz-traces", env!("CARGO_MANIFEST_DIR"));
+    let script = format!("{}/../../scripts/check/fuzz-traces", env!("CARGO_MANIFEST_DIR"));
     let output =
         Command::new("python3").args([&script, "--baton", "/bin/false", "--seed", "7", "--cases", "1"]).output();
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("repeat: scripts/fuzz-traces --seed 7 --cases 1"), "{said}");
+    assert!(said.contains("repeat: scripts/check/fuzz-traces --seed 7 --cases 1"), "{said}");
 }

@@ -50,7 +50,7 @@ fn samples(test: &str) -> Option<tempfile::TempDir> {
     }
     let folder = tempfile::tempdir().unwrap();
     let made =
-        Command::new("python3").arg(root().join("scripts/sample-inputs.py")).arg(folder.path()).output().unwrap();
+        Command::new("python3").arg(root().join("scripts/measure/sample-inputs")).arg(folder.path()).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     Some(folder)
 }

@@ -1,4 +1,4 @@
-//! Breaks the protocol row by row and shows that the exhaustive check notices (`scripts/protocol-mutations`).
+//! Breaks the protocol row by row and shows that the exhaustive check notices (`scripts/mutate/mutate protocol`).
 //!
 //! Each mutant is explored in the small worlds that exercise its row, the smallest first. Prints caught / total and the
 //! survivors; each must stand in `equivalent.rs` with the reason why it makes no difference. Exits with 1 if one does not, or

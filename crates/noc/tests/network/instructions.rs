@@ -1,4 +1,4 @@
-//! The counts of `scripts/noc-instructions.sh --network`, which fails where one has grown by more than 5% over what is
+//! The counts of `scripts/check/noc-instructions --network`, which fails where one has grown by more than 5% over what is
 //! written there, or where a sparse network costs more than 1.5 times as much a flit-hop as a small one.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ fn a_flit_hop_costs_no_more_instructions_than_before() {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let run =
-        Command::new(root.join("scripts/noc-instructions.sh")).arg("--network").output().expect("the script runs");
+        Command::new(root.join("scripts/check/noc-instructions")).arg("--network").output().expect("the script runs");
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{out}{err}");
     assert_eq!(out.lines().count(), 5, "{out}");

@@ -50,7 +50,7 @@ pub struct LockInfo {
     pub general: bool,
     /// Wait policies that it takes.
     pub waits: Waits,
-    /// An uncontended pair of lock and unlock, with the lock's own wait policy. `scripts/sync-instructions.sh NAME` counts it.
+    /// An uncontended pair of lock and unlock, with the lock's own wait policy. `scripts/check/sync-instructions NAME` counts it.
     pub counted: Counted,
     /// Its number in `enum baton_lock_kind` of `baton.h`, which programs have compiled in: a new lock takes the next one.
     pub c_number: u32,

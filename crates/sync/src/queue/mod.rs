@@ -41,7 +41,7 @@ pub struct QueueInfo {
     pub bulk: bool,
     /// Lies in a queue device ([`Machine::queues`]): a machine without one cannot have it.
     pub device: bool,
-    /// An item's way in and out. `scripts/sync-instructions.sh` counts it.
+    /// An item's way in and out. `scripts/check/sync-instructions` counts it.
     pub counted: Counted,
     /// A bulk's way by [`RawQueue::enqueue_all`] and [`RawQueue::dequeue_all`], where they move it as a range; else they move item by
     /// item.

@@ -7,7 +7,7 @@
 //! | `turns N` | N turns of each of eight threads that do nothing else |
 //! | `said` | what is charged for an iteration: the name, tenths of an instruction, accesses |
 //!
-//! `scripts/omp-instructions.sh` counts the instructions.
+//! `scripts/check/omp-instructions` counts the instructions.
 
 mod turns;
 

@@ -85,7 +85,7 @@ struct Set {
 }
 
 /// What an iteration of each measurement takes a team of eight, all of them together, without delays and waiting: the runtime's own code
-/// (`scripts/omp-instructions.sh`).
+/// (`scripts/check/omp-instructions`).
 pub const COUNTED: Counted = Counted { instructions: 28_693.0, accesses: 809 };
 
 /// The same of a region whose eight threads make twenty tasks each.

@@ -1,4 +1,4 @@
-//! What no other test needed until `scripts/qmd-mutations` took it away.
+//! What no other test needed until `scripts/mutate/mutate qmd` took it away.
 
 use super::*;
 

@@ -1,0 +1,157 @@
+"""Mutants of a source tree, each behind a switch.
+
+All mutants are built at once, into a copy of the tree below target/: which of them is on is said by a variable of the environment. Only
+where two change the same code a second build is needed."""
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# At the end of each file that has mutants.
+SWITCH = """
+#[allow(clippy::all)]
+fn broken(number: usize) -> bool {
+    static WHICH: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
+    *WHICH.get_or_init(|| std::env::var("BATON_MUTANT").ok()?.parse().ok()) == Some(number)
+}
+"""
+
+
+class Mutant(NamedTuple):
+    """Code is an expression, or statements, which become `if BROKEN { new } else { old }`. Where that does not do, `new` is all of it,
+    with `@` for the condition."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    # Why no test can object, of one that survives.
+    why: str = ""
+
+
+class Check(NamedTuple):
+    """Mutants, and the tests that are to object."""
+
+    # The copy's folder below target/.
+    name: str
+    mutants: list
+    # Test programs of the crate in the order in which they are asked, each with its filters; `lib` is the crate's own.
+    tests: dict
+    # CPU seconds that a test program gets.
+    patience: int
+    # The crate whose tests they are.
+    crate: str = "chip"
+
+    def copy(self, files):
+        """Brings the copy of the tree up to date but for `files`; what has not changed keeps its time, so that little is built."""
+        tree = ROOT / "target" / self.name
+        names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.split(b"\0")
+        kept = {name for name in map(os.fsdecode, names) if (ROOT / name).is_file()}
+        for path in tree.rglob("*"):
+            if path.is_file() and str(path.relative_to(tree)) not in kept | {"Cargo.lock"}:
+                path.unlink()
+        for name in sorted(kept):
+            content, target = files.get(name) or (ROOT / name).read_bytes(), tree / name
+            if not (target.is_file() and target.read_bytes() == content):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        return tree
+
+    def stale(self):
+        """The mutants whose code does not stand exactly once in their file, each with how often it stands."""
+        texts = {mutant.file: (ROOT / mutant.file).read_text() if (ROOT / mutant.file).is_file() else "" for mutant in self.mutants}
+        times = ((mutant, texts[mutant.file].count(mutant.old)) for mutant in self.mutants)
+        return [(mutant, count) for mutant, count in times if count != 1]
+
+    def rounds(self, chosen):
+        """The mutants by builds: in one build, none changes another's code. Raises where a mutant's code is not there."""
+        sources = {mutant.file: (ROOT / mutant.file).read_text() for mutant in self.mutants}
+        builds = []
+        for number, mutant in chosen:
+            source = sources[mutant.file]
+            if source.count(mutant.old) != 1:
+                raise SystemExit(f"{mutant.name}: its code stands {source.count(mutant.old)} times in {mutant.file}")
+            start = source.index(mutant.old)
+            span = (mutant.file, start, start + len(mutant.old))
+            free = (b for b in builds if all(file != span[0] or end <= start or span[2] <= at for _, _, (file, at, end) in b))
+            build = next(free, None)
+            if build is None:
+                build = []
+                builds.append(build)
+            build.append((number, mutant, span))
+        return sources, builds
+
+    def compile_tests(self, tree):
+        """Builds the test programs; by name. Cargo tells packages by their paths in their workspace: the copy needs a folder for builds of
+        its own, or the tree's next build would take mutants for its own crates."""
+        command = ["cargo", "test", "--quiet", "-p", f"baton-{self.crate}", "--no-run", "--message-format=json-render-diagnostics"]
+        command += [word for test in self.tests for word in (["--lib"] if test == "lib" else ["--test", test])]
+        environment = dict(os.environ, CARGO_TARGET_DIR=str(tree) + "-build")
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True)
+        if done.returncode:
+            raise SystemExit(done.stderr.decode() + "it does not build")
+        targets = ((m["target"], m["executable"]) for m in map(json.loads, done.stdout.splitlines()) if m.get("executable"))
+        return {"lib" if "lib" in target["kind"] else target["name"]: executable for target, executable in targets}
+
+    def judge(self, tree, programs, number):
+        """The test that objects to the mutant of that number, and how; None if all pass."""
+        environment = dict(os.environ, RUST_BACKTRACE="0", BATON_MUTANT=str(number))
+        for test, filters in self.tests.items():
+            process = subprocess.Popen([programs[test], "--quiet", *filters], cwd=tree / "crates" / self.crate, env=environment,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (self.patience, self.patience + 5))
+            code = process.wait()
+            if code:
+                return f"{test} " + ("did not end" if code in (-signal.SIGXCPU, -signal.SIGKILL) else "failed")
+        return None
+
+    def run(self, words, usage):
+        """Judges the mutants whose names have one of the words, all without words; the exit code."""
+        if any(word.startswith("-") for word in words):
+            print(usage)
+            return 0 if words in (["-h"], ["--help"]) else 2
+        chosen = [(n, mutant) for n, mutant in enumerate(self.mutants) if not words or any(w in mutant.name for w in words)]
+        sources, builds = self.rounds(chosen)
+        caught = reasoned = bad = 0
+        for build in builds:
+            tree = self.copy(broken(sources, build))
+            programs = self.compile_tests(tree)
+            objection = self.judge(tree, programs, "none")
+            if objection:
+                raise SystemExit(f"as it is: {objection}; no mutant can be judged")
+            for number, mutant, _ in build:
+                objection = self.judge(tree, programs, number)
+                if objection:
+                    print(f"caught    {mutant.name}: {objection}", flush=True)
+                    caught += 1
+                elif mutant.why:
+                    print(f"survived  {mutant.name}: {mutant.why}", flush=True)
+                    reasoned += 1
+                else:
+                    print(f"SURVIVED  {mutant.name}, and no reason is given", flush=True)
+                    bad += 1
+        print(f"{caught} of {len(chosen)} caught, {reasoned} with a reason, {len(builds)} builds")
+        return 1 if bad else 0
+
+
+def broken(sources, build):
+    """The files of a build."""
+    files = {}
+    for file in {mutant.file for _, mutant, _ in build}:
+        text = sources[file]
+        for number, mutant, (_, start, end) in sorted((m for m in build if m[1].file == file), key=lambda m: -m[2][1]):
+            condition = f"broken({number})"
+            if "@" in mutant.new:
+                new = mutant.new.replace("@", condition)
+            elif mutant.old.endswith(";"):
+                new = f"if {condition} {{ {mutant.new} }} else {{ {mutant.old} }}"
+            else:
+                new = f"(match {condition} {{ true => {{ {mutant.new} }}, false => {{ {mutant.old} }} }})"
+            text = text[:start] + new + text[end:]
+        files[file] = (text + SWITCH).encode()
+    return files
