@@ -17,12 +17,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = str(Path(__file__).resolve().parents[3])
-sys.path.insert(0, os.path.join(ROOT, "scripts/measure"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "measure"))
 
 import programs
 import table
 from run import Runner
+
+ROOT = str(Path(__file__).resolve().parents[3])
+
 
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/check/compat", description=__doc__.splitlines()[0])
