@@ -1,8 +1,8 @@
-//! An axis: from the data to places in a picture, and where its ticks are.
+//! An axis: maps values to positions in a picture, and says where the ticks are.
 
 use crate::short;
 
-/// From the data to the picture, by the logarithm where the data spans more than a factor of 30.
+/// Maps values to positions. The scale is logarithmic if the values span more than a factor of 30.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
     low: f64,
@@ -13,7 +13,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis for these values, drawn between two places. `at_zero`: 0 is on it, if it is not logarithmic.
+    /// An axis that fits `values`, drawn from position `from` to position `to`. `at_zero` asks that
+    /// a linear axis includes 0.
     pub fn new(values: &[f64], from: f64, to: f64, at_zero: bool) -> Axis {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -26,7 +27,7 @@ impl Axis {
         Axis { low, high, log, from, to }
     }
 
-    /// The same, never logarithmic.
+    /// Like [`Axis::new`](Self::new), but always linear.
     pub fn linear(values: &[f64], from: f64, to: f64, at_zero: bool) -> Axis {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -39,7 +40,7 @@ impl Axis {
         Axis { low, high, log: false, from, to }
     }
 
-    /// Where a value is.
+    /// The position of `value`.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -49,7 +50,8 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Of a horizontal axis: a line from top to bottom at each tick, the one at 0 its own class, and the tick's value below.
+    /// Grid lines of a horizontal axis: a vertical line from `top` to `bottom` at each tick, with
+    /// the tick's value below. The line at 0 has a class of its own.
     pub(crate) fn grid(&self, top: f64, bottom: f64) -> String {
         let line = |tick: f64| {
             let (at, class) = (self.at(tick), if tick == 0.0 { "zero" } else { "grid" });
@@ -63,7 +65,7 @@ impl Axis {
         self.ticks().into_iter().map(line).collect()
     }
 
-    /// Round values, four to twelve of them.
+    /// Between four and twelve round values that lie on the axis.
     pub fn ticks(&self) -> Vec<f64> {
         if self.log {
             let decades = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
@@ -93,7 +95,7 @@ mod tests {
         let wide = Axis::new(&[1.0, 1000.0], 0.0, 1.0, false);
         assert_eq!((wide.at(1.0), wide.at(1000.0)), (0.0, 1.0));
         assert_eq!(wide.ticks().len(), 10);
-        // Without values, and with one only, there is still an axis.
+        // An axis exists even for no value, or for one.
         assert!(
             Axis::new(&[], 0.0, 1.0, true).at(0.5).is_finite() && !Axis::new(&[], 0.0, 1.0, true).ticks().is_empty()
         );

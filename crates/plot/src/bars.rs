@@ -1,48 +1,48 @@
-//! Rows of bars. A bar may have an interval, and somebody else's value as a mark beside it. Values below 0 go to the left.
+//! Rows of bars. A bar may have an interval, and a mark for a reference value (a paper's). Bars of
+//! negative values go to the left.
 
 use crate::axis::Axis;
 use crate::{colour, escape, number, width};
 use std::fmt::Write;
 
-/// A bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// Its value; `None`: there is only somebody else's.
+    /// The length of the bar; `None` if there is only a reference value.
     pub value: Option<f64>,
-    /// The ends of the value's interval.
+    /// The two ends of the value's confidence interval.
     pub ends: Option<[f64; 2]>,
-    /// Somebody else's value: the paper's.
+    /// The reference value, such as the paper's, drawn as a mark.
     pub theirs: Option<f64>,
 }
 
-/// The picture: rows from top to bottom, in each a bar a series.
+/// A bar chart: rows from top to bottom, and one bar per series in each row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// What stands over it.
     pub title: String,
-    /// What the values are, with their unit.
+    /// The label of the value axis, with the unit.
     pub x: String,
-    /// The names of the bars of a row.
+    /// The names of the series, which the legend shows.
     pub series: Vec<String>,
-    /// Whose the marks are, where there are any.
+    /// Where the reference values come from (`paper`), as the legend names them; empty if there are
+    /// none.
     pub theirs: String,
-    /// A row: its name, and its bars.
+    /// The rows: a name, and one bar per series.
     pub rows: Vec<(String, Vec<Bar>)>,
 }
 
-/// What the rows draw, each sort of it as one path: a picture with hundreds of bars stays a small file.
+/// The SVG paths of all rows. Bars of one series share a path, so that a picture with hundreds of
+/// bars stays a small file.
 #[derive(Default)]
 struct Drawn {
-    /// By series.
+    /// One path per series.
     bars: Vec<String>,
     whiskers: String,
     theirs: String,
-    /// The values as text.
     values: String,
 }
 
 const WIDTH: f64 = 960.0;
-/// Room for the values behind the longest bar.
+/// Room for the printed values to the right of the longest bar.
 const RIGHT: f64 = 130.0;
 const BAR: f64 = 12.0;
 const GAP: f64 = 9.0;
@@ -50,7 +50,7 @@ const TOP: f64 = 28.0;
 const BOTTOM: f64 = 40.0;
 
 impl Bars {
-    /// As SVG; a sentence where there is no bar.
+    /// The picture as SVG, or a sentence that says that there is no bar.
     pub fn svg(&self) -> String {
         let bars = || self.rows.iter().flat_map(|(_, bars)| bars);
         let all = |bar: &Bar| [bar.value, bar.theirs, bar.ends.map(|e| e[0]), bar.ends.map(|e| e[1])];
@@ -114,7 +114,8 @@ impl Bars {
             end = end.max(x.at(theirs) + 5.0);
         }
         if let Some(value) = bar.value {
-            // The mark may lie anywhere along the bar, so both values are said behind all of it.
+            // The mark may lie anywhere along the bar, so both values are printed behind the longer
+            // one.
             let theirs =
                 bar.theirs.map_or_else(String::new, |theirs| format!(" ({} {})", escape(&self.theirs), number(theirs)));
             let (at, below, value) = (end + 5.0, middle + 4.0, number(value));
@@ -186,7 +187,7 @@ mod tests {
             (1, 2),
             "both are of one series: {bars}"
         );
-        // One of each in the legend.
+        // The legend adds one bar and one mark.
         assert_eq!((svg.matches("v7m0-3.5H").count(), svg.matches("l5-5 5 5-5 5z").count()), (1 + 1, 2 + 1));
         assert!(svg.contains(">30 (paper 35.1)<"), "both values behind the bar");
         assert!(svg.contains(">paper<") && svg.contains("share, %") && !svg.contains("NaN"));

@@ -1,4 +1,5 @@
-//! Which of several names is best at each point of a plane, and by how much.
+//! A map that shows, for each point of a plane, which of several named choices is best and by how
+//! much.
 
 use crate::{colour, escape, number, width};
 use std::fmt::Write;
@@ -6,45 +7,45 @@ use std::fmt::Write;
 const CELL: f64 = 40.0;
 const TOP: f64 = 62.0;
 
-/// The best at one point.
+/// The best choice at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chosen {
-    /// The best name's number.
+    /// The index of the best choice in [`Choices::names`].
     pub best: usize,
-    /// That of the next one.
+    /// The index of the second-best choice.
     pub next: usize,
-    /// How far the next one's value lies from the best one's, in percent of the best one's.
+    /// The distance between the second-best value and the best one, in percent of the best.
     pub behind: f64,
 }
 
-/// The picture: a name and a colour in each cell. The stronger the colour, the further the next one is behind.
+/// The map: each cell has the name and the colour of the best choice. The further behind the
+/// second-best is, the stronger the colour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
-    /// What stands over it.
     pub title: String,
-    /// What makes a name the best one.
+    /// The criterion by which a choice is best.
     pub what: String,
-    /// What the columns are.
+    /// The label of the columns' axis.
     pub x: String,
-    /// What the rows are.
+    /// The label of the rows' axis.
     pub y: String,
-    /// What stands at each column.
+    /// The labels of the single columns.
     pub columns: Vec<String>,
-    /// What stands at each row.
+    /// The labels of the single rows.
     pub rows: Vec<String>,
-    /// What there was to choose from.
+    /// The names to choose from.
     pub names: Vec<String>,
-    /// The choices, row by row; a point without one stays empty.
+    /// The choices, row by row. A cell without a choice stays empty.
     pub cells: Vec<Vec<Option<Chosen>>>,
 }
 
 impl Choices {
-    /// The next one and how far it is behind.
+    /// The second-best name, and how far it is behind.
     pub fn behind(&self, chosen: &Chosen) -> String {
         format!("{} {}", self.names[chosen.next], percent(chosen.behind))
     }
 
-    /// As SVG, with the key to its colours above.
+    /// The map as SVG, with the legend of its colours above.
     pub fn svg(&self) -> String {
         let all = || self.cells.iter().flatten().flatten();
         let texts = all().map(|chosen| self.behind(chosen)).chain(self.names.iter().cloned());
@@ -85,7 +86,7 @@ impl Choices {
         )
     }
 
-    /// The colours of the names that are best anywhere.
+    /// The legend: the colours of the names that are best somewhere.
     fn key(&self, left: f64, anywhere: impl Fn(usize) -> bool) -> String {
         let mut svg = format!("<text x={left:.1} y=16 class=dim>{}</text>", escape(&self.what));
         let mut at = left;
@@ -122,7 +123,7 @@ impl Choices {
         );
     }
 
-    /// The same as a table.
+    /// The same map as an HTML table.
     pub fn table(&self) -> String {
         let mut out = format!("<table><tr><th>{}, by {}", escape(&self.y), escape(&self.x));
         for column in &self.columns {
@@ -139,7 +140,7 @@ impl Choices {
     }
 }
 
-/// With a sign, and as few digits as tell.
+/// A percentage with its sign and only as many digits as carry information.
 fn percent(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     let digits =

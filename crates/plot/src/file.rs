@@ -1,9 +1,11 @@
-//! A picture as a file of its own, for a page that only links it: what the HTML page brings (colours, light and dark, and the style of
-//! the parts) is put inside, on a ground of its own, and it is written as XML, which wants every value in quotes.
+//! A picture as a file of its own, for pages that link to it instead of containing it. The file
+//! contains what an HTML page would provide (colours for light and dark, the style of the parts, a
+//! background). It is written as XML, which requires quotes around every attribute value.
 
 use crate::{PALETTE, PARTS};
 
-/// The picture as the text of an `.svg` file; `None` for what is no picture: a sentence that there is nothing to draw.
+/// The text of an `.svg` file with this picture. Returns `None` if `svg` is not a picture but the
+/// sentence that there is nothing to draw.
 pub fn file(svg: &str) -> Option<String> {
     let rest = svg.strip_prefix("<svg ")?;
     let (tag, inner) = rest.split_once('>')?;
@@ -18,7 +20,7 @@ pub fn file(svg: &str) -> Option<String> {
     ))
 }
 
-/// Tags and text, each tag's values in quotes.
+/// Copies text and tags, with quotes around each attribute value.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text;
@@ -33,11 +35,11 @@ fn xml(text: &str) -> String {
     out + rest
 }
 
-/// A tag with every value in quotes.
+/// Copies one tag with quotes around each attribute value.
 fn quoted(tag: &str) -> String {
     let mut out = String::with_capacity(tag.len() + 16);
     let mut letters = tag.chars().peekable();
-    // Inside of quotes that stand there; inside of quotes that are put there.
+    // `inside`: within quotes of the original. `put`: within quotes that this function adds.
     let (mut inside, mut put) = (false, false);
     while let Some(letter) = letters.next() {
         let ends = !inside && put && (letter == ' ' || letter == '/' && letters.peek().is_none());
@@ -84,7 +86,7 @@ mod tests {
         assert_eq!(file(&Bars::default().svg()), None);
     }
 
-    /// Tags are closed in their order, and every value is in quotes.
+    /// Checks that tags are closed in order, and that every attribute value has quotes.
     fn well_formed(text: &str) {
         let mut open = Vec::new();
         for tag in text.split('<').skip(1).map(|piece| piece.split_once('>').expect("a tag ends").0) {

@@ -1,19 +1,11 @@
-//! Pictures for pages: SVG and tables as text, to be put into one HTML file that needs no script and no network, or each into a file. Who draws
-//! a page (a sweep, a study) brings figures; how they look is here, once.
+//! Pictures for pages: SVG and tables as text. They go into one HTML file that needs neither
+//! scripts nor a network, or each into a file of its own. Commands that draw a page (a sweep, a
+//! study) pass figures in; how the figures look is decided here alone.
 //!
 //! | file | picture |
 //! | --- | --- |
 //! | [`lines`] | series over an axis |
-//! | [`bars`] | rows of bars, with intervals and somebody else's values as marks beside them |
-//! | [`spans`] | rows of ranges around a value: a tornado |
-//! | [`timeline`] | what each of several threads does over time |
-//! | [`matrix`] | a value for each pair, as colours |
-//! | [`choices`] | which of several names is best at each point of a plane |
-//! | [`table`] | rows of text and numbers |
-//! | [`mod@file`] | a picture as a file of its own, for a page that links it |
-//! | [`axis`] | from data to places, and the ticks |
-//!
-//! Colours that a picture does not give itself come from [`STYLE`], light and dark by the reader's choice.
+//! | [`bars`] | rows of bars, with intervals and with reference values as marks |
 
 pub mod axis;
 pub mod bars;
@@ -34,12 +26,12 @@ pub use spans::{Span, Spans};
 pub use table::Table;
 pub use timeline::{Group, Lane, Piece, Timeline};
 
-/// Text inside of HTML, attributes included.
+/// Escapes text for use in HTML, also within attributes.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A number with three or four digits that count.
+/// Formats a number with three or four significant digits.
 pub fn number(value: f64) -> String {
     let text = match value.abs() {
         a if a >= 1000.0 => format!("{value:.0}"),
@@ -51,7 +43,7 @@ pub fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// A round number for the place of a tick: 20k, 100M.
+/// Formats a round number for a tick label: `20k`, `100M`.
 pub fn short(value: f64) -> String {
     let (unit, name) = match value.abs() {
         a if a >= 1e9 => (1e9, "G"),
@@ -62,15 +54,15 @@ pub fn short(value: f64) -> String {
     number(value / unit) + name
 }
 
-/// About how wide a text is.
+/// The approximate width of a text in pixels.
 fn width(text: &str) -> f64 {
     6.6 * text.chars().count() as f64
 }
 
-/// Colours that stay apart for most readers (Okabe and Ito).
+/// Colours that most readers can tell apart (Okabe and Ito).
 pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
 
-/// The colour of a series, by its number.
+/// The colour of a series, by its index.
 pub fn colour(series: usize) -> &'static str {
     COLOURS[series % COLOURS.len()]
 }
@@ -90,13 +82,13 @@ macro_rules! parts {
     };
 }
 
-/// The colours, light and dark.
+/// The colours as CSS, for light and dark pages.
 const PALETTE: &str = palette!();
 
-/// How the parts of a picture look.
+/// How the parts of a picture look, as CSS.
 const PARTS: &str = parts!();
 
-/// What pages with these pictures begin their style with.
+/// The CSS with which every page that contains these pictures begins.
 pub const STYLE: &str = concat!(
     palette!(),
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;padding:0 1rem}\

@@ -1,4 +1,4 @@
-//! Series over an axis, as lines.
+//! A line chart: several series over one axis.
 
 use crate::axis::Axis;
 use crate::{colour, escape, number, short, width};
@@ -9,57 +9,51 @@ const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 72.0;
 const BOTTOM: f64 = 48.0;
 const TOP: f64 = 16.0;
-/// Room for the names at the lines' ends: at least this; more for long names, up to a third of the picture.
+/// The least room for names at the right ends of the lines. Long names get more, up to a third of
+/// the picture.
 const RIGHT: f64 = 150.0;
-/// A name's line and the gaps around it.
+/// Width of the short stroke in front of a name, with the gaps around it.
 const NAME: f64 = 38.0;
 
-/// A point of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Where it is.
     pub x: f64,
-    /// Its value.
     pub y: f64,
-    /// The ends of the value's interval, if it has one.
+    /// The two ends of the value's confidence interval, if there is one.
     pub ends: Option<[f64; 2]>,
 }
 
 impl Point {
-    /// Without an interval.
+    /// A point without a confidence interval.
     pub fn new(x: f64, y: f64) -> Point {
         Point { x, y, ends: None }
     }
 }
 
-/// A line: its name, and its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What it is called.
     pub name: String,
-    /// In the order of x.
+    /// The points, sorted by `x`.
     pub points: Vec<Point>,
-    /// Somebody else's figures: drawn with dashes, in the colour of the line before it.
+    /// Whether these are reference figures (a paper's). They get dashes and the colour of the
+    /// series before them.
     pub theirs: bool,
 }
 
-/// The picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
-    /// What stands over it.
     pub title: String,
-    /// What the x axis is, with its unit.
+    /// The label of the x axis, with the unit.
     pub x: String,
-    /// What the values are, with their unit.
+    /// The label of the y axis, with the unit.
     pub y: String,
-    /// What stands at each place of the x axis; `None`: the numbers themselves.
+    /// The labels at the positions of the x axis; `None` if the numbers themselves are the labels.
     pub names: Option<Vec<String>>,
-    /// The lines.
     pub series: Vec<Series>,
 }
 
 impl Lines {
-    /// As SVG; a sentence where no line has a point.
+    /// The chart as SVG, or a sentence that says that no series has a point.
     pub fn svg(&self) -> String {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
@@ -108,7 +102,7 @@ impl Lines {
         )
     }
 
-    /// Where the axis ends, and names begin.
+    /// The right end of the x axis; the names of the series begin behind it.
     fn right(&self) -> f64 {
         let longest = self.series.iter().map(|series| width(&series.name)).fold(0.0, f64::max);
         WIDTH - (NAME + longest).clamp(RIGHT, WIDTH / 3.0)
@@ -140,7 +134,7 @@ impl Lines {
                     number(point.x)
                 );
             }
-            // A single line needs no name.
+            // A chart with a single series needs no name at its line.
             if let Some(end) = series.points.last().filter(|_| !series.name.is_empty()) {
                 labels.push((y.at(end.y), i));
             }
@@ -148,7 +142,8 @@ impl Lines {
         self.names(svg, labels);
     }
 
-    /// Names beside the ends, pushed apart where they would cover each other, then back into the picture.
+    /// Writes the names beside the ends of their lines. Names that would overlap are pushed apart,
+    /// then back into the picture.
     fn names(&self, svg: &mut String, mut labels: Vec<(f64, usize)>) {
         labels.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut free = f64::NEG_INFINITY;
@@ -177,7 +172,9 @@ impl Lines {
         }
     }
 
-    /// A line's colour and dashes: each its own colour, then again with dashes; somebody else's as ours before it.
+    /// The colour and dashes of a line. Each series has a colour of its own; when the colours are
+    /// used up they repeat with dashes. Reference figures have the colour of the series before
+    /// them.
     fn look(&self, line: usize) -> (&'static str, &'static str) {
         let ours = self.series[..=line].iter().filter(|series| !series.theirs).count();
         let place = ours.saturating_sub(1);
@@ -196,18 +193,18 @@ impl Lines {
         places
     }
 
-    /// What a place of the x axis is called.
+    /// The label of a position on the x axis.
     fn place(&self, place: f64) -> String {
         match &self.names {
             Some(names) => names.get(place as usize).map_or_else(String::new, |name| escape(name)),
-            // As on the command line, and short enough to stand beside its neighbours.
+            // Sizes are written as on the command line (`4K`, `2M`), which is also short.
             None if place >= 1_048_576.0 && place % 1_048_576.0 == 0.0 => format!("{}M", place / 1_048_576.0),
             None if place >= 4096.0 && place % 1024.0 == 0.0 => format!("{}K", place / 1024.0),
             None => number(place),
         }
     }
 
-    /// The same figures as a table.
+    /// The same figures as an HTML table.
     pub fn table(&self) -> String {
         let mut out = format!("<table><tr><th>{}", escape(&self.x));
         for series in &self.series {

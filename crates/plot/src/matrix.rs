@@ -1,21 +1,19 @@
-//! A value for each pair, as colours.
+//! A heat map: a value for each pair of row and column, as a colour.
 
 use crate::{escape, number};
 use std::fmt::Write;
 
-/// The picture: rows of values; a pair without one stays empty.
+/// The heat map. A pair without a value stays empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
-    /// What stands over it.
     pub title: String,
-    /// What the values are, with their unit.
+    /// The label of the values, with the unit.
     pub what: String,
-    /// The values.
     pub rows: Vec<Vec<Option<f64>>>,
 }
 
 impl Matrix {
-    /// As SVG, with the key to its colours above.
+    /// The heat map as SVG, with the legend of its colours above.
     pub fn svg(&self) -> String {
         let values = || self.rows.iter().flatten().flatten().copied();
         let low = values().fold(f64::INFINITY, f64::min);

@@ -1,30 +1,29 @@
-//! Rows of ranges on one axis, with a line at the value that they are ranges around: a tornado.
+//! A tornado chart: rows of ranges on one axis, with a line at the common base value.
 
 use crate::axis::Axis;
 use crate::{colour, escape, number, width};
 use std::fmt::Write;
 
-/// A row.
+/// A row: the range that results from varying one parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Span {
-    /// What is varied.
+    /// The parameter that is varied.
     pub name: String,
-    /// The least value, and what gives it.
+    /// The least value, and the setting that gives it.
     pub least: (f64, String),
-    /// The greatest value, and what gives it.
+    /// The greatest value, and the setting that gives it.
     pub greatest: (f64, String),
 }
 
-/// The picture.
+/// The chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spans {
-    /// What stands over it.
     pub title: String,
-    /// What the values are, with their unit.
+    /// The label of the axis, with the unit.
     pub x: String,
-    /// The value that the ranges are around.
+    /// The base value, around which the ranges lie.
     pub usual: Option<f64>,
-    /// Values of others to compare with, each with its name.
+    /// Further values to compare with, each with its name.
     pub others: Vec<(f64, String)>,
     /// The rows, in the order in which they are drawn.
     pub rows: Vec<Span>,
@@ -37,7 +36,7 @@ const ROW: f64 = 30.0;
 const TOP: f64 = 28.0;
 
 impl Spans {
-    /// As SVG; a sentence where there is no row.
+    /// The chart as SVG, or a sentence that says that there is no row.
     pub fn svg(&self) -> String {
         if self.rows.is_empty() {
             return "<p>No run has this figure.</p>".to_owned();
@@ -97,13 +96,13 @@ fn end((value, name): &(f64, String)) -> String {
     if name.is_empty() { number(*value) } else { format!("{} ({name})", number(*value)) }
 }
 
-/// A text that ends there, or begins at the picture's edge if it is too long for that.
+/// Draws a text that ends at `x`, or begins at the left edge of the picture if it is too long.
 fn before(x: f64, y: f64, text: &str) -> String {
     let (x, anchor) = if width(text) > x { (2.0, "start") } else { (x, "end") };
     format!("<text class=dim x={x:.1} y={y:.1} text-anchor={anchor}>{}</text>", escape(text))
 }
 
-/// A text that begins there, or ends at the picture's edge.
+/// Draws a text that begins at `x`, or ends at the right edge of the picture if it is too long.
 fn behind(x: f64, y: f64, text: &str) -> String {
     let (x, anchor) = if x + width(text) > WIDTH { (WIDTH - 2.0, "end") } else { (x, "start") };
     format!("<text class=dim x={x:.1} y={y:.1} text-anchor={anchor}>{}</text>", escape(text))

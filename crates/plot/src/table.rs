@@ -1,23 +1,19 @@
-//! Rows of text and numbers.
+//! A table of text and numbers.
 
 use crate::escape;
 use std::fmt::Write;
 
-/// The table. Cells that hold numbers are put to the right by their column.
+/// The table. Columns of numbers are aligned to the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What stands over it.
     pub title: String,
-    /// What must be known to read it; empty if nothing.
+    /// What a reader must know to read the table; empty if nothing.
     pub note: String,
-    /// The columns.
     pub header: Vec<String>,
-    /// The rows.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// As HTML.
     pub fn html(&self) -> String {
         let numeric: Vec<bool> = (0..self.header.len()).map(|column| self.numeric(column)).collect();
         let class = |column: usize| if numeric.get(column) == Some(&true) { " class=n" } else { "" };
@@ -38,7 +34,7 @@ impl Table {
         out
     }
 
-    /// As Markdown, without its title.
+    /// The table as Markdown, without the title.
     pub fn markdown(&self) -> String {
         let cell = |text: &String| text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ");
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
@@ -54,7 +50,7 @@ impl Table {
         out
     }
 
-    /// Whether a column begins with a digit or a sign in every cell, or says that there is nothing.
+    /// Whether every cell of a column begins with a digit or a sign, or stands for a missing value.
     fn numeric(&self, column: usize) -> bool {
         let cells =
             || self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !matches!(cell.as_str(), "" | "-"));

@@ -1,52 +1,44 @@
-//! What each of several threads does over time: a lane a thread, pieces of it in the colour of what it does.
+//! A timeline: one lane per thread, with pieces coloured by what the thread does.
 
 use crate::axis::Axis;
 use crate::{colour, escape, number, width};
 use std::fmt::Write;
 
-/// A piece of a lane.
+/// One piece of a lane: an activity from a begin to an end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// When it begins.
     pub from: f64,
-    /// When it ends.
     pub to: f64,
-    /// What is done: a place in [`Timeline::kinds`].
+    /// The activity: an index into [`Timeline::kinds`].
     pub kind: usize,
 }
 
-/// A thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
-    /// Its name.
     pub name: String,
-    /// Its pieces, in order.
+    /// The pieces, in the order of time.
     pub pieces: Vec<Piece>,
 }
 
-/// The picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// What stands over it.
     pub title: String,
-    /// What the x axis is, with its unit.
+    /// The label of the time axis, with the unit.
     pub x: String,
-    /// The axis goes from 0 to here.
+    /// The end of the time axis, which begins at 0.
     pub end: f64,
-    /// What a thread may do; what no piece says is left empty.
+    /// The activities that a thread can have. Time that no piece covers stays empty.
     pub kinds: Vec<String>,
-    /// Threads, in groups that are drawn below each other.
+    /// The lanes, in groups that are drawn below each other.
     pub groups: Vec<Group>,
 }
 
-/// Threads that are drawn together.
+/// Lanes that are drawn together under one title.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// What stands over them.
     pub title: String,
-    /// The threads.
     pub lanes: Vec<Lane>,
-    /// A moment that is marked, with its name.
+    /// A marked moment, with its name.
     pub mark: Option<(f64, String)>,
 }
 
@@ -54,14 +46,14 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = 20.0;
 const LANE: f64 = 11.0;
-/// Between two lanes.
+/// The gap between two lanes.
 const GAP: f64 = 1.5;
 const TOP: f64 = 30.0;
-/// Above each group, for its title and the marks' names.
+/// Room above each group for its title and the names of the marks.
 const HEAD: f64 = 34.0;
 
 impl Timeline {
-    /// As SVG; a sentence where there is no lane.
+    /// The timeline as SVG, or a sentence that says that there is no lane.
     pub fn svg(&self) -> String {
         if self.groups.iter().all(|group| group.lanes.is_empty()) {
             return "<p>No run has this figure.</p>".to_owned();
@@ -69,12 +61,12 @@ impl Timeline {
         let x = Axis::linear(&[0.0, self.end.max(1.0) / 1.05], LEFT, WIDTH - RIGHT, true);
         let mut svg = self.legend();
         let mut y = TOP;
-        // One line of many strokes a kind.
+        // One path of many strokes per activity keeps the file small.
         let mut pieces = vec![String::new(); self.kinds.len()];
         for group in &self.groups {
             y = self.draw(group, y, &x, &mut svg, &mut pieces);
         }
-        // Below the marks, which are in front.
+        // The strokes lie below the marks.
         let strokes = pieces.iter().enumerate().filter(|(_, strokes)| !strokes.is_empty()).map(|(kind, strokes)| {
             format!("<path d=\"{strokes}\" stroke=\"{}\" stroke-width={} />", shade(kind), LANE - GAP)
         });
@@ -90,7 +82,7 @@ impl Timeline {
         )
     }
 
-    /// The kinds with their colours, above the groups.
+    /// The legend of the activities, above the groups.
     fn legend(&self) -> String {
         let mut svg = String::new();
         let mut at = LEFT;
@@ -107,8 +99,8 @@ impl Timeline {
         svg
     }
 
-    /// Draws a group from `y` on: text and marks into `svg`, its pieces into the strokes of their kinds. Gives where the next
-    /// group begins.
+    /// Draws a group from the height `y` on: text and marks go into `svg`, the group's pieces into
+    /// the strokes of their activities. Returns the height at which the next group begins.
     fn draw(&self, group: &Group, y: f64, x: &Axis, svg: &mut String, pieces: &mut [String]) -> f64 {
         let Group { title, lanes, mark } = group;
         let (top, bottom) = (y + HEAD, y + HEAD + LANE * lanes.len() as f64);
@@ -125,7 +117,8 @@ impl Timeline {
             let middle = lane_top + (LANE - GAP) / 2.0;
             for piece in &lane.pieces {
                 let Some(strokes) = pieces.get_mut(piece.kind) else { continue };
-                // In whole places of the picture, so that hundreds of pieces stay a small file.
+                // Positions are rounded to whole pixels, so that hundreds of pieces stay a small
+                // file.
                 let [from, to] = [piece.from, piece.to].map(|at| x.at(at.clamp(0.0, self.end)).round());
                 if to > from {
                     let _ = write!(strokes, "M{from} {middle:.1}H{to}");
@@ -159,7 +152,7 @@ impl Timeline {
     }
 }
 
-/// The first kind is what a thread should do, and stays in the background.
+/// The first activity is the normal one, so it gets a background colour.
 fn shade(kind: usize) -> &'static str {
     if kind == 0 { "var(--soft)" } else { colour(kind) }
 }
@@ -196,7 +189,7 @@ mod tests {
                 .count()
         };
         assert_eq!([0, 1].map(strokes), [1, 1], "the third begins behind the end");
-        // 10 to 100 of 100, over the width of the axis.
+        // The piece covers 10 to 100 of 100, over the width of the axis.
         let wide = WIDTH - LEFT - RIGHT;
         assert!(svg.contains(&format!("M{} 68.8H{}", LEFT + wide * 0.1, LEFT + wide)), "{svg}");
         assert!(Timeline::default().svg().contains("No run"));
