@@ -1,14 +1,17 @@
-//! A chain of loads, each at the address that the one before has read: nothing overlaps, so the time a load is a latency.
+//! A chain of loads, where each load's address is the value that the previous load returned. Loads
+//! cannot overlap, so the time per load is a latency.
 
 use std::cell::Cell;
 use std::hint::black_box;
 
-/// Cells that each hold the number of the next one, in one random cycle, each in a line of its own.
+/// Cells, each on a cache line of its own. Each cell holds the number of the next cell, in one
+/// random cycle over all of them.
 pub(super) struct Ring {
     memory: *mut u8,
     bytes: usize,
     stride: usize,
-    /// Where the chase stands: it must not visit the same cells again, which would then be in a cache.
+    /// The position of the chase. The next chase continues there, because cells that were visited
+    /// recently would be in a cache.
     at: Cell<usize>,
 }
 
@@ -52,7 +55,7 @@ impl Ring {
         self.memory.wrapping_add(i * self.stride).cast()
     }
 
-    /// Goes on by so many cells.
+    /// Follows the chain for `steps` cells.
     pub(super) fn chase(&self, steps: u64) {
         let mut at = self.at.get();
         for _ in 0..steps {
@@ -63,8 +66,9 @@ impl Ring {
     }
 }
 
-// SAFETY: the mapping is the ring's own; threads that share it agree on which of them uses which cell when, as they do for any memory behind
-// a raw pointer. The place of the chase is not shared: only its owner chases.
+// SAFETY: the mapping belongs to the ring alone. Threads that share the ring agree on which of them
+// uses which cell when, as for any memory behind a raw pointer. The position of the chase is not
+// shared: only the owner of the ring chases.
 unsafe impl Sync for Ring {}
 
 impl Drop for Ring {

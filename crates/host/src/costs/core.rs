@@ -1,4 +1,4 @@
-//! What one core does by itself.
+//! Costs that one core pays without any other core.
 
 use super::chain::Ring;
 use super::{Budget, Spread, batches};
@@ -7,15 +7,15 @@ use baton_machine::{Clock, Machine, Native};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// A load that depends on the one before it, from the first-level cache.
+/// The latency of a load from the first-level cache.
 pub fn hit(budget: Budget) -> Spread {
-    // 2 KiB: in every first-level cache.
+    // 2 KiB fit into every first-level cache.
     let ring = Ring::new(32, 64);
     batches(budget.short, |n| ring.chase(n))
 }
 
-/// A load that depends on the one before it, from a range that no cache holds. The range is in huge pages where the
-/// kernel gives them, so that the look-up of its address costs little.
+/// The latency of a load from memory, over a range that no cache holds. The range lies in huge
+/// pages where the kernel grants them, so that translating the address costs little.
 pub fn memory(budget: Budget, last_level: u64) -> Spread {
     const LEAST: u64 = 64 << 20;
     const MOST: u64 = 512 << 20;
@@ -24,15 +24,15 @@ pub fn memory(budget: Budget, last_level: u64) -> Spread {
     batches(budget.long, |n| ring.chase(n))
 }
 
-/// A load that depends on the one before it, from a range of so many bytes that has been walked before: the latency of the
-/// level that it fits into.
+/// The latency of a load from the cache level that `bytes` fit into. The whole range has been
+/// walked once before.
 pub fn level(budget: Budget, bytes: u64) -> Spread {
     let ring = Ring::new((bytes / 64) as usize, 64);
     ring.chase(bytes / 64);
     batches(budget.short, |n| ring.chase(n))
 }
 
-/// A PAUSE (YIELD).
+/// One PAUSE (YIELD on AArch64).
 pub fn pause(budget: Budget) -> Spread {
     batches(budget.short, |n| (0..n).for_each(|_| std::hint::spin_loop()))
 }
@@ -50,7 +50,8 @@ pub fn atomic(budget: Budget) -> Spread {
 /// A sequentially consistent fence.
 pub fn sequential_fence(budget: Budget) -> Spread {
     let cell = AtomicU64::new(0);
-    // A store between: fences that meet are made one by the compiler. A cell that no other thread may see would be left out.
+    // Without a store between two fences the compiler merges them. The cell must be visible to
+    // other threads, or the store would be left out too.
     let cell = black_box(&cell);
     batches(budget.short, |n| {
         for i in 0..n {
@@ -85,8 +86,8 @@ pub fn work(budget: Budget) -> Spread {
     batches(budget.short, |n| Native::work(Cycles(n)))
 }
 
-/// Ticks a second of the counter that stands for cycles: the time-stamp counter, measured against the steady clock.
-/// `None` where there is none that compares across CPUs.
+/// The frequency in hertz of the counter that stands for cycles: the time-stamp counter, measured
+/// against the steady clock. Returns `None` on a machine without a counter that agrees across CPUs.
 pub fn ticks_a_second(budget: Budget) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -5,7 +5,7 @@ use super::{Alone, Budget, Spread, batches, now, pin};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Sleeps while the word holds the value.
+/// Sleeps while `word` holds `value`.
 pub fn wait(word: &AtomicU32, value: u32) {
     // SAFETY: the word is alive and aligned; no time-out is given.
     unsafe {
@@ -14,25 +14,25 @@ pub fn wait(word: &AtomicU32, value: u32) {
     }
 }
 
-/// Wakes up to so many.
+/// Wakes at most `n` sleepers.
 pub fn wake(word: &AtomicU32, n: i32) {
     // SAFETY: the address is a name only.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
 }
 
-/// A wake that finds no waiter.
+/// The cost of a wake that finds no waiter.
 pub fn wake_none(budget: Budget) -> Spread {
     let word = AtomicU32::new(0);
     batches(budget.short, |n| (0..n).for_each(|_| wake(&word, 1)))
 }
 
-/// A wait that finds the value changed.
+/// The cost of a wait that finds the value changed, and so does not sleep.
 pub fn wait_changed(budget: Budget) -> Spread {
     let word = AtomicU32::new(0);
     batches(budget.short, |n| (0..n).for_each(|_| wait(&word, 1)))
 }
 
-/// A system call that does next to nothing: what entering and leaving the kernel takes.
+/// The cost of a system call that does almost nothing: entering and leaving the kernel.
 pub fn system_call(budget: Budget) -> Spread {
     batches(budget.short, |n| {
         for _ in 0..n {
@@ -42,26 +42,26 @@ pub fn system_call(budget: Budget) -> Spread {
     })
 }
 
-/// Whether the budget is used up and there is a sample to speak of; on CPUs that others keep busy, ten times the
-/// budget is enough in any case.
+/// Whether sampling can stop: the budget is used up and there are at least `LEAST` samples. On CPUs
+/// that other programs keep busy, sampling stops after ten times the budget in any case.
 fn enough(begin: Instant, budget: Duration, samples: usize) -> bool {
     const LEAST: usize = 6;
     let spent = begin.elapsed();
     spent >= budget && samples >= LEAST || spent >= 10 * budget
 }
 
-/// What wakes of sleepers on other CPUs took.
+/// The cost of waking threads that sleep on other CPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Woken {
-    /// The call, at the waker.
+    /// The duration of the wake call, at the waker.
     pub call: Spread,
-    /// From the call to the last sleeper's first instruction.
+    /// The time from the call to the first instruction of the last sleeper.
     pub latency: Spread,
-    /// Its percentiles: those of [`PERCENTS`], in nanoseconds.
+    /// The percentiles [`PERCENTS`] of the latency, in nanoseconds.
     pub percentiles: [f64; PERCENTS.len()],
 }
 
-/// The percentiles that are told of a wake-up's latency.
+/// The percentiles of a wake-up's latency that are reported.
 pub const PERCENTS: [u32; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 
 /// Wakes `sleepers` threads on `cpus.1` from `cpus.0`, each time after they have slept for `idle`.
@@ -95,7 +95,8 @@ pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Du
             let begin = Instant::now();
             let mut generation = 0;
             loop {
-                // All on their way to sleep; then the time for which they shall have slept.
+                // Wait until all sleepers are on their way to sleep, then let them sleep for
+                // `idle`.
                 while asleep.0.load(Ordering::Acquire) < sleepers * (generation + 1) {
                     std::hint::spin_loop();
                 }
@@ -122,17 +123,18 @@ pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Du
         });
         waker.join().expect("the waker does not panic")
     });
-    // The first wake finds cold code.
+    // The first wake runs cold code, so its sample is dropped.
     let warm = |sample: &[f64]| sample.iter().skip(1).copied().collect::<Vec<f64>>();
     let percentiles = percentiles(warm(&latencies), PERCENTS)?;
     Some(Woken { call: Spread::of(warm(&calls))?, latency: Spread::of(warm(&latencies))?, percentiles })
 }
 
-/// The round trip of two threads that wake each other and sleep: on two CPUs, or both on one.
+/// The round trip of two threads that wake each other and then sleep; on two CPUs, or both on one.
 pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
     let words = [Alone(AtomicU32::new(0)), Alone(AtomicU32::new(0))];
     let stop = AtomicBool::new(false);
-    // Sends on one word, and waits on the other one until it has moved on from `seen`.
+    // Adds one to word `to` and wakes its sleeper, then waits until the other word is no longer
+    // `seen`.
     let send = |to: usize| {
         words[to].0.fetch_add(1, Ordering::AcqRel);
         wake(&words[to].0, 1);
@@ -149,7 +151,7 @@ pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
             loop {
                 receive(0, seen);
                 seen = seen.wrapping_add(1);
-                // Set, if at all, before the message that has just come.
+                // `stop` was set, if at all, before the message that has just arrived.
                 let last = stop.load(Ordering::Acquire);
                 send(1);
                 if last {

@@ -1,27 +1,29 @@
-//! Gaps in a loop that does nothing but read the clock: what the kernel, and the host of a virtual machine, took from a thread
-//! that ran. Ticks are the gaps that come at the kernel's period; an interrupt from another CPU is the gap that
-//! a system call there causes (`membarrier` interrupts every CPU on which a thread of the program runs).
+//! Gaps in a loop that does nothing but read the clock. A gap is time that the kernel, or the host
+//! of a virtual machine, took from the running thread. Ticks are the gaps at the kernel's period.
+//! An interrupt from another CPU is the gap that a system call on that CPU causes (`membarrier`
+//! interrupts every CPU on which a thread of the program runs).
 
 use super::{Alone, Budget, Spread, now, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A time in which the loop stood still, in nanoseconds.
+/// A time span in which the loop did not advance, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// When it began, on the steady clock.
+    /// The moment at which the gap began, on the steady clock.
     pub at: u64,
-    /// How much longer than a turn of the loop it was.
+    /// The length of the gap, beyond one turn of the loop.
     pub length: u64,
 }
 
-/// Reads the clock until it says so; the gaps, and from when to when it was read.
+/// Reads the clock until `until(now)` is true. Returns the gaps, and the first and the last
+/// reading.
 fn watch(until: impl Fn(u64) -> bool) -> (Vec<Gap>, u64, u64) {
     const TURNS: usize = 2_001;
     let mut turns: Vec<u64> = (0..TURNS).map(|_| now()).collect::<Vec<_>>().windows(2).map(|t| t[1] - t[0]).collect();
     turns.sort_unstable();
     let turn = turns[turns.len() / 2];
-    // Cache misses of the list itself must not count.
+    // A gap must exceed the cache misses that appending to the list can cause.
     let least = (4 * turn).max(turn + 200);
     let mut gaps = Vec::with_capacity(1 << 14);
     let begin = now();
@@ -36,7 +38,8 @@ fn watch(until: impl Fn(u64) -> bool) -> (Vec<Gap>, u64, u64) {
     (gaps, begin, last)
 }
 
-/// What a timer tick takes from the thread that runs, given the kernel's period; or why it cannot be measured.
+/// The time that a timer tick takes from the running thread, given the kernel's tick period. An
+/// error says why the tick cannot be measured.
 pub fn tick(cpu: u32, period: u64, budget: Budget) -> Result<Spread, String> {
     let window = (budget.long * 2).as_nanos() as u64;
     let watching = std::thread::spawn(move || {
@@ -48,14 +51,15 @@ pub fn tick(cpu: u32, period: u64, budget: Budget) -> Result<Spread, String> {
     periodic(&gaps, period, from, to)
 }
 
-/// The gaps at one phase of the period, one a period: how long they are.
+/// Finds the gaps that recur at one phase of the period, at most one per period, and sums up their
+/// lengths.
 fn periodic(gaps: &[Gap], period: u64, from: u64, to: u64) -> Result<Spread, String> {
     const LEAST: u64 = 10;
     let periods = (to - from) / period.max(1);
     if periods < LEAST {
         return Err(format!("{periods} periods are too few to tell ticks from other gaps"));
     }
-    // Timers are late by this much now and then.
+    // Timers are late by up to this much now and then.
     let width = period / 20;
     let within = |phase: u64, gap: &Gap| (gap.at % period + period - phase) % period < width;
     let phases = gaps.iter().map(|gap| gap.at % period);
@@ -76,7 +80,8 @@ fn periodic(gaps: &[Gap], period: u64, from: u64, to: u64) -> Result<Spread, Str
     all.ok_or_else(|| "no gaps".to_owned())
 }
 
-/// What an interrupt from another CPU takes from the thread that it hits; or why it cannot be measured.
+/// The time that an interrupt from another CPU takes from the thread that it hits. An error says
+/// why it cannot be measured.
 pub fn interrupt((from, hit): (u32, u32), budget: Budget) -> Result<Spread, String> {
     const PRIVATE_EXPEDITED: i32 = 1 << 3;
     const REGISTER: i32 = 1 << 4;
@@ -117,10 +122,11 @@ pub fn interrupt((from, hit): (u32, u32), budget: Budget) -> Result<Spread, Stri
     caused(&calls, &gaps)
 }
 
-/// The longest gap that begins in each call, which is over when all CPUs have answered. A gap that began before was no interrupt:
-/// another thread had the CPU, and the call had no thread to stop.
+/// For each call of `membarrier`, the longest gap that begins within the call; the call is over
+/// when all CPUs have answered. A gap that began before the call was no interrupt: another thread
+/// had the CPU, so the call had no thread to interrupt.
 fn caused(calls: &[(u64, u64)], gaps: &[Gap]) -> Result<Spread, String> {
-    // A gap begins at the last reading of the clock before it.
+    // A gap is dated to the last clock reading before it, which is up to one turn early.
     const TURN: u64 = 1_000;
     let longest = |&(start, end): &(u64, u64)| {
         let first = gaps.partition_point(|gap| gap.at + TURN < start);
@@ -140,7 +146,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Ticks every 4 ms that take 2 µs, late by up to 50 µs, and other gaps, some of them at the same moment.
+    /// A recording with ticks every 4 ms that take 2 µs and are late by up to 50 µs, and with other
+    /// gaps, some at the same moment.
     fn recorded(ticks: u64) -> Vec<Gap> {
         let mut gaps: Vec<Gap> = (0..ticks)
             .map(|n| Gap { at: 777_123 + n * 4 * MS + n * 7_919 % 50_000, length: 1_900 + n % 200 })
@@ -155,7 +162,7 @@ mod tests {
     fn ticks_are_the_gaps_at_the_period() {
         let cost = periodic(&recorded(250), 4 * MS, 0, 1_000 * MS).unwrap();
         assert!((1_900.0..2_100.0).contains(&cost.median), "{cost:?}");
-        // Wherever the recording begins and however it lies beside the period.
+        // The result must not depend on when the recording begins relative to the period.
         let later: Vec<Gap> = recorded(250).iter().map(|g| Gap { at: g.at + 3_456_789, ..*g }).collect();
         let cost = periodic(&later, 4 * MS, 3_456_789, 1_003_456_789).unwrap();
         assert!(cost.samples >= 245 && (1_900.0..2_100.0).contains(&cost.median), "{cost:?}");
@@ -180,7 +187,7 @@ mod tests {
         assert_eq!((cost.samples, cost.median), (90, 1_546.0));
         assert!(caused(&calls, &gaps[..40]).unwrap_err().starts_with("only"));
         assert!(caused(&[], &[]).is_err());
-        // Another thread has the CPU all the time but for moments: nothing begins within a call.
+        // Here another thread has the CPU nearly all the time, so no gap begins within a call.
         let away: Vec<Gap> = (1..=100).map(|n| Gap { at: n * 200_000 - 150_000, length: 180_000 }).collect();
         assert!(caused(&calls, &away).unwrap_err().starts_with("only 0"));
     }

@@ -1,5 +1,6 @@
-//! The wait instructions, tried out in a child process: what CPUID hides may execute, what it offers may be
-//! intercepted, and what does not exist kills only the child.
+//! Tries the wait instructions in a child process. An instruction that CPUID hides may execute all
+//! the same, one that CPUID offers may be intercepted by a hypervisor, and one that does not exist
+//! kills only the child.
 
 use baton_machine::native::trial::{self, Trial};
 use baton_machine::units::Cycles;
@@ -10,48 +11,43 @@ use std::os::fd::FromRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-/// How long a trial may take; one takes less than a millisecond.
+/// The time limit of a trial. A trial takes less than a millisecond.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// What became of a trial.
+/// The outcome of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
-    /// The policy has no instruction that needs a trial.
+    /// The policy uses no instruction that needs a trial.
     NotTried,
-    /// It executed; in ticks of the time-stamp counter.
+    /// The instruction executed. Times are in ticks of the time-stamp counter.
     Executes {
-        /// A call whose time has already passed.
+        /// The duration of a call whose deadline had already passed.
         at_once_cycles: u64,
-        /// A call that was asked to wait [`trial::ASKED`].
+        /// The duration of a call that was asked to wait for [`trial::ASKED`].
         waits_cycles: u64,
-        /// A call costs so much that a hypervisor must stand between.
+        /// Whether a call is so slow that a hypervisor must intercept it.
         intercepted: bool,
     },
     /// A signal killed the child (4: invalid instruction).
-    Killed {
-        /// The signal.
-        signal: i32,
-    },
-    /// It was still running at the end of the time limit.
+    Killed { signal: i32 },
+    /// The child was still running at the time limit.
     Hangs,
 }
 
-/// What became of a wait policy on this machine.
+/// Whether a wait policy can be used on this machine, and why not.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
-    /// The policy.
     pub name: &'static str,
-    /// Whether it can be chosen.
     pub here: bool,
-    /// Why not.
+    /// The reason, if the policy cannot be used.
     pub why: Option<String>,
-    /// What a trial in a child process found.
+    /// The result of the trial in a child process.
     pub trial: Outcome,
 }
 
 impl Verdict {
-    /// In words.
+    /// The outcome of the trial as a phrase.
     pub fn words(&self) -> String {
         match self.trial {
             Outcome::NotTried => self.why.clone().unwrap_or_default(),
@@ -75,7 +71,7 @@ impl Verdict {
     }
 }
 
-/// Tries every policy.
+/// Tries every wait policy.
 pub fn verdicts() -> Vec<Verdict> {
     let verdict = |(wait, info): &(Wait, baton_machine::wait::WaitInfo)| {
         let here = Native::check(*wait);
@@ -95,7 +91,8 @@ fn attempt(wait: Wait) -> [u64; 2] {
     }
 }
 
-/// Forks, has the child do something that may kill or hang it, and reads its two numbers.
+/// Forks a child that runs `attempt`, which may kill or hang the child, and reads the two numbers
+/// that `attempt` returns.
 fn in_child(attempt: impl Fn() -> [u64; 2]) -> Outcome {
     let mut ends = [0; 2];
     // SAFETY: the array has room for the two ends.

@@ -1,25 +1,26 @@
-//! What the kernel grants an ordinary user, tried out.
+//! What the kernel grants to an ordinary user, found by trying.
 
 use serde::Serialize;
 
-/// The kernel's side of this machine.
+/// Facts about this machine's kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
-    /// Name and version.
+    /// The kernel's name and version.
     pub name: String,
-    /// The C library.
+    /// The name and version of the C library.
     pub libc: String,
-    /// `/proc/sys/kernel/perf_event_paranoid`; none where there are no performance events.
+    /// The value of `/proc/sys/kernel/perf_event_paranoid`; `None` where the kernel has no
+    /// performance events.
     pub perf_event_paranoid: Option<i32>,
-    /// Whether this user gets records of its own threads' context switches.
+    /// Whether this user may record the context switches of their own threads.
     pub context_switch_records: bool,
-    /// The scheduler's tick.
+    /// The period of the scheduler's tick.
     pub tick_ns: u64,
-    /// How transparent huge pages are given.
+    /// The kernel's mode for transparent huge pages.
     pub huge_pages: Option<String>,
 }
 
-/// Asks the kernel.
+/// Collects the facts from the kernel.
 pub fn discover() -> Kernel {
     let file = |path: &str| std::fs::read_to_string(path).ok();
     let huge = file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -33,7 +34,7 @@ pub fn discover() -> Kernel {
     }
 }
 
-/// The coarse clock moves with the tick.
+/// The tick period, from the resolution of the coarse clock, which advances once a tick.
 fn tick() -> u64 {
     let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours.
@@ -41,15 +42,17 @@ fn tick() -> u64 {
     resolution.tv_sec as u64 * 1_000_000_000 + resolution.tv_nsec as u64
 }
 
-/// Opens such an event on the calling thread (perf_event_open(2)): a dummy that counts nothing and reports switches.
+/// Whether a performance event for context switches can be opened on the calling thread
+/// (perf_event_open(2)). The event is a dummy that counts nothing and reports switches.
 fn context_switch_records() -> bool {
     const SOFTWARE: u64 = 1;
     const DUMMY: u64 = 9;
     const SIZE: u64 = 128;
     const CLOEXEC: u64 = 1 << 3;
-    // Bits of the attribute's flags: disabled, exclude_kernel, exclude_hv, context_switch.
+    // The bits are: disabled, exclude_kernel, exclude_hv, context_switch.
     const FLAGS: u64 = 1 | 1 << 5 | 1 << 6 | 1 << 26;
-    // Type and size share the first word; then configuration, period, sample type, read format, flags.
+    // The first word holds type and size. Configuration, period, sample type, read format and flags
+    // follow.
     let attribute: [u64; 16] = [SOFTWARE | SIZE << 32, DUMMY, 0, 0, 0, FLAGS, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     // SAFETY: the attribute has the size that it names; the event is closed at once.
     unsafe {

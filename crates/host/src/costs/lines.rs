@@ -1,4 +1,4 @@
-//! What it costs that two cores use one cache line.
+//! What it costs when two cores use the same cache line.
 
 use super::chain::Ring;
 use super::{Alone, Spread, now, pin};
@@ -8,11 +8,11 @@ use baton_machine::{Atomic, Clock, Deadline, Machine, Native, Ordering, Wait, Wa
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
-/// Rounds in a batch.
+/// Rounds per batch.
 const ROUNDS: u64 = 100;
 
-/// One side of a pair of threads that answer each other through a cell, with a time after which they give up: CPUs
-/// that others keep busy may not answer.
+/// One side of a pair of threads that answer each other through a cell. A side gives up after a
+/// time limit, because the other side may not answer if other programs keep its CPU busy.
 struct Side<'a> {
     cell: &'a NativeAtomic<u64>,
     wait: Wait,
@@ -20,7 +20,8 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Waits while the cell holds `seen`; false if it is time to give up, or the other side has said [`END`].
+    /// Waits while the cell holds `seen`. Returns false if the time limit has passed or the other
+    /// side has sent [`END`].
     fn answered(&self, seen: u64) -> bool {
         match Native::wait_while(self.cell, seen, self.wait, Some(self.give_up)) {
             WaitResult::Changed(value) => value != END,
@@ -34,10 +35,11 @@ impl Side<'_> {
     }
 }
 
-/// What the first side says when it is done.
+/// The value that the first side sends when it is done.
 const END: u64 = u64::MAX;
 
-/// Runs `first` on one CPU and `second` on another until the budget is used up, `first` returning times.
+/// Runs `first` on one CPU and `second` on another until the budget is used up. `first` returns the
+/// time of each batch.
 fn pair(
     cpus: (u32, u32),
     wait: Wait,
@@ -68,12 +70,13 @@ fn pair(
         });
         measure.join().expect("the measuring thread does not panic")
     });
-    // The first batch waited for the other thread to start.
+    // The first batch includes the start of the other thread, so it is dropped.
     Spread::of(sample.into_iter().skip(1).collect())
 }
 
-/// The round trip of one line between two cores: each writes it when it has seen the other's write, so each way takes
-/// two transfers, one to see it and one to own it. `None` if the CPUs gave no result in time.
+/// The round trip of one line between two cores. Each core writes the line when it has seen the
+/// other's write, so each way takes two transfers: one to read the line and one to own it. `None`
+/// if the CPUs gave no result in time.
 pub fn round_trip(cpus: (u32, u32), wait: Wait, budget: Duration) -> Option<Spread> {
     let ping = |side: &Side<'_>, batch: u64| {
         let start = Instant::now();
@@ -96,7 +99,8 @@ pub fn round_trip(cpus: (u32, u32), wait: Wait, budget: Duration) -> Option<Spre
     pair(cpus, wait, budget, ping, pong)
 }
 
-/// An atomic write to a line of which another core has a copy, less one to a line that is owned.
+/// The extra cost of an atomic write to a line of which another core has a copy, over a write to a
+/// line that the core owns alone.
 pub fn upgrade(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
     const LINES: usize = 64;
     let lines: Vec<Alone<NativeAtomic<u64>>> = (0..LINES).map(|_| Alone(NativeAtomic::new(0))).collect();
@@ -117,7 +121,8 @@ pub fn upgrade(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
         if !side.answered(2 * round + 1) {
             return None;
         }
-        // Our own copies come back first, so that the writes invalidate and do not fetch.
+        // This core reads all lines first. Its writes then only invalidate the other copies and
+        // fetch nothing.
         read_all();
         let shared = write_all();
         Some((shared - write_all()).max(0.0))
@@ -134,9 +139,10 @@ pub fn upgrade(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
     pair(cpus, Wait::Spin, budget, writer, reader)
 }
 
-/// A load of a line that another core has just written: dependent loads over lines that are all the other core's.
+/// The latency of a load of a line that another core has just written. The loads depend on each
+/// other and visit lines that the other core owns.
 pub fn remote(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
-    // As many as any second level holds; in a random order, so that no prefetcher helps.
+    // The range fits into any second-level cache. The order is random, so that no prefetcher helps.
     const LINES: usize = 512;
     let ring = Ring::new(LINES, 128);
     let at = |i: usize| {
@@ -161,7 +167,7 @@ pub fn remote(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
                 return;
             }
             for i in 0..LINES {
-                // The same value: the line becomes the writer's all the same.
+                // Storing the same value is enough for the writer to own the line.
                 at(i).store(at(i).load(Ordering::Relaxed), Ordering::Relaxed);
             }
             side.say(2 * round + 2);

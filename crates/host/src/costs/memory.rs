@@ -1,16 +1,18 @@
-//! Caches and memory: how fast memory moves lines when all CPUs read, and how many stores wait for a line that is missing.
+//! The rate at which memory moves lines while all CPUs read, and the number of stores that can wait
+//! for a missing line.
 
 use super::chain::Ring;
 use super::{Budget, Spread, pin};
 use std::sync::Barrier;
 use std::time::Instant;
 
-/// Bytes that each CPU reads: no cache keeps them.
+/// Bytes that each CPU reads; too many for any cache.
 const RANGE: usize = 64 << 20;
-/// CPUs at most: more do not add to what memory can move, but take its room.
+/// The most CPUs that read. More would not raise the rate, but would take more memory.
 const READERS: usize = 16;
 
-/// Memory's rate with all CPUs reading long ranges: wall-clock nanoseconds a line of `line_bytes`, all CPUs together.
+/// The rate of memory while all CPUs read long ranges: wall-clock nanoseconds per line of
+/// `line_bytes`, for all CPUs together.
 pub fn line_rate(cpus: &[u32], line_bytes: u32, last_level: u64, budget: Budget) -> Option<Spread> {
     let cpus = &cpus[..cpus.len().min(READERS)];
     let each = RANGE.max((last_level as usize * 4 / cpus.len().max(1)).min(4 * RANGE));
@@ -20,7 +22,8 @@ pub fn line_rate(cpus: &[u32], line_bytes: u32, last_level: u64, budget: Budget)
             let start = &start;
             s.spawn(move || {
                 pin(cpu);
-                // Ones: a range of zeros may be one page that is everywhere.
+                // The range is filled with ones, because the kernel may map a range of zeros to one
+                // shared page.
                 let range = vec![1u64; each / 8];
                 start.wait();
                 let (begin, mut times) = (Instant::now(), Vec::new());
@@ -35,13 +38,13 @@ pub fn line_rate(cpus: &[u32], line_bytes: u32, last_level: u64, budget: Budget)
         let readers: Vec<_> = cpus.iter().map(reader).collect();
         readers.into_iter().map(|reader| reader.join().expect("a reader does not panic")).collect()
     });
-    // Each CPU's rate is its own; together they read as many lines as there are readers in that time.
+    // Each CPU measures its own time. In that time all readers together read this many lines.
     let lines = (each as f64 / f64::from(line_bytes)) * cpus.len() as f64;
     Spread::of(passes.into_iter().flatten().map(|time| time / lines).collect())
 }
 
-/// Stores that a CPU takes in while the first of them misses: then the next one has to wait. Measured in several passes; or why it
-/// cannot be measured.
+/// The number of stores that a CPU accepts while the first of them misses, before the next store
+/// has to wait. The measurement takes several passes; an error says why it failed.
 #[cfg(target_arch = "x86_64")]
 pub fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
     const MOST: usize = 160;
@@ -50,7 +53,7 @@ pub fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
     std::thread::spawn(move || {
         pin(cpu);
         let cold = Ring::new(RANGE / 64, 64);
-        // A line each: stores to one line may be made one.
+        // Each store goes to a line of its own, because stores to one line may be merged.
         let mut hot = vec![[0u64; 8]; MOST];
         let mut random = 0x9e37_79b9_7f4a_7c15u64;
         let mut time = |stores: usize| {
@@ -82,11 +85,11 @@ pub fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
     .expect("the measuring thread does not panic")
 }
 
-/// From one tried number of stores to the next.
+/// The increment from one tried number of stores to the next.
 const STEP: usize = 2;
 
-/// The middle of what the passes found. Refused if a third of them found nothing, or the middle half of the others are further apart
-/// than two steps, or an eighth, of it.
+/// The median of the passes' results. An error if a third of the passes found nothing, or if the
+/// middle half of the results spans more than two steps, or more than an eighth of the median.
 fn agreed(passes: &[Option<u32>]) -> Result<u32, String> {
     let mut found: Vec<u32> = passes.iter().copied().flatten().collect();
     found.sort_unstable();
@@ -101,14 +104,16 @@ fn agreed(passes: &[Option<u32>]) -> Result<u32, String> {
     Ok(middle)
 }
 
-/// Elsewhere nothing is precise enough.
+/// On other processors no clock is precise enough for this measurement.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn store_buffer(_: u32, _: Budget) -> Result<u32, String> {
     Err("no time-stamp counter that is precise enough".into())
 }
 
-/// Where times by number of stores go up for good: the number before the middle between the least and the last is passed. A step must
-/// be higher than what so many stores take by themselves. Times are low ends: the first store often takes long for other reasons.
+/// The number of stores after which times rise for good: the last number before times cross the
+/// middle between the least and the last time. The rise must exceed what that number of stores
+/// takes by itself. Times are low percentiles, because the first store is often slow for other
+/// reasons.
 fn step(times: &[(usize, f64)]) -> Option<u32> {
     let ((least, _), (most, high)) = (*times.first()?, *times.last()?);
     let low = times.iter().map(|&(_, time)| time).min_by(f64::total_cmp)?;
@@ -137,7 +142,7 @@ mod tests {
     #[test]
     fn passes_agree_or_are_refused() {
         let all = |found: &[u32]| agreed(&found.iter().map(|&n| Some(n)).collect::<Vec<_>>());
-        // One pass in seven was disturbed.
+        // A result holds although one pass of seven was disturbed.
         assert_eq!(all(&[64, 62, 64, 64, 2, 64, 66]), Ok(64));
         assert!(all(&[64, 30, 12, 64, 100, 44, 66]).unwrap_err().contains("from 12 to 100"));
         assert_eq!(agreed(&[Some(64), None, Some(64)]), Ok(64));

@@ -1,15 +1,15 @@
-//! What it costs to wake a thread on another CPU than the one that it ran on last: two wake-ups by turns that differ in nothing
-//! else.
+//! The extra cost of waking a thread on another CPU than the one on which it ran last. Two kinds of
+//! wake-up alternate that differ in nothing else.
 
 use super::futex::{wait, wake};
 use super::{Alone, Budget, Spread, now, pin};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long the sleeper's CPU idles before each wake-up: long enough that it has halted.
+/// How long the sleeper's CPU idles before each wake-up; enough for the CPU to halt.
 const IDLE: Duration = Duration::from_millis(2);
 
-/// Keeps a thread on one CPU, by its number.
+/// Binds the thread with id `thread` to one CPU. Returns whether the kernel did so.
 fn bind(thread: i32, cpu: u32) -> bool {
     // SAFETY: all-zero bytes are an empty set, which is ours; CPU_SET ignores a number beyond it.
     unsafe {
@@ -19,8 +19,8 @@ fn bind(thread: i32, cpu: u32) -> bool {
     }
 }
 
-/// How much later the first instruction of a thread comes on `cpus.1` when it ran on `cpus.0` last, in nanoseconds; or why it cannot be
-/// told. The waker runs on `cpus.0`.
+/// How many nanoseconds later a thread's first instruction on `cpus.1` comes if the thread ran on
+/// `cpus.0` last. The waker runs on `cpus.0`. An error says why the difference cannot be measured.
 pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
     let (here, there) = cpus;
     let word = Alone(AtomicU32::new(0));
@@ -30,7 +30,7 @@ pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
         // SAFETY: no memory is involved.
         number.store(unsafe { libc::gettid() }, Ordering::Release);
         for generation in 0.. {
-            // By turns it falls asleep on the one and on the other CPU.
+            // The sleeper falls asleep on the one CPU and on the other alternately.
             pin(if generation % 2 == 0 { there } else { here });
             asleep.0.store(generation + 1, Ordering::Release);
             while word.0.load(Ordering::Acquire) == generation {
@@ -49,7 +49,7 @@ pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
             let end = now() + (budget.long * 2).as_nanos() as u64;
             let mut latencies = Vec::new();
             for generation in 0.. {
-                // Off this CPU, which the sleeper may need.
+                // The waker yields, because the sleeper may need this CPU to fall asleep.
                 while asleep.0.load(Ordering::Acquire) <= generation {
                     std::thread::sleep(Duration::from_micros(50));
                 }
@@ -82,12 +82,12 @@ pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
     if !bound.load(Ordering::Acquire) {
         return Err("the kernel does not let a thread's CPUs be chosen".into());
     }
-    // The first pair finds cold code.
+    // The first pair runs cold code, so it is dropped.
     more(&latencies[latencies.len().min(2)..])
 }
 
-/// What the second of each pair takes longer than the first: its median and the interval in which that lies with 95%. Refused if
-/// that has nothing in it, or is so wide that it says little.
+/// The median of the differences within pairs (second minus first), with its 95% interval. An error
+/// if the interval contains nothing above zero, or is too wide to be a price.
 fn more(pairs: &[f64]) -> Result<Spread, String> {
     const LEAST: usize = 20;
     let mut more: Vec<f64> = pairs.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect();
@@ -96,7 +96,8 @@ fn more(pairs: &[f64]) -> Result<Spread, String> {
         return Err(format!("{samples} pairs of wake-ups are too few"));
     }
     more.sort_by(f64::total_cmp);
-    // The median's interval by ranks: binomial, 1.96 standard deviations about the middle.
+    // The median's interval by ranks: the binomial distribution, 1.96 standard deviations about the
+    // middle.
     let (n, off) = (samples as f64, 0.98 * (samples as f64).sqrt());
     let at = |rank: f64| more[(rank.max(0.0) as usize).min(samples - 1)];
     let found = Spread { median: at(n / 2.0), low: at(n / 2.0 - off), high: at((n / 2.0 + off).ceil()), samples };
@@ -117,7 +118,8 @@ fn more(pairs: &[f64]) -> Result<Spread, String> {
 mod tests {
     use super::*;
 
-    /// Wake-ups of 20 µs with 4 µs of noise; every second one takes `more` longer.
+    /// Wake-ups that take 20 µs with 4 µs of noise; every second one takes `more` nanoseconds
+    /// longer.
     fn recorded(more: f64) -> Vec<f64> {
         (0..400u32)
             .map(|n| 20_000.0 + f64::from(n * n % 4_001 * 7_919 % 4_001) + if n % 2 == 1 { more } else { 0.0 })

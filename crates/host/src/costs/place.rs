@@ -1,4 +1,5 @@
-//! Where the kernel puts a thread that it wakes: on the CPU where the thread was last, on the waker's, or on one that idles.
+//! On which CPU the kernel runs a thread that it wakes: the thread's last CPU, the waker's, or an
+//! idle one.
 
 use super::futex::{wait, wake};
 use super::{Alone, pin};
@@ -7,31 +8,35 @@ use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// What became of threads that might have gone to another CPU.
+/// How often woken threads changed their CPU, in two situations.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Places {
-    /// Woken by a thread on the CPU where it was last, while another CPU idled: those that went to the idle one.
+    /// The situation: the waker runs on the sleeper's last CPU, and another CPU idles. The share of
+    /// sleepers that ran on the idle CPU.
     pub sought_idle: Share,
-    /// Woken from another CPU, which has had little to do, while its own idled after much work: those that came to the waker's.
+    /// The situation: the waker runs on another CPU, which has been little used, and the sleeper's
+    /// own CPU idles after much work. The share of sleepers that ran on the waker's CPU.
     pub pulled: Share,
 }
 
-/// A share of wake-ups, by batches.
+/// A share of wake-ups, measured in batches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// Of all of them; none where batches differ by more than chance: then there is no such share.
+    /// The share over all batches. `None` if batches differ by more than chance, because then no
+    /// single share exists.
     pub share: Option<f64>,
-    /// The lowest of a batch.
+    /// The lowest share of a batch.
     pub low: f64,
-    /// The highest of a batch.
+    /// The highest share of a batch.
     pub high: f64,
-    /// Wake-ups in all.
+    /// The number of wake-ups in all batches.
     pub samples: u32,
 }
 
 impl Share {
-    /// Batches of so many hits of so many. Chance is three standard deviations of a batch, and a twentieth for what the rest of the
-    /// machine does. `None` if there are none.
+    /// The share from batches of (hits, tries). Batches may differ by chance: three standard
+    /// deviations of a batch, plus a twentieth for the rest of the machine. Returns `None` for no
+    /// batches.
     fn of(batches: &[(u32, u32)]) -> Option<Share> {
         let (hits, samples) = batches.iter().fold((0, 0), |(hits, all), batch| (hits + batch.0, all + batch.1));
         let share = f64::from(hits) / f64::from(samples);
@@ -43,11 +48,12 @@ impl Share {
     }
 }
 
-/// How long the sleeper's CPU works before each wake-up: next to nothing else happens between two of them, so its load is high.
+/// How long the sleeper's CPU works before each wake-up. It does little else between two wake-ups,
+/// so its load is high.
 const WORK: Duration = Duration::from_millis(3);
 
-/// Wakes a thread that may run on both CPUs, each time after it was on the one and on the other of them, in batches by turns. Other CPUs
-/// are left out of it.
+/// Wakes a thread that may run on both CPUs, in batches that alternate between the two CPUs as the
+/// thread's last one. No other CPU takes part.
 pub fn places(cpus: (u32, u32), budget: Duration) -> Option<Places> {
     const BATCH: Duration = Duration::from_millis(60);
     let rounds = (budget.as_millis() / (2 * BATCH).as_millis()).clamp(2, 10);
@@ -60,7 +66,7 @@ pub fn places(cpus: (u32, u32), budget: Duration) -> Option<Places> {
     Some(Places { sought_idle: Share::of(&sought)?, pulled: Share::of(&pulled)? })
 }
 
-/// Allows the calling thread both CPUs; whether the kernel did.
+/// Allows the calling thread both CPUs. Returns whether the kernel did so.
 fn allow(cpus: (u32, u32)) -> bool {
     // SAFETY: all-zero bytes are an empty set, which is ours; the numbers are of CPUs that exist.
     unsafe {
@@ -76,8 +82,9 @@ fn here() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
-/// A waker on `cpus.0`, and a sleeper whose last CPU was `last`: how often the sleeper ran on `counts` first, and of how many times.
-/// With `work`, a third thread works at `last` for so long before each wake-up, while the waker sleeps.
+/// Runs a waker on `cpus.0` and a sleeper whose last CPU was `last`. Returns how often the sleeper
+/// ran first on the CPU `counts`, and the number of wake-ups. With `work`, a third thread works on
+/// `last` for that long before each wake-up, while the waker sleeps.
 fn ended_elsewhere(
     cpus: (u32, u32),
     last: u32,
@@ -85,7 +92,7 @@ fn ended_elsewhere(
     work: Option<Duration>,
     budget: Duration,
 ) -> Option<(u32, u32)> {
-    // Fewer than this say nothing.
+    // The fewest wake-ups that say anything.
     const LEAST: u32 = 12;
     if !allowed_cpus().contains(&cpus.1) {
         return None;
@@ -101,30 +108,31 @@ fn ended_elsewhere(
     (all >= LEAST).then_some((there, all))
 }
 
-/// What the third thread is to do.
+/// The orders for the third thread.
 const IDLE: u32 = 0;
 const BUSY: u32 = 1;
 const OVER: u32 = 2;
 
-/// What the threads of a trial share.
+/// The state that the threads of a trial share.
 #[derive(Default)]
 struct Trial {
     cpus: (u32, u32),
     last: u32,
     counts: u32,
     work: Option<Duration>,
-    /// Wake-ups so far: the word that the sleeper sleeps on.
+    /// The number of wake-ups so far. The sleeper sleeps on this word.
     word: Alone<AtomicU32>,
-    /// Sleeps so far: one more than wake-ups when the sleeper is asleep, or on its way.
+    /// The number of sleeps so far. It exceeds the number of wake-ups by one while the sleeper is
+    /// asleep or about to be.
     asleep: Alone<AtomicU32>,
-    /// The CPU on which the sleeper came up; [`NOWHERE`] until it has.
+    /// The CPU on which the sleeper woke up; [`NOWHERE`] until it has.
     ran_on: Alone<AtomicU32>,
-    /// The third thread's order.
+    /// The order for the third thread.
     order: Alone<AtomicU32>,
     stop: AtomicBool,
 }
 
-/// No CPU.
+/// The value that stands for no CPU.
 const NOWHERE: u32 = u32::MAX;
 
 impl Trial {
@@ -161,7 +169,8 @@ impl Trial {
         }
     }
 
-    /// Wakes the sleeper until the budget is used up: how often it came up on `counts`, and of how many times.
+    /// Wakes the sleeper until the budget is used up. Returns how often the sleeper ran first on
+    /// the CPU `counts`, and the number of wake-ups.
     fn waker(&self, budget: Duration) -> (u32, u32) {
         pin(self.cpus.0);
         let (begin, mut there, mut all) = (Instant::now(), 0, 0);
@@ -169,8 +178,8 @@ impl Trial {
             while self.asleep.0.load(Ordering::Acquire) <= generation {
                 std::thread::sleep(Duration::from_micros(50));
             }
-            // The sleeper is on its way, or asleep; this thread has run for a while when it wakes it, so it owes the
-            // sleeper nothing.
+            // The sleeper is asleep or about to be. This thread has run for a while when it wakes
+            // the sleeper, so the scheduler owes the sleeper no time.
             if let Some(work) = self.work {
                 self.order(BUSY);
                 std::thread::sleep(work);
@@ -196,13 +205,13 @@ impl Trial {
         wake(&self.order.0, 1);
     }
 
-    /// Wakes the sleeper of this generation: the CPU on which it came up.
+    /// Wakes the sleeper of this generation. Returns the CPU on which the sleeper woke up.
     fn wake_sleeper(&self, generation: u32) -> u32 {
         self.ran_on.0.store(NOWHERE, Ordering::Release);
         self.word.0.store(generation + 1, Ordering::Release);
         wake(&self.word.0, 1);
         let ran_on = || self.ran_on.0.load(Ordering::Acquire);
-        // Time enough to come up on another CPU, and not to be moved there by a tick.
+        // The sleeper has time to run on another CPU, but a tick must not move it there.
         let from = Instant::now();
         while ran_on() == NOWHERE && from.elapsed() < Duration::from_micros(200) {
             std::hint::spin_loop();

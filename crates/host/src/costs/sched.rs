@@ -1,10 +1,10 @@
-//! What the scheduler does with threads that share a CPU.
+//! How the scheduler treats threads that share a CPU.
 
 use super::{Budget, Spread, now, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Switches of the calling thread so far: given up, and taken away.
+/// The context switches of the calling thread so far: voluntary and involuntary ones.
 fn switches() -> u64 {
     // SAFETY: all-zero bytes are a valid value, which the kernel fills.
     unsafe {
@@ -14,7 +14,8 @@ fn switches() -> u64 {
     }
 }
 
-/// From one thread to the next on a CPU: two that yield to each other, time by switches that happened.
+/// The time of a context switch on `cpu`: two threads yield to each other, and the time is divided
+/// by the switches that happened.
 pub fn context_switch(cpu: u32, budget: Budget) -> Option<Spread> {
     const YIELDS: u32 = 500;
     let stop = AtomicBool::new(false);
@@ -35,7 +36,7 @@ pub fn context_switch(cpu: u32, budget: Budget) -> Option<Spread> {
                 (0..YIELDS).for_each(|_| std::thread::yield_now());
                 let (time, switched) = (start.elapsed(), switches() - before);
                 if switched > u64::from(YIELDS) / 2 {
-                    // Each of ours is answered by one of the other's.
+                    // Each switch of this thread has one switch of the other thread as its answer.
                     sample.push(time.as_nanos() as f64 / (2 * switched) as f64);
                 }
             }
@@ -47,10 +48,11 @@ pub fn context_switch(cpu: u32, budget: Budget) -> Option<Spread> {
     Spread::of(sample)
 }
 
-/// A pause in a busy thread that is longer than any interrupt: another thread had the CPU.
+/// The least pause of a busy thread that is longer than any interrupt, so that another thread must
+/// have had the CPU.
 const GAP: u64 = 300_000;
 
-/// How long a busy thread runs before another busy one on its CPU gets it.
+/// How long a busy thread runs before another busy thread on its CPU gets its turn.
 pub fn time_slice(cpu: u32, budget: Budget) -> Option<Spread> {
     let end = Instant::now() + budget.long * 3;
     let busy = || {
@@ -65,7 +67,7 @@ pub fn time_slice(cpu: u32, budget: Budget) -> Option<Spread> {
             }
             last = time;
         }
-        // The first run began before the other thread was there.
+        // The first run began before the other thread existed.
         if runs.is_empty() { runs } else { runs.split_off(1) }
     };
     let runs = std::thread::scope(|s| {
@@ -75,10 +77,9 @@ pub fn time_slice(cpu: u32, budget: Budget) -> Option<Spread> {
     Spread::of(runs)
 }
 
-/// How long a busy thread runs on after the time at which one that sleeps on its CPU should wake. The low end is what a thread gets that is
-/// as far behind as a sleeper can be.
-///
-/// What it takes to wake and to switch is in it.
+/// How long a busy thread runs on after a sleeper on the same CPU should wake. The low end is the
+/// delay of a sleeper that is as far behind as a sleeper can be. The time of the wake-up and of the
+/// switch is included.
 pub fn preemption(cpu: u32, budget: Budget) -> Option<Spread> {
     const SLEEP: Duration = Duration::from_micros(20);
     let stop = AtomicBool::new(false);
@@ -99,7 +100,7 @@ pub fn preemption(cpu: u32, budget: Budget) -> Option<Spread> {
             while Instant::now() < end {
                 let (before, start) = (spins.load(Ordering::Relaxed), now());
                 std::thread::sleep(SLEEP);
-                // Only if the busy thread had the CPU meanwhile.
+                // A sample counts only if the busy thread had the CPU in the meantime.
                 if spins.load(Ordering::Relaxed) != before {
                     runs.push((now() - start).saturating_sub(SLEEP.as_nanos() as u64) as f64);
                 }
@@ -116,7 +117,7 @@ extern "C" fn nothing(argument: *mut libc::c_void) -> *mut libc::c_void {
     argument
 }
 
-/// Creating a thread, at its creator.
+/// The time that creating a thread takes at its creator.
 pub fn thread_create(budget: Budget) -> Option<Spread> {
     let mut sample = Vec::new();
     let end = Instant::now() + budget.long;

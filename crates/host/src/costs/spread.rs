@@ -1,26 +1,26 @@
-//! A sample of times, summed up: the median, and the range in which four fifths of the sample lie. Means would say
-//! more about the neighbours on the machine than about what is measured.
+//! Sums up a sample of times by its median and by the range of its middle 80%. A mean would say
+//! more about other programs on the machine than about the operation.
 
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Times of one operation, in nanoseconds.
+/// The distribution of one operation's time, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one.
+    /// The median.
     #[serde(rename = "median_ns")]
     pub median: f64,
-    /// A tenth of the sample lies below.
+    /// The 10th percentile.
     #[serde(rename = "low_ns")]
     pub low: f64,
-    /// A tenth of the sample lies above.
+    /// The 90th percentile.
     #[serde(rename = "high_ns")]
     pub high: f64,
-    /// How many there are.
+    /// The size of the sample.
     pub samples: usize,
 }
 
-/// The nearest values of a sample at these percentiles; `None` if it is empty.
+/// The values of the sample at these percentiles (nearest rank); `None` for an empty sample.
 pub(super) fn percentiles<const N: usize>(mut sample: Vec<f64>, percents: [u32; N]) -> Option<[f64; N]> {
     sample.sort_by(f64::total_cmp);
     let last = sample.len().checked_sub(1)?;
@@ -28,32 +28,33 @@ pub(super) fn percentiles<const N: usize>(mut sample: Vec<f64>, percents: [u32; 
 }
 
 impl Spread {
-    /// Sums a sample up; `None` if it is empty.
+    /// Sums up a sample; `None` for an empty one.
     pub fn of(sample: Vec<f64>) -> Option<Spread> {
         let samples = sample.len();
         let [low, median, high] = percentiles(sample, [10, 50, 90])?;
         Some(Spread { median, low, high, samples })
     }
 
-    /// What is left when something of known cost is taken off; never below nothing.
+    /// Subtracts the known cost of something that the times include. No result is below zero.
     pub fn less(&self, cost: f64) -> Spread {
         let off = |x: f64| (x - cost).max(0.0);
         Spread { median: off(self.median), low: off(self.low), high: off(self.high), samples: self.samples }
     }
 
-    /// Each time multiplied.
+    /// Multiplies each time by `factor`.
     pub fn times(&self, factor: f64) -> Spread {
         let by = |x: f64| x * factor;
         Spread { median: by(self.median), low: by(self.low), high: by(self.high), samples: self.samples }
     }
 }
 
-/// The least number of batches; fewer say nothing about spread.
+/// The least number of batches that say anything about the spread.
 const LEAST: usize = 9;
-/// A batch is long enough that reading the clock twice does not show.
+/// The length of a batch. It is long enough that the two clock readings do not matter.
 const BATCH: Duration = Duration::from_micros(50);
 
-/// Times `operations(n)`, which does a thing `n` times, in batches until the budget is used up: time for one.
+/// Times `operations(n)`, which runs an operation `n` times, in batches until the budget is used
+/// up. Returns the time per operation.
 pub(super) fn batches(budget: Duration, mut operations: impl FnMut(u64)) -> Spread {
     let mut time = |n: u64| {
         let start = Instant::now();
