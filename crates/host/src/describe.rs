@@ -1,10 +1,9 @@
-//! This machine in words: for the record that goes with a trace, and for people.
+//! Describes this machine in words, for the record that accompanies a trace, and for people.
 
 use baton_machine::discover::{Processor, Topology, allowed_cpus};
 use baton_trace::meta::Host;
 use std::ffi::CStr;
 
-/// This machine.
 pub fn machine() -> Host {
     let topology = Topology::discover();
     Host {

@@ -1,9 +1,11 @@
-//! What goes wrong here: a request that its author can mend ([`BadInput`]), and an attempt that failed ([`Failed`]).
+//! The two kinds of errors: [`BadInput`], a request that its author can correct, and [`Failed`], an
+//! attempt that did not work.
 
 use std::error::Error;
 use std::fmt;
 
-/// Something that the user wrote is wrong. Say what it is, where (file, line, key) and what was expected.
+/// Something that the user wrote is wrong. The message says what it is, where (file, line, key) and
+/// what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BadInput {
@@ -12,18 +14,19 @@ pub struct BadInput {
 }
 
 impl BadInput {
-    /// Bad input, in one sentence.
+    /// Bad input, described by one sentence.
     pub fn new(message: impl fmt::Display) -> BadInput {
         BadInput { message: message.to_string(), hint: None }
     }
 
-    /// Adds a line that says how to mend it.
+    /// Adds a line that says how to correct the input.
     pub fn hint(mut self, hint: impl fmt::Display) -> BadInput {
         self.hint = Some(hint.to_string());
         self
     }
 
-    /// A name that is not among the `known` ones of its `kind`: names them, hints at the nearest.
+    /// A name that is not among the `known` names of its `kind`. The message lists the known names,
+    /// and hints at the nearest.
     pub fn unknown<'a>(kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> BadInput {
         let known: Vec<&str> = known.into_iter().collect();
         let bad = BadInput::new(format!("unknown {kind} `{name}`; expected one of {}", known.join(", ")));
@@ -33,13 +36,13 @@ impl BadInput {
         }
     }
 
-    /// The line that says how to mend it.
+    /// The line that says how to correct the input.
     pub fn advice(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-/// The known name nearest to `name`, if one is near enough to be a slip.
+/// The known name that is nearest to `name`, if it is near enough for `name` to be a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const NEAR: f64 = 0.7;
     known
@@ -50,7 +53,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
-/// The known names, those that are most like `name` first; of those that are alike, in their order.
+/// The known names, most similar to `name` first. Equally similar names keep their order.
 pub fn closest_first<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name = name.to_lowercase();
     let like = |known: &str| {
@@ -62,7 +65,7 @@ pub fn closest_first<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -
     all.into_iter().map(|(_, known)| known).collect()
 }
 
-/// An attempt that failed: what was tried, and the cause where another error is one.
+/// An attempt that failed: what was tried, and the underlying error if there is one.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct Failed {
@@ -72,12 +75,12 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// A failure without a deeper cause.
+    /// A failure without an underlying error.
     pub(crate) fn new(what: impl fmt::Display) -> Failed {
         Failed { what: what.to_string(), cause: None }
     }
 
-    /// Says what was tried when an error came: for `map_err`.
+    /// For `map_err`: turns an error into a failure that says what was tried.
     pub(crate) fn because<E: Error + Send + Sync + 'static>(what: impl fmt::Display) -> impl FnOnce(E) -> Failed {
         move |cause| Failed { what: what.to_string(), cause: Some(Box::new(cause)) }
     }

@@ -1,4 +1,5 @@
-//! Starts the program and sees it through: signals meant for it reach it, and its end is kept to be passed on.
+//! Starts the program and waits for its end. Signals that are meant for the program are passed on,
+//! and its exit status is kept.
 
 use super::crowd::Crowd;
 use super::exec::Exec;
@@ -8,26 +9,26 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a program has, once it was asked to end (SIGTERM), before it is killed.
+/// The time that a program has to end after SIGTERM, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a running program is looked at, where it must be.
+/// The interval at which a running program is checked, where polling is needed.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// As the kernel reported it.
+    /// The exit status that the kernel reported.
     pub status: ExitStatus,
-    /// We ended it, because the time that it was given was over.
+    /// Whether Baton ended the program because its time limit was over.
     pub timed_out: bool,
-    /// From start to end.
+    /// The time from start to end.
     pub elapsed: Duration,
-    /// Its process id.
     pub pid: u32,
 }
 
 impl End {
-    /// The program's exit code, 128 + the signal if one killed it, as shells have it; 0 if we ended it as asked.
+    /// The exit code to pass on: the program's own, or 128 + the signal that killed it, as in
+    /// shells. 0 if Baton ended the program at its time limit.
     pub fn code(&self) -> u8 {
         match (self.timed_out, self.status.code(), self.status.signal()) {
             (true, ..) => 0,
@@ -37,12 +38,12 @@ impl End {
         }
     }
 
-    /// As an exit code of ours.
+    /// Like [`code`](Self::code), as a value for `main`.
     pub fn exit(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
 
-    /// How it ended, where that was not by itself.
+    /// What ended the program, if it did not exit by itself.
     pub fn violently(&self) -> Option<String> {
         if self.timed_out {
             return Some("the end of its --duration".into());
@@ -54,8 +55,8 @@ impl End {
     }
 }
 
-/// Runs the program to its end, at the longest for `limit`. `crowd` watches how many threads it has; its warning, if there is
-/// one, goes to `warn` while the program runs.
+/// Runs the program to its end, or until `limit` is over. `crowd` watches the number of threads;
+/// its warning, if any, goes to `warn` while the program runs.
 pub fn run(
     exec: Exec,
     limit: Option<Duration>,

@@ -1,5 +1,5 @@
-//! Which lock, wait policy and barrier shall serve the program: the options that `run` and `profile` share, checked
-//! before anything runs.
+//! Which lock, wait policy and barrier are to serve the program. `run` and `profile` share these
+//! options, and both check them before anything runs.
 
 use super::crowd::Crowd;
 use crate::error::BadInput;
@@ -7,19 +7,20 @@ use baton_machine::{Native, Wait, wait::POLICIES};
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
 use baton_sync::lock::{LOCKS, LockInfo, Posix};
 
-/// The variable that leaves waiters which only spin as they are, when it is `on`.
+/// If this variable is `on`, waiters that only spin are left alone, even where threads outnumber
+/// the CPUs.
 pub const KEEP_SPINNING: &str = "BATON_KEEP_SPINNING";
 
-/// What was chosen.
+/// The lock and wait policy that the user chose.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The lock.
     pub lock: &'static LockInfo,
-    /// The wait policy that its waiters will use.
+    /// The wait policy of the lock's waiters.
     pub wait: Wait,
 }
 
-/// Checks a lock's name and the wait policies (with commas: the first one that this machine has).
+/// Checks the name of a lock, and wait policies separated by commas, of which the first that this
+/// machine supports is chosen.
 pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     let info = LOCKS.iter().find(|l| l.name == lock);
     let lock = info.ok_or_else(|| BadInput::unknown("lock", lock, LOCKS.iter().map(|l| l.name)))?;
@@ -48,19 +49,19 @@ pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     ))
 }
 
-/// Finds a barrier by its name.
+/// Finds a barrier by name.
 pub fn barrier(name: &str) -> Result<&'static BarrierInfo, BadInput> {
     let unknown = || BadInput::unknown("barrier", name, BARRIERS.iter().map(|b| b.name));
     BARRIERS.iter().find(|b| b.name == name).ok_or_else(unknown)
 }
 
 impl Choice {
-    /// The watch on a program whose waiters only spin.
+    /// A watch over the number of threads, for a program whose waiters only spin.
     pub fn crowd(&self) -> Crowd {
         Crowd::new(baton_machine::discover::allowed_cpus().len(), self.lock.name, self.wait)
     }
 
-    /// Whether its waiters keep their CPU for as long as they wait.
+    /// Whether waiters keep their CPU as long as they wait.
     pub fn only_spins(&self) -> bool {
         !self.wait.parks()
     }

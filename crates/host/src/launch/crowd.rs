@@ -1,9 +1,10 @@
-//! Watches for the collapse of pure spinning: with more threads than CPUs, waiters burn the time slices that the
-//! holder needs, and a program makes a thousand acquisitions a second instead of millions.
+//! Warns of the collapse of pure spinning. With more threads than CPUs, spinning waiters use up the
+//! time slices that the lock holder needs, and throughput falls from millions of acquisitions a
+//! second to a thousand.
 
 use baton_machine::Wait;
 
-/// Watches a program whose waiters never give up their CPU.
+/// A watch over a program whose waiters never give up their CPU.
 pub struct Crowd {
     cpus: usize,
     lock: &'static str,
@@ -11,12 +12,13 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Watches with this many CPUs at hand.
+    /// Watches a program that may use `cpus` CPUs.
     pub fn new(cpus: usize, lock: &'static str, wait: Wait) -> Crowd {
         Crowd { cpus, lock, wait }
     }
 
-    /// Looks at a process once: a warning if it has more threads than there are CPUs.
+    /// Checks the process once. Returns a warning if the process has more threads than there are
+    /// CPUs.
     pub fn look(&self, pid: u32) -> Option<String> {
         self.warning(std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count))
     }

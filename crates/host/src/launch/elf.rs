@@ -1,34 +1,37 @@
-//! What an executable's headers say: for which processor it is, and which loader starts it.
+//! Reads from an executable's headers for which processor it was built and which loader starts it.
 
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, ReadCache, elf};
 use std::fs::File;
 
-/// What is asked of an ELF file.
+/// The facts of an ELF file that matter for preloading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// Its processor (`e_machine`).
+    /// The processor (`e_machine`).
     pub(super) machine: elf::Machine,
-    /// 64 or 32.
+    /// The word size, 64 or 32.
     pub(super) bits: u8,
-    /// The loader it names (PT_INTERP), which is what reads LD_PRELOAD; a static program has none.
+    /// The loader that the file names (PT_INTERP). The loader reads LD_PRELOAD; a statically linked
+    /// program has none.
     pub(super) loader: Option<String>,
-    /// The sanitizer's runtime that it is built with, if that and the preload library exclude each other.
+    /// The sanitizer runtime that the program contains, if that runtime and the preload library
+    /// exclude each other.
     pub(super) sanitizer: Option<Sanitizer>,
-    /// Whether it can be started at all (an executable or a position-independent one, not an object file).
+    /// Whether the file can be started at all: an executable or position-independent executable,
+    /// not an object file.
     pub(super) runnable: bool,
 }
 
-/// A runtime that serves the program's locks itself, or wants to be loaded first.
+/// A sanitizer runtime that serves the program's locks itself, or must be loaded first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sanitizer {
-    /// AddressSanitizer's, as a library of its own.
+    /// The runtime of AddressSanitizer, as a separate library.
     Address,
-    /// ThreadSanitizer's, as a library or inside the program.
+    /// The runtime of ThreadSanitizer, as a library or inside the program.
     Thread,
 }
 
-/// The processor that this `baton`, and so the library beside it, is for.
+/// The processor for which this `baton` was built, and so the preload library beside it.
 pub(super) const HERE: elf::Machine = if cfg!(target_arch = "x86_64") {
     elf::EM_X86_64
 } else if cfg!(target_arch = "aarch64") {
@@ -37,7 +40,7 @@ pub(super) const HERE: elf::Machine = if cfg!(target_arch = "x86_64") {
     elf::EM_NONE
 };
 
-/// Reads the headers of an ELF file; the error says what is broken.
+/// Reads the headers of an ELF file. The error says what is broken.
 pub(super) fn read(file: File) -> Result<Facts, String> {
     let data = ReadCache::new(file);
     match object::FileKind::parse(&data) {
@@ -58,7 +61,8 @@ fn facts<H: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, bits: u8) -
             loader = Some(String::from_utf8_lossy(path).into_owned());
         }
     }
-    // A program that was stripped may have sections that say nothing; the loader does not look at them.
+    // A stripped program may have malformed sections; the loader does not read sections, so that is
+    // no error.
     let sanitizer = sanitizer(header, endian, data).unwrap_or_default();
     let kind = header.e_type(endian);
     Ok(Facts {
@@ -70,7 +74,8 @@ fn facts<H: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, bits: u8) -
     })
 }
 
-/// Looks at the libraries that the program needs and at what it defines for them.
+/// Looks for a sanitizer runtime among the libraries that the program needs and the symbols that it
+/// defines.
 fn sanitizer<H: FileHeader<Endian = Endianness>>(
     header: &H,
     endian: Endianness,
@@ -102,7 +107,7 @@ fn sanitizer<H: FileHeader<Endian = Endianness>>(
     Ok(symbols.iter().any(defines).then_some(Sanitizer::Thread))
 }
 
-/// A processor's name, for messages.
+/// The name of the file's processor, for messages.
 pub(super) fn machine_name(facts: &Facts) -> String {
     match facts.machine {
         elf::EM_X86_64 if facts.bits == 32 => "x32".into(),

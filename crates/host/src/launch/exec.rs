@@ -11,15 +11,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicPtr;
 
-/// A variable whose value is the id of the process that will run the program, known only once it is there.
+/// The variable whose value is the id of the process that will run the program. The id is known
+/// only after the fork.
 const ONLY_PID: &str = "BATON_ONLY_PID";
-/// Room for its digits.
+/// The number of digits that are reserved for the id.
 const DIGITS: usize = 10;
 
-/// What to execute.
+/// A program to execute.
 pub struct Exec {
     program: Program,
-    /// From the command's name on.
+    /// The arguments, beginning with the command's name.
     args: Vec<OsString>,
     env: BTreeMap<OsString, OsString>,
     only_it: bool,
@@ -27,26 +28,26 @@ pub struct Exec {
 }
 
 impl Exec {
-    /// The program with its arguments (the first one is the command as it was typed), in our environment less what
-    /// steers the preload library.
+    /// The program with its arguments; the first argument is the command as the user typed it. The
+    /// environment is Baton's own without the variables that control the preload library.
     pub fn new(program: Program, args: Vec<OsString>) -> Exec {
         let ours = |key: &OsStr| key.as_bytes().starts_with(b"BATON_");
         let env = std::env::vars_os().filter(|(key, _)| !ours(key)).collect();
         Exec { program, args, env, only_it: false, silent: false }
     }
 
-    /// Its name, for messages.
+    /// The program's name, for messages.
     pub fn name(&self) -> &str {
         self.program.path.file_name().and_then(OsStr::to_str).unwrap_or("the program")
     }
 
-    /// Sets a variable.
+    /// Sets an environment variable.
     pub fn set(&mut self, key: &str, value: impl AsRef<OsStr>) -> &mut Exec {
         self.env.insert(key.into(), value.as_ref().into());
         self
     }
 
-    /// Loads `library` before everything else; what the user preloads comes after it.
+    /// Loads `library` before every other library. Libraries that the user preloads come after it.
     pub fn preload(&mut self, library: &Path) -> &mut Exec {
         let mut value = library.as_os_str().to_owned();
         if let Some(theirs) = self.env.get(OsStr::new("LD_PRELOAD")).filter(|v| !v.is_empty()) {
@@ -56,22 +57,24 @@ impl Exec {
         self.set("LD_PRELOAD", value)
     }
 
-    /// Gives it no input and throws its output away: standard output is for an answer of ours.
+    /// Runs the program without input and discards its output, because standard output is reserved
+    /// for Baton's own answer.
     pub fn silent(&mut self) -> &mut Exec {
         self.silent = true;
         self
     }
 
-    /// Has the preload library act in this one process, not in those that it starts.
+    /// Makes the preload library act in this process only, not in the processes that it starts.
     pub fn only_it(&mut self) -> &mut Exec {
         self.only_it = true;
         self
     }
 
-    /// The command that executes it.
+    /// The command that executes the program.
     ///
-    /// The child itself writes its process id into its environment, which `Command` has no means for: so everything is
-    /// laid out before the fork, and the child's last act before it becomes the program is to fill in the digits.
+    /// The child writes its own process id into its environment, which `Command` does not support.
+    /// All memory is therefore laid out before the fork, and filling in the digits is the last
+    /// thing that the child does before it becomes the program.
     pub fn into_command(mut self) -> Result<Command, Failed> {
         if self.only_it {
             self.set(ONLY_PID, "0".repeat(DIGITS));
@@ -112,12 +115,13 @@ impl Exec {
     }
 }
 
-/// A list for execve: pointers with a null one behind. (Atomic ones, as bare pointers may not go to another thread.)
+/// A list of pointers for execve that ends with a null pointer. The pointers are atomic, because
+/// bare pointers cannot be moved to another thread.
 fn pointers(strings: impl Iterator<Item = *mut libc::c_char>) -> Vec<AtomicPtr<libc::c_char>> {
     strings.chain(std::iter::once(std::ptr::null_mut())).map(AtomicPtr::new).collect()
 }
 
-/// Writes a number, zeroes before it.
+/// Writes `number` in decimal, padded with zeros on the left.
 fn write_digits(place: &mut [u8], mut number: u32) {
     for digit in place.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;

@@ -1,11 +1,12 @@
-//! Finds the preload library: beside `baton` in a build (`target/release`), or under `../lib` where it is installed.
+//! Finds the preload library: beside `baton` in a build (`target/release`), or in `../lib` of an
+//! installation.
 
 use crate::error::Failed;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "libbaton_preload.so";
 
-/// The library that belongs to this `baton`.
+/// The path of the preload library that belongs to this `baton`.
 pub fn find() -> Result<PathBuf, Failed> {
     let exe = std::env::current_exe().map_err(Failed::because("cannot find out where `baton` itself lies"))?;
     beside(&exe)
@@ -23,7 +24,7 @@ fn beside(exe: &Path) -> Result<PathBuf, Failed> {
         ))
     })?;
     let found = found.canonicalize().map_err(Failed::because(format!("cannot resolve {}", found.display())))?;
-    // The loader splits LD_PRELOAD at blanks and colons and has no way to quote them.
+    // The loader splits LD_PRELOAD at blanks and colons, and has no way to quote them.
     let text = found.to_string_lossy();
     if text.contains([' ', ':', '\t', '\n']) {
         let cannot = "LD_PRELOAD cannot name a path with a blank or a colon; move the tree";

@@ -1,8 +1,11 @@
-//! What the preload library has to say while the program runs. Each process may have something to say, and a program may have
-//! thousands of them: so it is said here, the first time, and counted.
+//! Prints what the preload library reports while the program runs. A program may have thousands of
+//! processes that all report the same, so only the first message of each subject is printed and the
+//! others are counted.
 //!
-//! The library sends datagrams to a socket whose name is in `BATON_SAY`: a name outside of the file system, so that a process
-//! that has given up its rights, its root directory or its disk space reaches it too. One that does not (it has another
+//! The library sends datagrams to the socket that `BATON_SAY` names. The name lies outside of the
+//! file system, so that a process without rights, root directory or disk space can send too. A
+//! process that cannot reach the socket (it is in another network namespace) writes to its own
+//! standard error.
 //! network) writes to its own standard error.
 
 use crate::error::Failed;
@@ -12,34 +15,35 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
-/// The variable with the socket's name.
+/// The environment variable that holds the socket's name.
 pub const VARIABLE: &str = "BATON_SAY";
-/// Messages kept of each subject; more are counted.
+/// How many messages of each subject are kept. Further ones are only counted.
 const KEPT: usize = 3;
 
-/// What was said of one subject.
+/// The messages of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// How many processes said something.
+    /// The number of processes that sent a message.
     pub processes: u64,
     /// The first few messages.
     pub first: Vec<String>,
 }
 
-/// By subject, as the library names them: `unrecorded`, `condition`, `spare`, `counters`, `stalled`.
+/// Messages by subject, as the library names the subjects: `unrecorded`, `condition`, `spare`,
+/// `counters`, `stalled`.
 pub type AllSaid = BTreeMap<String, Said>;
 
-/// Listens until it is asked what was said.
+/// Listens for messages until [`end`](Self::end) is called.
 pub struct Messages {
     name: String,
     listener: JoinHandle<AllSaid>,
 }
 
 impl Messages {
-    /// Begins to listen. `say` gets the first message of each subject, from another thread.
+    /// Begins to listen. `say` is called with the first message of each subject, on another thread.
     ///
     /// # Errors
-    /// If there can be no socket or no thread.
+    /// If no socket or no thread can be created.
     pub fn begin(say: impl Fn(&str) + Send + 'static) -> Result<Messages, Failed> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let failed = |what: &str| Failed::because(format!("cannot {what} for the messages of the preload library"));
@@ -55,10 +59,10 @@ impl Messages {
         &self.name
     }
 
-    /// Stops listening.
+    /// Stops listening and returns the messages.
     pub fn end(self) -> AllSaid {
         let address = SocketAddr::from_abstract_name(&self.name);
-        // An empty datagram comes behind all that the processes have sent.
+        // An empty datagram is queued behind everything that the processes have sent.
         let told = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"", &address));
         if told.is_err() { AllSaid::new() } else { self.listener.join().unwrap_or_default() }
     }
@@ -71,7 +75,8 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
         if length == 0 {
             break;
         }
-        // Anyone on this machine may send: no control characters go to the terminal.
+        // Any program on this machine may send, so control characters are removed before text
+        // reaches the terminal.
         let text: String = String::from_utf8_lossy(&buffer[..length])
             .chars()
             .map(|c| if c.is_control() && c != '\n' { '?' } else { c })
@@ -89,7 +94,7 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
     all
 }
 
-/// What to add at the end, where more than one process said the same.
+/// The lines to print at the end for subjects that more than one process reported.
 pub fn repeated(all: &AllSaid) -> Vec<String> {
     let more = all.iter().filter(|(_, said)| said.processes > 1);
     more.map(|(subject, said)| {

@@ -1,16 +1,18 @@
-//! The OpenMP library: the folder that has it under GCC's name, and whether a program would load it from there.
+//! Finds the folder that holds Baton's OpenMP library under the name of GCC's, and checks whether a
+//! program would load it.
 
 use crate::error::{BadInput, Failed};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the loader asks for.
+/// The library name that programs built by GCC ask the loader for.
 const SONAME: &str = "libgomp.so.1";
-/// Where the loader looks first.
+/// The variable with the folders that the loader searches first.
 const SEARCH: &str = "LD_LIBRARY_PATH";
 
-/// The folder that belongs to this `baton`: beside it in a build, or under `../lib` where it is installed.
+/// The folder that belongs to this `baton`: beside it in a build, or under `../lib` in an
+/// installation.
 pub fn find() -> Result<PathBuf, Failed> {
     let exe = std::env::current_exe().map_err(Failed::because("cannot find out where `baton` itself lies"))?;
     beside(&exe)
@@ -28,7 +30,7 @@ fn beside(exe: &Path) -> Result<PathBuf, Failed> {
         ))
     })?;
     let found = found.canonicalize().map_err(Failed::because(format!("cannot resolve {}", found.display())))?;
-    // The loader splits the list at both and has no way to quote them.
+    // The loader splits LD_LIBRARY_PATH at colons and semicolons, and has no way to quote them.
     if found.to_string_lossy().contains([':', ';']) {
         let cannot = "LD_LIBRARY_PATH cannot name a path with a colon or a semicolon; move the tree";
         return Err(Failed::new(format_args!("{SONAME} lies in `{}`: {cannot}", found.display())));
@@ -36,7 +38,7 @@ fn beside(exe: &Path) -> Result<PathBuf, Failed> {
     Ok(found)
 }
 
-/// The value of LD_LIBRARY_PATH with `folder` before what the user has there.
+/// The value of LD_LIBRARY_PATH with `folder` in front of the folders that the user set.
 pub fn search_path(folder: &Path) -> OsString {
     let mut path = folder.as_os_str().to_owned();
     if let Some(theirs) = std::env::var_os(SEARCH).filter(|value| !value.is_empty()) {
@@ -46,8 +48,8 @@ pub fn search_path(folder: &Path) -> OsString {
     path
 }
 
-/// Asks the loader what it would load for `image`, with the folder first: an error unless that is the folder's OpenMP library.
-/// The program does not start.
+/// Asks the loader what it would load for `image` with `folder` searched first. Returns an error
+/// unless that is Baton's OpenMP library. The program does not start.
 pub fn check(image: &Path, folder: &Path) -> Result<(), BadInput> {
     let mut ask = Command::new(image);
     ask.env("LD_TRACE_LOADED_OBJECTS", "1").env(SEARCH, search_path(folder)).env_remove("LD_PRELOAD");
@@ -56,7 +58,7 @@ pub fn check(image: &Path, folder: &Path) -> Result<(), BadInput> {
     judge(&String::from_utf8_lossy(&output.stdout), image, folder)
 }
 
-/// Reads the loader's list, whose lines are `NAME => PATH (ADDRESS)`.
+/// Finds the OpenMP library in the loader's list, whose lines are `NAME => PATH (ADDRESS)`.
 fn judge(list: &str, image: &Path, folder: &Path) -> Result<(), BadInput> {
     let mut names = list.lines().filter_map(|line| line.trim().split_once(" => "));
     let Some((_, from)) = names.find(|(name, _)| *name == SONAME) else {

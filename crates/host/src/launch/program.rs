@@ -1,5 +1,6 @@
-//! Finds the command and looks at it before anything runs: a program that the loader would start without the
-//! preload library must be refused, as a run that silently measured nothing is worse than none.
+//! Finds the command and checks it before anything runs. A program into which the loader would not
+//! load the preload library must be refused: a run that silently measures nothing is worse than no
+//! run.
 
 use super::elf;
 use crate::error::BadInput;
@@ -9,19 +10,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// How deep scripts may name scripts as interpreters: the kernel's own limit.
+/// The depth to which scripts may name other scripts as interpreters; the kernel's own limit.
 const DEPTH: usize = 4;
 
-/// A command that the preload library can be loaded into.
+/// A command into which the preload library can be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Where the command was found.
+    /// The path of the command.
     pub path: PathBuf,
-    /// The executable that the process will run: the command itself, or a script's interpreter.
+    /// The executable that the process will run: the command itself, or the interpreter of a
+    /// script.
     pub image: PathBuf,
 }
 
-/// Finds `command` as a shell would and checks it.
+/// Finds `command` as a shell would, and checks it.
 pub fn find(command: &OsStr) -> Result<Program, BadInput> {
     let path = locate(command)?;
     let image = check(&path, DEPTH).map_err(|why| {
@@ -31,7 +33,7 @@ pub fn find(command: &OsStr) -> Result<Program, BadInput> {
     Ok(Program { path, image })
 }
 
-/// Why a file cannot be preloaded into.
+/// The reason why the preload library cannot be loaded into a file.
 struct Why {
     what: String,
     hint: &'static str,
@@ -45,7 +47,8 @@ fn executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
-/// The file that `command` names: itself if it has a slash, else the first executable of that name in PATH.
+/// The file that `command` names: a path if the name has a slash, else the first executable of that
+/// name in PATH.
 fn locate(command: &OsStr) -> Result<PathBuf, BadInput> {
     let shown = command.to_string_lossy().into_owned();
     if command.as_bytes().contains(&b'/') {
@@ -70,7 +73,7 @@ fn locate(command: &OsStr) -> Result<PathBuf, BadInput> {
     })
 }
 
-/// Checks a file and, for a script, its interpreter; returns the executable that will run.
+/// Checks a file and, for a script, the interpreter. Returns the executable that will run.
 fn check(path: &Path, depth: usize) -> Result<PathBuf, Why> {
     let mut file = std::fs::File::open(path).map_err(|e| why(format!("it cannot be read ({e})"), ""))?;
     let meta = file.metadata().map_err(|e| why(format!("it cannot be looked at ({e})"), ""))?;
@@ -85,7 +88,7 @@ fn check(path: &Path, depth: usize) -> Result<PathBuf, Why> {
             "name the interpreter: `baton run … -- sh ./script`",
         ));
     }
-    // A script's own set-uid bits are ignored by the kernel, an executable's are not.
+    // The kernel ignores the set-uid bits of a script, but not those of an executable.
     if meta.mode() & (libc::S_ISUID | libc::S_ISGID) != 0 || has_capabilities(path) {
         return Err(why(
             "it is set-uid, set-gid or has file capabilities, and the loader ignores LD_PRELOAD for such programs",
@@ -145,7 +148,7 @@ fn check_script(line: &[u8], depth: usize) -> Result<PathBuf, Why> {
     }
     let inside = |w: Why| Why { what: format!("its interpreter `{}`: {}", interpreter.display(), w.what), ..w };
     let image = check(interpreter, depth - 1).map_err(inside)?;
-    // `#!/usr/bin/env NAME` replaces itself by NAME.
+    // `#!/usr/bin/env NAME` executes NAME, so NAME is what must be checked.
     let target = words.next().filter(|w| !w.starts_with(b"-") && !w.contains(&b'='));
     match target {
         Some(name) if interpreter.file_name() == Some(OsStr::new("env")) => {

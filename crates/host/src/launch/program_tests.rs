@@ -1,9 +1,10 @@
-//! What is refused, and how it is said. Executables are made by hand: a few bytes of ELF header are enough.
+//! Tests which programs are refused, and with which message. The executables are a few bytes of ELF
+//! header, made by hand.
 
 use super::*;
 use std::io::Write;
 
-/// A file with this content and mode.
+/// Creates a file with this content and mode.
 fn file(dir: &tempfile::TempDir, name: &str, content: &[u8], mode: u32) -> PathBuf {
     let path = dir.path().join(name);
     std::fs::File::create(&path).unwrap().write_all(content).unwrap();
@@ -46,7 +47,8 @@ fn a_dynamic_program_of_this_architecture_passes() {
     assert!(sh.path.is_absolute() && sh.path.ends_with("sh"), "{sh:?}");
 }
 
-/// Stand-ins for the runtimes: what counts is the library's name, and the function that a program defines.
+/// The libraries are stand-ins for the sanitizers' runtimes. Only the library's name, and the
+/// function that a program defines, matter.
 #[test]
 fn sanitizers_that_cannot_share_the_program_are_named() {
     let dir = tempfile::tempdir().unwrap();

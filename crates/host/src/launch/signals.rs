@@ -1,22 +1,25 @@
-//! What happens to signals that reach `baton` while its program runs.
+//! Handles the signals that reach `baton` while its program runs.
 //!
-//! Ctrl-C and Ctrl-\ go to the whole foreground group, so the program has them already: we only outlive them, to leave
-//! a report. SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 may be sent to us alone and are passed on.
+//! Ctrl-C and Ctrl-\ go to the whole foreground process group, so the program receives them too.
+//! Baton survives them in order to write a report. SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 may be sent
+//! to `baton` alone, so Baton passes them on.
 //!
-//! An ignored signal stays ignored in a program that is executed. Rust's runtime ignores SIGPIPE in this process and gives it its
-//! default action in those that it starts; [`inherit_pipe`] gives the program what `baton` was given.
+//! A signal that is ignored stays ignored in an executed program. Rust's runtime ignores SIGPIPE in
+//! this process and restores its default action in programs that it starts. [`inherit_pipe`] gives
+//! the program the setting that `baton` itself was started with.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 /// The process that signals are passed on to; 0 while there is none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// Signals, a bit each, that came before that process was named, or are about to be passed on.
+/// One bit for each signal that came before `CHILD` was set, or that is about to be passed on.
 static CAME: AtomicU64 = AtomicU64::new(0);
 
-/// The user or the system has asked us to end.
+/// Whether the user or the system has asked Baton to end.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 
-/// Whether SIGINT, SIGQUIT, SIGTERM or SIGHUP came while a [`PassedOn`] lived: what goes on after the program should end, too.
+/// Whether SIGINT, SIGQUIT, SIGTERM or SIGHUP came while a [`PassedOn`] was alive. Work that
+/// follows the program should then end, too.
 pub fn asked_to_end() -> bool {
     ASKED_TO_END.load(Ordering::Relaxed)
 }
@@ -24,7 +27,7 @@ pub fn asked_to_end() -> bool {
 /// Whether SIGPIPE was ignored when this process began.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// The loader calls this before Rust's runtime begins.
+/// The loader calls this function before Rust's runtime changes SIGPIPE.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
@@ -39,7 +42,8 @@ extern "C" fn look() {
     PIPE_WAS_IGNORED.store(action.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
 }
 
-/// Between fork and exec: SIGPIPE is ignored if it was when this process began.
+/// Restores SIGPIPE between fork and exec: the signal is ignored if it was ignored when this
+/// process began.
 pub(super) fn inherit_pipe() {
     if PIPE_WAS_IGNORED.load(Ordering::Relaxed) {
         // SAFETY: may be called between fork and exec.
@@ -47,7 +51,7 @@ pub(super) fn inherit_pipe() {
     }
 }
 
-/// While this lives, signals are outlived or passed on.
+/// While a value of this type is alive, signals are survived or passed on.
 pub struct PassedOn {
     _handlers: [Handler; 6],
 }
@@ -55,7 +59,7 @@ pub struct PassedOn {
 impl PassedOn {
     /// Installs the handlers.
     pub fn begin() -> PassedOn {
-        // What came too late for a program before this one is not for this one.
+        // Signals that came too late for the previous program are not for this one.
         CAME.store(0, Ordering::SeqCst);
         let handlers = [
             Handler::install(libc::SIGINT, outlive),
@@ -68,7 +72,7 @@ impl PassedOn {
         PassedOn { _handlers: handlers }
     }
 
-    /// Names the process that they go to.
+    /// Sets the process that signals are passed on to.
     pub fn to(&self, pid: u32) {
         CHILD.store(pid as i32, Ordering::SeqCst);
         deliver();
@@ -81,7 +85,7 @@ impl Drop for PassedOn {
     }
 }
 
-/// A signal handler that is taken back when this goes.
+/// A signal handler; dropping it restores the previous handler.
 struct Handler {
     signal: i32,
     before: libc::sigaction,
@@ -121,12 +125,13 @@ extern "C" fn pass_on(signal: i32) {
     if signal == libc::SIGTERM || signal == libc::SIGHUP {
         ASKED_TO_END.store(true, Ordering::Relaxed);
     }
-    // Noted before the process is looked up: if it has no name yet, `PassedOn::to` finds the note.
+    // The signal is noted before the process is looked up. If no process is set yet, `PassedOn::to`
+    // finds the note.
     CAME.fetch_or(1 << signal, Ordering::SeqCst);
     deliver();
 }
 
-/// Passes on what came, once there is a process to pass it to.
+/// Passes on the signals that were noted, once there is a process to receive them.
 fn deliver() {
     let child = CHILD.load(Ordering::SeqCst);
     if child <= 0 {

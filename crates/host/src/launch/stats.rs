@@ -1,64 +1,63 @@
-//! The counters that the preload library leaves at a process's end (`docs/reference/preload.md`), one line of JSON each.
+//! Reads the counters that the preload library writes when a process ends
+//! (`docs/reference/preload.md`), one line of JSON per process.
 
 use crate::error::Failed;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One process's counters.
+/// The counters of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Stats {
-    /// The process.
     pub pid: u32,
-    /// The executable.
+    /// The path of the executable.
     pub program: String,
-    /// The lock that served its mutexes.
+    /// The lock that served the process's mutexes.
     pub lock: Option<String>,
-    /// How its waiters waited.
+    /// The wait policy of the waiters.
     pub wait: Option<String>,
-    /// Threads that took part.
+    /// The number of threads that used a mutex.
     pub threads: u64,
     /// Acquisitions that the lock served.
     pub served: u64,
-    /// Acquisitions that the spare lock served, for threads that cannot stand in a queue.
+    /// Acquisitions that the spare lock served. The spare lock serves threads that cannot enter a
+    /// queue.
     pub spare: u64,
-    /// The others, by reason.
+    /// Acquisitions that glibc served, by reason.
     pub passed_through: BTreeMap<String, u64>,
-    /// Where locks serve some mutexes only: each place that was asked for.
+    /// Where only some mutexes are replaced: each place that the user asked for.
     pub places: Vec<Settled>,
     /// Waits on condition variables that could not be carried out.
     pub refused_condition_waits: u64,
-    /// Whether its waiters, which had spun, were put to sleep.
+    /// Whether spinning waiters were put to sleep.
     pub put_to_sleep: bool,
 }
 
-/// A place of the program, and how many mutexes were found by it.
+/// A place in the program, and how many mutexes were identified by it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct Settled {
-    /// The place.
     pub place: String,
-    /// The mutexes.
     pub mutexes: u64,
 }
 
 impl Stats {
-    /// How many mutexes each place had.
+    /// The number of mutexes of each place.
     pub fn settled(&self) -> Vec<u64> {
         self.places.iter().map(|settled| settled.mutexes).collect()
     }
 
-    /// Mutex acquisitions, served or not.
+    /// Mutex acquisitions, whether the lock served them or not.
     pub fn acquisitions(&self) -> u64 {
         self.served + self.spare + self.passed_through.values().sum::<u64>()
     }
 
-    /// Whether it says anything: it took a mutex, or had to refuse a wait.
+    /// Whether the process is worth a sentence: it took a mutex, or a wait had to be refused.
     fn counts(&self) -> bool {
         self.acquisitions() > 0 || self.refused_condition_waits > 0
     }
 
-    /// The counters in a sentence.
+    /// The counters as one sentence.
     fn sentence(&self) -> String {
         let name = Path::new(&self.program).file_name().map_or(self.program.as_str(), |n| n.to_str().unwrap_or("?"));
         let lock = self.lock.as_deref().unwrap_or("glibc");
@@ -86,8 +85,8 @@ impl Stats {
     }
 }
 
-/// All processes' counters, a sentence each; those that took no mutex (a script's helpers) are one sentence together, but for the
-/// program itself, `first`.
+/// One sentence for each process. Processes that took no mutex (a script's helpers) share one
+/// sentence, except for the program itself, `first`.
 pub fn sentences(all: &[Stats], first: u32) -> Vec<String> {
     let (active, silent): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.counts() || process.pid == first);
     let mut sentences: Vec<String> = active.into_iter().map(Stats::sentence).collect();
@@ -99,7 +98,8 @@ pub fn sentences(all: &[Stats], first: u32) -> Vec<String> {
     sentences
 }
 
-/// Reads the lines from byte `from` on (the file may have had others before). No file, no lines.
+/// Reads the lines of `file` that begin at byte `from`; earlier lines belong to other runs. A
+/// missing file has no lines.
 pub fn read(file: &Path, from: u64) -> Result<Vec<Stats>, Failed> {
     let text = match std::fs::read(file) {
         Ok(text) => text,
