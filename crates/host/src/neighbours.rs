@@ -1,13 +1,14 @@
-//! CPU time that other processes used while a program ran. A recording that they disturbed shows waits that the program did not
-//! make, so it is said in the trace, and a prediction from it is not trusted.
+//! Measures the CPU time that other processes used while a program ran. If they disturbed a
+//! recording, its waits are not all the program's own. The trace therefore states the disturbance,
+//! and a prediction from it is not trusted.
 
 use std::time::{Duration, Instant};
 
-/// Idle time of the CPUs so far.
+/// The idle time of the CPUs since boot.
 #[derive(Clone, Copy)]
 struct Idle {
     time: Duration,
-    /// It may be off by so much.
+    /// The time may be wrong by this much.
     resolution: Duration,
 }
 
@@ -19,22 +20,22 @@ pub struct Neighbours {
     own: Duration,
 }
 
-/// What other processes used.
+/// The disturbance by other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// CPU time that was neither idle nor ours; a lower bound.
+    /// CPU time that was neither idle nor used by Baton and its children; a lower bound.
     pub others: Duration,
 }
 
 impl Neighbours {
-    /// Watches from now on.
+    /// Starts the watch.
     pub fn watch() -> Neighbours {
         let cpus = baton_machine::discover::allowed_cpus();
         Neighbours { idle: idle(&cpus), own: own(), cpus, start: Instant::now() }
     }
 
-    /// What other processes used until now, when the children that count as ours have been waited for. `None` where the kernel
-    /// does not tell.
+    /// The CPU time of other processes since the watch began. The children that count as Baton's
+    /// own must have been waited for. `None` where the kernel does not report idle time.
     pub fn seen(&self) -> Option<Seen> {
         let (before, after) = (self.idle?, idle(&self.cpus)?);
         let all = self.start.elapsed() * self.cpus.len() as u32;
@@ -43,8 +44,8 @@ impl Neighbours {
     }
 }
 
-/// What of the CPUs' time was neither idle nor ours. A child's whole time counts when it is waited for, also what it used before
-/// the watch began: then nothing is left.
+/// The CPU time that was neither idle nor `own`. A child's whole time counts when it is waited for,
+/// including what it used before the watch began; the result is then 0.
 fn not_ours(all: Duration, idle: Duration, own: Duration) -> Duration {
     all.saturating_sub(idle).saturating_sub(own)
 }
@@ -64,7 +65,7 @@ fn own() -> Duration {
     used(libc::RUSAGE_SELF) + used(libc::RUSAGE_CHILDREN)
 }
 
-/// The idle time of the CPUs, by the kernel's ticks; each CPU's figure is rounded down.
+/// The idle time of `cpus`, counted in the kernel's ticks. The figure of each CPU is rounded down.
 fn idle(cpus: &[u32]) -> Option<Idle> {
     // SAFETY: asks for a constant.
     let hertz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;
@@ -73,7 +74,8 @@ fn idle(cpus: &[u32]) -> Option<Idle> {
     Some(Idle { time: tick * ticks as u32, resolution: tick * cpus.len() as u32 })
 }
 
-/// Ticks in which the CPUs idled, with or without input and output under way, from the text of `/proc/stat`.
+/// Ticks in which the CPUs were idle, with or without pending input and output, from the text of
+/// `/proc/stat`.
 fn ticks(stat: &str, cpus: &[u32]) -> Option<u64> {
     let mut sum = 0;
     for cpu in cpus {
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn own_work_is_counted() {
-        // Not more than this thread's: the other tests' threads and children count too.
+        // The time is at least this thread's: other tests' threads and children count too.
         let (before, start) = (own(), thread_cpu_ns());
         while thread_cpu_ns() - start < 60_000_000 {
             std::hint::spin_loop();
