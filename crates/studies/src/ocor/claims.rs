@@ -2,8 +2,9 @@
 //!
 //! Tolerances: a quarter of the paper's figure for improvements; where that is less than two points, two points.
 
-use super::figures::{CYCLES, Segment, blocked};
-use super::results::{Pair, Placement, Results, Value, roi, spinning};
+use super::results::{Placement, Results};
+use super::segment::{CYCLES, Segment, blocked};
+use super::values::{Pair, Value, roi, spinning};
 use super::why::Why;
 use crate::kit::{self, over_draws, over_programs, said};
 use crate::{Basis, Claim, Rule};

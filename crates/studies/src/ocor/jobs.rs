@@ -4,7 +4,8 @@ use super::experiments::{self, HOME, Setting};
 use super::program::{Program, Shape};
 use super::refit::Refit;
 use super::run::Run;
-use super::{Ocor, WINDOW, joint, map, real, table};
+use super::study::{Ocor, WINDOW};
+use super::{joint, map, real, table};
 use crate::kit::{Draw as _, On, Plan};
 use crate::{Extent, Study};
 use baton_workloads::profile::Draw;
@@ -38,6 +39,9 @@ pub enum Job {
         table: table::Run,
     },
 }
+
+/// Runs that are to be made, each with its name for people; `Err` says why the run's chip cannot be.
+pub(super) type Runs = Vec<(String, Result<Job, String>)>;
 
 /// Seconds of one core for an acquisition of a stand-in on 64 cores: from the quick study, as measured with sections of a
 /// few hundred cycles and waits of some thousand.
@@ -95,7 +99,7 @@ impl Ocor {
     }
 
     /// The runs of a plan.
-    pub(super) fn stand_ins(&self, plan: &Plan<'_, Setting, Program>) -> Vec<(String, Result<Job, String>)> {
+    pub(super) fn stand_ins(&self, plan: &Plan<'_, Setting, Program>) -> Runs {
         // Programs and seeds share a chip.
         let chips: Vec<_> = plan.experiments.iter().map(|of| self.chips(&of.setting)).collect();
         plan.runs(|case, experiment, program| {
@@ -105,7 +109,7 @@ impl Ocor {
     }
 
     /// The arms of figure 10's run, the last with the order at the home: the first draw of its program, if it has one.
-    pub(super) fn window(&self) -> Vec<(String, Result<Job, String>)> {
+    pub(super) fn window(&self) -> Runs {
         let Some(program) = self.programs.iter().find(|of| of.name == WINDOW && of.place == 0) else {
             return Vec::new();
         };
@@ -119,7 +123,7 @@ impl Ocor {
         [(ARMS[0], off), (ARMS[1], on), ("marked, order at the home", home)].into_iter().map(arm).collect()
     }
 
-    pub(super) fn real(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+    pub(super) fn real(&self, extent: Extent) -> Runs {
         let both = |case: &real::Case| {
             let real::Case { arms, what, threads, seed } = *case;
             let of = move |((arm, settings), lock): ((&str, Vec<String>), real::Lock)| {
@@ -140,7 +144,7 @@ impl Ocor {
         table::cases(extent == Extent::Full).into_iter().filter_map(|case| Some((case, program(&case)?))).collect()
     }
 
-    pub(super) fn table(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+    pub(super) fn table(&self, extent: Extent) -> Runs {
         let run = |(case, program): (table::Case, &Program)| {
             let chip = self.chip_with(case.threads(), &case.settings());
             (case.name(), chip.map(|chip| Job::Table { table: case.run(chip, program) }))
@@ -149,7 +153,7 @@ impl Ocor {
     }
 
     /// The runs of the designers' map.
-    pub(super) fn map(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+    pub(super) fn map(&self, extent: Extent) -> Runs {
         let run = |case: map::Case| {
             let chip = self.chip_with(case.threads(), &case.settings());
             (case.name(), chip.map(|chip| Job::Table { table: case.run(chip) }))

@@ -7,7 +7,8 @@
 
 use super::experiments::{self, DRAWS_BESIDE, Experiment, Other, Setting};
 use super::program::Shape;
-use super::results::{Pair, Results, Value, coh, roi};
+use super::results::Results;
+use super::values::{Pair, Value, coh, roi};
 use crate::kit::over_programs;
 use crate::kit::search::{self, Choice, Score, Search, Set, Trial};
 

@@ -20,8 +20,13 @@
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
 //! | `notes` | what a run's threads note |
 //! | `sorted` | what was run, by what it was for |
+//! | `study` | the chip, profiles and programs that the study is made of |
 //! | `power` | which draws can show what the paper claims |
-//! | `results` | what marks changed in a pair of runs |
+//! | `oracle` | further seeds of draws that changed under the oracle |
+//! | `values` | what marks changed in a pair of runs, by measure |
+//! | `parts` | the parts of a region's thread-time |
+//! | `segment` | figure 10's segment |
+//! | `results` | all samples, and the view of them that claims are judged on |
 //! | `why` | why a claim or a falsifier came out as it did: experiments with their figures |
 //! | `claims` | O1 to O21 with their rules |
 //! | `changed` | what is otherwise than in the last full run |
@@ -39,27 +44,32 @@ mod joint;
 mod map;
 mod notes;
 mod open;
+mod oracle;
+mod parts;
 mod power;
 pub mod program;
 pub mod real;
 mod refit;
 mod results;
 pub mod run;
+mod segment;
 mod sorted;
+mod study;
 pub mod table;
+mod values;
 mod why;
 pub mod window;
 
-use crate::kit::{ChipFile, Inputs, inputs};
-use crate::{Entry, Extent, Findings, Frozen, Study, StudyError};
+use crate::kit::{Inputs, inputs};
+use crate::{Entry, Extent, Findings, Study, StudyError};
 use baton_chip::config::coherent::Topology;
-use baton_workloads::profile::Profile;
 use baton_workloads::profile::set::Set;
 use experiments::QUICK;
 pub use jobs::Job;
 use program::Program;
 use run::Figures;
 use sorted::Sorted;
+pub use study::Ocor;
 use why::Why;
 
 /// The study's line in the registry.
@@ -73,24 +83,14 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |inputs| Ok(Box::new(Ocor::open(inputs)?)),
 };
 
-/// The study.
-pub struct Ocor {
-    chip: ChipFile,
-    /// Routers on the longest way of its mesh; of another topology it is not known here.
-    routers: Option<u32>,
-    profiles: Vec<Profile>,
-    programs: Vec<Program>,
-    /// Profiles that have no draw yet.
-    without: Vec<String>,
-    frozen: Frozen,
-}
-
-/// The program whose first cycles figure 10 shows.
-const WINDOW: &str = "bodytrack";
-
 /// The files that say the rules.
-const RULES: [&str; 4] =
-    [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs"), include_str!("power.rs")];
+const RULES: [&str; 5] = [
+    include_str!("claims.rs"),
+    include_str!("experiments.rs"),
+    include_str!("open.rs"),
+    include_str!("oracle.rs"),
+    include_str!("power.rs"),
+];
 
 /// The rules above under the name with which they were frozen; since then the path of a page in `open.rs` has changed.
 const RESTATED: [&str; 2] = ["2c8336eb3eef278b", "fbe5b00987d14450"];

@@ -1,10 +1,11 @@
 //! Falsifiers, and what the paper leaves open with its effect on the headline.
 
 use super::experiments::{ORDER_ALONE, PARTS as PARTS_AT_HOME};
+use super::parts::{PARTS, change, part};
 use super::program::Program;
-use super::results::{By, Pair, Results, Value, coh, roi, spinning};
+use super::results::Results;
 use super::run::Figures;
-use super::why::{PARTS, change, part};
+use super::values::{By, Pair, Value, coh, roi, spinning};
 use crate::kit::judge::no_gain;
 use crate::kit::open::item;
 use crate::kit::{Item, Tornado, over_draws, over_programs, said};

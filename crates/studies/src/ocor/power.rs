@@ -1,16 +1,13 @@
 //! Which draws can show what the paper claims: those in which some order changes something. An order that costs nothing, wherever
-//! requests wait, is the bound (the oracle). Each draw runs under it once; one that changes then runs under further seeds, which tell
-//! whether it was chance.
+//! requests wait, is the bound (the oracle). Each draw runs under it once; one that changes then runs under further seeds
+//! ([`super::oracle`]), which tell whether it was chance.
 
-use super::Ocor;
-use super::experiments::{self, ORACLE, WHERE};
-use super::jobs::{ARMS, Job, stand_in};
+use super::experiments::{ORACLE, WHERE};
 use super::program::Program;
-use super::results::{Pair, coh};
 use super::run::Figures;
-use super::sorted::Next;
+use super::values::coh;
 use crate::Interval;
-use crate::kit::{Draw as _, Samples};
+use crate::kit::Samples;
 
 /// From so much of the overhead on, in percent and either way, an order changes something, if its 95% interval over seeds says so as
 /// well: runs of many locks differ by as much by chance. The least reduction that the paper prints is 12.5.
@@ -39,45 +36,6 @@ impl<'a> Power<'a> {
     /// Whether an order changes anything: only such a draw can show what the paper claims.
     pub(super) fn able(&self) -> bool {
         Interval::of(&self.less).is_some_and(|less| less.mean.abs() >= CHANGES && !less.includes_zero())
-    }
-}
-
-/// Further seeds of a draw that changes under the oracle.
-const MORE_SEEDS: u64 = 2;
-/// It changes if its overhead does by half of what counts: a single run may fall short by chance.
-const LEAST: f64 = CHANGES / 2.0;
-
-/// A draw and its runs under one more seed, without an order and under the oracle.
-pub(super) struct Again<'a> {
-    pub(super) program: &'a Program,
-    /// The seed is the draw's own of this number.
-    pub(super) again: u64,
-    pub(super) runs: Next,
-}
-
-impl Ocor {
-    /// The runs that tell whether what the oracle changed was chance.
-    pub(super) fn oracle_again<'a>(&self, samples: &Samples<'a, Program, Figures>) -> Vec<Again<'a>> {
-        let all = experiments::all();
-        let Some(oracle) = all.iter().find(|of| (of.id.0, of.id.1.as_str()) == (WHERE, ORACLE)) else {
-            return Vec::new();
-        };
-        let chips = self.chips(&oracle.setting);
-        let changes = |pair: &Pair<'_>| coh(pair).abs() >= LEAST;
-        let changed = samples.of(WHERE, ORACLE).into_iter().filter(|pair| pair.again == 0 && changes(pair));
-        let each = |pair: Pair<'a>| {
-            let chips = &chips;
-            (1..=MORE_SEEDS).map(move |again| {
-                let seed = pair.program.seed(again);
-                let run = |(arm, chip): (&str, &Result<String, String>)| {
-                    let run =
-                        chip.clone().map(|chip| Job::StandIn(stand_in(&oracle.setting, pair.program, seed, chip)));
-                    (format!("{}, seed {seed}, {WHERE} {ORACLE}, {arm}", pair.program.label()), run)
-                };
-                Again { program: pair.program, again, runs: ARMS.into_iter().zip(chips).map(run).collect() }
-            })
-        };
-        changed.flat_map(each).collect()
     }
 }
 

@@ -1,88 +1,17 @@
-//! What came out, ready to be asked: samples without and with marks, what marks changed, and what else claims ask.
+//! All samples of a study, the view of them that claims are judged on, and what is known of their programs.
 
 use super::experiments::{HOME, LEVELS_AT_HOME, ORACLE, THREADS_AT_HOME, WHERE};
 use super::power::Power;
 use super::program::{Program, Shape};
 use super::run::Figures;
+use super::values::{By, Pair, Value};
 use super::window::Window;
 use crate::Interval;
 use crate::kit::samples::Sample;
-use crate::kit::{self, Samples, over_draws, reduction};
+use crate::kit::{Samples, over_draws};
 use baton_workloads::profile::Profile;
 use std::ops::Deref;
 use std::rc::Rc;
-
-/// A program's two runs in one experiment: without marks, and with them.
-pub(super) type Pair<'a> = kit::Pair<'a, Program, Figures>;
-
-/// Something of a pair.
-pub(super) type Value = fn(&Pair<'_>) -> f64;
-
-/// Reduction of competition overhead, in percent.
-pub(super) fn coh(pair: &Pair<'_>) -> f64 {
-    reduction(pair.off.account.overhead as f64, pair.on.account.overhead as f64)
-}
-
-/// Reduction of the region of interest's time, in percent.
-pub(super) fn roi(pair: &Pair<'_>) -> f64 {
-    reduction(pair.off.cycles as f64, pair.on.cycles as f64)
-}
-
-/// More acquisitions while spinning, in points.
-pub(super) fn spinning(pair: &Pair<'_>) -> f64 {
-    pair.on.entered_spinning() - pair.off.entered_spinning()
-}
-
-/// Change of the time in critical sections, in percent.
-pub(super) fn sections(pair: &Pair<'_>) -> f64 {
-    -reduction(pair.off.account.sections as f64, pair.on.account.sections as f64)
-}
-
-/// The same by threads' calls ([`super::calls`]).
-fn coh_by_calls(pair: &Pair<'_>) -> f64 {
-    reduction(pair.off.calls.overhead as f64, pair.on.calls.overhead as f64)
-}
-
-/// The same by threads' calls.
-fn sections_by_calls(pair: &Pair<'_>) -> f64 {
-    -reduction(pair.off.calls.sections as f64, pair.on.calls.sections as f64)
-}
-
-/// Whose account it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
-    /// The lock's word: the study's own.
-    Word,
-    /// Threads' calls: that of `baton sim`.
-    Calls,
-}
-
-impl By {
-    pub(super) fn coh(self) -> Value {
-        match self {
-            By::Word => coh,
-            By::Calls => coh_by_calls,
-        }
-    }
-
-    pub(super) fn sections(self) -> Value {
-        match self {
-            By::Word => sections,
-            By::Calls => sections_by_calls,
-        }
-    }
-
-    /// Shares of critical sections and of overhead without marks, in percent.
-    pub(super) fn shares(self) -> [Value; 2] {
-        match self {
-            By::Word => [|pair| pair.off.cs_share(), |pair| pair.off.coh_share()],
-            By::Calls => [
-                |pair| pair.off.over_thread_time(pair.off.calls.sections),
-                |pair| pair.off.over_thread_time(pair.off.calls.overhead),
-            ],
-        }
-    }
-}
 
 /// Who heeds marks in the arm that has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

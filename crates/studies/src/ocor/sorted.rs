@@ -2,16 +2,17 @@
 
 use super::experiments::Setting;
 use super::figures::{Cell, Spot};
-use super::jobs::{ARMS, Job, stand_in};
+use super::jobs::{ARMS, Job, Runs, stand_in};
 use super::joint::{self, Seen};
 use super::map;
-use super::power::Again;
+use super::oracle::Again;
 use super::program::Program;
 use super::real::{self, RealPair};
 use super::refit::Refit;
-use super::results::{Pair, Results};
+use super::results::Results;
 use super::run::Figures;
-use super::{Ocor, Study};
+use super::study::Ocor;
+use super::values::Pair;
 use crate::Extent;
 use crate::kit::Draw as _;
 use crate::kit::samples::Sample;
@@ -20,10 +21,7 @@ use baton_workloads::profile::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run and what came of it.
-type Done = (<Ocor as Study>::Run, Figures);
-
-/// Runs that are to be made, each named for people.
-pub(super) type Next = Vec<(String, <Ocor as Study>::Run)>;
+type Done = (Result<Job, String>, Figures);
 
 /// All of a study's runs.
 pub(super) struct Sorted<'a> {
@@ -36,25 +34,25 @@ pub(super) struct Sorted<'a> {
     /// Sets of open choices, with what came of them.
     pub(super) trials: Vec<(Trial, Seen)>,
     /// What they ask for; empty in the end.
-    pub(super) next: Next,
+    pub(super) next: Runs,
 }
 
 /// What came of runs, by what they are of.
 struct Known<'a>(BTreeMap<String, &'a Figures>);
 
 impl<'a> Known<'a> {
-    fn get(&self, run: &<Ocor as Study>::Run) -> Option<&'a Figures> {
+    fn get(&self, run: &Result<Job, String>) -> Option<&'a Figures> {
         self.0.get(&address(run)).copied()
     }
 
     /// Of all of these; `None` if one was not made.
-    fn all(&self, runs: &Next) -> Option<Vec<&'a Figures>> {
+    fn all(&self, runs: &Runs) -> Option<Vec<&'a Figures>> {
         runs.iter().map(|(_, run)| self.get(run)).collect()
     }
 }
 
 /// All that a run's figures hang on.
-fn address(run: &<Ocor as Study>::Run) -> String {
+fn address(run: &Result<Job, String>) -> String {
     serde_json::to_string(run).unwrap_or_default()
 }
 
@@ -142,7 +140,7 @@ impl Ocor {
     ///
     /// # Errors
     /// With the fits that it needs, if one of them was not made yet.
-    fn trial(&self, items: &[joint::Choices], trial: &Trial, known: &Known<'_>) -> Result<Next, Next> {
+    fn trial(&self, items: &[joint::Choices], trial: &Trial, known: &Known<'_>) -> Result<Runs, Runs> {
         let setting = joint::setting(items, &trial.set, joint::priced(trial));
         let (chips, tried) = (self.chips(&setting), self.tried(joint::draws(trial)));
         let fits = self.fits(&joint::setting(items, &trial.set, false), &tried);
@@ -157,13 +155,13 @@ impl Ocor {
                 let run = chip.clone().map(|chip| Job::StandIn(stand_in(&setting, &program, seed, chip)));
                 (format!("{name}, seed {seed}, joint, {}, {arm}", trial.name), run)
             };
-            ARMS.into_iter().zip(&chips).map(arm).collect::<Next>()
+            ARMS.into_iter().zip(&chips).map(arm).collect::<Runs>()
         };
         Ok(tried.iter().enumerate().flat_map(run).collect())
     }
 
     /// The fits of these draws under a setting; none where runs without marks are as chosen.
-    fn fits(&self, setting: &Setting, tried: &[&Program]) -> Next {
+    fn fits(&self, setting: &Setting, tried: &[&Program]) -> Runs {
         if !joint::other_baseline(setting) {
             return Vec::new();
         }

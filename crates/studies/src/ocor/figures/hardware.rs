@@ -3,7 +3,8 @@
 
 use crate::kit::{over_draws, said};
 use crate::ocor::experiments::{HARDWARE, HARDWARE_LEVELS, HARDWARE_PLACES, WHERE, built};
-use crate::ocor::results::{Results, coh, roi, spinning};
+use crate::ocor::results::Results;
+use crate::ocor::values::{coh, roi, spinning};
 use crate::page::Figure;
 use baton_chip::config::mechanism::ocor::gates::Hardware;
 use baton_chip::config::mechanism::ocor::{HomeArbiter, Ocor};

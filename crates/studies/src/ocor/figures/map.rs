@@ -3,8 +3,9 @@
 use crate::kit::{over_draws, reduction, said};
 use crate::ocor::experiments::{ORDER_ALONE, PARTS};
 use crate::ocor::map::{ARMS, BOUND, Case, PRICES, SECTIONS, SIZES, SOFTWARE};
-use crate::ocor::results::{Results, roi};
+use crate::ocor::results::Results;
 use crate::ocor::run::Figures;
+use crate::ocor::values::roi;
 use crate::page::Figure;
 use baton_plot::{Lines, Point, Series, Table, number};
 

@@ -43,7 +43,6 @@ pub(super) use programs::shown;
 pub(super) use shapes::power;
 pub(super) use starvation::judge as starvation;
 pub(super) use views::all as views;
-pub(super) use window::{CYCLES, Segment, blocked};
 
 /// Every figure that there are runs for; `joint` is the table of sets of open choices.
 pub(super) fn all(

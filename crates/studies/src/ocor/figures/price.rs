@@ -4,8 +4,9 @@
 use crate::kit::over_programs;
 use crate::ocor::account::CAUSES;
 use crate::ocor::experiments::{FREE, PRICED, beside};
-use crate::ocor::results::{Pair, Results};
+use crate::ocor::results::Results;
 use crate::ocor::run::Figures;
+use crate::ocor::values::Pair;
 use crate::page::Figure;
 use baton_plot::{Table, number};
 

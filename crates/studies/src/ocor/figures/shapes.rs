@@ -3,7 +3,8 @@
 use crate::kit::{over_draws, over_programs, said};
 use crate::ocor::experiments::{HOME, ORACLE, WHERE};
 use crate::ocor::program::{SHAPES, Shape};
-use crate::ocor::results::{Pair, Results, Value, coh, roi};
+use crate::ocor::results::Results;
+use crate::ocor::values::{Pair, Value, coh, roi};
 use crate::page::Figure;
 use baton_plot::Table;
 

@@ -12,7 +12,8 @@
 //! the order of the kernel's queue. So no bound in cycles follows; what is judged is that marks do not make the longest wait longer.
 
 use crate::Falsifier;
-use crate::ocor::results::{Pair, Results};
+use crate::ocor::results::Results;
+use crate::ocor::values::Pair;
 use crate::page::Figure;
 use baton_plot::{Table, number};
 

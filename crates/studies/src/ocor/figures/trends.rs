@@ -5,7 +5,8 @@ use crate::Interval;
 use crate::kit::figure::{line, printed};
 use crate::kit::{Tornado, over_draws, over_programs};
 use crate::ocor::open;
-use crate::ocor::results::{Pair, Results, coh};
+use crate::ocor::results::Results;
+use crate::ocor::values::{Pair, coh};
 use crate::page::{Drawing, Figure};
 use baton_plot::Lines;
 

@@ -3,7 +3,8 @@
 use crate::Claim;
 use crate::ocor::claims;
 use crate::ocor::program::SHAPES;
-use crate::ocor::results::{By, Placement, Results, View};
+use crate::ocor::results::{Placement, Results, View};
+use crate::ocor::values::By;
 use crate::ocor::why::Why;
 use crate::page::{Figure, cell};
 use baton_plot::{Table, number};

@@ -3,7 +3,8 @@
 
 use crate::kit::{over_programs, said};
 use crate::ocor::experiments::GRANTED;
-use crate::ocor::results::{Pair, Results, Value, coh, roi, spinning};
+use crate::ocor::results::Results;
+use crate::ocor::values::{Pair, Value, coh, roi, spinning};
 use crate::page::Figure;
 use baton_plot::Table;
 

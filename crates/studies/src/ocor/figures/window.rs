@@ -1,46 +1,13 @@
 //! Figure 10: the first cycles of bodytrack's region, its first 16 threads, without and with marks.
 
-use crate::kit::reduction;
 use crate::ocor::results::Results;
-use crate::ocor::window::{DOINGS, Shares, Window};
+use crate::ocor::segment::{CYCLES, Segment, blocked};
+use crate::ocor::window::{DOINGS, Window};
 use crate::page::Figure;
 use baton_plot::{Group, Lane, Piece, Table, Timeline, number};
 
-/// The paper's window, in cycles.
-pub(crate) const CYCLES: u64 = 3000;
 /// A longer one beside it: a stand-in's threads leave a barrier together, so that its first cycles are not like the rest.
 const LONGER: u64 = 30_000;
-
-/// What the paper's figure 10 gives, and ours over one length. All shares are of the original's length, in both runs: work and
-/// sections are as many cycles with marks as without, so that what is blocked less is what the segment is shorter by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    /// Shares without marks.
-    pub(crate) off: Shares,
-    /// Shares with marks, until the same work is done.
-    pub(crate) on: Shares,
-    /// When that is.
-    pub(crate) cycles: u64,
-}
-
-impl Segment {
-    /// Of both runs, up to `end` of the one without marks; `None`: the run with marks never gets as far.
-    pub(crate) fn of(off: &Window, on: &Window, end: u64) -> Option<Segment> {
-        let cycles = on.as_far_as(off, end)?;
-        let of_original = cycles as f64 / end.max(1) as f64;
-        Some(Segment { off: off.shares(end), on: on.shares(cycles).map(|share| share * of_original), cycles })
-    }
-
-    /// How much less is blocked, in percent of what was.
-    fn less_blocked(&self) -> f64 {
-        reduction(blocked(&self.off), blocked(&self.on))
-    }
-}
-
-/// Blocked, in others' sections or while the lock is free.
-pub(crate) fn blocked(shares: &Shares) -> f64 {
-    shares[2] + shares[3]
-}
 
 /// The timeline and its figures.
 pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
