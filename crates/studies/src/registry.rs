@@ -1,11 +1,8 @@
 //! The studies by name. `baton study` and its help know of a study what its entry says.
 
 use crate::kit::Inputs;
-use crate::{ENTRIES, Extent, Findings, Progress, Study, StudyError, Work, conduct};
+use crate::{Extent, Findings, Progress, Study, StudyError, Work, conduct};
 use std::path::{Path, PathBuf};
-
-/// Every study.
-pub static STUDIES: Registry = Registry(ENTRIES);
 
 /// Studies by name.
 pub struct Registry(pub &'static [Entry]);

@@ -1,6 +1,5 @@
 //! Experiments, loads and seeds as runs, each on the chip of its arm.
 
-use super::Caf;
 use super::apps;
 use super::cases::{self, DEVICES, OnMesh};
 use super::experiments::{self, BULK, ITEMS, PACKETS, Setting};
@@ -10,10 +9,17 @@ use super::pairs::{Pairs, Push};
 use super::placement;
 use super::run::{Queue, Run, Work};
 use super::weights::Weights;
-use crate::Extent;
-use crate::kit::Plan;
+use crate::kit::{ChipFile, Plan};
+use crate::{Extent, Frozen};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+
+/// The study.
+pub struct Caf {
+    /// The chip of most loads, and that of several devices.
+    pub(super) chips: [ChipFile; 2],
+    pub(super) frozen: Frozen,
+}
 
 /// The queue of an arm: a ring in the mode for one thread a side where that is right.
 fn queue(arm: usize, moves: Moves, setting: &Setting) -> Queue {

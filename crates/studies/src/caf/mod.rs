@@ -38,8 +38,9 @@ mod run;
 mod weights;
 mod why;
 
-use crate::kit::{ChipFile, Inputs, Tornado, inputs};
-use crate::{Entry, Extent, Findings, Frozen, Study, StudyError};
+use crate::kit::{Inputs, Tornado, inputs};
+use crate::{Entry, Extent, Findings, Study, StudyError};
+pub use jobs::Caf;
 use results::Results;
 use run::{Figures, Run};
 
@@ -53,13 +54,6 @@ pub(crate) const ENTRY: Entry = Entry {
     profiles: &[],
     open: |inputs| Ok(Box::new(Caf::open(inputs)?)),
 };
-
-/// The study.
-pub struct Caf {
-    /// The chip of most loads, and that of several devices.
-    chips: [ChipFile; 2],
-    frozen: Frozen,
-}
 
 /// The files that say the rules.
 const RULES: [&str; 4] =

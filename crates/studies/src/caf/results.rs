@@ -2,6 +2,7 @@
 
 use super::apps::{App, By, Case};
 use super::cases::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
+use super::jobs::Caf;
 use super::loads::{ARMS, Load, RING};
 use super::mesh;
 use super::run::{Figures, Run};
@@ -32,7 +33,7 @@ pub(super) const IN_DEVICE: f64 = 2.0 * (0.5 + 1.0 + 50.0);
 
 impl<'a> Results<'a> {
     /// Of what was done, in the order of the runs.
-    pub(super) fn new(caf: &super::Caf, extent: Extent, done: &'a [Done]) -> Results<'a> {
+    pub(super) fn new(caf: &Caf, extent: Extent, done: &'a [Done]) -> Results<'a> {
         let (samples, rest) = caf.plan(extent).samples(done);
         let full = extent == Extent::Full;
         let all = cases::on_mesh(full);

@@ -1,9 +1,15 @@
 //! What is run: every case of an extent, and the chip of each.
 
-use super::Mwait;
 use super::run::{Arm, Case, Load, Run};
-use crate::Extent;
 use crate::kit::ChipFile;
+use crate::{Extent, Frozen};
+
+/// The study.
+pub struct Mwait {
+    /// The chip's text, as it is and under each change, by the change's name.
+    pub(super) chips: Vec<(&'static str, Result<String, String>)>,
+    pub(super) frozen: Frozen,
+}
 
 /// The most cores.
 pub(super) const MOST: u32 = 64;

@@ -20,7 +20,8 @@ mod run;
 mod why;
 
 use crate::kit::{Inputs, inputs};
-use crate::{Entry, Extent, Findings, Frozen, Study, StudyError};
+use crate::{Entry, Extent, Findings, Study, StudyError};
+pub use jobs::Mwait;
 use results::Results;
 use run::{Figures, Run};
 
@@ -34,13 +35,6 @@ pub(crate) const ENTRY: Entry = Entry {
     profiles: &[],
     open: |inputs| Ok(Box::new(Mwait::open(inputs)?)),
 };
-
-/// The study.
-pub struct Mwait {
-    /// The chip's text, as it is and under each change, by the change's name.
-    chips: Vec<(&'static str, Result<String, String>)>,
-    frozen: Frozen,
-}
 
 /// The files that say the rules.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];

@@ -1,10 +1,16 @@
 //! What is run: every case of an extent, and the chip of each.
 
-use super::Mwmon;
 use super::helper::{Assisted, Name};
 use super::run::{Case, Run, Work};
 use super::waits::By;
-use crate::Extent;
+use crate::kit::ChipFile;
+use crate::{Extent, Frozen};
+
+/// The study.
+pub struct Mwmon {
+    pub(super) chip: ChipFile,
+    pub(super) frozen: Frozen,
+}
 
 /// Light work of figure 4.
 pub(super) const LIGHT: std::ops::RangeInclusive<u32> = 0..=10;

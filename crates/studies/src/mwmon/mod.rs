@@ -29,8 +29,9 @@ mod run;
 mod waits;
 mod why;
 
-use crate::kit::{ChipFile, Inputs, inputs};
-use crate::{Basis, Entry, Extent, Findings, Frozen, Study, StudyError};
+use crate::kit::{Inputs, inputs};
+use crate::{Basis, Entry, Extent, Findings, Study, StudyError};
+pub use jobs::Mwmon;
 use results::Results;
 use run::{Figures, Run};
 
@@ -44,12 +45,6 @@ pub(crate) const ENTRY: Entry = Entry {
     profiles: &[],
     open: |inputs| Ok(Box::new(Mwmon::open(inputs)?)),
 };
-
-/// The study.
-pub struct Mwmon {
-    chip: ChipFile,
-    frozen: Frozen,
-}
 
 /// The files that say the rules.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];

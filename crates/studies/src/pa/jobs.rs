@@ -1,10 +1,19 @@
 //! What is run: every case of an extent, and the chip and applications of each.
 
-use super::Pa;
 use super::machine::Machine;
 use super::mixes::{self, Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
 use super::run::{Case, Part, Run};
-use crate::Extent;
+use crate::kit::ChipFile;
+use crate::{Extent, Frozen};
+use std::collections::BTreeMap;
+
+/// The study.
+pub struct Pa {
+    pub(super) chip: ChipFile,
+    /// The text of each program's profile, by its file's name.
+    pub(super) profiles: BTreeMap<&'static str, String>,
+    pub(super) frozen: Frozen,
+}
 
 /// How threads wait at a barrier: they try for a millisecond, then sleep.
 pub(super) const WAIT: &str = "spin-for(1000000)";

@@ -23,9 +23,10 @@ mod results;
 mod run;
 mod why;
 
-use crate::kit::{ChipFile, Inputs, inputs};
-use crate::{Entry, Extent, Findings, Frozen, Study, StudyError, hash};
+use crate::kit::{Inputs, inputs};
+use crate::{Entry, Extent, Findings, Study, StudyError, hash};
 use baton_workloads::phases::Program;
+pub use jobs::Pa;
 use results::Results;
 use run::{Figures, Run};
 use std::collections::BTreeMap;
@@ -40,14 +41,6 @@ pub(crate) const ENTRY: Entry = Entry {
     profiles: &["profiles/pa"],
     open: |inputs| Ok(Box::new(Pa::open(inputs)?)),
 };
-
-/// The study.
-pub struct Pa {
-    chip: ChipFile,
-    /// The text of each program's profile, by its file's name.
-    profiles: BTreeMap<&'static str, String>,
-    frozen: Frozen,
-}
 
 /// The files that say the rules.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];

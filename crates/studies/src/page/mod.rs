@@ -1,95 +1,16 @@
 //! `report.html`: claims, falsifiers, what is left open, and the paper's figures redrawn beside ours. One file, no script, no
 //! network; light and dark. The same as Markdown with a file a picture: [`markdown()`].
 
+mod figure;
 mod markdown;
 mod tables;
 
 use crate::Findings;
-use baton_plot::{Bars, Lines, STYLE, Spans, Table, Timeline};
+use baton_plot::STYLE;
 pub use baton_plot::{escape, number};
+pub use figure::{Drawing, Figure, cell};
 pub use markdown::{Markdown, markdown};
 use std::fmt::Write;
-
-/// What a figure is drawn as.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Drawing {
-    /// Rows of bars, the paper's values as marks beside them.
-    Bars(Bars),
-    /// Series over an axis.
-    Lines(Lines),
-    /// Ranges around a value: a tornado.
-    Spans(Spans),
-    /// What each of several threads does over time.
-    Timeline(Timeline),
-    /// Rows of text and numbers.
-    Table(Table),
-}
-
-/// A figure or a table of the page.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// The drawing.
-    pub drawing: Drawing,
-    /// What must be known to read it; empty if nothing.
-    pub note: String,
-    /// Its file's name on a page of the documentation, without the ending; `None`: it is only on the HTML page.
-    pub file: Option<&'static str>,
-}
-
-impl<T: Into<Drawing>> From<T> for Figure {
-    fn from(drawing: T) -> Figure {
-        Figure { drawing: drawing.into(), note: String::new(), file: None }
-    }
-}
-
-macro_rules! drawings {
-    ($($kind:ident),*) => { $(
-        impl From<$kind> for Drawing {
-            fn from(drawing: $kind) -> Drawing {
-                Drawing::$kind(drawing)
-            }
-        }
-    )* };
-}
-drawings!(Bars, Lines, Spans, Timeline, Table);
-
-impl Figure {
-    /// With what must be known to read it.
-    #[must_use]
-    pub fn noted(mut self, note: impl Into<String>) -> Figure {
-        self.note = note.into();
-        self
-    }
-
-    /// With a file on a page of the documentation.
-    #[must_use]
-    pub fn named(mut self, file: &'static str) -> Figure {
-        self.file = Some(file);
-        self
-    }
-
-    /// What stands over it.
-    pub fn title(&self) -> &str {
-        match &self.drawing {
-            Drawing::Bars(drawing) => &drawing.title,
-            Drawing::Lines(drawing) => &drawing.title,
-            Drawing::Spans(drawing) => &drawing.title,
-            Drawing::Timeline(drawing) => &drawing.title,
-            Drawing::Table(drawing) => &drawing.title,
-        }
-    }
-
-    /// The picture itself, for an HTML page.
-    pub fn html(&self) -> String {
-        match &self.drawing {
-            Drawing::Bars(drawing) => drawing.svg(),
-            Drawing::Lines(drawing) => drawing.svg(),
-            Drawing::Spans(drawing) => drawing.svg(),
-            Drawing::Timeline(drawing) => drawing.svg(),
-            Drawing::Table(drawing) => drawing.html(),
-        }
-    }
-}
 
 /// The whole page.
 pub fn html(findings: &Findings) -> String {
@@ -112,11 +33,6 @@ pub fn html(findings: &Findings) -> String {
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
          <title>{title}</title><style>{STYLE}{OWN_STYLE}</style><h1>{title}</h1>{body}</html>\n"
     )
-}
-
-/// A number of a table, if there is one.
-pub fn cell(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), number)
 }
 
 /// Where the figures are.

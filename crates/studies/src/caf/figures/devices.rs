@@ -1,6 +1,6 @@
 //! Figures of several devices, and of credits.
 
-use super::{cell, of_mean, table};
+use super::drawing::{cell, of_mean, table};
 use crate::Interval;
 use crate::caf::cases::{CLOSED, DEVICES, WEIGHTS};
 use crate::caf::results::{IN_DEVICE, Results};

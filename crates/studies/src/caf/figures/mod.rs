@@ -4,18 +4,18 @@
 //! | --- | --- |
 //! | `queues` | figures 6, 7, 8, 14 and 20, the requests in flight, the tornado |
 //! | `devices` | figures 16 and 17: several devices, credits |
+//! | `drawing` | lines, tables and their cells |
 //! | `tables` | every load, applications, an item's time, ablations |
 
 mod devices;
+mod drawing;
 mod queues;
 mod tables;
 
 use super::experiments::{CLOCKS, LATENCIES};
 use super::loads::BULKS;
 use super::results::Results;
-use crate::Interval;
 use crate::page::Figure;
-use baton_plot::{Lines, Series, Table, number};
 pub(in crate::caf) use queues::headline;
 
 /// Those that there are runs for.
@@ -71,21 +71,4 @@ fn is_empty(figure: &Figure) -> bool {
         crate::page::Drawing::Table(table) => table.rows.is_empty(),
         _ => false,
     }
-}
-
-fn lines(title: &str, x: &str, y: &str, names: Vec<String>, series: Vec<Series>) -> Figure {
-    Figure::from(Lines { title: title.to_owned(), x: x.to_owned(), y: y.to_owned(), names: Some(names), series })
-}
-
-fn cell(of: Option<f64>) -> String {
-    of.map_or_else(|| "-".to_owned(), number)
-}
-
-fn of_mean(of: Option<Interval>) -> String {
-    cell(of.map(|of| of.mean))
-}
-
-fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Figure {
-    let header = header.iter().map(|&name| name.to_owned()).collect();
-    Table { title: title.to_owned(), header, rows, ..Table::default() }.into()
 }

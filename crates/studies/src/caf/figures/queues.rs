@@ -1,6 +1,6 @@
 //! Figures of loads on one device.
 
-use super::lines;
+use super::drawing::lines;
 use crate::caf::experiments::{HEADLINE, IN_FLIGHT, NOPS};
 use crate::caf::loads::{ARMS, CAF, Load, QMD, RING, SOFTWARE};
 use crate::caf::open::ITEMS;

@@ -1,6 +1,6 @@
 //! Tables: every load, applications, an item's time, ablations.
 
-use super::{of_mean, table};
+use super::drawing::{of_mean, table};
 use crate::caf::apps::{App, By};
 use crate::caf::cases::applications as cases;
 use crate::caf::experiments::{HEADLINE, PACE};

@@ -1,7 +1,7 @@
 //! Transitive closure of a directed graph in dense representation: Warshall's algorithm in tiles of 16 by 16, of one of its steps the
 //! update of rows of tiles. A plain program brings the matrix to that step, and closes the step's own row and column of tiles.
 
-use super::{Kernel, SPARSE_ENTRIES};
+use super::kernel::{Kernel, SPARSE_ENTRIES};
 use baton_chip::{Simulated, act};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::units::Cycles;

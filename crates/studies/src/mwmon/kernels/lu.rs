@@ -1,6 +1,6 @@
 //! LU decomposition in blocks: of the first step the update of eight rows of blocks.
 
-use super::{Kernel, SPARSE_ENTRIES};
+use super::kernel::{Kernel, SPARSE_ENTRIES};
 use crate::mwmon::product::{Array, load};
 use baton_chip::{Simulated, act};
 use baton_machine::Machine;

@@ -3,16 +3,19 @@
 //!
 //! | file | kernel |
 //! | --- | --- |
+//! | `kernel` | what each kernel can do |
 //! | `spmv` | a sparse matrix by a vector |
 //! | `lu` | LU decomposition in blocks |
 //! | `closure` | transitive closure of a dense graph, in tiles |
 //! | `stencil` | the stencil of BT's right-hand side |
 
 mod closure;
+mod kernel;
 mod lu;
 mod spmv;
 mod stencil;
 
+pub(super) use kernel::Kernel;
 use serde::Serialize;
 use std::rc::Rc;
 
@@ -60,20 +63,6 @@ impl Name {
         }
     }
 }
-
-/// Work in quanta.
-pub(super) trait Kernel {
-    fn quanta(&self) -> usize;
-    /// The worker's part of a quantum.
-    fn compute(&self, quantum: usize);
-    /// Loads what a quantum will need.
-    fn prefetch(&self, quantum: usize);
-    /// Whether all results are those of a plain computation.
-    fn is_right(&self) -> bool;
-}
-
-/// Entries of the reorder buffer a load: nine instructions a number, of which three are loads.
-const SPARSE_ENTRIES: u32 = 3;
 
 /// A kernel with its data in guest memory.
 pub(super) fn kernel(name: Name, repetition: u64) -> Rc<dyn Kernel> {

@@ -1,6 +1,6 @@
 //! A sparse matrix by a vector.
 
-use super::{Kernel, SPARSE_ENTRIES};
+use super::kernel::{Kernel, SPARSE_ENTRIES};
 use crate::mwmon::product::{Array, load};
 use baton_chip::act;
 use baton_workloads::xorshift;

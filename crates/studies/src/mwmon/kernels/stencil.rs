@@ -1,7 +1,7 @@
 //! The stencil of BT's right-hand side (NAS): second and fourth differences in three directions, of five variables of each cell of a
 //! grid. BT's own equations and its solver of block tridiagonal systems are not here.
 
-use super::{Kernel, SPARSE_ENTRIES};
+use super::kernel::{Kernel, SPARSE_ENTRIES};
 use crate::mwmon::product::{Array, load};
 use baton_chip::{Simulated, act};
 use baton_machine::Machine;
