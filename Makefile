@@ -72,6 +72,7 @@ tables: tools
 	BLESS=1 $(CARGO) test -p baton-capi --lib
 	BLESS=1 $(CARGO) test -p baton-gomp --test symbols
 	BLESS=1 $(CARGO) test -p baton-cli --test house figures::
+	BLESS=1 $(CARGO) test -p baton-cli --test house floors::arrows_inside
 
 ## docs: the Rust documentation, warnings are errors
 docs: tools

@@ -42,7 +42,7 @@
 //! | [`energy`] | states times watts and events times joules |
 //! | [`account`] | what a run's locks cost |
 //!
-//! Arrows between rooms run only downward: the table in `docs/architecture.md`, held by `crates/cli/tests/house/floors.rs`.
+//! Arrows between rooms run only downward: the table in `docs/rooms.md`, which `crates/cli/tests/house/floors` checks.
 //!
 //! `docs/reference/chip.md` tells what is modelled and what is not.
 

@@ -1,0 +1,135 @@
+//! Floors inside the crates: `docs/rooms.md` has a table of the rooms of a crate, and the paths in the sources (`use`, `crate::…`, `super::…`) say which room uses which. Arrows run only downward in the tables,
+//! and files that use each other in a circle are few. Structs and functions have a largest size.
+//!
+//! Where a crate misses a bar, the exception stands in a list here with its present figure. The test fails when the figure
+//! improves as well, so that the lists shrink.
+
+mod arrows;
+mod lexer;
+mod reader;
+mod rooms;
+mod sizes;
+
+use arrows::{arrows, circles};
+use lexer::{files_of, root, sources};
+use std::fs;
+
+/// The most files of a circle, fields of a struct, lines of a function.
+const CIRCLE: usize = 3;
+const FIELDS: usize = 20;
+const LINES: usize = 80;
+
+/// A crate, what exceeds a bar in it, and its figure.
+type Exception<'a> = (&'a str, &'a str, usize);
+
+/// Arrows that the tables do not allow: crate, the file that uses and the room that is used, 1.
+const UPWARD: &[Exception] = &[];
+/// Larger circles: crate, the circle's first file, files.
+const LARGE_CIRCLES: &[Exception] = &[
+    ("check", "world/loom.rs", 4),
+    ("chip", "machine/device.rs", 5),
+    ("chip", "machine/futex.rs", 4),
+    ("cli", "cmd/attempt/against.rs", 4),
+    ("cli", "cmd/noc/explain.rs", 8),
+    ("cli", "cmd/sim/apps.rs", 12),
+    ("coherence", "cache/event.rs", 5),
+    ("coherence", "home/mod.rs", 4),
+    ("machine", "device.rs", 14),
+    ("noc", "trace/mod.rs", 4),
+    ("omp", "cancel.rs", 8),
+    ("plot", "axis.rs", 10),
+    ("preload", "barrier.rs", 44),
+    ("replay", "asymmetric.rs", 7),
+    ("replay", "compile/gaps.rs", 9),
+    ("report", "build/mod.rs", 4),
+    ("report", "build/names.rs", 4),
+    ("report", "terminal/diff.rs", 5),
+    ("sched", "amp_default.rs", 15),
+    ("sched", "placement/account.rs", 7),
+    ("trace", "reader/definitions.rs", 5),
+    ("workloads", "actors.rs", 69),
+    ("workloads", "litmus/code.rs", 5),
+    ("workloads", "models/free_ring.rs", 5),
+];
+/// Wider structs: crate, name, fields.
+const WIDE_STRUCTS: &[Exception] = &[
+    ("cli", "Args", 42),
+    ("cli", "Figures", 31),
+    ("replay", "Walk", 25),
+    ("report", "Thread", 27),
+    ("trace", "LockStats", 26),
+    ("workloads", "Knobs", 26),
+];
+/// Longer functions: file, name, lines.
+const LONG_FUNCTIONS: &[Exception] = &[];
+
+/// The crates of the workspace, by name.
+fn crates() -> Vec<String> {
+    let entries = fs::read_dir(root().join("crates")).expect("the crates");
+    let names = entries.map(|entry| entry.expect("a crate").file_name().into_string().expect("UTF-8"));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn as_known(mut found: Vec<(String, String, usize)>, known: &[Exception], what: &str) {
+    found.sort();
+    let found: Vec<_> = found.iter().map(|(a, b, n)| (a.as_str(), b.as_str(), *n)).collect();
+    assert_eq!(found, known, "{what}: found on the left, listed on the right (crates/cli/tests/house/floors/mod.rs)");
+}
+
+#[test]
+fn arrows_inside_the_rooms_run_downward() {
+    if std::env::var_os("BLESS").is_some() {
+        rooms::bless();
+    }
+    let page = rooms::page();
+    let (mut wrong, mut upward) = (Vec::new(), Vec::new());
+    for name in rooms::tabled(&page) {
+        let arrows = arrows(&files_of(name));
+        wrong.extend(rooms::wrong(&page, name, &arrows));
+        let not_allowed = rooms::not_allowed(&page, name, &arrows);
+        upward.extend(not_allowed.into_iter().map(|(file, room)| (name.to_owned(), format!("{file}: {room}"), 1)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    as_known(upward, UPWARD, "arrows that docs/rooms.md does not allow (`make tables` writes its rows anew)");
+}
+
+#[test]
+fn circles_of_files_are_small() {
+    let mut found = Vec::new();
+    for name in crates() {
+        let arrows = arrows(&files_of(&name));
+        for circle in circles(&arrows).into_iter().filter(|circle| circle.len() > CIRCLE) {
+            println!("{name}: {circle:?}");
+            for file in &circle {
+                let inside: Vec<_> = arrows[*file].iter().filter(|target| circle.contains(target)).collect();
+                println!("    {file} uses {inside:?}");
+            }
+            found.push((name.clone(), circle[0].clone(), circle.len()));
+        }
+    }
+    as_known(found, LARGE_CIRCLES, "circles of more than 3 files");
+}
+
+#[test]
+fn structs_have_few_fields() {
+    let mut found = Vec::new();
+    for name in crates() {
+        for text in files_of(&name).values() {
+            found.extend(sizes::structs(text).into_iter().map(|(of, fields)| (name.clone(), of, fields)));
+        }
+    }
+    found.retain(|(.., fields)| *fields > FIELDS);
+    as_known(found, WIDE_STRUCTS, "structs of more than 20 fields");
+}
+
+#[test]
+fn functions_fit_a_screen() {
+    let mut found = Vec::new();
+    for (file, text) in sources(&root().join("crates")) {
+        found.extend(sizes::functions(&text).into_iter().map(|(name, lines)| (file.clone(), name, lines)));
+    }
+    found.retain(|(.., lines)| *lines > LINES);
+    as_known(found, LONG_FUNCTIONS, "functions of more than 80 lines");
+}
