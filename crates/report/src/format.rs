@@ -1,8 +1,8 @@
-//! Figures for people: three digits and a unit.
+//! Formats figures for people: three digits and a unit.
 
 use baton_units::Nanos;
 
-/// `412ns`, `1.24µs`, `38.0ms`, `12.5s`, `75m`; `-` for nothing at all.
+/// Formats a duration: `412ns`, `1.24µs`, `38.0ms`, `12.5s`, `75m`; `-` for zero.
 pub fn duration(ns: Nanos) -> String {
     let ns = ns.0;
     if ns == 0 {
@@ -13,7 +13,7 @@ pub fn duration(ns: Nanos) -> String {
     }
     for (unit, size) in [("µs", 1e3), ("ms", 1e6), ("s", 1e9)] {
         let value = ns as f64 / size;
-        // What rounds to a thousand belongs to the next unit.
+        // A value that rounds to 1000 is shown in the next unit.
         if value < 999.5 || unit == "s" && value < 5_999.5 {
             return format!("{}{unit}", three_digits(value));
         }
@@ -21,7 +21,7 @@ pub fn duration(ns: Nanos) -> String {
     format!("{}m", three_digits(ns as f64 / 60e9))
 }
 
-/// `999`, `1.24k`, `38.0M`, `1.20G`; `-` for none.
+/// Formats a count: `999`, `1.24k`, `38.0M`, `1.20G`; `-` for zero.
 pub fn count(n: u64) -> String {
     if n == 0 {
         return "-".to_owned();
@@ -38,7 +38,7 @@ pub fn count(n: u64) -> String {
     format!("{:.0}G", n as f64 / 1e9)
 }
 
-/// A share of 0 to 1 as `12.3%`; what is more than nothing never shows as nothing.
+/// Formats a share (0 to 1) as `12.3%`. A share above zero never shows as zero.
 pub fn percent(share: f64) -> String {
     match share {
         s if s == 0.0 || !s.is_finite() => "-".to_owned(),
@@ -62,17 +62,18 @@ pub fn ranges(numbers: &[u32]) -> String {
     runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
-/// A lock's name in the middle of a sentence: one that is only a place (`in f (a.c:1)`, `from f (a.c:1)`) becomes `the lock in …`.
+/// A lock's name as part of a sentence. A name that is only a place (`in f (a.c:1)`, `from f
+/// (a.c:1)`) becomes `the lock in …`.
 pub fn lock_phrase(name: &str) -> String {
     phrase("lock", name)
 }
 
-/// The same of another kind of object.
+/// Like [`lock_phrase`], for another kind of object.
 pub fn phrase(kind: &str, name: &str) -> String {
     if name.starts_with("in ") || name.starts_with("from ") { format!("the {kind} {name}") } else { name.to_owned() }
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -82,7 +83,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// A command as it is typed.
+/// A command as a user would type it.
 pub fn shell(command: &[String]) -> String {
     command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

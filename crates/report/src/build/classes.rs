@@ -1,6 +1,7 @@
-//! Which locks are shown as one: those that the analysis put into a class, and those of one global variable, or without a name of
-//! their own, that the same places of the program take. Sixteen shards of a cache are one lock of its text, be they an array or
-//! each made by `new`.
+//! Decides which locks the report shows as one class: locks that the analysis classed together,
+//! locks of one global variable, and unnamed locks that the same places of the program take.
+//! Sixteen shards of a cache are one class, whether they form an array or each was created by
+//! `new`.
 
 use super::names::Names;
 use baton_trace::SiteId;
@@ -8,13 +9,14 @@ use baton_trace::analysis::{Analysis, ClassKey, ClassReport, LockReport, ObjectK
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of a lock's acquisitions, less than this share from a place says nothing about which lock it is.
+/// A place that takes less than one in [`RARE`] of a lock's acquisitions says nothing about which
+/// lock it is.
 const RARE: u64 = 20;
 
-/// What makes locks without a name alike.
+/// The key under which unnamed locks belong to one class.
 type Alike = (String, ObjectKind, u32, BTreeSet<String>);
 
-/// The classes with their names, the most waited-for first.
+/// The classes with their names, the class with the most waiting first.
 pub(super) fn classes(names: &mut Names, analysis: &Analysis) -> Vec<(String, ClassReport)> {
     let mut classes: Vec<(String, ClassReport)> = Vec::new();
     let mut alike: BTreeMap<Alike, usize> = BTreeMap::new();
@@ -45,7 +47,7 @@ pub(super) fn classes(names: &mut Names, analysis: &Analysis) -> Vec<(String, Cl
     classes
 }
 
-/// The places that take a lock, rare ones left out.
+/// The places that take a lock, without rare ones.
 fn places(names: &mut Names, lock: &LockReport) -> BTreeSet<String> {
     let often = |acquisitions: u64| acquisitions > 0 && acquisitions >= lock.stats.acquisitions / RARE;
     let mut by_place: BTreeMap<String, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The analysis's figures, in ticks, as the report's, in nanoseconds.
+//! Converts the analysis's figures, in ticks, to the report's, in nanoseconds.
 
 use crate::model::{Bucket, Distribution, Entered, QueueLength, Usage};
 use baton_trace::analysis::{self, Anomalies, LockStats};
@@ -9,7 +9,8 @@ pub(super) fn nanos(clock: &Clock, ticks: Ticks) -> Nanos {
     clock.nanos(ticks.0)
 }
 
-/// Buckets of the report: four a power of two. The analysis's own are finer than a plot can show.
+/// Rounds down to the report's histogram buckets, four per power of two. The analysis's own buckets
+/// are finer than a plot can show.
 fn floor(ns: u64) -> u64 {
     if ns < 4 {
         return ns;
@@ -74,7 +75,7 @@ pub(super) fn usage(clock: &Clock, stats: &LockStats) -> Usage {
     }
 }
 
-/// What does not fit together, in sentences.
+/// Contradictions within the trace, as sentences.
 pub(super) fn doubts(anomalies: &Anomalies) -> Vec<String> {
     [
         (anomalies.overlaps, "acquired while another thread held it: a release was not seen"),

@@ -1,4 +1,4 @@
-//! What is missing or uncertain, said plainly.
+//! What the trace lacks, or leaves uncertain, as sentences.
 
 use super::figures::nanos;
 use crate::format::duration;
@@ -7,13 +7,12 @@ use baton_trace::analysis::Analysis;
 use baton_trace::{Source, Trace, notes};
 use std::collections::BTreeMap;
 
-/// What the rest of the report knows already.
+/// What the rest of the report has found out already.
 pub(super) struct Seen<'a> {
-    /// The name of what lies at an address.
+    /// Names the object at an address of a process.
     pub(super) name_of: &'a dyn Fn(baton_trace::ProcessIndex, u64) -> String,
-    /// Object files that gave no names.
+    /// The object files without usable symbols.
     pub(super) symbols: Vec<String>,
-    /// The threads.
     pub(super) threads: &'a [Thread],
 }
 

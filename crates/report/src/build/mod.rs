@@ -1,4 +1,5 @@
-//! From a trace and its analysis to the report: figures in nanoseconds, and names for everything.
+//! Makes the report from a trace and its analysis: figures in nanoseconds, and names for
+//! everything.
 
 mod classes;
 mod figures;
@@ -23,10 +24,10 @@ pub(crate) use names::{is_wrapper, own};
 use names::Names;
 use std::collections::BTreeMap;
 
-/// Which number the report gave to what.
+/// The numbers that the report gave to locks and other objects.
 pub(crate) struct Numbers {
     objects: BTreeMap<(ProcessIndex, Address, Ticks), (u32, bool)>,
-    /// Class of each lock.
+    /// The class of each lock.
     classes: Vec<u32>,
     sites: BTreeMap<sites::Key, u32>,
 }
@@ -44,7 +45,7 @@ impl Numbering for Numbers {
     }
 }
 
-/// Makes the report. `place`: the profile's directory, as a command names it.
+/// Makes the report. `place` is the profile's directory as the user's commands name it.
 pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu], place: &str) -> (Report, Numbers) {
     let clock = &trace.clock;
     let mut names = Names { trace, symbols: Symbols::new() };

@@ -1,11 +1,11 @@
-//! What things are called. A lock is known by the name that the program gave it, the global that it is, the place that initialised
-//! it, or, failing these, the place that takes it most.
+//! Names objects. A lock is named after the name that the program gave it, the global variable that
+//! it is, the place that initialised it, or else the place that takes it most.
 
 use crate::symbols::{Frame, Symbols, short};
 use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
 use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
-/// The published word for a kind of object.
+/// The word that reports use for a kind of object.
 pub(super) fn kind(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Lock(LockKind::Mutex) => "mutex",
@@ -20,7 +20,8 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// `Index::add (index.cc:40)` for the innermost frame that is the program's own, not a standard library's.
+/// `Index::add (index.cc:40)`, for the innermost frame of the program's own code, not of a standard
+/// library.
 pub(super) fn place(frames: &[Frame]) -> Option<String> {
     let frame = own(frames)?;
     let function = short(&frame.function);
@@ -30,12 +31,13 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
     })
 }
 
-/// The innermost frame that is the program's own; where none is, the innermost one.
+/// The innermost frame of the program's own code, or the innermost frame if the program has none.
 pub(crate) fn own(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|frame| !is_wrapper(frame)).or(frames.first())
 }
 
-/// A thin layer over the lock, of a standard library: it says nothing about the code that wanted the lock.
+/// Whether a frame is a standard library's thin wrapper around a lock. A wrapper says nothing about
+/// the code that wanted the lock.
 pub(crate) fn is_wrapper(frame: &Frame) -> bool {
     let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
     ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))
@@ -53,14 +55,14 @@ pub(crate) fn is_wrapper(frame: &Frame) -> bool {
             .any(|w| name.contains(&format!("std::{w}")))
 }
 
-/// Gives names to the objects of one trace.
+/// Names the objects of one trace.
 pub(super) struct Names<'a> {
     pub(super) trace: &'a Trace,
     pub(super) symbols: Symbols,
 }
 
 impl Names<'_> {
-    /// Name of a class of locks.
+    /// The name of a class of locks.
     pub(super) fn class(&mut self, class: &ClassReport, locks: &[LockReport]) -> String {
         match &class.key {
             ClassKey::Name(name) => name.clone(),
@@ -78,7 +80,7 @@ impl Names<'_> {
         }
     }
 
-    /// Name of a condition variable, barrier or semaphore.
+    /// The name of a condition variable, barrier or semaphore.
     pub(super) fn waitable(&mut self, object: &Object, busiest: Option<SiteId>) -> String {
         if let Some(name) = &object.name {
             return name.clone();
@@ -93,7 +95,8 @@ impl Names<'_> {
         }
     }
 
-    /// Name of a barrier that belongs to a construct of OpenMP: it has no address of its own.
+    /// The name of a barrier that belongs to an OpenMP construct. Such a barrier has no address of
+    /// its own.
     pub(super) fn construct(&mut self, object: &Object, construct: Construct, busiest: Option<SiteId>) -> String {
         let what = match construct {
             Construct::Barrier => "barrier",
@@ -108,9 +111,11 @@ impl Names<'_> {
         }
     }
 
-    /// Name of what was never initialised by a call: a global, or memory that one place uses.
+    /// The name of an object that no call initialised: a global variable, or memory that one place
+    /// uses.
     fn address(&mut self, process: ProcessIndex, address: u64, loaded: Ticks, busiest: Option<SiteId>) -> String {
-        // What the capture itself made up: OpenMP's critical section without a name has no address of its own.
+        // The capture invents an object for OpenMP's unnamed critical section, which has no address
+        // of its own.
         let module = self.trace.module(process, address, loaded).map(|module| module.path.as_str());
         if module.is_some_and(|path| path.ends_with("libbaton_preload.so")) {
             return "omp critical (unnamed)".to_owned();
@@ -127,8 +132,8 @@ impl Names<'_> {
         }
     }
 
-    /// The global variable that holds an address, without the offset in it; `None` for heap and stack, and in an image without
-    /// symbols.
+    /// The global variable that contains an address, without the offset into it. `None` for heap
+    /// and stack addresses, and in images without symbols.
     pub(super) fn global(&mut self, process: ProcessIndex, address: u64, loaded: Ticks) -> Option<String> {
         let data = self.symbols.data(self.trace, process, address, loaded)?;
         let symbol = data.split("+0x").next().unwrap_or_default();
@@ -136,7 +141,7 @@ impl Names<'_> {
         (!path.ends_with(&format!("/{symbol}"))).then(|| symbol.to_owned())
     }
 
-    /// The place of a call site.
+    /// The source location of a call site.
     pub(super) fn site_place(&mut self, process: ProcessIndex, site: SiteId) -> Option<String> {
         place(&self.symbols.site(self.trace, process, site))
     }

@@ -1,4 +1,4 @@
-//! OpenMP's parallel regions, tasks and waits for them.
+//! OpenMP's parallel regions, its tasks, and waits for tasks.
 
 use super::figures::{distribution, nanos};
 use super::names::Names;
@@ -10,7 +10,7 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The published word for a construct.
+/// The word that reports use for a construct.
 pub(super) fn construct(construct: Construct) -> &'static str {
     match construct {
         Construct::Barrier => "barrier",
@@ -21,7 +21,7 @@ pub(super) fn construct(construct: Construct) -> &'static str {
     }
 }
 
-/// Who came last, the most often first.
+/// The threads that arrived last, the most frequent first.
 pub(super) fn came_last(last: &BTreeMap<ThreadIndex, u64>) -> Vec<CameLast> {
     let mut all: Vec<_> = last.iter().map(|(thread, rounds)| CameLast { thread: thread.0, rounds: *rounds }).collect();
     all.sort_by_key(|last| (Reverse(last.rounds), last.thread));

@@ -1,4 +1,5 @@
-//! Where threads lost time that no wait in the trace explains: the call sites around each stretch off the CPU.
+//! Places where threads lost time that no recorded wait explains: the call sites around each
+//! stretch off the CPU.
 
 use super::figures::nanos;
 use super::names::Names;
@@ -9,7 +10,7 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Places that are kept.
+/// The number of places that the report keeps.
 const KEPT: usize = 100;
 
 type Around = (ProcessIndex, Option<SiteId>, Option<SiteId>, Option<SiteId>);
@@ -52,7 +53,7 @@ pub(super) fn outside(names: &mut Names, trace: &Trace, off_cpu: &[ThreadOffCpu]
     named(names, sites)
 }
 
-/// Sites that lie at one place of the source together.
+/// Merges sites that lie at the same source location.
 fn named(names: &mut Names, sites: BTreeMap<Around, Sum>) -> Vec<Outside> {
     let mut places: BTreeMap<[Option<String>; 3], Sum> = BTreeMap::new();
     for ((process, after, before, created), sum) in sites {
@@ -84,12 +85,13 @@ fn named(names: &mut Names, sites: BTreeMap<Around, Sum>) -> Vec<Outside> {
     all
 }
 
-/// The call site that created each thread. A handle may be used again, so each creation serves one start.
+/// The call site that created each thread. A thread handle may be reused, so each creation matches
+/// one start.
 fn creators(trace: &Trace) -> BTreeMap<ThreadIndex, SiteId> {
     let mut creators = BTreeMap::new();
     let mut creating: BTreeMap<ThreadIndex, SiteId> = BTreeMap::new();
     let mut created: BTreeMap<(ProcessIndex, u64), SiteId> = BTreeMap::new();
-    // Started before its creator knew its handle.
+    // Threads that started before their creator had recorded the handle.
     let mut early: BTreeMap<(ProcessIndex, u64), ThreadIndex> = BTreeMap::new();
     for event in trace.complete_events() {
         let process = trace.process_of(event.thread);

@@ -8,12 +8,13 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Steps that the report keeps. The path of a long run has millions.
+/// The number of steps that the report keeps. The path of a long run has millions.
 const STEPS: usize = 500;
-/// Locks of which it is asked what the program would cost without them: the most waited-for. Eight take one walk over the trace.
+/// The number of locks for which the report computes the program's length without them, starting
+/// with the lock with the most waiting. Eight take one walk over the trace.
 const RELAXED: usize = 8;
 
-/// A word, and the lock or else the waitable that it speaks of.
+/// A word for the kind of step, with the lock or the other object that it concerns.
 type What = (&'static str, Option<u32>, Option<u32>);
 
 /// The path.
@@ -37,7 +38,8 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> m
     for segment in &path.segments {
         *parts.entry(what(&segment.doing)).or_default() += segment.end.since(segment.begin);
     }
-    // What the path goes along threads splits into what lies inside each lock's critical sections, and the rest.
+    // Path time along threads is split into time inside each lock's critical sections, and the
+    // rest.
     for (word, _, time) in along(&path.sections) {
         if let Some(all) = parts.get_mut(&(word, None, None)) {
             *all = all.since(time);
@@ -71,7 +73,8 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> m
     model::CriticalPath { length_ns: ns(path.time(|_| true)), parts, steps, steps_total }
 }
 
-/// Time along threads: its word outside of critical sections, the one inside, and how long.
+/// Splits time along threads. Each entry has the word for time outside of critical sections, the
+/// word for time inside them, and the duration.
 fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 4] {
     [
         ("running", "critical-section", along.running),
@@ -81,7 +84,8 @@ fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 4] {
     ]
 }
 
-/// As many slots of equal length as steps are kept; each becomes the step that takes most of it.
+/// Reduces the steps to [`STEPS`] slots of equal length. Each slot keeps the step that takes most
+/// of it.
 fn thin(steps: &[PathStep]) -> Vec<PathStep> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Vec::new() };
     let (start, span) = (first.start_ns.0, last.end_ns.0.saturating_sub(first.start_ns.0));
@@ -135,7 +139,7 @@ fn waiting(kind: WaitKind) -> &'static str {
     }
 }
 
-/// Writes into the most waited-for locks how long the program would have taken without them.
+/// Adds to the most waited-for locks how long the program would have taken without them.
 pub(super) fn relaxed(trace: &Trace, analysis: &Analysis, locks: &mut [model::Lock]) {
     let waited = |l: &&baton_trace::analysis::LockReport| l.stats.blocked > Ticks(0);
     let asked: Vec<ObjectId> = analysis.locks.iter().filter(waited).take(RELAXED).map(|l| l.id).collect();

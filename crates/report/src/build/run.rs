@@ -1,4 +1,4 @@
-//! What was run, its threads, and the regions that it marked.
+//! The command that ran, its threads, and the regions that the program marked.
 
 use super::figures::nanos;
 use crate::model;
@@ -62,7 +62,7 @@ fn source(source: Source) -> &'static str {
 pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]) -> Vec<model::Thread> {
     let ns = |ticks| nanos(&trace.clock, ticks);
     let affinities = trace.main_affinities();
-    // Most programs name no thread, and all bear the program's name then.
+    // Most programs name no thread; then all threads have the program's name.
     let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
     for name in trace.threads.iter().filter_map(|t| t.name.as_deref()) {
         *bearers.entry(name).or_default() += 1;
@@ -77,7 +77,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
         let waited = report.locks.blocked.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
         let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
         let off = &off_cpu[number];
-        // What is left of rounding and of waits that overlap goes to running.
+        // Time lost to rounding, or counted twice in overlapping waits, is added to running.
         let mut left = work;
         let mut take = |why| {
             let time = ns(off.time(why, &analysis.window)).0.min(left);

@@ -1,5 +1,5 @@
-//! Call sites: what is waited for and held from each, by class of locks. By class and not by lock, as one line of a program may take
-//! a million locks of an array.
+//! Call sites: the waits and holds that begin at each site, by class of locks. They are counted by
+//! class and not by lock, because one line of a program may take a million locks of an array.
 
 use super::figures::nanos;
 use super::names::Names;
@@ -12,7 +12,7 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What a site takes or waits at.
+/// The class of locks, or the object, that a site takes or waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Of {
     Class(u32),

@@ -1,5 +1,5 @@
-//! What of a program's waiting cannot be seen, inferred from the object files that it loaded: the capture stands between a program and
-//! pthread, and some runtimes go past that straight to the kernel.
+//! Waiting that the capture cannot see, inferred from the object files that the program loaded. The
+//! capture intercepts pthread calls; some runtimes call the kernel directly.
 
 use crate::format::{duration, percent};
 use crate::model::{Thread, ratio};
@@ -9,12 +9,13 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Files of OpenMP's runtimes: what waits inside of them is seen at their entries.
+/// Whether a file belongs to an OpenMP runtime. Waits inside such a runtime are recorded at its
+/// entry points.
 fn is_runtime(file: &str) -> bool {
     ["libgomp", "libomp.", "libomp-", "libiomp5"].iter().any(|runtime| file.starts_with(runtime))
 }
 
-/// A sentence for each runtime that was found, each reported once.
+/// One sentence for each runtime that was found.
 pub(super) fn unseen(trace: &Trace) -> Vec<String> {
     let modules = trace.processes.iter().flat_map(|process| &process.modules);
     let paths: BTreeSet<&str> = modules.map(|module| module.path.as_str()).collect();
@@ -22,10 +23,11 @@ pub(super) fn unseen(trace: &Trace) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Less than this share of the threads' time is not worth a sentence.
+/// A share of the threads' time below this is not worth a sentence.
 const LITTLE: f64 = 0.01;
 
-/// What is not known of the threads' time off their CPUs, and what was lost there outside of all that the trace shows.
+/// Sentences about time off the CPU that the recording could not measure, and about time off the
+/// CPU that nothing in the trace explains.
 pub(super) fn off_cpu(trace: &Trace, threads: &[Thread]) -> Vec<String> {
     if trace.clock.source == Source::Simulated {
         return Vec::new();
@@ -57,7 +59,7 @@ pub(super) fn off_cpu(trace: &Trace, threads: &[Thread]) -> Vec<String> {
 fn sentence(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy();
     let is = |library: &str| name.strip_prefix(library).is_some_and(|rest| rest.starts_with(".so"));
-    // Baton's own libraries are Rust, too.
+    // Baton's own libraries are written in Rust too.
     if name.starts_with("libbaton") {
         return None;
     }
@@ -84,17 +86,18 @@ fn sentence(path: &Path) -> Option<String> {
 enum Runtime {
     Rust,
     Go,
-    /// OpenMP by entries that nothing is seen of.
+    /// A runtime with OpenMP entry points that the capture does not record.
     OpenMp(String),
-    /// C++20's waits, or the program's own.
+    /// Waits of C++20, or futex calls of the program's own.
     Futex,
 }
 
-/// Where panics say that they come from, in every program that uses the standard library.
+/// A path that appears in the panic messages of every program that uses Rust's standard library.
 const RUST: &[u8] = b"library/std/src/";
 
-/// Entries of OpenMP's runtimes behind which threads wait, and which are not recorded: `ordered`, `doacross`, task loops, reductions over
-/// tasks, regions as compilers before GCC 4.9 open them, and all that other compilers than GCC call.
+/// Entry points of OpenMP runtimes behind which threads wait, and which are not recorded:
+/// `ordered`, `doacross`, task loops, task reductions, regions as compilers before GCC 4.9 open
+/// them, and everything that compilers other than GCC call.
 const UNSEEN: [&str; 8] = [
     "GOMP_ordered_start",
     "GOMP_doacross_wait",
@@ -106,7 +109,7 @@ const UNSEEN: [&str; 8] = [
     "__kmpc_fork_call",
 ];
 
-/// Those of them that a file calls.
+/// The names among [`UNSEEN`] that a file calls.
 fn unseen_calls(file: &object::File) -> Option<String> {
     let calls = file.dynamic_symbols().filter(|symbol| symbol.is_undefined()).filter_map(|symbol| {
         let name = symbol.name().ok()?;
@@ -116,7 +119,7 @@ fn unseen_calls(file: &object::File) -> Option<String> {
     (!calls.is_empty()).then(|| calls.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// The runtime that an object file brings with it. A file that cannot be read brings none that we know of.
+/// The runtime that an object file contains. An unreadable file counts as containing none.
 fn runtime(path: &Path) -> Option<Runtime> {
     let bytes = std::fs::read(path).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
@@ -131,7 +134,8 @@ fn runtime(path: &Path) -> Option<Runtime> {
     if constants.windows(RUST.len()).any(|bytes| bytes == RUST) {
         return Some(Runtime::Rust);
     }
-    // Of a program's own files only: the system's libraries call the kernel for much else.
+    // Only the program's own files are examined: system libraries call the kernel for many other
+    // purposes.
     let system = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"].iter().any(|folder| path.starts_with(folder));
     let calls = || file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok("syscall"));
     (!system && calls()).then_some(Runtime::Futex)

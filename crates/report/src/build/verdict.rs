@@ -1,4 +1,5 @@
-//! The verdict, from the critical path: what limits the program, what could be won at most, what to do next.
+//! The verdict, derived from the critical path: what limits the program, what could be won at most,
+//! and what to do next.
 
 use crate::format::{duration, lock_phrase, percent};
 use crate::model::{CriticalPath, NextStep, PathPart, Report, Share, Site, Verdict, WORTH_A_LOCK, ratio};
@@ -6,10 +7,10 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A lock's sections, or what else takes less of the path, is not worth a step of its own.
+/// A cause that takes less than this share of the path is not worth advice of its own.
 const WORTH_A_STEP: f64 = 0.05;
 
-/// What can limit a program, and how that is called.
+/// The causes that can limit a program, each with the phrase for it.
 const LIMITS: [(&str, &str); 7] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
@@ -20,7 +21,7 @@ const LIMITS: [(&str, &str); 7] = [
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
 
-/// Which limit a part of the path belongs to.
+/// The limit to which a part of the path belongs.
 fn limit(part: &PathPart) -> &'static str {
     match part.kind.as_str() {
         "running" => "running",
@@ -33,7 +34,7 @@ fn limit(part: &PathPart) -> &'static str {
     }
 }
 
-/// Says it. `place`: the profile's directory, as a command names it.
+/// Gives the verdict. `place` is the profile's directory as the user's commands name it.
 pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     let path = &report.critical_path;
     let shares = shares(path);
@@ -57,7 +58,8 @@ fn shares(path: &CriticalPath) -> Vec<Share> {
     for part in &path.parts {
         *sums.entry(limit(part)).or_default() += part.total_ns;
     }
-    // Nested critical sections count once for each lock, so the parts may add up to more than the path.
+    // Nested critical sections count once for each lock, so the sum of the parts may exceed the
+    // path.
     let all = path.length_ns.0.max(sums.values().map(|ns| ns.0).sum());
     let share = |(limit, name): &(&str, &str)| {
         let total_ns = sums.get(limit).copied().filter(|total| *total > Nanos(0))?;
@@ -73,7 +75,7 @@ struct Heaviest<'a> {
     name: String,
     locks: u32,
     share: f64,
-    /// The place that holds it longest.
+    /// The site with the longest total hold time.
     site: Option<&'a Site>,
 }
 
@@ -135,7 +137,7 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
     }
 }
 
-/// `, most of it between a and b`, of the time off the CPU on the critical path.
+/// `, most of it between a and b`: where most of the time off the CPU on the critical path lies.
 fn most_outside(report: &Report) -> String {
     let most = report.outside.iter().max_by_key(|place| place.path_ns).filter(|place| place.path_ns > Nanos(0));
     most.map_or_else(String::new, |place| format!(", most of it {}", place.place()))

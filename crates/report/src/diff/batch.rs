@@ -1,16 +1,17 @@
-//! Noise of a mean by batches: successive waits depend on each other (a convoy makes many long ones), so the usual standard error
-//! would be far too small. A run is cut into stretches of time, long enough to be nearly independent, and the scatter of the
-//! stretches counts ("batch means": A. M. Law, Simulation Modeling and Analysis, chapter on output analysis; the standard error of a ratio
-//! of sums is the usual ratio estimator's).
+//! The noise of a mean, estimated by batch means. Successive waits depend on each other (a convoy
+//! makes many long ones), so the usual standard error would be far too small. The run is therefore
+//! cut into stretches of time that are long enough to be nearly independent, and the scatter
+//! between stretches counts (A. M. Law, *Simulation Modeling and Analysis*, chapter on output
+//! analysis; the standard error of a ratio of sums is the usual ratio estimator's).
 
 use serde::{Deserialize, Serialize};
 
-/// Stretches of a run.
+/// The number of stretches in a run.
 const BATCHES: usize = 16;
 /// Student's t for 95%, two-sided, at 15 degrees of freedom.
 const T_95: f64 = 2.131;
 
-/// Sums and counts of something, by stretch of the run.
+/// Sums and counts of a quantity, for each stretch of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Batches {
     sums: [u64; BATCHES],
@@ -22,12 +23,12 @@ impl Batches {
         ((share * BATCHES as f64) as usize).min(BATCHES - 1)
     }
 
-    /// Adds to the sum, at a share (0 to 1) of the run.
+    /// Adds `amount` at the moment `share` (0 to 1) of the run.
     pub(super) fn add_sum(&mut self, share: f64, amount: u64) {
         self.sums[Self::at(share)] += amount;
     }
 
-    /// Counts one, at a share of the run.
+    /// Counts one event at the moment `share` of the run.
     pub(super) fn add_one(&mut self, share: f64) {
         self.counts[Self::at(share)] += 1;
     }
@@ -44,7 +45,7 @@ impl Batches {
         if self.count() == 0 { 0.0 } else { self.sum() as f64 / self.count() as f64 }
     }
 
-    /// Standard error of the mean; `None` where too few stretches have any.
+    /// The standard error of the mean; `None` if too few stretches have any event.
     fn standard_error(&self) -> Option<f64> {
         let used = self.counts.iter().filter(|n| **n > 0).count();
         if used < BATCHES / 2 {
@@ -57,14 +58,12 @@ impl Batches {
     }
 }
 
-/// A mean before and after.
+/// A mean in both profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Before.
     pub before: f64,
-    /// After.
     pub after: f64,
-    /// Half the width of the difference's 95% interval; none where the runs are too short to tell.
+    /// Half the width of the difference's 95% interval; `None` if the runs are too short to tell.
     pub noise: Option<f64>,
 }
 
@@ -79,7 +78,7 @@ impl Change {
         self.after - self.before
     }
 
-    /// Whether the difference is more than noise; `None` where that is not known.
+    /// Whether the difference exceeds the noise; `None` if that is not known.
     pub fn is_beyond_noise(&self) -> Option<bool> {
         self.noise.map(|noise| self.difference().abs() > noise)
     }
@@ -89,8 +88,8 @@ impl Change {
 mod tests {
     use super::*;
 
-    /// Means that differ by much less than they scatter are noise, means that differ by much more are not; and the interval holds the
-    /// true difference in about 95 of 100 cases.
+    /// Differences much smaller than the scatter must count as noise, and differences much larger
+    /// must not. The interval must contain the true difference in about 95 of 100 cases.
     #[test]
     fn the_interval_covers_the_true_difference() {
         let mut state = 1u64;
@@ -101,7 +100,7 @@ mod tests {
         let mut run = |mean: f64| {
             let mut batches = Batches::default();
             for i in 0..1_600 {
-                // Neighbours share a level, so that they depend on each other.
+                // Blocks of neighbouring events share a level, so that they depend on each other.
                 let level = if i % 100 == 0 { random() } else { 0.5 };
                 batches.add_one(f64::from(i) / 1_600.0);
                 batches.add_sum(f64::from(i) / 1_600.0, (mean * (0.5 + random()) + level * 20.0) as u64);

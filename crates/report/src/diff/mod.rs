@@ -1,7 +1,9 @@
-//! Two profiles side by side: locks matched by the name and kind of their class, changes with their noise.
+//! Compares two profiles. Locks are matched by the name and kind of their class; changes are stated
+//! with their noise.
 //!
-//! The noise that is stated is the noise inside the runs (batch means): what a mean would scatter if the same program went on for as long
-//! again. What differs from start to start (placement of memory and threads, other load) is not in it; only repeated runs show that.
+//! The stated noise is the noise within the runs (batch means): how much a mean would scatter if
+//! the same program ran on for as long again. Differences between starts (placement of memory and
+//! threads, other load) are not included; only repeated runs show those.
 
 mod batch;
 
@@ -19,58 +21,53 @@ use std::convert::Infallible;
 /// Name and version of the JSON.
 pub const SCHEMA: &str = "baton-diff/1";
 
-/// Two profiles, compared.
+/// The comparison of two profiles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diff {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What the first one ran.
+    /// The first profile.
     pub before: Side,
-    /// What the second one ran.
+    /// The second profile.
     pub after: Side,
-    /// Locks that both have, the greatest change of waiting first.
+    /// Classes of locks in both profiles, the greatest change of waiting first.
     pub locks: Vec<LockDiff>,
     /// Classes of locks that only the first one has.
     pub only_before: Vec<String>,
     /// Classes of locks that only the second one has.
     pub only_after: Vec<String>,
-    /// What the noise does and does not contain, and what makes the two hard to compare.
+    /// What the noise does and does not include, and what makes the two profiles hard to compare.
     pub remarks: Vec<String>,
 }
 
-/// One of the two.
+/// One of the two profiles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// The command.
     pub command: Vec<String>,
-    /// The lock that served its mutexes; none: the C library's.
+    /// The lock that served the program's mutexes; `None` for the C library's.
     pub lock: Option<String>,
-    /// How long it ran.
     pub elapsed_ns: Nanos,
-    /// Acquisitions of locks.
     pub acquisitions: u64,
-    /// Waits for locks, added over threads.
+    /// Time spent waiting for locks, added over threads.
     pub blocked_ns: Nanos,
     /// Competition overhead, added over threads.
     pub overhead_ns: Nanos,
 }
 
-/// A class of locks in both.
+/// A class of locks that both profiles have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LockDiff {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     pub kind: String,
-    /// Acquisitions, before and after.
+    /// The acquisitions before and after.
     pub acquisitions: (u64, u64),
-    /// Waits, added over threads, before and after.
+    /// The time spent waiting before and after, added over threads.
     pub blocked_ns: (Nanos, Nanos),
-    /// Wait an acquisition.
+    /// Waiting time per acquisition.
     pub wait_each_ns: Change,
-    /// Competition overhead an acquisition.
+    /// Competition overhead per acquisition.
     pub overhead_each_ns: Change,
-    /// Hold an acquisition.
+    /// Hold time per acquisition.
     pub hold_each_ns: Change,
 }
 
@@ -83,7 +80,7 @@ struct Class {
     hold: Batches,
 }
 
-/// Compares two profiles. Goes over both traces.
+/// Compares two profiles. The function reads both traces again.
 pub fn diff(before: &Profile, after: &Profile) -> Diff {
     let (mut first, mut second) = (classes(before), classes(after));
     let only = |a: &BTreeMap<Key, Class>, b: &BTreeMap<Key, Class>| -> Vec<String> {

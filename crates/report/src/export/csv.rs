@@ -1,4 +1,4 @@
-//! CSV as RFC 4180 has it: a line an interval, with a head line.
+//! CSV as in RFC 4180: a header line, then one line per interval.
 
 use super::row::{COLUMNS, Value};
 use crate::intervals::Interval;
@@ -12,20 +12,20 @@ pub struct Csv<'a, W: Write> {
 }
 
 impl<'a, W: Write> Csv<'a, W> {
-    /// Begins with the head line.
+    /// Writes the header line.
     ///
     /// # Errors
-    /// If `out` does not take it.
+    /// If `out` cannot be written.
     pub fn new(report: &'a Report, mut out: W) -> io::Result<Self> {
         let names: Vec<&str> = COLUMNS.iter().map(|c| c.name).collect();
         writeln!(out, "{}", names.join(","))?;
         Ok(Csv { report, out })
     }
 
-    /// Writes a line.
+    /// Writes one interval.
     ///
     /// # Errors
-    /// If the output does not take it.
+    /// If the output cannot be written.
     pub fn push(&mut self, interval: &Interval) -> io::Result<()> {
         for (i, column) in COLUMNS.iter().enumerate() {
             if i > 0 {
@@ -42,10 +42,10 @@ impl<'a, W: Write> Csv<'a, W> {
         self.out.write_all(b"\n")
     }
 
-    /// Ends the file.
+    /// Flushes the file.
     ///
     /// # Errors
-    /// If the output does not take what is left.
+    /// If the rest cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,4 +1,5 @@
-//! Conversions for other tools. Each takes the report for its names and, where it holds single waits, the intervals one by one.
+//! Conversions for other tools. Each takes names from the report and, where the format has single
+//! waits, the intervals one by one.
 
 pub mod csv;
 pub mod parquet;
@@ -14,20 +15,20 @@ use crate::Profile;
 use ::parquet::errors::ParquetError;
 use std::io::{self, Write};
 
-/// Writes all waits, holds and so on as CSV.
+/// Writes all intervals (waits, holds and so on) as CSV.
 ///
 /// # Errors
-/// If `out` does not take it.
+/// If `out` cannot be written.
 pub fn write_csv(profile: &Profile, out: impl Write) -> io::Result<()> {
     let mut csv = csv::Csv::new(&profile.report, out)?;
     profile.intervals(|interval| csv.push(interval))?;
     csv.finish()
 }
 
-/// Writes the same as Parquet.
+/// Writes all intervals as Parquet.
 ///
 /// # Errors
-/// If `out` does not take it.
+/// If `out` cannot be written.
 pub fn write_parquet(profile: &Profile, out: impl Write + Send) -> Result<(), ParquetError> {
     let mut parquet = parquet::Parquet::new(&profile.report, out)?;
     profile.intervals(|interval| parquet.push(interval))?;
@@ -37,7 +38,7 @@ pub fn write_parquet(profile: &Profile, out: impl Write + Send) -> Result<(), Pa
 /// Writes a trace for Perfetto.
 ///
 /// # Errors
-/// If `out` does not take it.
+/// If `out` cannot be written.
 pub fn write_perfetto(profile: &Profile, out: impl Write) -> io::Result<()> {
     let mut perfetto = perfetto::Perfetto::new(&profile.report, out)?;
     profile.intervals(|interval| perfetto.push(interval))?;
@@ -47,7 +48,7 @@ pub fn write_perfetto(profile: &Profile, out: impl Write) -> io::Result<()> {
 /// Writes a profile for pprof.
 ///
 /// # Errors
-/// If `out` does not take it.
+/// If `out` cannot be written.
 pub fn write_pprof(profile: &Profile, out: impl Write) -> io::Result<()> {
     pprof::write(&profile.report, out)
 }
@@ -55,7 +56,7 @@ pub fn write_pprof(profile: &Profile, out: impl Write) -> io::Result<()> {
 /// Writes the report as JSON (`docs/schema/report.schema.json`), with a line feed at the end.
 ///
 /// # Errors
-/// If `out` does not take it.
+/// If `out` cannot be written.
 pub fn write_json(profile: &Profile, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, &profile.report)?;
     out.write_all(b"\n")?;

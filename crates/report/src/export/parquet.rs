@@ -13,7 +13,7 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows a row group: large enough to compress well, small enough to hold in memory.
+/// Rows per row group: enough to compress well, few enough to hold in memory.
 const GROUP_ROWS: usize = 1 << 17;
 
 enum Buffer {
@@ -33,7 +33,7 @@ impl<'a, W: Write + Send> Parquet<'a, W> {
     /// Begins a file.
     ///
     /// # Errors
-    /// If `out` does not take it.
+    /// If `out` cannot be written.
     pub fn new(report: &'a Report, out: W) -> Result<Self, ParquetError> {
         let field = |column: &super::row::Column| {
             let physical = if column.is_text { Physical::BYTE_ARRAY } else { Physical::INT64 };
@@ -57,7 +57,7 @@ impl<'a, W: Write + Send> Parquet<'a, W> {
         Ok(Parquet { report, writer, buffers: COLUMNS.iter().map(empty).collect(), rows: 0 })
     }
 
-    /// Takes a row.
+    /// Adds a row.
     ///
     /// # Errors
     /// If a full row group cannot be written.

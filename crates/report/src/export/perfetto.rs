@@ -1,9 +1,10 @@
 //! Perfetto's trace format (protobuf `TrackEvent`s), for ui.perfetto.dev and `trace_processor`.
 //!
-//! A track a thread holds its waits and critical sections as slices; competition overhead lies as slices inside the waits. An arrow
-//! (a flow) goes from the release that ended a wait to the critical section that followed. Where critical sections overlap without
-//! nesting (lock A, lock B, unlock A, unlock B), the later one goes onto a track of its own below the thread's. Field numbers are
-//! those of the `.proto` files under `protos/perfetto/trace` in Perfetto's source.
+//! Each thread's track shows its waits and critical sections as slices; competition overhead
+//! appears as slices inside the waits. An arrow (a flow) leads from the release that ended a wait
+//! to the critical section that followed. Where critical sections overlap without nesting (lock A,
+//! lock B, unlock A, unlock B), the later one goes to a track of its own below the thread's. Field
+//! numbers are those of the `.proto` files under `protos/perfetto/trace` in Perfetto's source.
 
 use super::proto::{Message, varint};
 use super::row::object_name;
@@ -14,7 +15,7 @@ use baton_trace::analysis::OffCpu;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// Our only packet sequence: interned names belong to it.
+/// The only packet sequence of the file. Interned names belong to it.
 const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`, `SEQ_NEEDS_INCREMENTAL_STATE`.
 const CLEARED: u64 = 1;
@@ -23,12 +24,12 @@ const NEEDS: u64 = 2;
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
-/// Where thread tracks' numbers begin; process tracks lie below.
+/// The first number of a thread track; process tracks have lower numbers.
 const THREAD_TRACKS: u64 = 1 << 32;
-/// Tracks a thread at most: its own and those for overlapping critical sections.
+/// The most tracks per thread: its own, and those for overlapping critical sections.
 const LANES: u64 = 1 << 8;
 
-/// Which interning table a text is in: the field of `InternedData` that defines it.
+/// The interning table of a text, as the field of `InternedData` that defines it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Table {
     Category = 1,
@@ -42,12 +43,12 @@ pub struct Perfetto<'a, W: Write> {
     report: &'a Report,
     out: W,
     interned: BTreeMap<(Table, String), u64>,
-    /// Texts that the next packet defines.
+    /// Texts that the next packet must define.
     fresh: Message,
     tracks: BTreeSet<u64>,
-    /// Intervals of each thread that may still lie inside a later one.
+    /// Each thread's intervals that a later interval may still contain.
     waiting: BTreeMap<u32, Vec<Interval>>,
-    /// Flows that end at a thread's next critical section of a lock.
+    /// Flows that end at the thread's next critical section of a lock.
     flows: BTreeMap<(u32, Option<u32>), u64>,
     next_flow: u64,
 }
@@ -85,10 +86,10 @@ impl<'a, W: Write> Perfetto<'a, W> {
         Ok(this)
     }
 
-    /// Takes an interval. They come in the order of their ends.
+    /// Takes an interval. Intervals must come in the order of their ends.
     ///
     /// # Errors
-    /// If the output does not take what is ready.
+    /// If completed intervals cannot be written.
     pub fn push(&mut self, interval: &Interval) -> io::Result<()> {
         let thread = interval.thread.0;
         self.waiting.entry(thread).or_default().push(*interval);
@@ -107,7 +108,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
         self.out.flush()
     }
 
-    /// Writes a thread's intervals that are complete: nothing that comes can contain them.
+    /// Writes those of a thread's intervals that no later interval can contain.
     fn flush(&mut self, thread: u32) -> io::Result<()> {
         let Some(mut ready) = self.waiting.remove(&thread) else { return Ok(()) };
         let edges = slices::place(&mut ready);
@@ -161,7 +162,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
         self.event(interval.start.0, &event)
     }
 
-    /// The point from which the flow to the next owner begins.
+    /// Writes the point at which the flow to the next owner begins.
     fn release(&mut self, thread: u32, time: u64, lock: &str, flow: u64) -> io::Result<()> {
         let track = self.lane(thread, 0)?;
         let category = self.intern(Table::Category, "hand-off");
@@ -179,7 +180,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
         event.message(4, &annotation);
     }
 
-    /// Number of a text, which the next packet defines if it is new.
+    /// The number of a text. The next packet defines the text if it is new.
     fn intern(&mut self, table: Table, text: &str) -> u64 {
         let next = self.interned.len() as u64 + 1;
         let known = self.interned.entry((table, text.to_owned())).or_insert(next);
@@ -191,7 +192,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
         *known
     }
 
-    /// The track of a thread (lane 0) or one below it, described at its first use.
+    /// The track of a thread (lane 0), or one below it. A track is described when it is first used.
     fn lane(&mut self, thread: u32, lane: usize) -> io::Result<u64> {
         let own = THREAD_TRACKS + u64::from(thread) * LANES;
         let number = own + (lane as u64).min(LANES - 1);
@@ -230,7 +231,8 @@ impl<'a, W: Write> Perfetto<'a, W> {
         self.packet(&packet)
     }
 
-    /// A `Trace` is nothing but packets (field 1), so it can be written one by one.
+    /// Writes one packet. A `Trace` consists of packets alone (field 1), so each can be written by
+    /// itself.
     fn packet(&mut self, packet: &Message) -> io::Result<()> {
         let mut head = vec![1 << 3 | 2];
         varint(&mut head, packet.as_bytes().len() as u64);

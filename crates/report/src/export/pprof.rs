@@ -1,8 +1,10 @@
 //! pprof's `profile.proto`, gzipped: contention by call stack, as `go tool pprof` and speedscope open it.
 //!
-//! Four values a sample: how often it was waited here, how long, how long the lock was held from here, and how long others waited
-//! meanwhile, weighed by how many (the blame; what Go's and Abseil's mutex profiles call delay). Field numbers are those of
-//! `profile.proto` in the pprof project. The stack's outermost frame is the lock's class, so that one lock can be looked at alone.
+//! Each sample has four values: the number of waits at this stack, their time, the time for which
+//! the lock was held from here, and the time that others waited meanwhile, weighted by their number
+//! (the blame, which the mutex profiles of Go and Abseil call delay). Field numbers are those of
+//! `profile.proto` in the pprof project. The outermost frame of each stack is the class of the
+//! lock, so that one lock can be viewed alone.
 
 use super::proto::Message;
 use crate::model::{Report, Site};
@@ -15,10 +17,10 @@ use std::io::{self, Write};
 /// Names and units of a sample's values.
 const VALUES: [(&str, &str); 4] =
     [("contentions", "count"), ("wait", "nanoseconds"), ("hold", "nanoseconds"), ("blame", "nanoseconds")];
-/// What pprof shows by default.
+/// The value that pprof shows by default.
 const DEFAULT: &str = "wait";
 
-/// Strings by number; number 0 is the empty one.
+/// Strings by number; number 0 is the empty string.
 struct Strings {
     numbers: BTreeMap<String, u64>,
     texts: Vec<String>,
@@ -41,7 +43,7 @@ struct Profile<'a> {
     strings: Strings,
     /// Functions by name and file.
     functions: BTreeMap<(u64, u64), u64>,
-    /// Locations by their lines: (function, line), innermost first.
+    /// Locations by their lines: pairs of function and line, innermost first.
     locations: BTreeMap<Vec<(u64, u32)>, u64>,
     samples: Message,
 }
@@ -49,14 +51,14 @@ struct Profile<'a> {
 /// Writes the profile of a report.
 ///
 /// # Errors
-/// If `out` does not take it.
+/// If `out` cannot be written.
 pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
     let mut zip = GzEncoder::new(out, Compression::default());
     zip.write_all(&encode(report))?;
     zip.finish()?.flush()
 }
 
-/// The profile, not compressed.
+/// The profile, before compression.
 pub(crate) fn encode(report: &Report) -> Vec<u8> {
     let strings = Strings { numbers: BTreeMap::from([(String::new(), 0)]), texts: vec![String::new()] };
     let mut profile =
@@ -92,7 +94,7 @@ impl Profile<'_> {
         self.samples.message(2, &sample);
     }
 
-    /// A location: one address, whose inlined calls are further lines of it.
+    /// A location: one address, whose inlined calls are further lines of the same location.
     fn location(&mut self, frames: &[Frame]) -> u64 {
         let lines = frames.iter().map(|f| (self.function(f), f.line.unwrap_or(0))).collect();
         let next = self.locations.len() as u64 + 1;
@@ -150,7 +152,7 @@ fn by_number<K>(map: &BTreeMap<K, u64>) -> Vec<(&K, u64)> {
     all
 }
 
-/// Splits frames where a call really was made: inlined ones belong to the next that is not.
+/// Groups frames by real call: inlined frames belong to the next frame that is not inlined.
 fn physical(frames: &[Frame]) -> impl Iterator<Item = &[Frame]> {
     frames.split_inclusive(|f| !f.inlined)
 }

@@ -1,10 +1,11 @@
 //! Protocol Buffers' wire format, the writing half: just what pprof and Perfetto need.
 //!
-//! Source: "Protocol Buffers Documentation: Encoding". A field is a key (number, wire type) and its value; a message in a message is
-//! a field of bytes. Both formats are fixed and small, so a code generator would be more to carry than this page. The tests read
-//! back with an independent decoder.
+//! Source: "Protocol Buffers Documentation: Encoding". A field is a key (number, wire type) and its
+//! value; a message within a message is a field of bytes. Both formats are fixed and small, so a
+//! code generator would be more to maintain than this file. The tests decode the output with an
+//! independent decoder.
 
-/// A message being written.
+/// A message that is being written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     bytes: Vec<u8>,
@@ -15,31 +16,32 @@ impl Message {
         Message::default()
     }
 
-    /// An integer, a bool or an enum. Written even when zero: some fields must be present to mean something.
+    /// Writes an integer, a bool or an enum, even if it is zero: some fields must be present to
+    /// have a meaning.
     pub(crate) fn uint(&mut self, field: u32, value: u64) -> &mut Message {
         self.key(field, 0);
         varint(&mut self.bytes, value);
         self
     }
 
-    /// A `fixed64` field.
+    /// Writes a `fixed64` field.
     pub(crate) fn fixed64(&mut self, field: u32, value: u64) -> &mut Message {
         self.key(field, 1);
         self.bytes.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    /// A string.
+    /// Writes a string.
     pub(crate) fn string(&mut self, field: u32, text: &str) -> &mut Message {
         self.raw(field, text.as_bytes())
     }
 
-    /// A message inside this one.
+    /// Writes a message inside this one.
     pub(crate) fn message(&mut self, field: u32, inner: &Message) -> &mut Message {
         self.raw(field, &inner.bytes)
     }
 
-    /// A packed repeated integer field.
+    /// Writes a packed repeated integer field.
     pub(crate) fn packed(&mut self, field: u32, values: impl IntoIterator<Item = u64>) -> &mut Message {
         let mut packed = Vec::new();
         for value in values {
@@ -48,12 +50,11 @@ impl Message {
         self.raw(field, &packed)
     }
 
-    /// Empties the message and keeps its memory.
+    /// Empties the message but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// The message's bytes.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -70,7 +71,7 @@ impl Message {
     }
 }
 
-/// Seven bits a byte, least significant first; the top bit says that more follow.
+/// Writes seven bits per byte, least significant first; the top bit says that more follow.
 pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

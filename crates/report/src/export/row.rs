@@ -1,4 +1,5 @@
-//! A row of the tables (CSV and Parquet): an interval with its names looked up. One list of columns serves both.
+//! A row of the tables (CSV and Parquet): an interval with its names looked up. Both formats share
+//! one list of columns.
 
 use crate::intervals::Interval;
 use crate::model::{Report, Site};
@@ -12,17 +13,17 @@ pub enum Value<'a> {
     Text(&'a str),
 }
 
-/// A column: its name, and where its value comes from.
+/// A column: its name and where its value comes from.
 pub struct Column {
-    /// Name; a duration's ends in `_ns`.
+    /// The name; a duration's name ends in `_ns`.
     pub name: &'static str,
-    /// It holds texts, not numbers.
+    /// Whether the column holds texts rather than numbers.
     pub is_text: bool,
     value: for<'a> fn(&'a Report, &Interval) -> Value<'a>,
 }
 
 impl Column {
-    /// Its value for an interval.
+    /// The column's value for an interval.
     pub fn of<'a>(&self, report: &'a Report, interval: &Interval) -> Value<'a> {
         (self.value)(report, interval)
     }
@@ -36,7 +37,8 @@ const fn text(name: &'static str, value: for<'a> fn(&'a Report, &Interval) -> Va
     Column { name, is_text: true, value }
 }
 
-/// The columns, in their order. `start_ns` counts from the trace's beginning; a number that is not known is −1.
+/// The columns in order. `start_ns` counts from the beginning of the trace; an unknown number is
+/// −1.
 pub const COLUMNS: [Column; 14] = [
     number("pid", |r, i| Value::Number(thread(r, i).map_or(-1, |t| i64::from(t.pid)))),
     number("tid", |r, i| Value::Number(thread(r, i).map_or(-1, |t| i64::from(t.tid)))),
@@ -68,7 +70,7 @@ fn frame<'a>(report: &'a Report, interval: &Interval) -> Option<&'a crate::symbo
     site(report, interval)?.frames.first()
 }
 
-/// Name of the lock or other object, empty if there is none.
+/// The name of the interval's lock or other object; empty if it has none.
 pub(crate) fn object_name<'a>(report: &'a Report, interval: &Interval) -> &'a str {
     let Some(object) = interval.object.map(|o| o as usize) else { return "" };
     if interval.doing.is_of_lock() {

@@ -1,5 +1,5 @@
-//! Intervals of one thread as nested slices. A slice may lie inside another, but not overlap its end: those that do go to a
-//! further lane.
+//! Arranges the intervals of one thread as nested slices. A slice may lie inside another, but must
+//! not overlap its end; a slice that would is moved to a further lane.
 
 use crate::intervals::Interval;
 use baton_units::Nanos;
@@ -8,15 +8,16 @@ use std::cmp::Reverse;
 /// An edge of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
-    /// It begins.
     Begin(Interval),
-    /// The latest one that is open on this lane ends.
+    /// The most recent slice that is open on this lane ends.
     End(Nanos),
 }
 
-/// Sorts the intervals of one thread into lanes and gives the edges of each lane in its order of time, with the lane's number.
+/// Sorts the intervals of one thread into lanes. Returns the edges in the order of time, each with
+/// the number of its lane.
 pub(super) fn place(intervals: &mut [Interval]) -> Vec<(usize, Placed)> {
-    // Of two that begin together the longer is the outer; of two that are alike the wait is outside its overhead.
+    // Of two intervals that begin together, the longer is the outer one. Of two with the same
+    // times, the wait is outside its overhead.
     intervals.sort_by_key(|i| (i.start, Reverse(i.end), i.doing));
     let mut edges = Vec::with_capacity(intervals.len() * 2);
     let mut lanes: Vec<Vec<Nanos>> = Vec::new();

@@ -1,4 +1,4 @@
-//! The page's data: the report, cut to what a page can show, and the timeline.
+//! The data in the page: the report, cut to what a page can show, and the timeline.
 
 use super::Predicted;
 use crate::Profile;
@@ -6,20 +6,20 @@ use crate::model::{Report, Site};
 use crate::timeline::{Timeline, timeline};
 use serde::Serialize;
 
-/// Rows of a table, in a page. The JSON has them all.
+/// The most rows of a table in the page. The JSON has all rows.
 const ROWS: usize = 400;
 
 /// What the page's scripts find under `data`.
 #[derive(Serialize)]
 struct Data<'a> {
     report: &'a Report,
-    /// Call sites by place; the report's own are by stack.
+    /// Call sites merged by source location; the report's own list is by stack.
     places: Vec<Site>,
     timeline: Timeline,
     predictions: &'a [Predicted],
-    /// How many of them were borne out, as a sentence.
+    /// A sentence that says how many predictions the measurements confirmed.
     borne_out: Option<String>,
-    /// How many entries each list had before it was cut.
+    /// The length of each list before it was cut.
     full: Full,
 }
 
@@ -32,7 +32,7 @@ struct Full {
     waiters: usize,
 }
 
-/// As JSON that may stand inside a script element.
+/// The data as JSON that may stand inside a script element.
 pub(super) fn json(profile: &Profile, predictions: &[Predicted]) -> String {
     let timeline = timeline(profile);
     let mut report = profile.report.clone();
@@ -44,7 +44,7 @@ pub(super) fn json(profile: &Profile, predictions: &[Predicted]) -> String {
         threads: report.threads.len(),
         waiters: report.waiters.len(),
     };
-    // Threads stay, as everything else speaks of them by number.
+    // Threads are not cut, because everything else refers to them by number.
     report.locks.truncate(ROWS);
     report.classes.truncate(ROWS);
     report.sites.truncate(ROWS);

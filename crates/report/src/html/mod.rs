@@ -1,7 +1,8 @@
 //! `report.html`: one file that holds everything, needs no network, and opens in any browser.
 //!
-//! The page is data (the report and the timeline, as JSON in the page) and a few small scripts that draw it, each one file under
-//! `assets/`. A content security policy in the page forbids it to load anything, so that "no network" is not a promise but a rule.
+//! The page contains data (the report and the timeline, as JSON) and a few small scripts that draw
+//! it, each a file under `assets/`. A content security policy in the page forbids it to load
+//! anything, so that the browser enforces "no network".
 
 mod data;
 
@@ -11,43 +12,43 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
-/// What a prediction said about a lock and a way to wait, and what was measured, if it was.
+/// A prediction for a lock and a wait policy, and the measurement, if one was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
-    /// Name of the lock's algorithm.
     pub lock: String,
-    /// How its waiters wait.
     pub wait: String,
-    /// Predicted time of the whole program.
     pub predicted_ns: Nanos,
-    /// Lower end of the prediction's spread.
+    /// The lower end of the prediction's spread.
     pub low_ns: Nanos,
-    /// Upper end.
+    /// The upper end of the prediction's spread.
     pub high_ns: Nanos,
-    /// Where the measured time lies in 95 of 100 cases, by the prediction; without an upper end where the prediction is a lower bound.
+    /// The interval that should contain the measured time in 95 of 100 cases. It has no upper end
+    /// where the prediction is a lower bound.
     #[serde(default)]
     pub interval_ns: Option<(Nanos, Option<Nanos>)>,
     /// Predicted competition overhead, added over threads.
     pub overhead_ns: Option<Nanos>,
-    /// Measured time, if it was run: the median.
+    /// The median of the measured times, if the lock was measured.
     pub measured_ns: Option<Nanos>,
-    /// Shortest and longest measured time.
+    /// The shortest and the longest measured time.
     pub measured_range_ns: Option<(Nanos, Nanos)>,
-    /// It is the lock that the trace was recorded with: the prediction of what is known.
+    /// Whether this is the lock that the trace was recorded with, so that its time is already
+    /// known.
     pub recorded: bool,
-    /// Why it should not be trusted, or what else is to be said.
+    /// The reason not to trust the prediction, or another remark.
     pub remark: Option<String>,
 }
 
 impl Predicted {
-    /// Whether the measured time lies in the interval; `None`: one of them is not known.
+    /// Whether the interval contains the measured time; `None` if one of the two is not known.
     pub fn borne_out(&self) -> Option<bool> {
         let (measured, (low, high)) = (self.measured_ns?, self.interval_ns?);
         Some(low <= measured && high.is_none_or(|high| measured <= high))
     }
 }
 
-/// How many measured times lie in the intervals that were foretold, as a sentence; `None`: none can be compared.
+/// A sentence that says how many measured times lie in their predicted intervals; `None` if no row
+/// can be compared.
 pub fn borne_out(rows: &[Predicted]) -> Option<String> {
     let all: Vec<bool> = rows.iter().filter_map(Predicted::borne_out).collect();
     let within = all.iter().filter(|&&within| within).count();
@@ -57,7 +58,7 @@ pub fn borne_out(rows: &[Predicted]) -> Option<String> {
 
 const PAGE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/page.css");
-/// In the order in which they build on each other.
+/// The scripts, each after those that it uses.
 const SCRIPTS: [&str; 8] = [
     include_str!("assets/util.js"),
     include_str!("assets/blocks.js"),
@@ -74,7 +75,8 @@ pub fn page(profile: &Profile, predictions: &[Predicted]) -> String {
     let data = data::json(profile, predictions);
     let command = profile.report.run.command.join(" ");
     let title = if command.is_empty() { "Baton report".to_owned() } else { format!("Baton: {command}") };
-    // The style and scripts first: what the data holds must not be taken for a place of ours.
+    // Style and scripts are inserted first, so that nothing in the data can be taken for a
+    // placeholder.
     let page = PAGE.replace("{{style}}", STYLE).replace("{{script}}", &SCRIPTS.join("\n"));
     let mut out = String::with_capacity(page.len() + data.len());
     let mut rest = page.as_str();
