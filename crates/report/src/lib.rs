@@ -1,8 +1,10 @@
 //! Tables, plots, HTML, Perfetto, pprof, Parquet, CSV and JSON from a trace.
 //!
-//! The way through the crate: a [`baton_trace::Trace`] is analysed there, [`symbols`] gives its addresses names, and
-//! `build` makes a [`model::Report`] of the two. The report is plain data, and its JSON is the published form; [`terminal`], [`html`]
-//! and [`diff`] draw it. What needs every single wait (Perfetto, Parquet, CSV, pprof) goes over the trace once more in [`export`].
+//! The path through the crate: `baton_trace` analyses a [`baton_trace::Trace`], [`symbols`] names
+//! its addresses, and `build` makes a [`model::Report`] from both. The report is plain data, and
+//! its JSON is the published form; [`terminal`], [`html`] and [`diff`] present it. Formats that
+//! need every single wait (Perfetto, Parquet, CSV, pprof) walk over the trace once more in
+//! [`export`].
 
 mod build;
 pub mod diff;

@@ -1,4 +1,5 @@
-//! One stretch of one thread's time: what timelines are drawn from and what the exports hold, a row each.
+//! An interval: one stretch of one thread's time. Timelines draw intervals, and the exports have
+//! one row for each.
 
 use baton_trace::analysis::OffCpu;
 use baton_trace::{Mode, ThreadIndex};
@@ -7,74 +8,72 @@ use baton_units::Nanos;
 /// What a thread did in an [`Interval`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doing {
-    /// Held a lock: a critical section.
+    /// The thread held a lock: a critical section.
     Hold(Mode),
-    /// Waited for a lock.
+    /// The thread waited for a lock.
     Wait(Entry),
-    /// The part of a wait in which no thread held the lock: competition overhead. Lies inside a `Wait`.
+    /// The part of a wait during which no thread held the lock: competition overhead. It lies
+    /// inside a `Wait`.
     Overhead,
-    /// Waited on a condition variable.
+    /// The thread waited on a condition variable.
     Condition,
-    /// Waited at a barrier.
+    /// The thread waited at a barrier.
     Barrier,
-    /// Waited for a semaphore.
+    /// The thread waited for a semaphore.
     Semaphore,
-    /// Waited for a thread's end.
+    /// The thread waited for another thread's end.
     Join,
-    /// Waited for the next parallel region of its team.
+    /// A worker waited for the next parallel region of its team.
     Idle,
-    /// Waited for tasks.
+    /// The thread waited for tasks.
     TaskWait,
-    /// Was off its CPU, and waited for nothing that the trace shows.
+    /// The thread was off its CPU and waited for nothing that the trace shows.
     OffCpu(OffCpu),
 }
 
-/// How a wait for a lock went.
+/// The way in which a thread waited for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entry {
-    /// It spun all the time.
+    /// The thread spun all the time.
     Spinning,
-    /// It slept in the kernel at least once.
+    /// The thread slept in the kernel at least once.
     Sleeping,
-    /// Not known.
+    /// The trace does not say.
     Unknown,
-    /// It gave up: a time-out, or the trace's end.
+    /// The thread gave up, or the trace ended first.
     Abandoned,
 }
 
-/// One stretch of one thread's time. Times count from the trace's beginning.
+/// One stretch of one thread's time. Times count from the beginning of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// The thread.
     pub thread: ThreadIndex,
-    /// What it did.
     pub doing: Doing,
-    /// The lock (a place in the report's locks) or other object (a place in its waitables); none for a join.
+    /// The lock (an index into the report's locks) or the other object (an index into its
+    /// waitables); `None` for a join.
     pub object: Option<u32>,
-    /// Call site: a place in the report's sites. None where it was not taken.
+    /// The call site, as an index into the report's sites; `None` if no site was recorded.
     pub site: Option<u32>,
-    /// Beginning.
     pub start: Nanos,
-    /// End.
     pub end: Nanos,
-    /// For a `Wait`: the thread whose release ended it, and when that was.
+    /// For a `Wait`: the thread whose release ended it, and the time of the release.
     pub from: Option<(ThreadIndex, Nanos)>,
-    /// For a `Wait`: atomic tries, 0 if not counted.
+    /// For a `Wait`: the number of atomic tries, or 0 if tries were not counted.
     pub tries: u32,
-    /// How many other intervals of the thread were open when this one ended. Those come later in the stream, and contain it or
-    /// overlap with it; at 0 all that has begun has ended.
+    /// How many other intervals of the thread were still open when this one ended. Those follow
+    /// later in the stream, and contain this interval or overlap it. At 0, every interval that has
+    /// begun has ended.
     pub open: u32,
 }
 
 impl Interval {
-    /// Its length.
     pub fn length(&self) -> Nanos {
         Nanos(self.end.0.saturating_sub(self.start.0))
     }
 }
 
 impl Doing {
-    /// One word for it, as the exports spell it.
+    /// The word that the exports use for the activity.
     pub fn word(self) -> &'static str {
         match self {
             Doing::Hold(_) => "hold",
@@ -90,7 +89,7 @@ impl Doing {
         }
     }
 
-    /// How a wait went, or in which mode a lock was held; empty for the rest.
+    /// How a wait went, or in which mode a lock was held; empty for everything else.
     pub fn detail(self) -> &'static str {
         match self {
             Doing::Hold(Mode::Shared) => "shared",
@@ -106,7 +105,7 @@ impl Doing {
         }
     }
 
-    /// The object is a lock, not a waitable.
+    /// Whether the object is a lock rather than a waitable.
     pub fn is_of_lock(self) -> bool {
         matches!(self, Doing::Hold(_) | Doing::Wait(_) | Doing::Overhead)
     }

@@ -1,7 +1,9 @@
-//! From events to stretches of time: one walk over the trace, an [`Interval`] at a time, in the order of their ends.
+//! Turns events into intervals: one walk over the trace, which yields an [`Interval`] at a time in
+//! the order of their ends.
 //!
-//! This is for drawing and exporting single waits; sums are the analysis's matter. Both keep the same account of each lock
-//! ([`Account`](baton_trace::analysis::Account)). Memory stays small: only what is open is kept.
+//! The walk serves the drawing and export of single waits; sums come from the analysis. Both keep
+//! the same account of each lock ([`Account`](baton_trace::analysis::Account)). Only open intervals
+//! are kept in memory.
 
 mod interval;
 mod thread;

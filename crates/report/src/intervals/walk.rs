@@ -1,4 +1,4 @@
-//! The walk itself: an event changes the state of its thread and object, and may end an interval.
+//! The walk: each event changes the state of its thread and object, and may end an interval.
 
 use super::interval::{Doing, Entry, Interval};
 use super::thread::{OtherWait, ThreadState, entry, entry_by_cpu_time};
@@ -7,18 +7,18 @@ use baton_trace::{Address, Event, How, Lock, Mode, ProcessIndex, SiteId, ThreadI
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Numbers that the report gave to objects and call sites.
+/// The numbers that the report gave to objects and call sites.
 pub trait Numbering {
-    /// Number of the object that began to live at an address at a time.
+    /// The number of the object that was created at `address` at the time `born`.
     fn object(&self, process: ProcessIndex, address: Address, born: Ticks) -> Option<u32>;
-    /// Number of a call site at a lock or other object.
+    /// The number of a call site at a lock or other object.
     fn site(&self, process: ProcessIndex, site: SiteId, object: Option<u32>, is_lock: bool) -> Option<u32>;
 }
 
-/// One life of one object.
+/// One object between its creation and its destruction.
 struct Object {
     number: Option<u32>,
-    /// With each wait, the waiter's CPU time that was recorded last.
+    /// The account of the lock. Each wait has the waiter's last recorded CPU time.
     lock: Account<Option<u64>>,
     last_release: Option<(ThreadIndex, Ticks)>,
 }
@@ -30,11 +30,11 @@ struct Walk<'a, N, F> {
     objects: Vec<Object>,
     living: BTreeMap<(ProcessIndex, Address), usize>,
     threads: Vec<ThreadState>,
-    /// Stretches off the CPU that are still to come, the last one first.
+    /// Stretches off the CPU that the walk has not reached yet, the last one first.
     off_cpu: Vec<(ThreadIndex, OffStretch)>,
 }
 
-/// Goes over a trace and gives `sink` each interval when it ends.
+/// Walks over a trace, and passes each interval to `sink` when it ends.
 ///
 /// # Errors
 /// The first error of `sink` ends the walk.
@@ -75,7 +75,7 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         self.act(time, thread, what)
     }
 
-    /// Settles a wait that was left open for the event after it.
+    /// Classifies a wait that was left undecided until the event after it.
     fn decide(&mut self, thread: ThreadIndex, cpu: Option<u64>) -> Result<(), E> {
         let Some((mut wait, before)) = self.threads[thread.index()].undecided.take() else { return Ok(()) };
         if let Some(after) = cpu {
@@ -108,7 +108,7 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
                 self.living.retain(|&(of, address), _| of != process || !(start..end).contains(&address));
                 Ok(())
             }
-            // A life may begin with these too.
+            // The life of an object may begin with one of these events, too.
             What::TryFail { lock: Lock { address: a, .. }, .. }
             | What::CondSignal { condition: a, .. }
             | What::CondBroadcast { condition: a, .. }
@@ -174,7 +174,7 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         Ok(())
     }
 
-    /// The hold begins; with it end its wait and the competition for it.
+    /// A hold begins; the wait for it ends, and so does the competition for the lock.
     fn acquire(
         &mut self,
         now: Ticks,
@@ -190,7 +190,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         let competed = lock.waiters().iter().filter_map(|waiter| Some((waiter.thread, lock.competes_since(waiter)?)));
         let competed: Vec<_> = competed.collect();
         let taken = lock.acquire(now, thread, mode, site);
-        // While the wait is still open: the overhead that ends here lies inside of it.
+        // The overhead that ends here lies inside the wait, so it must end while the wait is still
+        // open.
         for (waiter, since) in competed {
             let mut interval = self.interval(waiter, Doing::Overhead, since, now);
             interval.object = number;
@@ -206,7 +207,7 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         }
     }
 
-    /// A wait ends with the lock.
+    /// Ends a wait that got the lock.
     fn end_wait(
         &mut self,
         now: Ticks,
@@ -238,7 +239,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         }
     }
 
-    /// A wait has ended without the lock. If the lock is free, the thread has lost that time too.
+    /// Ends a wait that did not get the lock. If the lock is free, the time since its release was
+    /// overhead too.
     fn abandon(&mut self, now: Ticks, object: usize, wait: &Waiter<Option<u64>>) -> Result<(), E> {
         self.threads[wait.thread.index()].waits_no_longer(object);
         let Object { number, lock, .. } = &self.objects[object];
@@ -291,7 +293,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         Ok(())
     }
 
-    /// A task begins: the wait for tasks or at a barrier in which it does stands still.
+    /// A task begins: the wait during which the thread runs it (for tasks, or at a barrier) is
+    /// suspended.
     fn stop(&mut self, now: Ticks, thread: ThreadIndex) -> Result<(), E> {
         let state = &mut self.threads[thread.index()];
         let stopped = state.other.iter().rfind(|(doing, _)| matches!(doing, Doing::Barrier | Doing::TaskWait)).copied();
@@ -309,7 +312,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         (self.sink)(&interval)
     }
 
-    /// What is open at the trace's end ends there: a killed program, a thread that never let go.
+    /// Ends at the trace's end what is still open: the program was killed, or a thread never
+    /// released a lock.
     fn end(&mut self) -> Result<(), E> {
         let last = self.trace.span().1;
         for index in 0..self.threads.len() {

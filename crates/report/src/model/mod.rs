@@ -1,8 +1,9 @@
-//! The report as plain data: what every drawing (terminal, HTML, JSON, diff) starts from.
+//! The report as plain data, which every presentation (terminal, HTML, JSON, diff) starts from.
 //!
-//! Its JSON is the published form, described by `docs/schema/report.schema.json`; a test holds the two together. Fields that are
-//! durations are nanoseconds and end in `_ns`. Numbers that name something (a lock, a class, a thread, a call site) are places in
-//! the lists of the same report.
+//! Its JSON is the published form, described by `docs/schema/report.schema.json`; a test compares
+//! the two. Durations are nanoseconds, and their fields end in `_ns`. Numbers that refer to
+//! something (a lock, a class, a thread, a call site) are indices into the lists of the same
+//! report.
 
 mod openmp;
 mod outside;
@@ -24,275 +25,282 @@ use crate::symbols::Frame;
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Name and version of the published form, the first field of the JSON. The number grows when a field changes its meaning or goes;
-/// new fields may come without.
+/// The name and version of the published form, which is the first field of the JSON. The version
+/// grows when a field changes its meaning or is removed; new fields do not change it.
 pub const SCHEMA: &str = "baton-report/1";
 
-/// Everything that is said about one trace.
+/// The report on one trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What was run, on what.
+    /// The command and the machine.
     pub run: Run,
     /// What limits the program, what could be won, and what to do next.
     pub verdict: Verdict,
     /// Sums over the whole trace.
     pub totals: Totals,
-    /// Locks, the one that cost most first.
+    /// The locks, the most costly first.
     pub locks: Vec<Lock>,
-    /// Locks of one origin together.
+    /// Locks of the same origin, added up.
     pub classes: Vec<Class>,
-    /// Threads, in the order in which they appeared.
+    /// The threads, in the order in which they appeared.
     pub threads: Vec<Thread>,
-    /// Call sites, the one that waited or made others wait most first. A contended one is a stack; [`Report::places`] has
-    /// those of one place together.
+    /// The call sites, the one with the most waiting and blame first. A contended site is a call
+    /// stack; [`Report::places`] merges the sites of one place.
     pub sites: Vec<Site>,
     /// Condition variables, barriers, semaphores.
     pub waitables: Vec<Waitable>,
-    /// OpenMP's parallel regions by call site, the one that took longest first.
+    /// OpenMP's parallel regions by call site, the longest first.
     #[serde(default)]
     pub parallel: Vec<ParallelRegion>,
-    /// Places that create tasks, and that wait for them.
+    /// Places that create tasks, and places that wait for tasks.
     #[serde(default)]
     pub tasks: Vec<TaskSite>,
-    /// Which thread waited for which, the heaviest first.
+    /// Which thread waited for which, the longest waits first.
     pub waiters: Vec<WaiterEdge>,
-    /// The chain of work and waiting that the program's time consists of.
+    /// The chain of work and waiting that adds up to the program's time.
     pub critical_path: CriticalPath,
-    /// Where threads were off their CPUs although they waited for nothing that the trace shows, the longest first.
+    /// Time in which threads were off their CPUs although they waited for nothing that the trace
+    /// shows, the longest first.
     pub outside: Vec<Outside>,
     /// Regions of interest that the program marked.
     pub regions: Vec<Region>,
-    /// What is missing or uncertain.
+    /// What the trace lacks, or leaves uncertain.
     pub limits: Limits,
 }
 
-/// Sums over the whole trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// From the first event to the last.
+    /// The time from the first event to the last.
     pub span_ns: Nanos,
-    /// Events.
+    /// The number of events.
     pub events: u64,
-    /// Acquisitions of locks.
+    /// The number of lock acquisitions.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// The number of acquisitions that had to wait.
     pub contended: u64,
-    /// Time of all threads while holding a lock, the locks added up.
+    /// Time that threads held locks, added over threads and locks.
     pub hold_ns: Nanos,
-    /// Time of all threads in waits for locks (BT of OCOR's paper).
+    /// Time that threads waited for locks, added over threads (BT in OCOR's paper).
     pub blocked_ns: Nanos,
-    /// Of it, while others held the lock (ΣCS).
+    /// The part of `blocked_ns` during which other threads held the lock (ΣCS).
     pub sections_ns: Nanos,
-    /// Of it, while no thread held the lock: competition overhead (ΣCOH).
+    /// The part of `blocked_ns` during which no thread held the lock: competition overhead (ΣCOH).
     pub overhead_ns: Nanos,
 }
 
-/// A lock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lock {
-    /// The symbol of a global, the name that the program gave, or the place that initialised it.
+    /// The symbol of a global variable, the name that the program gave, or the place that
+    /// initialised the lock.
     pub name: String,
-    /// Its class.
+    /// The index of the lock's class.
     pub class: u32,
     /// `mutex`, `rwlock`, `spin`, `omp-critical`, `omp-lock` or `other`.
     pub kind: String,
-    /// Process that it belongs to.
+    /// The process of the lock.
     pub pid: u32,
-    /// Address, hexadecimal.
+    /// The address, in hexadecimal.
     pub address: String,
-    /// Its figures.
+    /// The figures of this lock.
     #[serde(flatten)]
     pub usage: Usage,
-    /// How many threads acquired it.
+    /// The number of threads that acquired the lock.
     pub owners: u32,
-    /// What does not fit together in its events, in sentences; then its figures are uncertain.
+    /// Contradictions in the lock's events, as sentences. With any of these, the figures are
+    /// uncertain.
     pub doubts: Vec<String>,
-    /// The program's time if this lock's competition overhead were nothing.
+    /// The program's time without this lock's competition overhead.
     pub program_without_overhead_ns: Option<Nanos>,
     /// The program's time if this lock excluded no thread.
     pub program_without_exclusion_ns: Option<Nanos>,
 }
 
-/// Locks of one origin.
+/// Locks of the same origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Class {
-    /// What the locks share: a name, the place that initialised them, or an address.
+    /// What the locks have in common: a name, the place that initialised them, or an address.
     pub name: String,
-    /// Kind, as for a lock.
+    /// The kind, as for a lock.
     pub kind: String,
-    /// How many there are.
+    /// The number of locks.
     pub locks: u32,
-    /// Their figures, added up.
+    /// The figures of all locks of the class, added up.
     #[serde(flatten)]
     pub usage: Usage,
 }
 
-/// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Its name, or `thread 7`.
+    /// The thread's name, or `thread 7`.
     pub name: String,
-    /// Process.
+    /// The process of the thread.
     pub pid: u32,
-    /// The kernel's number.
+    /// The kernel's thread id.
     pub tid: u32,
-    /// First event, since the trace's beginning.
+    /// The time of the first event, from the beginning of the trace.
     pub first_ns: Nanos,
-    /// Last event.
+    /// The time of the last event.
     pub last_ns: Nanos,
-    /// Acquisitions of locks.
+    /// The number of lock acquisitions.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// The number of acquisitions that had to wait.
     pub contended: u64,
-    /// Its time in waits for locks.
+    /// Time spent waiting for locks.
     pub wait_ns: Nanos,
-    /// The part of it in which no thread held the lock.
+    /// The part of `wait_ns` during which no thread held the lock.
     pub overhead_ns: Nanos,
-    /// Its time while it held locks, nested ones counted once each.
+    /// Time spent holding locks; a time under nested locks counts once for each.
     pub hold_ns: Nanos,
-    /// Its time in waits at condition variables.
+    /// Time spent waiting on condition variables.
     pub condition_ns: Nanos,
-    /// Its time in waits at barriers.
+    /// Time spent waiting at barriers.
     pub barrier_ns: Nanos,
-    /// Its time in waits for semaphores.
+    /// Time spent waiting for semaphores.
     pub semaphore_ns: Nanos,
-    /// Its time in waits for other threads' ends.
+    /// Time spent waiting for the end of other threads.
     pub join_ns: Nanos,
-    /// Its time between parallel regions, as a worker of a team of OpenMP.
+    /// Time between parallel regions, for a worker of an OpenMP team.
     #[serde(default)]
     pub idle_ns: Nanos,
-    /// Its time in waits for tasks, without the tasks that it ran meanwhile.
+    /// Time spent waiting for tasks, without the tasks that the thread ran in the meantime.
     #[serde(default)]
     pub task_wait_ns: Nanos,
-    /// The rest of its time, on the CPU or not: the sum of `running_ns`, `ready_ns`, `blocked_ns` and `off_ns`.
+    /// All other time of the thread: the sum of `running_ns`, `ready_ns`, `blocked_ns` and
+    /// `off_ns`.
     pub work_ns: Nanos,
-    /// Of it, on a CPU, or where it was is not known.
+    /// The part of `work_ns` on a CPU, or for which the trace does not say whether the thread had a
+    /// CPU.
     pub running_ns: Nanos,
-    /// Of it, ready to run without a CPU.
+    /// The part of `work_ns` during which the thread was ready to run and had no CPU.
     pub ready_ns: Nanos,
-    /// Of it, blocked outside of what Baton sees: input, output, sleep, a futex of the program's own.
+    /// The part of `work_ns` during which the thread was blocked by something that Baton does not
+    /// see: input, output, sleep, a futex of the program's own.
     pub blocked_ns: Nanos,
-    /// Of it, off the CPU; why is not known.
+    /// The part of `work_ns` off the CPU for a reason that the trace does not say.
     pub off_ns: Nanos,
-    /// What is known of its time off the CPU: `all`, by context switches; `how-much`, by its CPU time; or `nothing`.
+    /// What the trace says about the thread's time off the CPU: `all` (it has context switches),
+    /// `how-much` (it has CPU times), or `nothing`.
     pub off_cpu_known: String,
-    /// Its longest wait for a lock.
+    /// The thread's longest wait for a lock.
     pub longest_wait_ns: Nanos,
-    /// CPUs that it could run on, as the kernel writes such lists (`0-3,8`): the set that was in force longest. None where it was not
-    /// recorded.
+    /// The CPUs that the thread could run on, as the kernel writes such lists (`0-3,8`). If the set
+    /// changed, the one that was in force longest. `None` if it was not recorded.
     pub cpus: Option<String>,
-    /// Changes of CPU, as far as they were seen.
+    /// The number of changes of CPU that were seen.
     pub migrations: u64,
-    /// Time that others waited while it held the lock, weighed by how many waited.
+    /// Time that other threads waited while this thread held the lock, weighted by the number of
+    /// waiters.
     pub blame_ns: Nanos,
-    /// Time off the CPU, where that was recorded.
+    /// Time off the CPU, if it was recorded.
     pub off_cpu_ns: Nanos,
 }
 
-/// A place in the program that takes locks of one class, or waits at something else.
+/// A place in the program that takes locks of one class, or waits for something else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
-    /// What it is called: the innermost function that is the program's own, and its place in the source.
+    /// The innermost function of the program's own code, with its source location.
     pub name: String,
-    /// Functions, innermost first.
+    /// The call stack, innermost function first.
     pub frames: Vec<Frame>,
-    /// Return address, hexadecimal.
+    /// The return address, in hexadecimal.
     pub address: String,
-    /// Process.
+    /// The process of the site.
     pub pid: u32,
-    /// Class of the locks that it takes; none if it waits at something else.
+    /// The class of the locks taken here; `None` if the site waits for something else.
     pub class: Option<u32>,
-    /// Condition variable, barrier or semaphore that it waits at.
+    /// The condition variable, barrier or semaphore that the site waits for.
     pub waitable: Option<u32>,
-    /// Acquisitions from here.
+    /// Acquisitions at this site.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Acquisitions at this site that had to wait.
     pub contended: u64,
-    /// Those of a loop that takes the lock again and again until another thread changes a value: a wait in disguise.
+    /// Acquisitions by a loop that takes the lock again and again until another thread changes a
+    /// value: a wait in disguise.
     pub polls: u64,
-    /// Time waited here.
+    /// Time waited at this site.
     pub wait_ns: Nanos,
-    /// Of it, while no thread held the lock.
+    /// The part of `wait_ns` during which no thread held the lock.
     pub overhead_ns: Nanos,
-    /// Time that the lock was held from here.
+    /// Time for which a lock taken at this site was held.
     pub hold_ns: Nanos,
-    /// Time that others waited while the lock was held from here, weighed by how many waited.
+    /// Time that other threads waited while a lock taken at this site was held, weighted by the
+    /// number of waiters.
     pub blame_ns: Nanos,
 }
 
-/// A condition variable, barrier or semaphore.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waitable {
-    /// Name, as for a lock.
+    /// The name, as for a lock.
     pub name: String,
     /// `condition`, `barrier` or `semaphore`.
     pub kind: String,
-    /// Process.
+    /// The process of the object.
     pub pid: u32,
-    /// Address, hexadecimal.
+    /// The address, in hexadecimal.
     pub address: String,
-    /// Waits.
+    /// The number of waits.
     pub waits: u64,
-    /// Signals, or posts.
+    /// The number of signals, or of posts.
     pub signals: u64,
-    /// Broadcasts.
+    /// The number of broadcasts.
     pub broadcasts: u64,
-    /// Waits that were given up.
+    /// The number of waits that timed out.
     pub timeouts: u64,
-    /// Of a barrier of OpenMP: `barrier`, `region`, `loop`, `sections` or `single`, the construct that it belongs to.
+    /// For an OpenMP barrier: the construct that it belongs to (`barrier`, `region`, `loop`,
+    /// `sections` or `single`).
     #[serde(default)]
     pub construct: Option<String>,
-    /// Of a barrier: rounds of two threads and more.
+    /// For a barrier: the number of rounds with two threads or more.
     #[serde(default)]
     pub rounds: u64,
-    /// Of a barrier: who came last in how many rounds, the most often first.
+    /// For a barrier: which thread arrived last in how many rounds, the most frequent first.
     #[serde(default)]
     pub last: Vec<CameLast>,
-    /// How long the waits took.
+    /// The durations of the waits.
     pub wait_ns: Distribution,
-    /// From what ended a wait (signal, last arrival, post) to the waiter's running.
+    /// The times from the event that ended a wait (signal, last arrival, post) until the waiter
+    /// ran.
     pub wake_ns: Distribution,
 }
 
-/// One thread waited for another.
+/// How long one thread waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaiterEdge {
     /// The thread that waited.
     pub waiter: u32,
-    /// The thread that held the lock meanwhile.
+    /// The thread that held the lock in the meantime.
     pub holder: u32,
-    /// Which lock.
+    /// The lock.
     pub lock: u32,
-    /// How long, together.
+    /// The sum of the waits.
     pub wait_ns: Nanos,
 }
 
-/// A region of interest.
+/// A region of interest, which the program marked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
-    /// Its name.
     pub name: String,
-    /// How many stretches it has.
+    /// The number of stretches of time that the region consists of.
     pub times: u64,
-    /// Time in it, all threads together, counted once.
+    /// The time in the region. Time that several threads spend in it together counts once.
     pub total_ns: Nanos,
-    /// Waits for locks in it.
+    /// Time spent waiting for locks within the region.
     pub wait_ns: Nanos,
-    /// Of it, while no thread held the lock.
+    /// The part of `wait_ns` during which no thread held the lock.
     pub overhead_ns: Nanos,
 }
 
 impl Site {
-    /// Whether it is a loop that polls under its lock: most of its acquisitions are such.
+    /// Whether the site is a loop that polls under its lock, as most of its acquisitions are polls.
     pub fn is_poll(&self) -> bool {
         self.polls > self.acquisitions / 2
     }
 }
 
 impl Lock {
-    /// Share of the acquisitions that had to wait, 0 to 1.
+    /// The share of acquisitions that had to wait, 0 to 1.
     pub fn contended_share(&self) -> f64 {
         self.usage.contended_share()
     }

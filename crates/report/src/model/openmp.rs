@@ -1,60 +1,62 @@
-//! What is said of OpenMP: parallel regions, who comes last to their ends, tasks and waits for them.
+//! OpenMP in the report: parallel regions, which thread arrives last at their ends, tasks, and
+//! waits for tasks.
 
 use super::{Distribution, ratio};
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A thread that others waited for at a barrier.
+/// A thread that other threads waited for at a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CameLast {
-    /// The thread.
     pub thread: u32,
-    /// In how many rounds it came last.
+    /// The number of rounds in which the thread arrived last.
     pub rounds: u64,
 }
 
 /// The parallel regions that one call site opens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParallelRegion {
-    /// The function that opens it, and its place in the source.
+    /// The function that opens the regions, with its source location.
     pub name: String,
-    /// Process.
+    /// The process of the regions.
     pub pid: u32,
-    /// Threads of the smallest team.
+    /// The number of threads in the smallest team.
     pub least_threads: u32,
-    /// Threads of the largest.
+    /// The number of threads in the largest team.
     pub most_threads: u32,
-    /// How long the regions took, from the master's opening to its going on.
+    /// The durations of the regions, from when the master opened a region until the master went on.
     pub time_ns: Distribution,
-    /// What threads waited at their ends, added over threads.
+    /// Time that threads waited at the regions' ends, added over threads.
     pub end_wait_ns: Nanos,
-    /// That, as a share of what the threads could have done meanwhile: 0 where all come at one time.
+    /// `end_wait_ns` as a share of what the threads could have done in that time; 0 if all threads
+    /// arrive together.
     pub imbalance: f64,
-    /// Ends to which two threads and more came.
+    /// The number of region ends at which two threads or more arrived.
     pub ends: u64,
-    /// Who came last to how many of them, the most often first.
+    /// Which thread arrived last at how many of these ends, the most frequent first.
     pub last: Vec<CameLast>,
 }
 
-/// A place that creates tasks, or that waits for them.
+/// A place that creates tasks, or that waits for tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskSite {
-    /// The function, and its place in the source.
+    /// The function, with its source location.
     pub name: String,
-    /// Process.
+    /// The process of the place.
     pub pid: u32,
-    /// `task`: created here; `wait`: waited for here.
+    /// `task` if the place creates tasks, `wait` if it waits for them.
     pub kind: String,
-    /// How long the tasks ran, with others that were run inside of them; or how long the waits took, with the tasks in them.
+    /// For `task`: the durations of the tasks, including other tasks that ran inside them. For
+    /// `wait`: the durations of the waits, including tasks that ran during them.
     pub time_ns: Distribution,
-    /// Of the waits' time: while the thread ran tasks. Of a place that creates them: 0.
+    /// For `wait`: the part of the waits during which the thread ran tasks. For `task`: 0.
     pub running_ns: Nanos,
-    /// Tasks that another thread ran than the one that created them.
+    /// The number of tasks that ran on another thread than the one that created them.
     pub moved: u64,
 }
 
 impl ParallelRegion {
-    /// The thread that came last most often, and in which share of the ends.
+    /// The thread that arrived last most often, and its share of the ends.
     pub fn latest(&self) -> Option<(u32, f64)> {
         self.last.first().map(|last| (last.thread, ratio(last.rounds, self.ends)))
     }

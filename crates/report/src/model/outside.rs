@@ -1,38 +1,40 @@
-//! Time off the CPU that no wait in the trace explains.
+//! Time off the CPU that no recorded wait explains.
 
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Between two acts of a thread that the trace shows, it was off its CPU and waited for neither.
+/// A pair of consecutive events of a thread between which the thread was off its CPU and waited for
+/// nothing that the trace shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outside {
-    /// The call site of the act before; none: the thread's start.
+    /// The call site of the event before; `None` if the stretch began at the thread's start.
     pub after: Option<String>,
-    /// The call site of the act after; none: the thread's end.
+    /// The call site of the event after; `None` if the stretch lasted until the thread's end.
     pub before: Option<String>,
-    /// Where the threads were created, where that is known and the stretch has no call site of its own.
+    /// The place that created the threads, if it is known and the stretch has no call site of its
+    /// own.
     pub created: Option<String>,
-    /// How many stretches.
+    /// The number of stretches.
     pub times: u64,
-    /// Of how many threads.
+    /// The number of threads that these stretches belong to.
     pub threads: u32,
-    /// Ready to run without a CPU, added over threads.
+    /// Time ready to run without a CPU, added over threads.
     pub ready_ns: Nanos,
-    /// Blocked by input, output, sleep or a futex of the program's own, added over threads.
+    /// Time blocked by input, output, sleep or a futex of the program's own, added over threads.
     pub blocked_ns: Nanos,
-    /// Off the CPU, why is not known, added over threads.
+    /// Time off the CPU for an unknown reason, added over threads.
     pub off_ns: Nanos,
-    /// What of these lies on the critical path.
+    /// The part of all this time that lies on the critical path.
     pub path_ns: Nanos,
 }
 
 impl Outside {
-    /// All of it.
+    /// The sum of ready, blocked and unknown time.
     pub fn total(&self) -> Nanos {
         self.ready_ns + self.blocked_ns + self.off_ns
     }
 
-    /// The place, in words.
+    /// The place as a phrase.
     pub fn place(&self) -> String {
         match (&self.after, &self.before, &self.created) {
             (Some(after), Some(before), _) if after == before => format!("around {after}"),

@@ -1,49 +1,49 @@
-//! The critical path: the chain of work and waiting, from the program's end back to its beginning, that its time consists of.
+//! The critical path: the chain of work and waiting from the program's beginning to its end that
+//! determines the program's time.
 
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The critical path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {
-    /// Its length.
     pub length_ns: Nanos,
-    /// Its time by what was done, the greatest first.
+    /// The path's time, split by activity, the greatest part first.
     pub parts: Vec<PathPart>,
-    /// Its steps in the order of time. Of a path of more than 500: the step that takes most of each five-hundredth of the time.
+    /// The steps in the order of time. A path with more than 500 steps is cut into 500 slots of
+    /// equal time, and each slot has the step that takes most of it.
     pub steps: Vec<PathStep>,
-    /// How many steps it has in truth.
+    /// The number of steps before any were merged.
     pub steps_total: u64,
 }
 
 /// A share of the critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPart {
-    /// `running` (on a CPU, outside of critical sections), `ready` (without a CPU), `blocked` (by what Baton does not see), `off-cpu`
-    /// (why is not known); the same inside of one: `critical-section`, `critical-section-ready` and so on; `lock-hand-off`,
-    /// `lock-wait`, or the like for what is not a lock.
+    /// The activity: `running` (on a CPU, outside of critical sections), `ready` (without a CPU),
+    /// `blocked` (by something that Baton does not see), `off-cpu` (for an unknown reason); within
+    /// a critical section `critical-section`, `critical-section-ready` and so on; `lock-hand-off`,
+    /// `lock-wait`, or the like for an object that is not a lock.
     pub kind: String,
-    /// The lock, where there is one.
+    /// The lock, if the activity concerns one.
     pub lock: Option<u32>,
-    /// The condition variable, barrier or semaphore, where there is one.
+    /// The condition variable, barrier or semaphore, if the activity concerns one.
     pub waitable: Option<u32>,
-    /// How long, together.
+    /// The sum of the time.
     pub total_ns: Nanos,
 }
 
 /// A stretch of the critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathStep {
-    /// Thread that the path runs through.
+    /// The thread that the path runs through.
     pub thread: u32,
-    /// What it did, as in [`PathPart::kind`].
+    /// The activity, as in [`PathPart::kind`].
     pub kind: String,
-    /// The lock, where there is one.
+    /// The lock, if the activity concerns one.
     pub lock: Option<u32>,
-    /// The condition variable, barrier or semaphore, where there is one.
+    /// The condition variable, barrier or semaphore, if the activity concerns one.
     pub waitable: Option<u32>,
-    /// Beginning, since the trace's.
+    /// The beginning, from the beginning of the trace.
     pub start_ns: Nanos,
-    /// End.
     pub end_ns: Nanos,
 }

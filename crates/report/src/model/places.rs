@@ -1,16 +1,17 @@
-//! Call sites by place. A site is a stack where a lock was contended, and a return address alone where it was free, so one place
-//! of the program may be several sites: flame graphs want them apart, tables of places want them together.
+//! Merges call sites by place. A contended site is a call stack and an uncontended one is only a
+//! return address, so one place in the program may be several sites. Flame graphs need them apart;
+//! tables of places need them merged.
 
 use super::{Report, Site};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 impl Report {
-    /// The sites of one return address and one object together, with the frames of the one that waited or made others wait most;
-    /// the heaviest first.
+    /// The sites merged by return address and object, the heaviest first. The merged site takes its
+    /// frames from the one with the most waiting and blame.
     pub fn places(&self) -> Vec<Site> {
         let mut places: BTreeMap<_, Site> = BTreeMap::new();
-        // The sites come heaviest first, so the first of a place lends its name and frames.
+        // Sites come heaviest first, so the first site of a place provides the name and the frames.
         for site in &self.sites {
             let key = (site.pid, site.address.as_str(), site.class, site.waitable);
             match places.get_mut(&key) {

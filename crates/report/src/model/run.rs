@@ -1,53 +1,49 @@
-//! What was run, on what, and what is missing.
+//! The command, the machine, and what the trace lacks.
 
 use baton_units::{Hertz, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// What was run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The program and its arguments; empty where the launcher left no description.
+    /// The program and its arguments; empty if the launcher left no description.
     pub command: Vec<String>,
-    /// Directory in which it ran.
+    /// The directory in which the program ran.
     pub directory: String,
-    /// Name and version of the recorder.
+    /// The name and version of the recorder.
     pub recorder: String,
-    /// Wall clock at the start, since 1970.
+    /// The wall clock at the start, since 1970.
     pub started_realtime_ns: Nanos,
-    /// From start to exit, as the launcher saw it.
+    /// The time from start to exit, as the launcher measured it.
     pub elapsed_ns: Option<Nanos>,
-    /// Exit status, if it ended by itself.
+    /// The exit status, if the program ended by itself.
     pub exit_code: Option<i32>,
-    /// Signal that ended it.
+    /// The signal that ended the program.
     pub exit_signal: Option<i32>,
-    /// The lock that served its mutexes; none: the C library's.
+    /// The lock that served the program's mutexes; `None` for the C library's.
     pub lock: Option<String>,
-    /// The machine.
     pub host: Host,
-    /// The trace's clock.
     pub clock: Clock,
-    /// Measured cost of recording one plain event.
+    /// The measured cost of recording one plain event.
     pub probe_event_ns: Option<f64>,
-    /// Measured cost of recording a contended acquisition, CPU times included.
+    /// The measured cost of recording a contended acquisition, including its CPU times.
     pub probe_contended_ns: Option<f64>,
-    /// Its processes.
     pub processes: Vec<Process>,
 }
 
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// Processor model.
+    /// The processor model.
     pub processor: String,
-    /// Hardware threads that the program could use; 0: not known.
+    /// The hardware threads that the program could use; 0 if unknown.
     pub cpus: u32,
-    /// Hardware threads a core; 0: not known.
+    /// The hardware threads per core; 0 if unknown.
     pub threads_per_core: u32,
-    /// NUMA nodes; 0: not known.
+    /// The number of NUMA nodes; 0 if unknown.
     pub nodes: u32,
-    /// Kernel name and version.
+    /// The kernel's name and version.
     pub kernel: String,
-    /// C library and version.
+    /// The C library's name and version.
     pub libc: String,
 }
 
@@ -56,22 +52,23 @@ pub struct Host {
 pub struct Clock {
     /// `tsc`, `monotonic`, `counter` or `simulated`.
     pub source: String,
-    /// Ticks a second.
+    /// Ticks per second.
     pub frequency_hz: Hertz,
 }
 
 /// A process of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
-    /// The kernel's number.
+    /// The kernel's process id.
     pub pid: u32,
-    /// Its parent's.
+    /// The process id of the parent.
     pub parent: u32,
-    /// It closed its trace in order; otherwise it was killed or replaced itself.
+    /// Whether the process closed its trace properly; otherwise it was killed, or replaced itself
+    /// by exec.
     pub finished: bool,
 }
 
-/// What is missing or uncertain. All sentences for people.
+/// What the trace lacks, or leaves uncertain, as sentences for people.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// What the trace lost.
