@@ -1,4 +1,4 @@
-//! A trace with all that is said about it: what every subcommand and export starts from.
+//! A trace together with its analysis and report, which every subcommand and export starts from.
 
 use crate::build::{Numbers, build};
 use crate::intervals::{Interval, walk};
@@ -9,33 +9,31 @@ use std::path::{Path, PathBuf};
 
 /// A trace, analysed and described.
 pub struct Profile {
-    /// The trace.
     pub trace: Trace,
-    /// What the analysis found, in ticks.
+    /// The result of the analysis, in ticks.
     pub analysis: Analysis,
-    /// The same for people, in nanoseconds and with names.
+    /// The report for people, in nanoseconds and with names.
     pub report: Report,
     numbers: Numbers,
     off_cpu: Vec<ThreadOffCpu>,
 }
 
-/// Why there is no report.
+/// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// The directory holds no trace that can be read.
+    /// The directory holds no readable trace.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The trace can be read and says nothing.
+    /// The trace is readable, but contains no events.
     #[error("{}: {}", directory.display(), nothing_recorded(losses))]
     Empty {
-        /// The directory.
         directory: PathBuf,
-        /// What the reader lost.
+        /// The losses that the reader found.
         losses: Vec<String>,
     },
 }
 
-/// What is said of a trace without events: that there were none, or that they were lost.
+/// The message for a trace without events: either none were recorded, or they were lost.
 pub fn nothing_recorded(losses: &[String]) -> String {
     if losses.is_empty() {
         "an empty trace: the program started no thread and took no lock (is it static, or a script?)".to_owned()
@@ -45,18 +43,20 @@ pub fn nothing_recorded(losses: &[String]) -> String {
 }
 
 impl Profile {
-    /// Reads and analyses the trace in a directory.
+    /// Reads and analyses the trace in a directory. A damaged trace is read as far as possible; the
+    /// report's limits then say what was lost.
     ///
     /// # Errors
-    /// If it holds no trace, or an empty one. A damaged one is read as far as it goes; the report's limits say what was lost.
+    /// If the directory holds no trace, or an empty one.
     pub fn open(directory: &Path) -> Result<Profile, ProfileError> {
         Profile::open_as(directory, &directory.display().to_string())
     }
 
-    /// The same, of a directory that will have another name: the one that the report's commands are to say.
+    /// Like [`Profile::open`], for a directory that will be renamed. Commands in the report use
+    /// `name`.
     ///
     /// # Errors
-    /// As [`Profile::open`].
+    /// Like [`Profile::open`].
     pub fn open_as(directory: &Path, name: &str) -> Result<Profile, ProfileError> {
         let trace = Trace::open(directory)?;
         if trace.is_empty() {
@@ -66,7 +66,7 @@ impl Profile {
         Ok(Profile::named(trace, name))
     }
 
-    /// Analyses a trace of which no directory is known.
+    /// Analyses a trace whose directory is unknown.
     pub fn of(trace: Trace) -> Profile {
         Profile::named(trace, "DIR")
     }
@@ -78,8 +78,8 @@ impl Profile {
         Profile { trace, analysis, report, numbers, off_cpu }
     }
 
-    /// Goes over the trace and gives each wait, hold and so on to `sink`, in the order of their ends. Their numbers are places in
-    /// [`Profile::report`].
+    /// Walks over the trace and passes each interval (wait, hold and so on) to `sink`, in the order
+    /// of their ends. Numbers in an interval are indices into [`Profile::report`].
     ///
     /// # Errors
     /// The first error of `sink` ends the walk.

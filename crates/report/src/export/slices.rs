@@ -16,8 +16,8 @@ pub(super) enum Placed {
 /// Sorts the intervals of one thread into lanes. Returns the edges in the order of time, each with
 /// the number of its lane.
 pub(super) fn place(intervals: &mut [Interval]) -> Vec<(usize, Placed)> {
-    // Of two intervals that begin together, the longer is the outer one. Of two with the same
-    // times, the wait is outside its overhead.
+    // If two intervals begin together, the longer is the outer one. If their times are equal, the
+    // wait is outside its overhead.
     intervals.sort_by_key(|i| (i.start, Reverse(i.end), i.doing));
     let mut edges = Vec::with_capacity(intervals.len() * 2);
     let mut lanes: Vec<Vec<Nanos>> = Vec::new();

@@ -60,8 +60,8 @@ pub struct Interval {
     pub from: Option<(ThreadIndex, Nanos)>,
     /// For a `Wait`: the number of atomic tries, or 0 if tries were not counted.
     pub tries: u32,
-    /// How many other intervals of the thread were still open when this one ended. Those follow
-    /// later in the stream, and contain this interval or overlap it. At 0, every interval that has
+    /// How many other intervals of the thread were still open when this one ended. Open intervals
+    /// follow later in the stream, and contain this one or overlap it. At 0, every interval that has
     /// begun has ended.
     pub open: u32,
 }

@@ -71,29 +71,28 @@ pub struct Process {
 /// What the trace lacks, or leaves uncertain, as sentences for people.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// What the trace lost.
+    /// Events and other data that the trace lost.
     pub lost: Vec<String>,
-    /// From here on events may be missing.
+    /// The time from which on events may be missing.
     pub complete_until_ns: Option<Nanos>,
-    /// What the recorder could not see.
+    /// Activity of the program that the recorder cannot see.
     pub unseen: Vec<String>,
-    /// What the recorder noted about single objects.
+    /// The recorder's remarks on single objects.
     pub notes: Vec<Note>,
-    /// Object files that gave no names or lines.
+    /// Object files that provided no names or lines.
     pub symbols: Vec<String>,
-    /// In which direction the figures err, and by how much.
+    /// The direction and size of systematic errors in the figures.
     pub bias: Vec<String>,
-    /// Why no figure should be trusted: other programs used the CPUs.
+    /// The reason to trust no figure, if other programs used the CPUs.
     pub disturbed: Option<String>,
 }
 
 /// A remark on an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Note {
-    /// What it is about.
+    /// The object's name.
     pub object: String,
-    /// The remark.
     pub text: String,
-    /// How often it was made.
+    /// The number of times that the remark was made.
     pub times: u64,
 }

@@ -1,4 +1,4 @@
-//! The figures of a lock or of a class of locks.
+//! The figures of a lock, or of a class of locks.
 
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -6,68 +6,66 @@ use serde::{Deserialize, Serialize};
 /// How a lock, or a class of locks, was used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Acquisitions, all modes, recursive ones left out.
+    /// Acquisitions in all modes, without recursive ones.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Acquisitions that had to wait.
     pub contended: u64,
-    /// Those in shared mode.
+    /// Acquisitions in shared mode.
     pub shared: u64,
-    /// Those that did not wait although others did.
+    /// Acquisitions that did not wait although other threads were waiting.
     pub barged: u64,
-    /// Tries that found it taken.
+    /// Tries that found the lock taken.
     pub failed_tries: u64,
-    /// Waits that ended without it.
+    /// Waits that ended without the lock.
     pub timeouts: u64,
     /// How the waits ended.
     pub entered: Entered,
-    /// Waits.
+    /// The durations of waits.
     pub wait_ns: Distribution,
-    /// Holds.
+    /// The durations of holds.
     pub hold_ns: Distribution,
-    /// From a release with waiters to the next acquisition.
+    /// The times from a release with waiters to the next acquisition.
     pub handoff_ns: Distribution,
     /// Time that threads waited, added over threads (BT).
     pub blocked_ns: Nanos,
-    /// Of it, while others held the lock (ΣCS).
+    /// The part of `blocked_ns` during which other threads held the lock (ΣCS).
     pub sections_ns: Nanos,
-    /// Of it, while no thread held the lock: competition overhead (ΣCOH).
+    /// The part of `blocked_ns` during which no thread held the lock: competition overhead (ΣCOH).
     pub overhead_ns: Nanos,
-    /// Time in which a thread held it, counted once.
+    /// Time during which a thread held the lock. Simultaneous holders count once.
     pub busy_ns: Nanos,
-    /// Time in which it was free and a thread waited, counted once.
+    /// Time during which the lock was free and a thread waited. Simultaneous waiters count once.
     pub idle_contended_ns: Nanos,
-    /// Time that others waited while it was held, weighed by how many waited.
+    /// Time that other threads waited while the lock was held, weighted by the number of waiters.
     pub blame_ns: Nanos,
-    /// How long so many waited; times without waiters are left out.
+    /// For each number of waiters, how long there were that many. Time without waiters is left out.
     pub queue_lengths: Vec<QueueLength>,
 }
 
-/// A queue length and how long it lasted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLength {
-    /// Number of waiters.
     pub waiters: u32,
-    /// How long there were so many.
+    /// How long there were that many waiters.
     pub total_ns: Nanos,
 }
 
 impl Usage {
-    /// Share of the acquisitions that had to wait, 0 to 1.
+    /// The share of acquisitions that had to wait, 0 to 1.
     pub fn contended_share(&self) -> f64 {
         ratio(self.contended, self.acquisitions)
     }
 
-    /// Whether anything was done with it but making and destroying it.
+    /// Whether the program did anything with the lock besides creating and destroying it.
     pub fn was_used(&self) -> bool {
         self.acquisitions > 0 || self.failed_tries > 0 || self.timeouts > 0 || self.blocked_ns > Nanos(0)
     }
 
-    /// Greatest number of waiters.
+    /// The greatest number of waiters.
     pub fn queue_max(&self) -> u32 {
         self.queue_lengths.iter().map(|q| q.waiters).max().unwrap_or(0)
     }
 
-    /// Mean number of waiters while there were any.
+    /// The mean number of waiters over the time in which there were any.
     pub fn queue_mean(&self) -> f64 {
         let time: u64 = self.queue_lengths.iter().map(|q| q.total_ns.0).sum();
         let weighed: u64 = self.queue_lengths.iter().map(|q| q.total_ns.0.saturating_mul(u64::from(q.waiters))).sum();
@@ -75,57 +73,56 @@ impl Usage {
     }
 }
 
-/// How contended acquisitions entered.
+/// How contended acquisitions got the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entered {
-    /// While spinning.
+    /// The thread was spinning.
     pub spinning: u64,
-    /// After sleeping in the kernel.
+    /// The thread had slept in the kernel.
     pub sleeping: u64,
-    /// Not known.
+    /// The trace does not say.
     pub unknown: u64,
 }
 
 impl Entered {
-    /// Share that entered while spinning, of those of which it is known.
+    /// The share of acquisitions that got the lock while spinning, among those whose way is known.
     pub fn spinning_share(&self) -> Option<f64> {
         let known = self.spinning + self.sleeping;
         (known > 0).then(|| ratio(self.spinning, known))
     }
 }
 
-/// Durations, summed up. Quantiles come from the buckets and are true to within one of them.
+/// A distribution of durations. Quantiles come from the buckets, and are exact to within one
+/// bucket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many.
+    /// The number of durations.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the durations.
     pub total_ns: Nanos,
-    /// Median.
+    /// The median.
     pub p50_ns: Nanos,
-    /// Nine in ten are shorter.
+    /// The 90th percentile.
     pub p90_ns: Nanos,
-    /// Ninety-nine in a hundred are shorter.
+    /// The 99th percentile.
     pub p99_ns: Nanos,
-    /// The longest.
     pub max_ns: Nanos,
-    /// Counts by length; empty buckets are left out.
+    /// Counts by duration, without empty buckets.
     pub buckets: Vec<Bucket>,
 }
 
-/// Durations of about the same length.
+/// The number of durations within a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
-    /// The shortest that counts here.
+    /// The lower end of the range, inclusive.
     pub from_ns: Nanos,
-    /// The first that no longer does.
+    /// The upper end of the range, exclusive.
     pub to_ns: Nanos,
-    /// How many.
     pub count: u64,
 }
 
 impl Distribution {
-    /// Arithmetic mean; zero if there are none.
+    /// The arithmetic mean, or zero if there are no durations.
     pub fn mean(&self) -> Nanos {
         Nanos(self.total_ns.0.checked_div(self.count).unwrap_or(0))
     }

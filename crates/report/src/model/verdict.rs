@@ -1,48 +1,49 @@
-//! The verdict: what limits the program, what could be won at most, what to do next.
+//! The verdict: what limits the program, what could be won at most, and what to do next.
 
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Competition below this share of the critical path: another lock is not worth a try.
+/// If competition takes less than this share of the critical path, another lock is not worth
+/// trying.
 pub const WORTH_A_LOCK: f64 = 0.02;
 
-/// What a report says first. All shares are of the critical path: only what lies on it makes the program shorter.
+/// The first lines of a report. All shares are of the critical path, because only time on the
+/// critical path makes the program longer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What takes most of the critical path: `running`, `sections`, `competition`, `ready`, `blocked`, `off-cpu`, `waiting`; or
-    /// `nothing` where there is no path.
+    /// The limit that takes most of the critical path: `running`, `sections`, `competition`,
+    /// `ready`, `blocked`, `off-cpu`, `waiting`; or `nothing` if there is no path.
     pub limit: String,
-    /// The same as a sentence.
+    /// The limit as a sentence.
     pub headline: String,
-    /// The critical path by what limits it, the greatest first.
+    /// The critical path by limit, the greatest share first.
     pub shares: Vec<Share>,
-    /// The share of the path that competition for locks takes: no other lock can win more.
+    /// The share of the path that competition for locks takes. No other lock can win more.
     pub most_by_lock: f64,
-    /// What could be won at most, in sentences.
+    /// Upper bounds of what could be won, as sentences.
     pub gains: Vec<String>,
-    /// What to do next, the most promising first.
+    /// What to do next, the most promising step first.
     pub next: Vec<NextStep>,
-    /// Why the figures should not be trusted, in sentences.
+    /// Reasons not to trust the figures, as sentences.
     pub doubts: Vec<String>,
 }
 
-/// A share of the critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// As in [`Verdict::limit`].
+    /// The limit, as in [`Verdict::limit`].
     pub limit: String,
-    /// In words.
+    /// The limit as a phrase.
     pub name: String,
-    /// How long, together.
+    /// The sum of the time.
     pub total_ns: Nanos,
-    /// Of the path, 0 to 1.
+    /// The share of the path, 0 to 1.
     pub share: f64,
 }
 
-/// Something to do.
+/// A recommended step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextStep {
-    /// What and why.
+    /// What to do, and why.
     pub text: String,
     /// The command to type, if there is one.
     pub command: Option<String>,

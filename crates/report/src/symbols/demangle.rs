@@ -1,6 +1,7 @@
-//! Names as people wrote them: Rust and C++ symbols are unmangled, C's stay.
+//! Turns Rust and C++ symbols into readable names. C symbols stay as they are.
 
-/// `symbol` for people. Rust's hash suffix is left out; what neither scheme understands stays as it is.
+/// A readable form of `symbol`, without Rust's hash suffix. A symbol that is in neither scheme
+/// stays as it is.
 pub fn demangle(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");
@@ -11,12 +12,13 @@ pub fn demangle(symbol: &str) -> String {
     {
         return name;
     }
-    // A version suffix of a dynamic symbol ("malloc@@GLIBC_2.2.5") says nothing about the function.
+    // The version suffix of a dynamic symbol ("malloc@@GLIBC_2.2.5") says nothing about the
+    // function.
     symbol.split_once('@').filter(|(name, _)| !name.is_empty()).map_or(symbol, |(name, _)| name).to_owned()
 }
 
-/// Where the word `operator` stands that the function is named with: the last one outside of template arguments and parameters,
-/// as a lambda's is `main::{lambda(int)#1}::operator()(int) const`.
+/// The position of the word `operator` in a function's name. It is the last one outside of template
+/// arguments and parameters: a lambda's name is `main::{lambda(int)#1}::operator()(int) const`.
 fn operator(name: &str) -> Option<usize> {
     let own = |at: usize| {
         let before = &name[..at];
@@ -28,13 +30,13 @@ fn operator(name: &str) -> Option<usize> {
     name.match_indices("operator").map(|(at, _)| at).filter(|at| own(*at)).last()
 }
 
-/// The name without template arguments and parameters, for places where a line is short: `std::vector<int>::push(int)` becomes
-/// `std::vector::push`.
+/// The name without template arguments and parameters, for short lines:
+/// `std::vector<int>::push(int)` becomes `std::vector::push`.
 pub fn short(name: &str) -> String {
     let mut out = String::new();
     let (mut depth, mut braces) = (0usize, 0usize);
     let bytes = name.as_bytes();
-    // An operator's name may hold the very signs that are counted.
+    // An operator's name may contain the brackets that are counted below.
     if let Some(at) = operator(name) {
         let sign: String = name[at + 8..].split('(').next().unwrap_or_default().to_owned();
         return short(&name[..at]) + "operator" + if sign.is_empty() { "()" } else { &sign };
@@ -46,9 +48,10 @@ pub fn short(name: &str) -> String {
             _ => braces,
         };
         match c {
-            // `{lambda(int)#1}` is a name, and its brackets are part of it.
+            // `{lambda(int)#1}` is a name; its parentheses belong to the name.
             _ if braces > 0 && depth == 0 => out.push(c),
-            // Rust's `<T as Trait>::method` and C++'s `(anonymous namespace)` begin a name: they are the name.
+            // Rust's `<T as Trait>::method` and C++'s `(anonymous namespace)` begin with brackets
+            // that belong to the name.
             '<' | '(' if i == 0 || (c == '(' && bytes.get(i + 1) == Some(&b'a')) => return name.to_owned(),
             '<' => depth += 1,
             '>' if i > 0 && bytes[i - 1] != b'-' => depth = depth.saturating_sub(1),

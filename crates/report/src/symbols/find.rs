@@ -1,4 +1,5 @@
-//! The other way round: from a name, as a report prints it, to where it is in an object file.
+//! The reverse of symbolization: finds what a name, as a report prints it, denotes in an object
+//! file.
 
 use super::object_file::ObjectFile;
 use super::{demangle, short};
@@ -7,11 +8,12 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use std::ops::Range;
 use std::path::Path;
 
-/// The stretches of an object file, in its own addresses, that one of the `wanted` names stands for: the data of a global, the code
-/// of a function, or, where debug information tells, the code of a line and of a function that was put into others. None where the
-/// file cannot be read.
+/// The address ranges of an object file that a wanted name denotes: the data of a global variable,
+/// the code of a function and, if there is debug information, the code of a source line and of
+/// functions that were inlined elsewhere. Addresses are the file's own. Empty if the file cannot be
+/// read.
 ///
-/// `wants` says whether a name of the file is one of them: a symbol's, a function's, or `FILE:LINE`.
+/// `wants` says whether a name of the file (a symbol, a function, or `FILE:LINE`) is wanted.
 pub fn find(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
     let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
     let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
@@ -25,7 +27,7 @@ pub fn find(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
     }
     if let Ok(open) = ObjectFile::open(path, &[]) {
         for row in open.rows() {
-            // What a report calls the place: the first function that is the program's own.
+            // A report names the place after the first function of the program's own code.
             let frames = open.frames(row.start);
             let Some(frame) = own(&frames).filter(|frame| !is_wrapper(frame)) else { continue };
             if wants(&short(&frame.function)) || frame.place().is_some_and(|place| wants(&place)) {

@@ -1,7 +1,9 @@
-//! Addresses become names: call sites become functions with file and line, a lock's address the global that holds it.
+//! Names addresses: a call site becomes functions with file and line, and a lock's address becomes
+//! the global variable at that address.
 //!
-//! Object files are opened at their first address and kept. What cannot be read is remembered and reported once ([`Symbols::problems`]):
-//! a report with bare addresses must say why.
+//! An object file is opened when the first address in it is looked up, and kept open. A file that
+//! cannot be read is remembered and reported once ([`Symbols::problems`]), because a report with
+//! bare addresses must say why.
 
 mod demangle;
 mod find;
@@ -17,32 +19,33 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A function at a place in the source.
+/// A function, with a source location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
-    /// Its name, unmangled; `module+0x12` where no symbol is known.
+    /// The readable name; `module+0x12` if no symbol is known.
     pub function: String,
-    /// Source file, as the compiler recorded it.
+    /// The source file, as the compiler recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file: Option<String>,
-    /// Line in it, from 1.
+    /// The line in the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
-    /// The compiler put this function's body into the next frame's.
+    /// Whether the compiler inlined this function into the function of the next frame.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub inlined: bool,
-    /// A thin layer of a standard library over the lock or the thread: it says nothing about the program's own code.
+    /// Whether this is a standard library's thin wrapper around a lock or a thread, which says
+    /// nothing about the program's own code.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub library: bool,
 }
 
 impl Frame {
-    /// A frame of which only a name is known.
+    /// A frame of which only the name is known.
     pub fn named(function: impl Into<String>) -> Frame {
         Frame { function: function.into(), file: None, line: None, inlined: false, library: false }
     }
 
-    /// `file.c:12`, with the file's last part only; `None` without a line.
+    /// `file.c:12`, with only the last part of the file's path; `None` without a line.
     pub fn place(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let name = Path::new(file).file_name().map_or(file.into(), |n| n.to_string_lossy());
@@ -53,20 +56,19 @@ impl Frame {
     }
 }
 
-/// Looks addresses up, with a memory.
+/// Looks addresses up and caches the results.
 #[derive(Default)]
 pub struct Symbols {
     files: BTreeMap<(String, Vec<u8>), Result<ObjectFile, Unreadable>>,
 }
 
 impl Symbols {
-    /// With nothing opened yet.
     pub fn new() -> Symbols {
         Symbols::default()
     }
 
-    /// The functions of a call site, innermost first, inlined ones included. A site that was not taken gives nothing. Frames of the
-    /// capture itself, which starts the program's threads, are left out.
+    /// The functions of a call site, innermost first, including inlined ones. Empty if no site was
+    /// recorded. Frames of the capture itself, which starts the program's threads, are left out.
     pub fn site(&mut self, trace: &Trace, process: ProcessIndex, site: SiteId) -> Vec<Frame> {
         let time = trace.site_time(process, site);
         let ours = |address: &&Address| {
@@ -77,12 +79,13 @@ impl Symbols {
         stack.iter().flat_map(|address| self.code(trace, process, *address, time)).collect()
     }
 
-    /// The functions at a return address at a time, innermost first; never empty.
+    /// The functions at a return address at a moment of the run, innermost first; never empty.
     pub fn code(&mut self, trace: &Trace, process: ProcessIndex, return_address: Address, time: Ticks) -> Vec<Frame> {
         let Some(module) = trace.module(process, return_address, time) else {
             return vec![Frame::named(format!("{return_address:#x}"))];
         };
-        // The call's last byte lies before the address it returns to; that one may belong to the next line or function.
+        // The call's last byte lies just before its return address, which may already belong to the
+        // next line or function.
         let in_file = return_address.wrapping_sub(module.bias).wrapping_sub(1);
         let frames = self.open(module).as_ref().map_or(Vec::new(), |file| file.frames(in_file));
         if frames.is_empty() {
@@ -91,7 +94,8 @@ impl Symbols {
         frames
     }
 
-    /// Name of the global that holds an address at a time: `table`, or `table+0x28` inside of it. `None` for heap and stack.
+    /// The name of the global variable at an address at a moment of the run: `table`, or
+    /// `table+0x28` for an address inside it. `None` for heap and stack.
     pub fn data(&mut self, trace: &Trace, process: ProcessIndex, address: Address, time: Ticks) -> Option<String> {
         let module = trace.module(process, address, time)?;
         let in_file = address.wrapping_sub(module.bias);
@@ -100,11 +104,11 @@ impl Symbols {
         {
             return Some(if offset == 0 { name.to_owned() } else { format!("{name}+{offset:#x}") });
         }
-        // In the image of a file without that symbol: a static one, stripped.
+        // The address lies in a file without a symbol for it: a static variable of a stripped file.
         Some(format!("{}+{in_file:#x}", base_name(&module.path)))
     }
 
-    /// Object files that were asked and could not tell, in sentences for people.
+    /// A sentence for each object file that could not be used.
     pub fn problems(&self) -> Vec<String> {
         let problem = |((path, _), file): (&(String, Vec<u8>), &Result<ObjectFile, Unreadable>)| match file {
             Err(why) => Some(format!("{path} {why}: its functions are shown as addresses")),

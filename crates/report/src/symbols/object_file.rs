@@ -1,4 +1,4 @@
-//! One object file: from an address in it to the functions, files and lines, or to the global that lies there.
+//! One object file: maps an address in it to functions, source lines, or the global variable there.
 
 use super::Frame;
 use super::demangle::demangle;
@@ -7,14 +7,15 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Why an object file tells nothing.
+/// The reason why an object file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is not a file of the system (`[vdso]`, `linux-vdso.so.1`), is gone, or may not be read.
+    /// The file does not exist in the file system (`[vdso]`, `linux-vdso.so.1`), was removed, or
+    /// must not be read.
     Missing(String),
-    /// It is there, but is not the one that ran: its build id is another.
+    /// The file is not the one that ran, as its build id is different.
     Changed,
-    /// It is no object file that can be parsed.
+    /// The file cannot be parsed as an object file.
     Malformed(String),
 }
 
@@ -28,25 +29,25 @@ impl std::fmt::Display for Unreadable {
     }
 }
 
-/// A global variable: where it lies in the file's own addresses.
+/// A global variable, and its address range in the file's own addresses.
 struct Global {
     start: u64,
     size: u64,
     name: String,
 }
 
-/// An object file, open.
+/// An open object file.
 pub(super) struct ObjectFile {
     code: Loader,
-    /// Debug information that was split off, where the file itself has none.
+    /// Debug information from a separate file, if the file itself has none.
     debug: Option<Loader>,
     globals: Vec<Global>,
-    /// It, or its split-off part, knows lines.
+    /// Whether the file, or its separate debug information, has line numbers.
     pub(super) has_lines: bool,
 }
 
 impl ObjectFile {
-    /// Opens `path`. With a `build_id`, only a file that has the same one counts.
+    /// Opens `path`. If `build_id` is given, the file must have the same one.
     pub(super) fn open(path: &Path, build_id: &[u8]) -> Result<ObjectFile, Unreadable> {
         let bytes = std::fs::read(path).map_err(|e| Unreadable::Missing(e.kind().to_string()))?;
         let file = object::File::parse(&*bytes).map_err(|e| Unreadable::Malformed(e.to_string()))?;
@@ -74,7 +75,8 @@ impl ObjectFile {
         Ok(ObjectFile { code, debug, globals, has_lines })
     }
 
-    /// Functions at an address of the file, innermost first; more than one where calls were inlined.
+    /// The functions at an address of the file, innermost first. There are several where calls were
+    /// inlined.
     pub(super) fn frames(&self, address: u64) -> Vec<Frame> {
         let lines = self.debug.as_ref().unwrap_or(&self.code);
         let mut frames = Vec::new();
@@ -93,23 +95,25 @@ impl ObjectFile {
             frames.extend(symbol.map(|s| Frame { function: demangle(s), file, line, inlined: false, library: false }));
         }
         if let Some(last) = frames.last_mut() {
-            // The outermost is the function that really was called.
+            // The outermost function is the one that was really called.
             last.inlined = false;
         }
         frames
     }
 
-    /// Stretches of code that are one line each, where debug information tells.
+    /// The code ranges that belong to one source line each, if there is debug information.
     pub(super) fn rows(&self) -> Vec<Range<u64>> {
         let lines = self.debug.as_ref().unwrap_or(&self.code);
         let rows = lines.find_location_range(0, u64::MAX);
         rows.into_iter().flatten().map(|(start, length, _)| start..start.saturating_add(length)).collect()
     }
 
-    /// The global that covers an address of the file, and how far into it the address lies.
+    /// The global variable that contains an address of the file, and the offset of the address in
+    /// it.
     pub(super) fn global(&self, address: u64) -> Option<(&str, u64)> {
         let after = self.globals.partition_point(|g| g.start <= address);
-        // A smaller symbol inside a larger one is the better name; look back a little way for the larger.
+        // A smaller symbol inside a larger one is the better name. To find the larger one, look a
+        // few symbols back.
         let found = self.globals[..after].iter().rev().take(16).find(|g| address - g.start < g.size)?;
         Some((&found.name, address - found.start))
     }
@@ -125,7 +129,8 @@ fn globals(file: &object::File) -> Vec<Global> {
     data.filter_map(|s| Some(Global { start: s.address(), size: s.size(), name: demangle(s.name().ok()?) })).collect()
 }
 
-/// Where distributions put debug information: by build id, or by the name that the file itself gives.
+/// Where distributions install separate debug information: by build id, or under the name that the
+/// file states.
 fn split_debug_file(path: &Path, file: &object::File, build_id: &[u8]) -> Option<PathBuf> {
     let mut candidates = Vec::new();
     if let [first, rest @ ..] = build_id {

@@ -1,4 +1,4 @@
-//! Two profiles side by side, on a terminal.
+//! Prints the comparison of two profiles on a terminal.
 
 use super::table::{Side, Table};
 use super::{Style, clip, wrap};
@@ -6,10 +6,11 @@ use crate::diff::{Change, Diff};
 use crate::format::{count, duration};
 use baton_units::Nanos;
 
-/// Rows at most.
+/// The most rows that are printed.
 const ROWS: usize = 20;
 
-/// A diff as text, several lines, with a line feed at the end. Changes within the noise stand in brackets.
+/// The comparison as lines of text, with a line feed at the end. Changes within the noise stand in
+/// brackets.
 pub fn diff(diff: &Diff, style: Style) -> String {
     let columns = ["before", "after", "change"].map(|c| (c, Side::Right));
     let mut whole = Table::new("Program", 60, &columns);

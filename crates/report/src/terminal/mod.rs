@@ -1,4 +1,5 @@
-//! The summary on a terminal: at most 80 columns, no colour unless asked for. The first screen is the verdict.
+//! The summary on a terminal: at most 80 columns, no colour unless asked for. The verdict fits on
+//! the first screen.
 
 mod diff;
 mod openmp;
@@ -14,15 +15,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use table::{Side, Table};
 
-/// Columns that a line may take.
+/// The most columns of a line.
 pub const WIDTH: usize = 80;
-/// Rows of a table; what follows is counted, and `baton report --json` or the page has it.
+/// The most rows of a table. Further rows are only counted; `baton report --json` and the page have
+/// them.
 const ROWS: usize = 10;
 
-/// How to write.
+/// How to print.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// With colour (SGR sequences). The caller knows about terminals and `NO_COLOR`.
+    /// Whether to use colour (SGR sequences). The caller knows about terminals and `NO_COLOR`.
     pub color: bool,
 }
 
@@ -36,7 +38,7 @@ impl Style {
     }
 }
 
-/// The summary of a report, several lines, with a line feed at the end.
+/// The summary of a report as lines of text, with a line feed at the end.
 pub fn summary(report: &Report, style: Style) -> String {
     let mut out = head(report, style);
     out += &verdict::verdict(&report.verdict, style);
@@ -91,12 +93,13 @@ fn head(report: &Report, style: Style) -> String {
     out
 }
 
-/// A duration in a sentence: nothing is a nought there, not a dash.
+/// A duration within a sentence. Zero is written `0`, not as a dash.
 fn some(ns: Nanos) -> String {
     if ns == Nanos(0) { "0".to_owned() } else { duration(ns) }
 }
 
-/// By class: the locks of one origin are one line, with their number. The page and the JSON have each by itself.
+/// The table of locks. Locks of one origin share a line, with their number; the page and the JSON
+/// list each by itself.
 fn locks(report: &Report, style: Style) -> String {
     let columns = ["acquired", "waited", "wait", "hold", "overhead", "hand-off"].map(|c| (c, Side::Right));
     let mut table = Table::new("Locks", 26, &columns);
@@ -161,7 +164,7 @@ fn waitables(report: &Report, style: Style) -> String {
 fn threads(report: &Report, style: Style) -> String {
     let mut sorted: Vec<&Thread> = report.threads.iter().collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.wait_ns));
-    // A column without a figure is left out.
+    // Columns without any figure are left out.
     let columns: [Figure<Thread>; 9] = [
         ("life", |t| Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
         ("on CPU", |t| t.running_ns),
@@ -182,12 +185,12 @@ fn threads(report: &Report, style: Style) -> String {
     table.render(style, sorted.len().saturating_sub(ROWS)) + &bound(&report.threads)
 }
 
-/// A column's head, and its figure of a row.
+/// The title of a column, and its figure for a row.
 type Figure<T> = (&'static str, fn(&T) -> Nanos);
 
-/// Where threads were off their CPUs outside of all waits.
+/// The places where threads were off their CPUs outside of all recorded waits.
 fn outside(report: &Report, style: Style) -> String {
-    // What is less than a thousandth of the program's length says nothing.
+    // Less than a thousandth of the program's length is not worth a row.
     let weighs = |place: &&Outside| place.total().0 > report.totals.span_ns.0 / 1000;
     let worst: Vec<&Outside> = report.outside.iter().filter(weighs).collect();
     if worst.is_empty() {
@@ -212,7 +215,7 @@ fn outside(report: &Report, style: Style) -> String {
     table.render(style, worst.len().saturating_sub(ROWS))
 }
 
-/// Which threads were bound to some of the CPUs, where not all could run on the same.
+/// The threads that were bound to some of the CPUs, unless all threads could run on the same CPUs.
 fn bound(threads: &[Thread]) -> String {
     let mut sets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for thread in threads {
@@ -271,7 +274,8 @@ fn limits(limits: &Limits, style: Style) -> String {
     if out.is_empty() { out } else { format!("\n{out}") }
 }
 
-/// A sentence behind a painted word, broken at blanks, later lines indented.
+/// A sentence after a coloured word, broken at blanks, with later lines indented. `plain` is the
+/// word without colour.
 fn wrap(painted: &str, plain: &str, text: &str) -> String {
     let mut out = painted.to_owned();
     let mut column = plain.chars().count();
@@ -288,7 +292,8 @@ fn wrap(painted: &str, plain: &str, text: &str) -> String {
     out + "\n"
 }
 
-/// Control characters as Rust writes them: a command or a thread's name may hold any, and a terminal obeys them.
+/// Replaces control characters by their Rust escapes: a command or a thread's name may contain any,
+/// and a terminal obeys them.
 fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return text.into();
@@ -300,7 +305,7 @@ fn printable(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// Cut to a width, with a sign that it is.
+/// Cuts a text to a width, and marks that it was cut.
 fn clip(text: &str, width: usize) -> String {
     let text = &*printable(text);
     if text.chars().count() <= width {

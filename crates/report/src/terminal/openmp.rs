@@ -1,11 +1,11 @@
-//! OpenMP's regions and tasks.
+//! Prints OpenMP's regions and tasks.
 
 use super::table::{Side, Table};
 use super::{ROWS, Style, clip};
 use crate::format::{count, duration, percent};
 use crate::model::{ParallelRegion, Report, TaskSite};
 
-/// Parallel regions by call site, with who comes last to their ends.
+/// Parallel regions by call site, with the thread that arrives last at their ends.
 pub(super) fn regions(report: &Report, style: Style) -> String {
     if report.parallel.is_empty() {
         return String::new();
@@ -33,14 +33,14 @@ fn threads(region: &ParallelRegion) -> String {
     }
 }
 
-/// Who came last most often, and how often.
+/// The thread that arrived last most often, and how often.
 fn last(report: &Report, region: &ParallelRegion) -> String {
     let Some((thread, share)) = region.latest() else { return "–".to_owned() };
     let name = report.threads.get(thread as usize).map_or("?", |thread| &thread.name);
     format!("{} {}", clip(name, 14), percent(share))
 }
 
-/// Places that create tasks and that wait for them.
+/// Places that create tasks, and places that wait for tasks.
 pub(super) fn tasks(report: &Report, style: Style) -> String {
     if report.tasks.is_empty() {
         return String::new();
@@ -62,7 +62,7 @@ pub(super) fn tasks(report: &Report, style: Style) -> String {
     table.render(style, report.tasks.len().saturating_sub(ROWS))
 }
 
-/// What of the waits was no task.
+/// The waiting time during which no task ran.
 fn waited(site: &TaskSite) -> baton_units::Nanos {
     baton_units::Nanos(site.time_ns.total_ns.0.saturating_sub(site.running_ns.0))
 }

@@ -1,8 +1,9 @@
-//! A table of the summary: the first column holds names and is cut to what is left of the line, the others are as wide as they need.
+//! A table of the summary. The first column holds names and is cut to what is left of the line; the
+//! others are as wide as they need to be.
 
 use super::{Style, WIDTH, clip};
 
-/// Which side of its column a cell stands at.
+/// The side of its column at which a cell is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -17,7 +18,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table whose first column is headed by its title and takes up to `name_width`, or more if there is room.
+    /// A table whose first column is headed by `title` and takes `name_width` columns, or more if
+    /// there is room.
     pub(super) fn new(title: &str, name_width: usize, columns: &[(&str, Side)]) -> Table {
         let columns = columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect();
         Table { title: title.to_owned(), name_width, columns, rows: Vec::new() }
@@ -27,7 +29,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The table with an empty line before it; `more` rows are left out.
+    /// The table with an empty line before it. `more` is the number of rows that were left out.
     pub(super) fn render(&self, style: Style, more: usize) -> String {
         let width = |i: usize| {
             let cells = self.rows.iter().map(|r| r.get(i + 1).map_or(0, |c| c.chars().count()));

@@ -1,4 +1,4 @@
-//! The first screen: the verdict, and the critical path that it comes from.
+//! The first screen: the verdict, and the critical path on which it is based.
 
 use super::table::{Side, Table};
 use super::{ROWS, Style, WIDTH, clip, printable, wrap};
@@ -6,7 +6,6 @@ use crate::format::{duration, lock_phrase, percent};
 use crate::model::{PathPart, Report, Verdict};
 use baton_units::Nanos;
 
-/// The verdict.
 pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
     let mut out = String::from("\n");
     for doubt in &verdict.doubts {
@@ -21,7 +20,7 @@ pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
     let mut name = "Next:";
     for step in &verdict.next {
         out += &wrap(&style.bold(name), name, &step.text);
-        // A command must stay one line: it is there to be copied.
+        // A command must stay on one line, because it is there to be copied.
         if let Some(command) = &step.command {
             out += &format!("        {}\n", style.bold(&printable(command)));
         }
@@ -30,7 +29,7 @@ pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
     out
 }
 
-/// What a part of the path is called.
+/// The phrase for a part of the path.
 fn part(report: &Report, part: &PathPart) -> String {
     let lock = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock_phrase(&lock.name));
     let waitable = part.waitable.and_then(|w| report.waitables.get(w as usize));
@@ -51,7 +50,8 @@ fn part(report: &Report, part: &PathPart) -> String {
     what.to_owned()
 }
 
-/// The critical path by its parts, and what the program would take without the most waited-for locks' costs.
+/// The parts of the critical path, and the program's time without the costs of the most waited-for
+/// locks.
 pub(super) fn path(report: &Report, style: Style) -> String {
     let path = &report.critical_path;
     if path.length_ns == Nanos(0) {

@@ -1,8 +1,10 @@
-//! The blocks as the page's script reads them: base64 of numbers of seven bits a byte.
+//! Encodes the blocks for the page's script: base64 of variable-length numbers with seven bits per
+//! byte.
 //!
-//! A lane is its number of blocks and the blocks. A block is: the gap since the last one's end, its length, its tag, the object + 1 (0:
-//! none), and if it is mixed the number of pieces and each state's share of the length in 255ths. The tag is the state of the longest
-//! piece, plus 16 if the block is mixed.
+//! A lane is its number of blocks, followed by the blocks. A block is: the gap since the end of the
+//! previous block, the length, the tag, the object + 1 (0 for none), and for a mixed block the
+//! number of pieces and each state's share of the length in 255ths. The tag is the state of the
+//! longest piece, plus 16 for a mixed block.
 
 use super::lane::Lane;
 use crate::export::varint;

@@ -1,5 +1,5 @@
-//! Intervals that contain each other become stretches side by side: at each moment the one that says most about why the thread does
-//! not get on.
+//! Turns intervals that contain each other into consecutive pieces. At each moment, the piece shows
+//! the interval that says most about why the thread does not progress.
 
 use super::lane::{Piece, State};
 use crate::intervals::{Doing, Entry, Interval};
@@ -21,20 +21,22 @@ fn state(doing: Doing) -> State {
     }
 }
 
-/// A wait says more than a hold that it lies in, overhead more than its wait; of two alike the later began inside the earlier.
+/// The priority of an interval: a wait outranks the hold around it, and overhead outranks its wait.
+/// If two intervals are equal, the later one began inside the earlier one and wins.
 fn rank(interval: &Interval) -> (u8, u64) {
     let rank = match state(interval.doing) {
         State::Hold => 0,
         State::Other => 1,
         State::Spin | State::Sleep | State::Wait => 2,
         State::Overhead => 3,
-        // Inside of no wait; of a critical section it says why that takes long.
+        // Time off the CPU outside of a wait; within a critical section it says why the section
+        // takes long.
         State::Ready | State::Blocked | State::Off => 1,
     };
     (rank, interval.start.0)
 }
 
-/// The stretches of one thread, in the order of time.
+/// The pieces of one thread, in the order of time.
 pub(super) fn flatten(intervals: &[Interval]) -> Vec<Piece> {
     let mut order: Vec<usize> = (0..intervals.len()).collect();
     order.sort_by_key(|i| intervals[*i].start);

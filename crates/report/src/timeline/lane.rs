@@ -1,40 +1,41 @@
-//! A lane: blocks in the order of time, exact ones and mixed ones.
+//! A lane: blocks in the order of time, some exact and some mixed.
 
 use crate::intervals::Interval;
 
-/// What a thread does, as the timeline colours it. What is none of these is work.
+/// What a thread does, as the timeline colours it. Time in none of these states is work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
-    /// Holds a lock.
+    /// The thread holds a lock.
     Hold = 0,
-    /// Waits while no thread holds the lock.
+    /// The thread waits while no thread holds the lock.
     Overhead = 1,
-    /// Waits, spinning, while another holds it.
+    /// The thread spins while another thread holds the lock.
     Spin = 2,
-    /// Waits, sleeping at least in part, while another holds it.
+    /// The thread waits while another thread holds the lock, and sleeps for at least a part of the
+    /// wait.
     Sleep = 3,
-    /// Waits; how is not known.
+    /// The thread waits in a way that the trace does not say.
     Wait = 4,
-    /// Waits for something other than a lock.
+    /// The thread waits for something other than a lock.
     Other = 5,
-    /// Ready to run, without a CPU.
+    /// The thread is ready to run, without a CPU.
     Ready = 6,
-    /// Blocked outside of what the trace shows.
+    /// The thread is blocked by something that the trace does not show.
     Blocked = 7,
-    /// Off its CPU, why is not known.
+    /// The thread is off its CPU for an unknown reason.
     Off = 8,
 }
 
-/// How many states there are.
+/// The number of states.
 pub(super) const STATES: usize = 9;
 
-/// One stretch in one state.
+/// A stretch of time in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) state: State,
-    /// Lock or other object; the owner on a lock's lane.
+    /// The lock or other object; on a lock's lane, the owner.
     pub(super) object: Option<u32>,
 }
 
@@ -44,22 +45,21 @@ impl Piece {
     }
 }
 
-/// One piece, or several with the gaps between them.
+/// A block: one piece, or several pieces with the gaps between them.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Time in each state.
+    /// The time in each state.
     pub(super) times: [u64; STATES],
-    /// How many pieces.
+    /// The number of pieces.
     pub(super) pieces: u64,
-    /// State and object of the longest piece.
+    /// The state of the longest piece.
     pub(super) state: State,
     pub(super) object: Option<u32>,
     longest: u64,
 }
 
-/// A lane.
 #[derive(Default)]
 pub(super) struct Lane {
     pub(super) blocks: Vec<Block>,
@@ -91,7 +91,8 @@ impl Lane {
         self.blocks.len()
     }
 
-    /// Adds a piece that begins at or after the end of the last one (what overlaps is cut). True if it made a block.
+    /// Adds a piece. If it overlaps the previous one, the overlap is cut off. Returns whether the
+    /// piece became a block of its own.
     pub(super) fn add(&mut self, mut piece: Piece, merge_below: u64) -> bool {
         let end = self.blocks.last().map_or(0, |b| b.end);
         piece.start = piece.start.max(end);
@@ -111,7 +112,7 @@ impl Lane {
         }
     }
 
-    /// Merges neighbours that together are no longer than `below`.
+    /// Merges neighbouring blocks that together are at most `below` long.
     pub(super) fn merge(&mut self, below: u64) {
         self.blocks.dedup_by(|next, kept| {
             let fits = next.end - kept.start <= below;

@@ -1,8 +1,9 @@
 //! The timeline of the page: what each thread did when, in few enough blocks for a browser.
 //!
-//! Stretches are kept exactly as long as there are not too many of them. Then the shortest neighbours of a lane are merged into mixed
-//! blocks, which know how much of each state they hold; the merging length doubles until the rest fits. So a quiet part of a run stays
-//! exact however busy another one is, and a page of a long run is no larger than one of a short run.
+//! Pieces are kept exact as long as there are not too many. Then the shortest neighbours of a lane
+//! are merged into mixed blocks, which record how much of each state they contain. The merging
+//! length doubles until the rest fits. A quiet part of a run thus stays exact however busy another
+//! part is, and the page of a long run is no larger than that of a short one.
 
 mod encode;
 mod flatten;
@@ -21,9 +22,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// Blocks of a page at most; some eight bytes each.
+/// The most blocks of a page; a block takes some eight bytes.
 const BLOCKS: usize = 150_000;
-/// Threads and locks that get a lane: those that waited, and were waited for, most.
+/// The most threads and locks that get a lane: the threads that waited most, and the locks that
+/// were waited for most.
 const THREAD_LANES: usize = 200;
 const LOCK_LANES: usize = 12;
 
@@ -32,15 +34,15 @@ const LOCK_LANES: usize = 12;
 pub(crate) struct Timeline {
     start_ns: Nanos,
     end_ns: Nanos,
-    /// Threads with a lane, in the order of the lanes.
+    /// The threads that have a lane, in the order of the lanes.
     threads: Vec<u32>,
-    /// Locks with a lane that shows their owners, after the threads' lanes.
+    /// The locks that have a lane, which shows the owner; they follow the threads' lanes.
     locks: Vec<u32>,
-    /// Stretches shorter than this may be merged with their neighbours; 0: all are exact.
+    /// Pieces shorter than this may have been merged with neighbours; 0 if all pieces are exact.
     merged_below_ns: Nanos,
-    /// Blocks of all lanes, see [`encode`].
+    /// The blocks of all lanes, as `encode` writes them.
     blocks: String,
-    /// Queue length of each lock of `locks` over time.
+    /// For each lock of `locks`, the queue length over time.
     queues: Vec<Vec<f32>>,
 }
 
@@ -54,7 +56,6 @@ struct Builder {
     blocks: usize,
 }
 
-/// Makes the timeline of a profile.
 pub(crate) fn timeline(profile: &Profile) -> Timeline {
     let report = &profile.report;
     let mut threads: Vec<u32> = (0..report.threads.len() as u32).collect();
@@ -132,7 +133,7 @@ impl Builder {
             self.merge_below = (self.merge_below * 2).max(256);
             self.lanes.iter_mut().for_each(|l| l.merge(self.merge_below));
             self.blocks = self.lanes.iter().map(Lane::len).sum();
-            // Merging every few blocks would take long; make room for a while.
+            // Merging after every few blocks would take long, so make room for many.
             if self.blocks < BLOCKS * 3 / 4 {
                 break;
             }

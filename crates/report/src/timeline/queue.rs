@@ -1,11 +1,12 @@
-//! How many threads wait for a lock, over time: the mean of each of a fixed number of stretches.
+//! The number of threads that wait for a lock over time, as the mean of each of a fixed number of
+//! stretches.
 
 use baton_units::Nanos;
 
-/// Stretches: as many as a plot has pixels to show.
+/// The number of stretches: as many as a plot can show.
 const STRETCHES: usize = 240;
 
-/// Waiters of one lock.
+/// The waiters of one lock.
 pub(super) struct Queue {
     start: u64,
     length: u64,
@@ -18,7 +19,7 @@ impl Queue {
         Queue { start: start.0, length, waited: vec![0; STRETCHES] }
     }
 
-    /// Adds a wait.
+    /// Adds a wait from `start` to `end`.
     pub(super) fn add(&mut self, start: Nanos, end: Nanos) {
         let (mut at, end) = (start.0.saturating_sub(self.start), end.0.saturating_sub(self.start));
         while at < end {
@@ -29,7 +30,7 @@ impl Queue {
         }
     }
 
-    /// Mean number of waiters in each stretch.
+    /// The mean number of waiters in each stretch.
     pub(super) fn means(&self) -> Vec<f32> {
         let mean = |waited: &u64| (*waited as f64 / self.length as f64 * 1000.0).round() as f32 / 1000.0;
         self.waited.iter().map(mean).collect()

@@ -203,7 +203,8 @@ fn perfetto_nests_its_slices_and_joins_releases_with_acquisitions() {
     let mut time: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut begun, mut ended) = (BTreeMap::new(), BTreeMap::new());
     for events in edges.values_mut() {
-        // As Perfetto's importer does: by time, packets of one time in the order of the file.
+        // Perfetto's importer sorts the same way: by time, and packets of one time in the order of
+        // the file.
         events.sort_by_key(|(time, number, _)| (*time, *number));
         let mut open: Vec<(u64, &str)> = Vec::new();
         for (at, _, event) in events {
