@@ -1,11 +1,11 @@
-//! Events of detached tasks. A handle is the event's address; those that can be fulfilled are known, so that one that cannot is named.
+//! Events of detached tasks. A handle is the event's address. Events that can be fulfilled are known, so that an unknown handle is named.
 
 use baton_machine::Native;
 use baton_omp::Waits;
 use baton_omp::tasks::{Event, Shared, fulfil};
 use baton_omp::team::{Context, Team};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An event that is not fulfilled, with the team of its task and how that waits.
 struct Open {
@@ -17,21 +17,32 @@ struct Open {
 // SAFETY: the task of an event that is not fulfilled holds its region open, and with it the team.
 unsafe impl Send for Open {}
 
-static OPEN: Mutex<BTreeMap<usize, Open>> = Mutex::new(BTreeMap::new());
+/// Open events by their handles, alone in a pair of cache lines.
+#[repr(align(128))]
+struct Shelf(Mutex<BTreeMap<usize, Open>>);
+
+/// Shelves, among which handles are spread: threads that make and fulfil different events seldom meet at one.
+const SHELVES: usize = 64;
+
+static OPEN: [Shelf; SHELVES] = [const { Shelf(Mutex::new(BTreeMap::new())) }; SHELVES];
+
+fn shelf(handle: usize) -> MutexGuard<'static, BTreeMap<usize, Open>> {
+    // Allocations of an event's size lie some 100 bytes apart.
+    let at = (handle >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SHELVES.ilog2());
+    OPEN[at].0.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// An event for a new task of the current one, and its handle.
 pub(crate) fn make(place: &Context<Native>) -> (Shared<Native, Event<Native>>, usize) {
     let event = Shared::new(Event::new());
     let handle = event.address().expose_provenance();
-    let open = Open { event: event.clone(), team: place.team, waits: *place.waits() };
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner).insert(handle, open);
+    shelf(handle).insert(handle, Open { event: event.clone(), team: place.team, waits: *place.waits() });
     (event, handle)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_fulfill_event(handle: usize) {
-    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle);
-    let Some(open) = open else {
+    let Some(open) = shelf(handle).remove(&handle) else {
         eprintln!("libbaton_gomp: omp_fulfill_event: {handle:#x} is no event, or was fulfilled before");
         std::process::exit(1);
     };

@@ -5,10 +5,10 @@
 
 use crate::environment::{OFFLOAD, environment};
 use crate::process::{place, runtime};
-use crate::tasks::depends;
+use crate::tasks::{begins_at_once, depends};
 use crate::teams::limit;
 use baton_omp::settings::Icv;
-use baton_omp::tasks::{Clauses, Data};
+use baton_omp::tasks::{Clauses, Data, Kind};
 use baton_omp::team::{Function, League};
 use core::alloc::Layout;
 use core::ffi::c_void;
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn GOMP_target_ext(
     let target = unsafe { Target::new(function, count, addresses, sizes, kinds, arguments) };
     // SAFETY: as above.
     let depends = if depend.is_null() { Vec::new() } else { unsafe { depends(depend.cast()) } };
-    if flags & NOWAIT == 0 || place.is_inline(1, true) {
+    if flags & NOWAIT == 0 || begins_at_once(place, Kind::Target, &depends) {
         place.await_dependences(&depends);
         return target.run();
     }
@@ -180,7 +180,7 @@ unsafe fn mapped(device: i32, flags: u32, depend: *mut *mut c_void) {
     let place = place();
     // SAFETY: the compiler built the list.
     let depends = unsafe { depends(depend.cast()) };
-    if flags & NOWAIT == 0 || place.is_inline(1, true) {
+    if flags & NOWAIT == 0 || begins_at_once(place, Kind::Target, &depends) {
         return place.await_dependences(&depends);
     }
     place.defer(nothing, Layout::new::<()>(), |_| (), Clauses { depends, ..Clauses::none() });

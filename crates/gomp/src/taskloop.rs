@@ -6,7 +6,7 @@ use crate::process::place;
 use crate::reductions;
 use crate::tasks::{Copy, FINAL, Source, run_on_copy};
 use baton_omp::Space;
-use baton_omp::tasks::Clauses;
+use baton_omp::tasks::{Clauses, Kind};
 use baton_omp::team::Function;
 use core::ffi::c_void;
 
@@ -95,8 +95,9 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
     }
     let priority = priority.min(environment().priority);
     let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
-    let at_once = flags & IF == 0 || place.is_inline(cut.tasks, false);
     for (from, to) in cut.parts() {
+        // Decided task by task: others run those that wait while this thread runs one.
+        let at_once = flags & IF == 0 || place.is_inline(Kind::OfLoop);
         let (start, end) = space.values(from, to);
         let bounds = |data: *mut c_void| {
             // SAFETY: the data begin with two such words.

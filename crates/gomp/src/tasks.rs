@@ -5,7 +5,7 @@ use crate::environment::environment;
 use crate::events;
 use crate::process::place;
 use baton_machine::Native;
-use baton_omp::tasks::{Clauses, Data, Depend};
+use baton_omp::tasks::{Clauses, Data, Depend, Kind};
 use baton_omp::team::{Context, Function};
 use core::alloc::Layout;
 use core::ffi::c_void;
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn GOMP_task(
         // SAFETY: the compiler outlined the function for these data, and passes what it says.
         return unsafe { task_of_which_more_is_said(place, function, source, said) };
     }
-    if !deferred || place.is_inline(1, false) {
+    if !deferred || place.is_inline(Kind::Plain) {
         // SAFETY: the compiler outlined the function for these data.
         return unsafe { source.run_at_once(place, is_final, function) };
     }
@@ -177,7 +177,8 @@ unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function
     let Said { is_final, deferred, flags, depend, priority, detach } = said;
     // SAFETY: the compiler passes the list with the flag.
     let depends = if flags & DEPEND == 0 { Vec::new() } else { unsafe { depends(depend.cast()) } };
-    let at_once = !deferred || place.is_inline(1, flags & DETACH != 0);
+    let kind = if flags & DETACH == 0 { Kind::Plain } else { Kind::Detached };
+    let at_once = !deferred || begins_at_once(place, kind, &depends);
     let event = (flags & DETACH != 0).then(|| {
         let (event, handle) = events::make(place);
         // SAFETY: the compiler passes a word for the handle; the first of the data is the task's own copy of it.
@@ -202,6 +203,11 @@ unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function
     let clauses = Clauses { is_final, priority, depends, event, constructed: source.copy.is_some() };
     // SAFETY: as above.
     place.defer(function, unsafe { source.layout() }, |own| unsafe { source.fill(own) }, clauses);
+}
+
+/// Whether the maker of a task with these dependences runs it at once, after those that it follows.
+pub(crate) fn begins_at_once(place: &Context<Native>, kind: Kind, depends: &[Depend]) -> bool {
+    place.is_inline(kind) && (place.is_included() || !place.follows(depends))
 }
 
 #[unsafe(no_mangle)]

@@ -127,6 +127,30 @@ fn tasks_depend_detach_and_reduce() {
 }
 
 #[test]
+fn detached_tasks_never_make_their_maker_wait() {
+    let few: [&[(&str, &str)]; 2] =
+        [&[("OMP_NUM_THREADS", "3")], &[("OMP_NUM_THREADS", "8"), ("BATON_OMP_TASKS", "team")]];
+    same("detach", &few);
+    // With one or two threads, or with more tasks, libgomp hangs.
+    let Some(folder) = built() else { return };
+    compile(folder.path(), "detach");
+    for threads in ["1", "2", "3", "8", "17"] {
+        for tasks in ["steal", "team"] {
+            let settings = [("OMP_NUM_THREADS", threads), ("BATON_OMP_TASKS", tasks)];
+            let mut command = limited(folder.path(), "detach", &settings);
+            let output = run(command.arg("many").env("LD_LIBRARY_PATH", folder.path()));
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(text.lines().count(), 50, "{settings:?}: {text}");
+            for line in text.lines() {
+                let mut numbers = line.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
+                let first = numbers.next();
+                assert!(first.is_some() && numbers.all(|number| Some(number) == first), "{settings:?}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
 fn target_regions_run_on_the_host_and_teams_one_after_another() {
     same("hosted", &[&[("OMP_WAIT_POLICY", "passive")]])
         .iter()

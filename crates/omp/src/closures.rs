@@ -1,7 +1,7 @@
 //! Regions and tasks of closures, for programs that no compiler outlined.
 
 use crate::runtime::Runtime;
-use crate::tasks::Clauses;
+use crate::tasks::{Clauses, Kind};
 use crate::team::Context;
 use baton_machine::Machine;
 use core::alloc::Layout;
@@ -41,7 +41,7 @@ impl<M: Machine> Context<M> {
     /// What `body` borrows stays until the task is done, at the latest at the region's end.
     #[inline]
     pub unsafe fn task<F: FnOnce() + Send>(&self, body: F) {
-        if self.is_inline(1, false) {
+        if self.is_inline(Kind::Plain) {
             return self.run_at_once(false, body);
         }
         // SAFETY: the memory is a closure's, by size and alignment.

@@ -378,6 +378,9 @@ fn ended<M: Machine>(word: usize) {
     unsafe {
         let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
         let context = Box::from_raw(thread.context.get());
-        drop(Owned::<M, _>::from_raw(context.team.cast_mut()));
+        // Where an event of a task outside of any region is not fulfilled, the team stays for the thread that fulfils it.
+        if context.team().tasks.not_done() == 0 {
+            drop(Owned::<M, _>::from_raw(context.team.cast_mut()));
+        }
     }
 }

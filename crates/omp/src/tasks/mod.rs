@@ -1,8 +1,8 @@
 //! Tasks: one queue behind the team's lock, as libgomp has it, or a list of each thread, from which others steal.
 //!
 //! At a taskwait a thread runs children of its task, at the end of a taskgroup tasks of the group, at a barrier any. A thread that
-//! has arrived at a barrier is told of tasks that come later by a bit of the word that it waits for. A team that has
-//! [`PER_THREAD`] tasks a thread waiting runs further ones at once.
+//! has arrived at a barrier is told of tasks that come later by a bit of the word that it waits for. A team in which
+//! too many tasks wait ([`PER_THREAD`], [`Kind`]) runs further ones at once.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -45,6 +45,19 @@ use depend::{Node, Table};
 
 /// Waiting tasks for each thread, beyond which a task runs at once.
 pub const PER_THREAD: u64 = 64;
+
+/// What kind of task is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A task without an event.
+    Plain,
+    /// One of a taskloop's tasks, whose maker makes all of them before it runs any.
+    OfLoop,
+    /// A target region or a mapping with `nowait`, which a thread that is alone leaves for later too.
+    Target,
+    /// A task with an event: its maker, which may be the one to fulfil the event, never waits for it.
+    Detached,
+}
 
 /// The task that a thread runs.
 pub struct Current<M: Machine> {
@@ -163,16 +176,38 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Whether so many new tasks must run at once: no region, a final task, or too many that wait. In a team of one only a task that
-    /// others wait for is left for later.
+    /// Whether the thread that makes a task of that kind runs it at once: there is no region, the thread is alone, the queue is full, or
+    /// the current task is final.
     #[inline]
-    pub fn is_inline(&self, tasks: u64, detached: bool) -> bool {
+    pub fn is_inline(&self, kind: Kind) -> bool {
         let (queue, size) = (&self.team().tasks, self.team().size);
-        let alone = size == 1 && (self.region.level == 0 || (!detached && queue.not_done() == 0));
-        alone || queue.is_full(self.id, size, tasks) || self.task.borrow().is_final
+        let alone = match kind {
+            Kind::Plain | Kind::OfLoop => self.is_outside() || (size == 1 && queue.not_done() == 0),
+            Kind::Target => self.is_outside(),
+            Kind::Detached => false,
+        };
+        alone || (kind != Kind::Detached && queue.is_full(self.id, size, kind)) || self.task.borrow().is_final
     }
 
-    /// Leaves a task to whichever thread of the team comes first. `fill` writes its data, which stay where they are.
+    /// Whether the maker of a task waits for its end in any case: the current task is final, or there is no region.
+    pub fn is_included(&self) -> bool {
+        self.is_outside() || self.task.borrow().is_final
+    }
+
+    /// Whether the thread is in no region, whose end would wait for tasks.
+    #[inline]
+    fn is_outside(&self) -> bool {
+        self.team().size == 1 && self.region.level == 0
+    }
+
+    /// Whether a child with these dependences would follow one that is not done. Such a child is never run at once: its maker would wait,
+    /// perhaps for an event that it fulfils itself later.
+    pub fn follows(&self, depends: &[Depend]) -> bool {
+        self.task.borrow().table.as_ref().is_some_and(|table| !table.earlier(depends).is_empty())
+    }
+
+    /// Leaves a task to whichever thread of the team comes first. `fill` writes its data, which stay where they are. A task with an event
+    /// for which the queue has no room begins at once, and its maker goes on when the body has ended.
     #[inline]
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
         let (parent, group) = {
@@ -189,7 +224,12 @@ impl<M: Machine> Context<M> {
         let mut task = Box::write(self.spare().room(), task);
         fill(task.data.as_ptr());
         let (team, waits) = (self.team(), self.waits());
+        let begins = task.end.detached && (self.is_outside() || team.tasks.is_full(self.id, team.size, Kind::Plain));
         if depends.is_empty() {
+            if begins {
+                team.tasks.made(self.id, true);
+                return self.run_task(task);
+            }
             return team.add(self.id, waits, task);
         }
         let (earlier, node) = {
@@ -197,6 +237,10 @@ impl<M: Machine> Context<M> {
             (current.table().earlier(&depends), current.table().enter(&depends))
         };
         task.end.node = Some(node.clone());
+        if begins && earlier.is_empty() {
+            team.tasks.made(self.id, true);
+            return self.run_task(task);
+        }
         team.add_behind(self.id, waits, task, &node, &earlier);
     }
 
@@ -224,7 +268,14 @@ impl<M: Machine> Context<M> {
     /// Runs a waiting task that `fits`, if there is one. The newest is for who waits for its own: its data are warm, and it leaves the
     /// larger ones to others.
     fn run_one(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
-        let Some(mut task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
+        let Some(task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
+        self.run_task(task);
+        true
+    }
+
+    /// Runs a task that no list has.
+    #[inline]
+    fn run_task(&self, mut task: Box<Task<M>>) {
         let current = Current::new(task.end.group.clone(), task.is_final);
         let mut ran = false;
         self.run_as(current, Some(task.icv), || {
@@ -244,7 +295,6 @@ impl<M: Machine> Context<M> {
         if let Some(end) = end {
             done(self.team(), self.id, self.waits(), end);
         }
-        true
     }
 
     /// What a task that has run leaves to be done. Its memory is kept.

@@ -7,7 +7,7 @@
 use super::depend::Node;
 use super::group::Count;
 use super::steal::Lists;
-use super::{PER_THREAD, Shared, Task};
+use super::{Kind, PER_THREAD, Shared, Task};
 use crate::objects::{AnyLock, lock};
 use crate::settings::{Settings, TaskQueue};
 use crate::team::Team;
@@ -116,16 +116,27 @@ impl<M: Machine> Queue<M> {
         self.lists.iter().for_each(|lists| lists.begin());
     }
 
-    /// Whether so many tasks wait, with so many new ones, that the new ones are to run at once in that thread of a team of so many.
+    /// Whether there is no room for one more task of that kind of `thread`, in a team of `threads`.
     #[inline]
-    pub fn is_full(&self, thread: u32, threads: u32, tasks: u64) -> bool {
+    pub fn is_full(&self, thread: u32, threads: u32, kind: Kind) -> bool {
+        let team = PER_THREAD * u64::from(threads);
         // Relaxed, both: a hint.
         let (waiting, room) = match &self.lists {
+            // A taskloop's tasks make none: while their maker runs one, all others live on those that wait.
+            Some(_) if kind == Kind::OfLoop => (self.list_of(thread).ready.load(Relaxed), team),
             // Few are enough for thieves, as each that is stolen makes its own; more are put away and fetched for nothing.
             Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD.min(4 * u64::from(threads))),
-            None => (self.not_done(), PER_THREAD * u64::from(threads) + 1),
+            None => (self.not_done(), team + 1),
         };
-        u64::from(waiting).saturating_add(tasks) > room
+        u64::from(waiting) >= room
+    }
+
+    /// `thread` has made a task that goes into no list.
+    pub(super) fn made(&self, thread: u32, detached: bool) {
+        match &self.lists {
+            Some(lists) => lists.made(thread, detached),
+            None => self.one_more(),
+        }
     }
 
     /// Tasks that are not done, where they wait in one list.
@@ -144,7 +155,7 @@ impl<M: Machine> Queue<M> {
         }
     }
 
-    /// There is one more task that is not done. With the lock held: it cannot be done before.
+    /// Counts one more task that is not done. No other thread can have it yet: it is in no list, or the list's lock is held.
     #[inline]
     fn one_more(&self) {
         // Release: who sees it sees that there is one more to take.
