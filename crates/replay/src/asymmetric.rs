@@ -1,8 +1,9 @@
-//! Chips of fast and slow cores to replay on, and the policies that place threads on them. What a policy does to a program is compared
-//! with the first one that was asked for, seed by seed.
+//! Replays on chips of fast and slow cores, under policies that place threads on them. The effect
+//! of each policy is stated relative to the first policy, seed by seed.
 //!
-//! A recording does not say how much of a program's computing waits for memory, and so takes as long on a slow core. Each policy is
-//! replayed at both ends of what may be: all computing goes by the clock, or only so much of it.
+//! A recording does not say how much of a program's computing waits for memory and therefore takes
+//! as long on a slow core. Each policy is replayed at both ends of the possible range: all
+//! computing follows the clock, or all but the share `memory_bound`.
 
 use crate::percent::{Percent, less_overhead, less_than};
 use crate::run::{Ran, RunError};
@@ -12,12 +13,11 @@ use serde::Serialize;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// How many cores are fast, and how many slow.
+/// The numbers of fast and slow cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The first so many.
+    /// The fast cores come first.
     pub fast: u32,
-    /// The others.
     pub slow: u32,
 }
 
@@ -34,37 +34,38 @@ impl FromStr for Shape {
     }
 }
 
-/// An asymmetric chip, and who places threads on it.
+/// An asymmetric chip, and the policies that place threads on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asymmetric {
-    /// Its cores.
     pub shape: Shape,
-    /// The clock of the fast cores, which is the chip's, over that of the slow ones.
+    /// The clock of the fast cores, which is the chip's clock, over that of the slow ones.
     pub ratio: f64,
-    /// Names of `os.scheduler`.
+    /// Policies, as names of the key `os.scheduler`.
     pub policies: Vec<String>,
-    /// The share of the program's computing that may wait for memory at most, 0 to 1: the other end. With 0 there is but one.
+    /// The largest share of the program's computing that may wait for memory, 0 to 1. At 0, both
+    /// ends of the range are the same.
     pub memory_bound: f64,
 }
 
-/// Why a chip cannot be replayed on so.
+/// Why a recording cannot be replayed on an asymmetric chip.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NoPolicy {
-    /// The policy needs what a recording does not tell.
+    /// The policy needs data that a recording does not have.
     #[error("policy `{0}` goes by the speed-ups of threads that were measured beforehand, and a recording has none")]
     SpeedUps(String),
-    /// The settings do not go with the chip.
+    /// The settings do not fit the chip.
     #[error(transparent)]
     Chip(#[from] ChipError),
 }
 
 impl Asymmetric {
-    /// Cores in all.
+    /// The number of all cores.
     pub fn cores(&self) -> u32 {
         self.shape.fast + self.shape.slow
     }
 
-    /// The shares of computing that wait for memory: both ends, or the one.
+    /// The shares of computing that wait for memory to be replayed: both ends, or only one if they
+    /// are equal.
     pub fn ends(&self) -> Vec<f64> {
         if self.memory_bound == 0.0 { vec![0.0] } else { vec![0.0, self.memory_bound] }
     }
@@ -72,7 +73,7 @@ impl Asymmetric {
     /// The chip under each policy.
     ///
     /// # Errors
-    /// When one does not go with it.
+    /// If a policy does not fit the chip.
     pub fn chips(&self, chip: &Chip) -> Result<Vec<Chip>, NoPolicy> {
         let fast = chip.core.clock.cycles(Nanos(1_000_000_000)).0;
         let slow = (fast as f64 / self.ratio).round() as u64;
@@ -89,45 +90,46 @@ impl Asymmetric {
     }
 }
 
-/// What a run's threads had of fast and slow cores.
+/// How a run's threads used fast and slow cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Placed {
     /// Cycles on fast cores.
     pub fast_cycles: u64,
     /// Cycles on slow cores.
     pub slow_cycles: u64,
-    /// How often a thread came to another core.
+    /// How often a thread moved to another core.
     pub migrations: u64,
-    /// How often one was swapped with another one.
+    /// How often two threads exchanged their cores.
     pub swaps: u64,
-    /// How often a sequential phase was over for the policy before it was over.
+    /// How often the policy treated a sequential phase as over before it was over.
     pub demotions: u64,
 }
 
 impl Placed {
-    /// The policy tells fast cores from slow ones; else all figures are 0.
+    /// Whether the policy distinguishes fast cores from slow ones. If not, all figures are 0.
     pub fn tells(&self) -> bool {
         self.fast_cycles + self.slow_cycles != 0
     }
 }
 
-/// What a policy did to a program.
+/// The effect of a policy on a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnCores {
-    /// The policy.
     pub policy: String,
-    /// The share of computing that waits for memory, and takes as long on a slow core.
+    /// The share of computing that waits for memory and takes as long on a slow core.
     pub memory_bound: f64,
-    /// Of the first seed's run.
+    /// How the first seed's run used fast and slow cores.
     pub placed: Placed,
-    /// Time saved against the first policy with the same lock, share and seed, as a share of that policy's; `None` of the first.
+    /// Time saved relative to the first policy with the same lock, share and seed, in percent of
+    /// that policy's time; `None` for the first policy.
     pub less_time: Option<Percent>,
-    /// The same of competition overhead; `None` also where that one has less than a thousandth of its time.
+    /// Competition overhead saved, likewise; `None` also if the first policy's overhead is less
+    /// than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
 impl OnCores {
-    /// Of a lock's runs, seed by seed, and those under the first policy.
+    /// Compares a lock's runs with its runs under the first policy, seed by seed.
     pub(crate) fn of(
         policy: &str,
         memory_bound: f64,

@@ -1,5 +1,6 @@
-//! What people change of a program beside one lock for all: another lock for some of its locks, a section made shorter, a lock
-//! split, a reader-writer lock in its place. Each change is one row of a prediction, with what it assumes.
+//! Changes to a program that go beyond one lock for all: another lock for some of its locks, a
+//! shorter critical section, a split lock, a reader-writer lock. Each change is one row of a
+//! prediction, with the assumptions that it makes.
 
 use crate::program::Program;
 use crate::run::Choice;
@@ -9,111 +10,100 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use thiserror::Error;
 
-/// A lock of the recorded program: where it lay, and while it lived there.
+/// A lock of the recorded program: its address, and the time span during which it existed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// Its process.
     pub process: ProcessIndex,
-    /// Its address.
     pub address: Address,
-    /// From its beginning to that of the next lock at the address.
+    /// From the lock's creation to that of the next lock at the same address.
     pub time: Range<Ticks>,
 }
 
-/// What is done to locks.
+/// The change to a lock.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Treatment {
-    /// Another lock serves them.
+    /// Another lock takes its place.
     Lock(Choice),
-    /// What is done under them takes so many times as long.
+    /// Work in its critical sections takes this factor of its time.
     Shrink(f64),
-    /// Each is so many locks, and an acquisition takes one of them.
+    /// The lock becomes this many locks, and each acquisition takes one of them.
     Split(u32),
-    /// A reader-writer lock stands in their place, and this share of the holds reads.
+    /// A reader-writer lock takes its place, and this share of the holds only reads.
     ReadWrite(f64),
 }
 
-/// Locks by the name that was asked for, and what is done to them.
+/// A change to the locks that a name stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The name.
+    /// The name, as the user wrote it.
     pub name: String,
-    /// The locks.
+    /// The locks that the name stands for.
     pub locks: Vec<Life>,
-    /// What is done.
     pub treatment: Treatment,
 }
 
-/// Another barrier, and how its waiters wait.
+/// A barrier, and the wait policy of its waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meeting {
-    /// A name of the registry of barriers.
+    /// The barrier's name in the registry.
     pub barrier: String,
-    /// A policy.
     pub wait: Wait,
 }
 
-/// One row: some locks are changed together, or all barriers.
+/// One row of a prediction: changes to some locks, or another barrier in place of every barrier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// As it was asked for: `cache_lock=mcs`.
+    /// The row as the user wrote it: `cache_lock=mcs`.
     pub text: String,
-    /// What serves the locks that are not named; `None`: the recorded one.
+    /// The lock in place of all locks that are not named; `None` for the recorded lock.
     pub default: Option<Choice>,
-    /// The locks that are.
+    /// The changes to named locks.
     pub parts: Vec<Part>,
-    /// What stands in the place of every barrier; `None`: they stay.
+    /// The barrier in place of every barrier; `None` if barriers stay.
     pub barrier: Option<Meeting>,
 }
 
-/// Factors of [`Treatment::Shrink`].
+/// The factors that [`Treatment::Shrink`] accepts.
 pub const FACTORS: std::ops::RangeInclusive<f64> = 0.0..=100.0;
-/// Ways of [`Treatment::Split`].
+/// The numbers of locks that [`Treatment::Split`] accepts.
 pub const WAYS: std::ops::RangeInclusive<u32> = 2..=1024;
-/// Locks that a program may have when some are split.
+/// The most locks that a program may have after a split.
 const MOST_LOCKS: usize = 200_000;
 
-/// Why a program cannot be changed so.
+/// Why a change cannot be applied to a program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ChangeError {
-    /// The replay has none of the locks.
+    /// The replay contains none of the locks.
     #[error(
         "`{0}`: no lock of this name is replayed as one: its locks are never taken, or are given up by threads that do not hold them"
     )]
     NotReplayed(String),
-    /// Threads meet nowhere.
+    /// The program has no barrier.
     #[error("`{0}`: the recorded program has no barrier at which threads met")]
     NoBarrier(String),
-    /// Two parts change one lock in ways that do not go together.
+    /// Two parts change the same lock in incompatible ways.
     #[error("`{first}` and `{second}` name the same lock, and it can be changed in one of the two ways only")]
-    Twice {
-        /// The one.
-        first: String,
-        /// The other.
-        second: String,
-    },
-    /// Too many parts.
+    Twice { first: String, second: String },
+    /// A split would produce too many locks.
     #[error("`{name}`: split {ways} ways, the program would have {locks} locks; at most {MOST_LOCKS} can be simulated")]
     Many {
-        /// The name.
         name: String,
-        /// How many ways.
         ways: u32,
-        /// Locks then.
+        /// The number of locks after the split.
         locks: usize,
     },
 }
 
-/// What is done to one lock of a program.
+/// The change to one lock of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Changed {
-    /// Another lock than the run's.
+    /// The lock in its place, if it differs from the run's lock.
     pub(crate) lock: Option<Choice>,
-    /// Work under it takes so many times as long.
+    /// The factor for the time of work under the lock.
     pub(crate) factor: f64,
-    /// How many locks it is.
+    /// The number of locks that the lock becomes.
     pub(crate) ways: u32,
-    /// The share of holds that read, where it is a reader-writer lock.
+    /// For a reader-writer lock, the share of holds that only read.
     pub(crate) readers: Option<f64>,
 }
 
@@ -123,19 +113,19 @@ impl Default for Changed {
     }
 }
 
-/// What is done to a program's locks, by their numbers.
+/// The changes to a program's locks, by lock number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     pub(crate) locks: BTreeMap<u32, Changed>,
-    /// What stands in the place of every barrier.
+    /// The barrier in place of every barrier.
     pub(crate) barrier: Option<Meeting>,
 }
 
 impl Change {
-    /// What it does to a program's locks.
+    /// The changes that this row makes to a program.
     ///
     /// # Errors
-    /// Where the program has no such locks, or too many.
+    /// If the program has none of the locks, or would have too many.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
         let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
         if self.barrier.is_some() && program.barriers.is_empty() {
@@ -179,7 +169,7 @@ impl Change {
         Ok(changes)
     }
 
-    /// What it assumes, in a sentence for each part.
+    /// The row's assumptions, one sentence per part.
     pub fn assumptions(&self, default: &Choice) -> Vec<String> {
         if let Some(Meeting { barrier, wait }) = &self.barrier {
             return vec![format!(

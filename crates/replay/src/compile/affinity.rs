@@ -1,14 +1,15 @@
-//! On which CPUs the recorded threads could run. A CPU of the recorded machine becomes a core of the chip by its rank: the
-//! lowest that any thread could use is core 0, and so on.
+//! The CPUs on which the recorded threads could run. A CPU of the recorded machine becomes a core
+//! of the chip by its rank: the lowest CPU that any thread could use becomes core 0, and so on.
 
 use baton_trace::Trace;
 use std::collections::BTreeSet;
 
-/// What the trace says of affinities.
+/// The affinities that the trace recorded.
 pub(crate) struct Affinities {
-    /// How many CPUs the program could use; `None`: not recorded.
+    /// The number of CPUs that the program could use; `None` if it was not recorded.
     pub(crate) cpus: Option<u32>,
-    /// Ranks of the CPUs that each thread could use; empty: all, or not recorded.
+    /// For each thread, the ranks of the CPUs that it could use. An empty list stands for all CPUs,
+    /// or for no record.
     pub(crate) threads: Vec<Vec<u32>>,
     bound: usize,
     changed: usize,

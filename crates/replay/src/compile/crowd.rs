@@ -1,21 +1,22 @@
-//! How many threads did not wait, over time.
+//! The number of threads that did not wait, over time.
 
 use crate::ops::push;
 
-/// So many changes lie between two moments whose sums are kept.
+/// Sums are kept once per this many changes.
 const STRIDE: usize = 16;
 
-/// Times at which threads began to wait or ceased to.
+/// The moments at which threads began or ceased to wait.
 pub(crate) struct Crowd {
     threads: i64,
     times: Vec<u64>,
     changes: Vec<i8>,
-    /// Before every so-many-th change.
+    /// The sums before every [`STRIDE`]-th change.
     sums: Vec<Sum>,
     now: Sum,
 }
 
-/// How many did not wait at some time, and that added up over the time before.
+/// The number of threads that do not wait at a moment, and the integral of that number up to the
+/// moment.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: i64,
@@ -32,13 +33,14 @@ impl Sum {
 }
 
 impl Crowd {
-    /// Of so many threads in all.
+    /// Starts with `threads` threads that do not wait.
     pub(crate) fn new(threads: usize) -> Crowd {
         let none = Sum::default();
         Crowd { threads: threads as i64, times: Vec::new(), changes: Vec::new(), sums: Vec::new(), now: none }
     }
 
-    /// One thread more does not wait from now on, or one less. Times ascend.
+    /// Records that one more (+1) or one fewer (-1) thread does not wait from `time` on. Times must
+    /// ascend.
     pub(crate) fn change(&mut self, time: u64, change: i8) {
         if self.times.len().is_multiple_of(STRIDE) {
             push(&mut self.sums, self.now);
@@ -58,7 +60,7 @@ impl Crowd {
         sum.integral + i128::from(sum.count) * i128::from(time - self.times[at])
     }
 
-    /// How many on average between two times.
+    /// The average number of threads that did not wait between two moments.
     pub(crate) fn average(&self, from: u64, to: u64) -> f64 {
         if to <= from { 0.0 } else { (self.integral(to) - self.integral(from)) as f64 / (to - from) as f64 }
     }
@@ -72,7 +74,7 @@ mod tests {
     fn the_average_is_that_of_all_changes_however_many_lie_before() {
         let mut crowd = Crowd::new(2);
         for i in 0..100 {
-            // Two for a tick, one for a tick, two for a tick …
+            // The count alternates: two for a tick, then one for a tick.
             crowd.change(2 * i, if i == 0 { 2 } else { 1 });
             crowd.change(2 * i + 1, -1);
         }

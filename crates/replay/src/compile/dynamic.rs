@@ -1,32 +1,34 @@
-//! Work that threads share out among themselves while they run. Threads of one kind that take one lock at one place in
-//! the code, but not equally often, take from a common store there. Another lock would share it out otherwise.
+//! Work that threads share out among themselves at run time. If threads of one kind take the same
+//! lock at the same place in the code, but not equally often, they take items from a common store
+//! there. Under another lock, they would share the items out differently.
 
 use super::stores::Sharing;
 use baton_trace::{Address, Kinds, SiteId, ThreadIndex, Trace, What};
 use std::collections::BTreeMap;
 
-/// Shares that differ by more than this part of their mean are not equal.
+/// Shares are unequal only if they differ by more than this part of their mean.
 const UNEQUAL: f64 = 0.02;
-/// And by more than so many acquisitions.
+/// Shares are unequal only if they differ by more than this number of acquisitions.
 const LEAST: u64 = 8;
 
-/// A place in the code at which threads of one kind take a lock, not equally often.
+/// A place in the code at which threads of one kind take a lock, but not equally often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharingSite {
     pub(crate) lock: u32,
     pub(crate) site: Address,
-    /// Threads of the kind that come there.
+    /// The threads of the kind that take the lock there.
     pub(crate) threads: Vec<u32>,
-    /// How often they do.
+    /// The number of acquisitions there.
     pub(crate) acquisitions: u64,
-    /// Of the lock and the place in the code together.
+    /// The number of this pair of lock and place in the code.
     pub(crate) number: u32,
 }
 
 /// Acquisitions by lock, number of the place in the code, and thread.
 pub(crate) type Sites = BTreeMap<(u32, u32, u32), u64>;
 
-/// All such places, and their numbers; `addresses` has those of the places in the code by theirs.
+/// All places at which threads share out work. `addresses` holds the address of each numbered place
+/// in the code.
 pub(crate) fn places(trace: &Trace, sites: &Sites, addresses: &[Address]) -> (Vec<SharingSite>, Sharing) {
     let kinds = kinds(trace);
     let (mut places, mut sharing) = (Vec::new(), Sharing::new());
@@ -48,14 +50,15 @@ pub(crate) fn places(trace: &Trace, sites: &Sites, addresses: &[Address]) -> (Ve
     (places, sharing)
 }
 
-/// Whether two or more threads differ in how often they come.
+/// Whether at least two threads differ in their number of acquisitions.
 pub(crate) fn unequal(counts: impl Iterator<Item = u64> + Clone) -> bool {
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.clone().max().unwrap_or(0));
     let (sum, n) = counts.fold((0, 0u64), |(sum, n), count| (sum + count, n + 1));
     most - least > LEAST && (most - least) as f64 > UNEQUAL * sum as f64 / n.max(1) as f64
 }
 
-/// Threads that were created at one call site are of one kind; others are alone in theirs.
+/// The kind of each thread: threads that were created at the same call site are of one kind. Any
+/// other thread is the only one of its kind.
 fn kinds(trace: &Trace) -> Vec<(SiteId, u32)> {
     let mut kinds: Vec<(SiteId, u32)> = (0..trace.threads.len() as u32).map(|i| (SiteId::UNKNOWN, i)).collect();
     let mut creating: BTreeMap<ThreadIndex, SiteId> = BTreeMap::new();

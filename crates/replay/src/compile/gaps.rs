@@ -1,9 +1,10 @@
-//! What a thread did between two events: it computed, it slept, or it waited for a core.
+//! Classifies what a thread did between two events: it computed, slept, or waited for a core.
 //!
-//! Where the trace has the kernel's context switches, they say it. Else the thread's CPU time, read around contended
-//! waits, says how much of a stretch it was off its CPU; the longest gaps of the stretch take that, and it was waiting
-//! for a core if more threads were running than there are CPUs, else asleep. Time waiting for a core is left out: the
-//! simulated scheduler makes its own.
+//! If the trace has the kernel's context switches, they decide. Otherwise the thread's CPU times,
+//! which are read around contended waits, say how much of a stretch the thread was off its CPU. The
+//! longest gaps of the stretch are taken to be off the CPU first. Such time counts as waiting for a
+//! core if more threads were running than there are CPUs, else as sleep. Time spent waiting for a
+//! core is dropped, because the simulated scheduler adds its own.
 
 use super::crowd::Crowd;
 use super::lines::after_foreign;
@@ -17,26 +18,26 @@ use crate::program::{Lines, Op};
 use baton_chip::{Chip, Prices};
 use std::cmp::Ordering;
 
-/// How ticks become cycles of work.
+/// The figures that turn ticks into cycles of work.
 pub(crate) struct Measures<'a> {
     pub(crate) chip: &'a Chip,
     pub(crate) prices: &'a Prices,
     pub(crate) crowd: &'a Crowd,
-    /// Data that moves with each lock.
+    /// The data lines that move with each lock.
     pub(crate) lines: &'a [Lines],
     pub(crate) scale: Scale,
-    /// Cycles that recording an event takes.
+    /// The cycles that recording an event takes.
     pub(crate) probe: f64,
     pub(crate) probes: Probes,
     pub(crate) cpus: u32,
-    /// By class of holds; empty: they stay as they were.
+    /// The usual length of holds, by class; empty if stalls are left in place.
     pub(crate) usual: Vec<Usual>,
 }
 
-/// Off-CPU time below this is noise of the clocks: 20 µs.
+/// Time off the CPU below this limit, 20 µs, is noise of the clocks.
 const NOISE_NS: f64 = 20_000.0;
 
-/// How gaps were classified, for the notes.
+/// Counts of how gaps were classified, for the notes.
 #[derive(Default)]
 pub(crate) struct Grounds {
     switches: bool,
@@ -62,7 +63,7 @@ impl Grounds {
     }
 }
 
-/// Which of the means fits a thread.
+/// The source that tells when a thread was off its CPU.
 enum Means<'a> {
     Switches { off: &'a [(u64, u64, Option<bool>)], at: usize },
     CpuTimes(ByCpuTime),
@@ -83,7 +84,8 @@ impl<'a> Means<'a> {
         }
     }
 
-    /// Says of a gap how much of it the thread was off its CPU. Comes by each step; `ahead` are those behind it.
+    /// Determines how much of a gap the thread was off its CPU. Called for each step in order;
+    /// `ahead` yields the steps that follow.
     fn classify(&mut self, step: &mut Raw, ahead: &(impl Iterator<Item = Raw> + Clone), measures: &Measures<'_>) {
         match (step, self) {
             (Raw::Gap(gap), Means::Switches { off, at }) => by_switches(gap, off, at, measures),
@@ -112,17 +114,18 @@ fn by_switches(gap: &mut Gap, off: &[(u64, u64, Option<bool>)], at: &mut usize, 
     }
 }
 
-/// Gaps of a thread whose CPU time is known at some moments.
+/// Classifies the gaps of a thread whose CPU time is known at some moments.
 struct ByCpuTime {
-    /// Of the stretch up to the next such moment: the last gap, by length and beginning, that was spent off the CPU, and how much of it
-    /// was. Longer ones were as a whole.
+    /// The shortest gap, within the stretch up to the next such moment, that counts as off the CPU:
+    /// its length, its beginning, and the part of it off the CPU. Longer gaps of the stretch count
+    /// as off the CPU entirely.
     cut: Option<(u64, u64, u64)>,
-    /// Room for a stretch's gaps.
+    /// The stretch's gaps, by length and beginning; kept to reuse its memory.
     gaps: Vec<(u64, u64)>,
 }
 
 impl ByCpuTime {
-    /// The CPU time is `before`, and `ahead` are the steps from here on.
+    /// Begins a stretch at which the CPU time is `before`; `ahead` yields the steps from there on.
     fn stretch(&mut self, before: u64, ahead: impl Iterator<Item = Raw>, measures: &Measures<'_>) {
         self.cut = None;
         self.gaps.clear();
@@ -170,7 +173,8 @@ impl ByCpuTime {
     }
 }
 
-/// The steps in cycles, and which of them are acquisitions at places where threads share out work.
+/// Converts the steps of a thread into cycles, and collects the acquisitions at places where
+/// threads share out work.
 pub(crate) fn ops(
     thread: &RawThread,
     measures: &Measures<'_>,
@@ -180,7 +184,8 @@ pub(crate) fn ops(
 ) -> Steps {
     let mut ops = Gathered::default();
     let (mut marks, mut asked) = (Vec::new(), None);
-    // Steps that other threads' depend on, and those of them whose time is not known yet: the gap behind begins there.
+    // Steps that other threads depend on. `timeless` are those whose time is not known yet: it is
+    // the beginning of the next gap.
     let (mut syncs, mut timeless) = (Vec::new(), Vec::new());
     let mut work = 0u64;
     let put = |ops: &mut Gathered, work: &mut u64, op: Op| {
@@ -189,7 +194,7 @@ pub(crate) fn ops(
         }
         ops.push(op);
     };
-    // Waking up is the simulated system's, too.
+    // The simulated system adds its own cost of waking up.
     let wake = measures.chip.os.idle.wake.0;
     let (mut means, mut steps) = (Means::of(thread, grounds), thread.track.iter());
     while let Some(mut step) = steps.next() {
@@ -210,7 +215,8 @@ pub(crate) fn ops(
                 if !sharing.is_empty() && stores::depends(op) {
                     timeless.push(ops.len() - 1);
                 }
-                // The acquisition itself comes behind the work up to it. One of a lock that the thread has is none.
+                // The acquisition follows the work that led up to it. A recursive acquisition is
+                // not one.
                 if let (Op::Lock(taken), Some((lock, place, time))) = (op, asked)
                     && taken == lock
                 {
@@ -225,7 +231,7 @@ pub(crate) fn ops(
                 let away = measures.scale.cycles(ticks as f64) as u64;
                 put(&mut ops, &mut work, Op::Delay(away.saturating_sub(wake).max(1)));
             }
-            // Resolved when the walk ended, or read above.
+            // These steps were resolved at the end of the walk, or read above.
             Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) | Raw::Later(_) | Raw::CpuTime(_) => {}
         }
     }
@@ -237,11 +243,11 @@ pub(crate) fn ops(
 }
 
 impl Measures<'_> {
-    /// Cycles of the program's own work in a gap.
+    /// The cycles of the program's own work in a gap.
     fn work(&self, gap: &Gap, stalls: &mut Vec<u64>) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
-            // What writes a release down still holds the lock.
+            // The release is written down while the lock is still held.
             Probes::Kept => (ticks, self.probe * (f64::from(gap.from_release) - f64::from(gap.to_release))),
             Probes::Subtracted => (ticks.saturating_sub(gap.pause), self.probe),
         };
@@ -254,7 +260,7 @@ impl Measures<'_> {
         };
         let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&self.lines[lock as usize], self.prices));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;
-        // A gap that is shorter than a wake-up shows that none was in it: the waiter was not asleep.
+        // A gap shorter than a wake-up cannot contain one, so the waiter was not asleep.
         let woke = if cycles > gap.woke as f64 { gap.woke as f64 } else { 0.0 };
         (cycles - woke).max(0.0) as u64
     }

@@ -1,9 +1,10 @@
-//! What steps take, give up and wait for; and what follows from that for the passes over a thread's steps.
+//! The objects that a step acquires, releases or waits for, and what follows from that for later
+//! passes over a thread's steps.
 
 use super::track::Raw;
 use crate::program::Op;
 
-/// What can be held: a lock, a reader-writer lock, a semaphore.
+/// An object that a thread can hold: a lock, a reader-writer lock or a semaphore unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Held {
     Lock(u32),
@@ -33,17 +34,18 @@ pub(crate) fn needs_others(op: Op) -> bool {
     matches!(op, Op::TokenWait(_) | Op::Meet(_) | Op::Join(_))
 }
 
-/// What is known of a thread's steps once they are written, so that no pass goes over steps that it has nothing to do with.
+/// Properties of a thread's steps, collected while they are written, so that a pass can skip
+/// threads that it does not concern.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Outline {
-    /// What some steps are replayed as is known only when the walk is over.
+    /// Whether some steps are resolved only at the end of the walk.
     pub(crate) unsettled: bool,
     held: Option<Held>,
     nests: bool,
 }
 
 impl Outline {
-    /// The thread's next step.
+    /// Takes the thread's next step into account.
     #[inline]
     pub(crate) fn step(&mut self, step: &Raw) {
         match *step {
@@ -53,14 +55,15 @@ impl Outline {
                 None if given(op) == self.held => self.held = None,
                 None => {}
             },
-            // What comes later may be a wait for others.
+            // The step may turn out to be a wait for other threads.
             Raw::Later(_) => (self.unsettled, self.nests) = (true, self.nests || self.held.is_some()),
             Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) => self.unsettled = true,
             Raw::Gap(_) | Raw::Away(_) | Raw::Site(..) | Raw::CpuTime(_) => {}
         }
     }
 
-    /// It gave up each thing that it held before it took another one or waited for another thread.
+    /// Whether the thread always released what it held before it acquired something else or waited
+    /// for another thread.
     pub(crate) fn one_at_a_time(&self) -> bool {
         !self.nests && self.held.is_none()
     }

@@ -1,21 +1,22 @@
-//! Holds in which nothing else was recorded: how long they took. A few bytes each.
+//! The lengths of holds during which nothing else was recorded, stored in a few bytes each.
 
 use super::varint;
 
-/// A hold in which nothing else was recorded.
+/// A hold during which nothing else was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hold {
     pub(crate) lock: u32,
     pub(crate) ticks: u64,
     pub(crate) foreign: bool,
-    /// Holds that begin at one place in the code are a class; where the place is not known, those of one lock.
+    /// The class: holds that begin at the same place in the code. If the place is not known, the
+    /// holds of one lock form a class.
     pub(crate) class: u32,
 }
 
-/// All of them.
 #[derive(Default)]
 pub(crate) struct Holds {
-    /// Lock, as a change from the hold before, with whether it is foreign in the lowest bit; class, as such a change; ticks.
+    /// Each hold is encoded as: the lock's difference from the previous hold, with the `foreign`
+    /// flag in the lowest bit; the class's difference; the ticks.
     bytes: Vec<u8>,
     before: (u32, u32),
 }
@@ -39,8 +40,8 @@ impl Holds {
     }
 }
 
-/// The ticks of holds by group, of each group of which there are `enough`; an empty list of another. They are counted first, so
-/// that no list takes more room than its content.
+/// The ticks of holds by group, for each group with at least `enough` holds; the list of any other
+/// group is empty. Holds are counted first, so that no list uses more memory than it needs.
 pub(crate) fn grouped(holds: &Holds, enough: usize, group: impl Fn(&Hold) -> usize) -> Vec<Vec<u64>> {
     let mut counts: Vec<usize> = Vec::new();
     for of in holds.iter().map(|hold| group(&hold)) {

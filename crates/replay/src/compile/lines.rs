@@ -1,19 +1,20 @@
-//! How many data lines move with a lock. A hold after another core's takes longer than one after the own core's by the
-//! transfers of the lines that both write. So the difference of the two medians, over the price of a transfer, is the number
-//! of lines; the medians' intervals give its interval. What is inferred is taken out of the holds that had to pay it
-//! and charged anew in the simulation, so it is not counted twice.
+//! The number of data lines that move with a lock. A hold that follows another core's hold takes
+//! longer than one that follows the own core's, because the lines that both write must be
+//! transferred. The difference of the two medians, over the price of a transfer, is the number of
+//! lines, and the medians' intervals give its interval. The inferred cost is taken out of the holds
+//! that paid it and charged anew in the simulation, so that it does not count twice.
 
 use super::Scale;
 use super::holds::Holds;
 use crate::program::Lines;
 use baton_chip::Prices;
 
-/// Fewer holds than this on either side say nothing.
+/// With fewer holds than this on either side, nothing is inferred.
 const ENOUGH: u64 = 30;
-/// More lines than this do not hop with a lock: the difference has another cause.
+/// A larger result has another cause than lines that move with the lock.
 const MOST: f64 = 64.0;
 
-/// The lines of each lock.
+/// Infers the lines of each lock.
 pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) -> Vec<Lines> {
     let mut counts = vec![Lines::default(); locks];
     for hold in holds.iter() {
@@ -21,7 +22,8 @@ pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) 
         *if hold.foreign { &mut of.foreign } else { &mut of.own } += 1;
     }
     let enough = |lines: &Lines| lines.own >= ENOUGH && lines.foreign >= ENOUGH;
-    // By lock, its own holds and then the foreign ones, where there are enough of both.
+    // For each lock with enough holds of both kinds: the ticks of its own holds, then of its
+    // foreign ones.
     let room = |count: u64| Vec::with_capacity(count as usize);
     let mut ticks: Vec<[Vec<u64>; 2]> = Vec::new();
     let mut number = vec![usize::MAX; locks];
@@ -43,12 +45,12 @@ pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) 
     counts
 }
 
-/// Cycles that the lines cost a hold after foreign ownership.
+/// The cycles that the lines add to a hold after another core's hold.
 pub(crate) fn after_foreign(lines: &Lines, prices: &Prices) -> u64 {
     (lines.estimate.round() as u64) * prices.transfer.same_cluster.0
 }
 
-/// The median with its 95% interval, by order statistics.
+/// The median and its 95% interval, by order statistics.
 fn median(values: &mut [u64]) -> (f64, f64, f64) {
     values.sort_unstable();
     let n = values.len() as f64;

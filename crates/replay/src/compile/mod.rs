@@ -2,21 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`affinity`] | on which CPUs the threads could run |
-//! | [`walk`] | goes over the events and says what each thread did |
-//! | [`track`] | what it did, a few bytes a step |
-//! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
-//! | [`semaphores`] | which post of a semaphore fed which take |
-//! | [`tokens`] | which signal ended which condition wait |
-//! | [`held`] | what steps take, give up and wait for |
-//! | [`order`] | holds in which a thread waits for others: who must come first |
-//! | [`crowd`] | how many threads did not wait, over time |
-//! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
-//! | [`holds`] | how long locks were held |
-//! | [`stalls`] | what holds took beyond their usual length |
-//! | [`lines`] | how much data moves with a lock |
-//! | [`dynamic`] | where threads share out work among themselves |
-//! | [`stores`] | such work as a store, from which the thread that comes first takes the next item |
+//! | [`affinity`] | the CPUs on which the threads could run |
 
 mod affinity;
 mod crowd;
@@ -42,25 +28,26 @@ use baton_chip::{Chip, Prices};
 use baton_trace::{ThreadIndex, Trace};
 use baton_units::Cycles;
 
-/// Whether the cost of recording is taken out of what threads computed.
+/// Whether the cost of recording is taken out of the threads' computing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probes {
-    /// Left in, as the recorded run had it: to compare with that run's own time.
+    /// The cost stays, as in the recorded run, so that the replay compares with that run's own
+    /// time.
     Kept,
-    /// Taken out: to predict a run that is not recorded.
+    /// The cost is taken out, so that the replay predicts a run without recording.
     Subtracted,
 }
 
 /// Which thread does the work that threads shared out among themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// The thread that comes first, where that can be.
+    /// The first thread that comes, where that is possible.
     Shared,
-    /// The thread that did it in the recorded run.
+    /// The thread that did the work in the recorded run.
     AsRecorded,
 }
 
-/// Ticks of a trace as cycles of a chip. A computation takes the time that it took.
+/// Converts ticks of a trace into cycles of a chip. A computation keeps its duration.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     cycles_a_tick: f64,
@@ -82,25 +69,26 @@ impl Scale {
     }
 }
 
-/// What one event costs where the trace does not say: about what capture is specified to cost.
+/// The cost of recording an event if the trace does not state it; approximately what the capture is
+/// specified to cost.
 const ASSUMED_PROBE_NS: f64 = 25.0;
 
-/// Makes a program of a trace, for a chip.
+/// Compiles a trace into a program for a chip.
 pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     compile_with(trace, chip, probes, Work::Shared)
 }
 
-/// As [`compile`], with a choice of which thread does the work that was shared out.
+/// Like [`compile`], with a choice of which thread does work that was shared out.
 pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> Program {
     let scale = Scale::new(trace, chip);
-    // A chip whose network cannot be built is refused when it is run, with the error.
+    // A chip whose network cannot be built is refused, with the error, when it is run.
     let prices = Prices::of(chip).unwrap_or_default();
     let mut walked = walk::Walk::over(trace, chip, &prices);
     let probe = probe(walked.probe_ps);
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
     let usual = match probes {
-        // The recorded run had its stalls where it had them.
+        // In a replay of the recorded run, stalls stay in the holds where they occurred.
         Probes::Kept => Vec::new(),
         Probes::Subtracted => stalls::usual(&walked.holds, scale.ticks_of_ns(stalls::LEAST_NS) as u64),
     };
@@ -180,7 +168,7 @@ fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> Lo
     }
 }
 
-/// What recording an event took, as it was measured or as it is assumed.
+/// The cost of recording an event, measured or assumed.
 fn probe(picoseconds: Option<u64>) -> Probe {
     match picoseconds {
         Some(picoseconds) => Probe { event_ns: picoseconds as f64 * 1e-3, recorded: true },
@@ -188,7 +176,7 @@ fn probe(picoseconds: Option<u64>) -> Probe {
     }
 }
 
-/// The compiled threads by name, with their beginnings and CPUs.
+/// The compiled threads with their names, start times and CPUs.
 fn scripts(
     trace: &Trace,
     walked: &walk::Walk<'_>,
@@ -205,7 +193,7 @@ fn scripts(
     steps.into_iter().enumerate().map(script).collect()
 }
 
-/// How work that threads shared out among themselves is replayed, in sentences.
+/// Sentences about how work that threads shared out is replayed.
 fn shared_out(stores: &stores::Stores) -> Vec<String> {
     let items: usize = stores.stores.iter().map(Store::len).sum();
     let replayed = (items != 0).then(|| {
@@ -218,13 +206,13 @@ fn shared_out(stores: &stores::Stores) -> Vec<String> {
     replayed.into_iter().chain((stores.left != 0).then(|| left.to_owned())).collect()
 }
 
-/// The median; 0 of none.
+/// The median; 0 for an empty list.
 fn middle(mut ticks: Vec<u64>) -> u64 {
     ticks.sort_unstable();
     ticks.get(ticks.len() / 2).copied().unwrap_or(0)
 }
 
-/// How many CPUs the recorded program could use; 0: not recorded.
+/// The number of CPUs that the recorded program could use; 0 if it was not recorded.
 pub fn recorded_cpus(trace: &Trace) -> u32 {
     recorded(&affinity::Affinities::of(trace), trace)
 }
@@ -233,7 +221,7 @@ fn recorded(affinities: &affinity::Affinities, trace: &Trace) -> u32 {
     affinities.cpus.unwrap_or_else(|| trace.meta.as_ref().map_or(0, |meta| meta.host.cpus))
 }
 
-/// The CPUs that the recorded program could use, as far as the chip has them.
+/// The number of CPUs that the recorded program could use, limited to the chip's cores.
 pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
     usable(&affinity::Affinities::of(trace), trace, chip)
 }
@@ -243,18 +231,18 @@ fn usable(affinities: &affinity::Affinities, trace: &Trace, chip: &Chip) -> u32 
     if recorded == 0 { chip.cpus() } else { recorded.min(chip.cpus()) }
 }
 
-/// A thread as the walk saw it.
+/// A thread as the walk recorded it.
 #[derive(Default)]
 pub(crate) struct RawThread {
     pub(crate) first: u64,
-    /// Its last event.
+    /// The time of the thread's last event.
     pub(crate) last: u64,
-    /// When another thread had waited for its end; 0: none did.
+    /// The time at which another thread had finished waiting for this thread's end; 0 if none did.
     pub(crate) joined: u64,
     pub(crate) track: Track,
-    /// At how many moments its CPU time is known.
+    /// The number of moments at which the thread's CPU time is known.
     pub(crate) cpu_times: u64,
-    /// When it was off its CPU, and whether it had blocked (`None`: not known).
+    /// Stretches off the CPU: begin, end, and whether the thread had blocked (`None` if unknown).
     pub(crate) off: Vec<(u64, u64, Option<bool>)>,
 }
 

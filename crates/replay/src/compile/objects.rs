@@ -1,37 +1,40 @@
-//! Locks, semaphores and barriers by their addresses. An address can have several lives.
+//! Locks, semaphores and barriers by address. Several objects may exist at one address, one after
+//! the other.
 
 use baton_trace::{Address, LockKind, ProcessIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Located = (ProcessIndex, Address);
 
-/// A lock's book during the walk.
+/// What the walk knows about a lock.
 #[derive(Default)]
 pub(crate) struct LockBook {
     pub(crate) process: ProcessIndex,
     pub(crate) address: Address,
-    /// Its first event, in ticks.
+    /// The time of the lock's first event, in ticks.
     pub(crate) born: u64,
     pub(crate) acquisitions: u64,
-    /// A `pthread_spinlock_t`: it is not replaced.
+    /// Whether the lock is a `pthread_spinlock_t`, which is not replaced.
     pub(crate) spins: bool,
-    /// Threads that wait for it, in the order in which they came, and from when on they can be asleep.
+    /// The threads that wait for the lock, in order of arrival, each with the time from which on it
+    /// may be asleep.
     pub(crate) waiters: Vec<(u32, u64)>,
-    /// The thread that has it.
+    /// The thread that holds the lock.
     pub(crate) holder: Option<u32>,
-    /// A thread gave it up that did not hold it: it hands something over, as a semaphore does.
+    /// Whether a thread released the lock that did not hold it. Such a lock hands something over,
+    /// as a semaphore does.
     pub(crate) handed: bool,
-    /// The last holder: thread and, if known, CPU.
+    /// The previous holder: the thread and, if known, its CPU.
     pub(crate) last: Option<(u32, Option<u32>)>,
 }
 
-/// A barrier's book: who has arrived for the meeting that is not over.
+/// What the walk knows about a barrier: the threads that have arrived for the current meeting.
 #[derive(Default)]
 pub(crate) struct BarrierBook {
     arrived: BTreeSet<u32>,
-    /// Those who have met and not left yet, with their meeting's number.
+    /// Threads that have met but not yet left, with the number of their meeting.
     meeting: BTreeMap<u32, u32>,
-    /// Meetings by who came: almost always the same threads.
+    /// Meetings by their participants, which are almost always the same threads.
     known: BTreeMap<BTreeSet<u32>, u32>,
 }
 
@@ -41,8 +44,9 @@ impl BarrierBook {
         self.arrived.insert(thread);
     }
 
-    /// A thread leaves: the number of its meeting among all, of which `meetings` keeps the sizes. The first one that leaves shows
-    /// that all have arrived. `None`: its arrival was lost.
+    /// Records that a thread leaves. Returns the number of its meeting among all meetings, whose
+    /// sizes are kept in `meetings`. The first thread to leave shows that all have arrived. `None`
+    /// if the thread's arrival was lost.
     pub(crate) fn leave(&mut self, thread: u32, meetings: &mut Vec<u32>) -> Option<u32> {
         if self.arrived.contains(&thread) {
             let who = std::mem::take(&mut self.arrived);
@@ -56,30 +60,29 @@ impl BarrierBook {
     }
 }
 
-/// All objects.
 #[derive(Default)]
 pub(crate) struct Objects {
     lock_at: BTreeMap<Located, u32>,
-    /// The lock that was asked for last: mostly it is the next one, too.
+    /// The lock that was looked up last, because the next look-up is mostly for the same one.
     last_lock: Option<(Located, u32)>,
     rw_at: BTreeMap<Located, u32>,
     semaphore_at: BTreeMap<Located, u32>,
     barrier_at: BTreeMap<Located, u32>,
-    /// Counts that came with initialisations, before anything else was known of the object.
+    /// Counts from initialisations that came before anything else was known about the object.
     attributes: BTreeMap<Located, u32>,
     pub(crate) locks: Vec<LockBook>,
     pub(crate) rwlocks: u32,
-    /// What each semaphore was initialised with, if that was seen.
+    /// The initial value of each semaphore, if the initialisation was recorded.
     pub(crate) semaphores: Vec<Option<u32>>,
     barriers: Vec<BarrierBook>,
-    /// Participants of each meeting at a barrier; meetings of the same threads are one.
+    /// The participants of each meeting at a barrier. Meetings of the same threads share an entry.
     pub(crate) meetings: Vec<u32>,
-    /// Meetings of OpenMP's teams.
+    /// Meetings of OpenMP teams.
     pub(crate) teams: BTreeSet<u32>,
 }
 
 impl Objects {
-    /// The lock at a place, which begins to live at `now` if none does.
+    /// The lock at an address. If there is none, a new lock begins to exist at `now`.
     pub(crate) fn lock(&mut self, place: Located, kind: LockKind, now: u64) -> u32 {
         if let Some((_, number)) = self.last_lock.filter(|&(at, _)| at == place) {
             return number;
@@ -107,7 +110,7 @@ impl Objects {
         })
     }
 
-    /// A thread arrives at a barrier.
+    /// Records that a thread arrives at a barrier.
     pub(crate) fn arrive(&mut self, place: Located, thread: u32) {
         let barriers = &mut self.barriers;
         let number = *self.barrier_at.entry(place).or_insert_with(|| {
@@ -117,33 +120,33 @@ impl Objects {
         barriers[number as usize].arrive(thread);
     }
 
-    /// A thread leaves a barrier: the meeting that it was at.
+    /// Records that a thread leaves a barrier. Returns its meeting.
     pub(crate) fn leave(&mut self, place: Located, thread: u32) -> Option<u32> {
         let number = *self.barrier_at.get(&place)?;
         self.barriers[number as usize].leave(thread, &mut self.meetings)
     }
 
-    /// The meeting of a thread that waits at a barrier which others have left already.
+    /// The meeting of a thread that still waits at a barrier which other threads have already left.
     pub(crate) fn over(&self, place: Located, thread: u32) -> Option<u32> {
         self.barriers[*self.barrier_at.get(&place)? as usize].meeting.get(&thread).copied()
     }
 
-    /// A meeting is one of OpenMP's.
+    /// Marks a meeting as one of an OpenMP team.
     pub(crate) fn is_team(&mut self, meeting: u32) {
         self.teams.insert(meeting);
     }
 
-    /// What a semaphore was initialised with, if that was seen.
+    /// The initial value of a semaphore, if its initialisation was recorded.
     pub(crate) fn initial(&self, semaphore: u32) -> Option<u32> {
         self.semaphores[semaphore as usize]
     }
 
-    /// The count of a barrier or semaphore that has just been initialised.
+    /// Stores the count of a barrier or semaphore that has just been initialised.
     pub(crate) fn attribute(&mut self, place: Located, value: u32) {
         self.attributes.insert(place, value);
     }
 
-    /// All addresses from one up to another start new lives.
+    /// Ends the objects at all addresses of a range.
     pub(crate) fn forget_between(&mut self, process: ProcessIndex, from: Address, to: Address) {
         self.last_lock = None;
         let maps =
@@ -153,7 +156,7 @@ impl Objects {
         }
     }
 
-    /// The address starts a new life.
+    /// Ends the object at an address.
     pub(crate) fn forget(&mut self, place: Located) {
         self.last_lock = None;
         self.lock_at.remove(&place);
