@@ -1,17 +1,22 @@
-//! Holds in which a thread waits for others.
+//! Holds in which a thread waits for other threads.
 //!
-//! A replay leaves it to the lock who comes first. That is safe while a holder needs no other thread: it will give the lock up. A thread that
-//! waits for a token, a barrier or another thread's end while it holds a lock needs others to go on, and these may need the lock first,
-//! as they had it first when the program was recorded. Then the replay would end in a deadlock that the program does not have. So
-//! such a hold waits until all acquisitions that came before it in the recording have been made.
+//! The lock of a replay decides which thread gets it first. That is safe while the holder needs no
+//! other thread, because the holder will release the lock. A thread that waits for a token, a
+//! barrier or another thread's end while it holds a lock needs other threads to go on. They may
+//! need the lock before, as they had it before in the recording; the replay would then end in a
+//! deadlock that the program does not have. Such a hold therefore waits until all acquisitions that
+//! came before it in the recording have been made.
 //!
-//! The same holds for locks that are taken in both orders, which a program does with tries: a try that succeeded is replayed as an
-//! acquisition. And for holds that never end.
+//! Two more kinds of holds wait in the same way: holds of locks that are taken in both orders,
+//! which a program does with tries (a try that succeeded is replayed as an acquisition), and holds
+//! that never end.
 //!
-//! **Why no deadlock is left.** Of all steps at which threads of a replay stand still for ever, take the one that the recording did first.
-//! If it waits for a token, the thread that puts it down stands at a step that was done earlier. So it waits for a lock, and the
-//! lock's holder overtook it. The holder's hold is then none of those that wait for others, so it stands at a lock that another such hold
-//! has, which is in no circle with the first: following these comes to an end, at a thread that does not stand still.
+//! **Why no deadlock is left.** Consider all steps at which threads of a replay are stuck for ever,
+//! and among them the step that the recording did first. If it waits for a token, the thread that
+//! puts the token down is stuck at an earlier step, which contradicts the choice. So it waits for a
+//! lock whose holder overtook it. The holder's hold is then not of the kind that waits for others,
+//! so the holder is stuck at a lock that another such hold has, and that lock is in no circle with
+//! the first. Following these holders comes to an end at a thread that is not stuck.
 
 use super::RawThread;
 use super::held::{Held, given, needs_others, taken};
@@ -21,18 +26,19 @@ use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hold of a thread, as far as it has come.
+/// A hold of a thread, as far as the pass has seen it.
 struct Hold {
     of: Held,
-    /// The acquisition's place in the steps.
+    /// The index of the acquisition among the thread's steps.
     at: usize,
-    /// When it was made: the gap behind it begins there.
+    /// The time of the acquisition, which is the beginning of the next gap.
     time: Option<u64>,
     needs_others: bool,
     inner: BTreeSet<Held>,
 }
 
-/// Goes over a thread's holds; each is told when it has ended and its time is known, with whether it did end.
+/// Passes over a thread's holds, and calls `told` for each hold when it has ended and its time is
+/// known. The second argument says whether the hold did end.
 fn holds(thread: &RawThread, mut told: impl FnMut(&Hold, bool)) {
     let (mut open, mut timeless): (Vec<Hold>, Vec<Hold>) = (Vec::new(), Vec::new());
     for (at, step) in thread.track.iter().enumerate() {
@@ -67,11 +73,11 @@ fn holds(thread: &RawThread, mut told: impl FnMut(&Hold, bool)) {
     }
 }
 
-/// Which locks' holders may need others.
+/// The locks whose holders may need other threads.
 struct Needy {
-    /// Directly, or through a lock that they take.
+    /// Locks whose holders need others directly, or through a lock that they take.
     locks: BTreeSet<Held>,
-    /// Locks by the circle of orders that they are in.
+    /// Locks that are taken in both orders, with the number of their circle.
     circles: BTreeMap<Held, usize>,
 }
 
@@ -117,9 +123,10 @@ impl Needy {
     }
 }
 
-/// Locks that are taken within each other in both orders, by the number of their circle.
+/// Finds locks that are taken within each other in both orders, and numbers their circles.
 fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
-    // By Kosaraju: in the order of leaving, then backwards along the edges.
+    // Kosaraju's algorithm: a first search orders the locks by when it leaves them, a second one
+    // follows the edges backwards.
     let mut outer: BTreeMap<Held, Vec<Held>> = BTreeMap::new();
     for (&lock, inside) in inner {
         for &other in inside {
@@ -148,7 +155,8 @@ fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
                 stack.extend(outer.get(&lock).into_iter().flatten());
             }
         }
-        // A thread may hold one reader-writer lock twice, as a reader; units of one semaphore can be waited for in a circle.
+        // A circle of one lock counts only for semaphores: a thread may hold a reader-writer lock
+        // twice as a reader, but units of one semaphore can be waited for in a circle.
         let own = |lock: &Held| matches!(lock, Held::Semaphore(_)) && inner.get(lock).is_some_and(|i| i.contains(lock));
         if members.len() > 1 || members.iter().any(own) {
             number.extend(members.into_iter().map(|lock| (lock, circle)));
@@ -165,14 +173,14 @@ struct Taken {
     needy: bool,
 }
 
-/// A step to put before a place: a token is put down, or waited for.
+/// A step to insert before an index: a token is put down, or waited for.
 struct New {
     at: usize,
     token: u32,
     waits: bool,
 }
 
-/// Has holds that need others wait for the acquisitions that came before them.
+/// Makes holds that need other threads wait for the acquisitions that came before them.
 pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
     if threads.iter().all(|thread| thread.track.outline().one_at_a_time()) {
         debug_assert!(Needy::of(threads).locks.is_empty(), "no hold has anything in it");
@@ -209,14 +217,14 @@ pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
         }
     }
     for (thread, mut new) in threads.iter_mut().zip(new) {
-        // What is put down comes before what is waited for at the same place.
+        // At the same index, a token must be put down before one is waited for.
         new.sort_unstable_by_key(|new| (new.at, new.waits, new.token));
         thread.insert(new);
     }
 }
 
 impl RawThread {
-    /// Puts steps before places, which ascend.
+    /// Inserts steps before indices, which ascend.
     fn insert(&mut self, new: Vec<New>) {
         if new.is_empty() {
             return;

@@ -1,37 +1,39 @@
-//! Which post of a semaphore fed which take. Units are taken in the order in which they were posted, those that it began
-//! with first. A take that found a posted unit is replayed as a token that the post puts down, so that it follows
-//! its cause whatever the lock.
+//! Matches posts of a semaphore with takes. Units are taken in the order in which they were posted,
+//! beginning with the initial ones. A take of a posted unit is replayed as a token that the post
+//! puts down, so that the take follows its cause under any lock.
 //!
-//! A semaphore that every thread posts only after it took from it guards something, as a lock does: there, who comes
-//! first is the replay's to decide, and it stays a semaphore.
+//! If each thread posts a semaphore only after it took from it, the semaphore guards something, as
+//! a lock does. The replay then decides which thread comes first, and the semaphore stays a
+//! semaphore.
 
 use super::tokens::Tokens;
 use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A take or a post of a semaphore, by its number among all of them.
+/// A take or a post, by its number among all of them.
 pub(crate) type Unit = u32;
 
 #[derive(Default)]
 struct Book {
-    /// Units that it began with: as initialised, and as many more as were taken before any was posted.
+    /// The number of units at the start: the initial value, plus one for each take that found no
+    /// posted unit.
     initial: u32,
-    /// Of these, not taken yet.
+    /// The initial units that have not been taken yet.
     left: u32,
     posted: VecDeque<Unit>,
-    /// Takes less posts, by thread.
+    /// Takes minus posts, by thread.
     balance: BTreeMap<u32, i64>,
-    /// A thread posted a unit that it had not taken.
+    /// Whether a thread posted a unit that it had not taken.
     signals: bool,
 }
 
-/// Pairs posts and takes.
+/// Matches posts and takes.
 #[derive(Default)]
 pub(crate) struct Semaphores {
     books: BTreeMap<u32, Book>,
-    /// By unit: its semaphore, and the post or take at its other end; once settled, the token between the two. [`NONE`]: there is
-    /// no other end.
+    /// For each unit, its semaphore and the post or take that it matches. After `settle`, the token
+    /// of the pair takes the place of the match. [`NONE`] if nothing matches.
     units: Vec<(u32, u32)>,
 }
 
@@ -45,7 +47,7 @@ impl Semaphores {
         })
     }
 
-    /// A thread lowered the semaphore, which began with `initial` if that is known.
+    /// Records that a thread took a unit. `initial` is the semaphore's initial value, if known.
     pub(crate) fn take(&mut self, semaphore: u32, initial: Option<u32>, thread: u32) -> Unit {
         let unit = self.units.len() as Unit;
         let book = self.book(semaphore, initial);
@@ -55,7 +57,8 @@ impl Semaphores {
             None
         } else {
             let from = book.posted.pop_front();
-            // With none posted before, it began with one more, or a post was lost.
+            // A take without a post before it shows that there was one more initial unit, or that a
+            // post was lost.
             book.initial += u32::from(from.is_none());
             from
         };
@@ -66,7 +69,7 @@ impl Semaphores {
         unit
     }
 
-    /// A thread raised it.
+    /// Records that a thread posted a unit.
     pub(crate) fn post(&mut self, semaphore: u32, initial: Option<u32>, thread: u32) -> Unit {
         let unit = self.units.len() as Unit;
         let book = self.book(semaphore, initial);
@@ -78,10 +81,10 @@ impl Semaphores {
         unit
     }
 
-    /// Gives each pair its token, where it needs one. To be called when all units are known.
+    /// Gives a token to each pair that needs one. Must be called when all units are known.
     pub(crate) fn settle(&mut self, tokens: &mut Tokens) {
         for unit in 0..self.units.len() {
-            // A post comes before its take, which gives both their token.
+            // A post comes before its take, so the post's turn sets the token of both.
             let (semaphore, other) = self.units[unit];
             if other != NONE && (other as usize) < unit && self.books[&semaphore].signals {
                 let token = tokens.fresh();
@@ -95,7 +98,7 @@ impl Semaphores {
         Some(self.units[unit as usize].1).filter(|&token| token != NONE)
     }
 
-    /// What a take is replayed as; `None`: it found a unit that was there from the start.
+    /// The step that replays a take; `None` if the take found an initial unit.
     pub(crate) fn taking(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {
@@ -104,7 +107,7 @@ impl Semaphores {
         }
     }
 
-    /// What a post is replayed as; `None`: no thread took the unit.
+    /// The step that replays a post; `None` if no thread took the unit.
     pub(crate) fn posting(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {
@@ -113,7 +116,8 @@ impl Semaphores {
         }
     }
 
-    /// The units that each semaphore begins with in the replay, by what it was initialised with.
+    /// The number of units that each semaphore starts with in the replay. `known` has the initial
+    /// values that were recorded.
     pub(crate) fn initial(&self, known: &[Option<u32>]) -> Vec<u32> {
         (0..)
             .zip(known)
@@ -129,7 +133,7 @@ mod tests {
     #[test]
     fn a_take_follows_the_post_that_fed_it() {
         let (mut all, mut tokens) = (Semaphores::default(), Tokens::default());
-        // One unit from the start, then a producer feeds a consumer.
+        // A thread takes an initial unit; then a producer feeds a consumer.
         let first = all.take(0, Some(1), 7);
         let posts = [all.post(0, Some(1), 3), all.post(0, Some(1), 3), all.post(0, Some(1), 3)];
         let takes = [all.take(0, Some(1), 7), all.take(0, Some(1), 7)];

@@ -1,31 +1,34 @@
-//! Stalls in holds. A page fault, an interrupt or a CPU that is taken away stretches a hold from a fraction of a microsecond to many.
-//! Behind a lock that is handed over, one such hold can send every waiter to sleep, and the convoy outlasts it by far. Where that
-//! happens is chance: replayed at the recorded places, one recording foretells a collapse that the next one does not.
+//! Stalls within holds. A page fault, an interrupt or a preemption stretches a hold from a fraction
+//! of a microsecond to many. Behind a lock that is handed over, one such hold can send all waiters
+//! to sleep, and the convoy outlasts it by far. Stalls happen by chance: if they were replayed
+//! where they were recorded, one recording would predict a collapse that the next one does not.
 //!
-//! So holds that are much longer than the usual ones of their class (those that begin at one place in the code) are cut to the usual
-//! length, and what is cut off is put back at random, by the seed, in as many holds and of the same sizes.
+//! Holds much longer than usual for their class (holds that begin at one place in the code) are
+//! therefore cut to the usual length. The excess is put back at random places, chosen by the seed,
+//! in the same number and the same sizes.
 
 use super::holds::{Holds, grouped};
 use crate::program::Stalls;
 use baton_chip::Chip;
 use baton_units::Cycles;
 
-/// What a hold takes beyond its usual length is a stall if it is more than this.
+/// A hold has a stall only if it exceeds its usual length by more than this.
 pub(crate) const LEAST_NS: f64 = 1000.0;
-/// Classes of fewer holds have no usual length.
+/// A class with fewer holds has no usual length.
 const ENOUGH: usize = 30;
 
-/// The usual hold of a class, in ticks.
+/// The usual length of a class's holds, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usual {
     /// The median.
     pub(crate) ticks: u64,
-    /// A longer one has a stall.
+    /// Holds longer than this have a stall.
     pub(crate) most: u64,
 }
 
-/// Of each class. What one hold in twenty exceeds is the program's own: a stall lies beyond that by `least`, and by four times
-/// as much as that lies beyond the median.
+/// The usual length of each class. What one hold in twenty exceeds is the program's own behaviour,
+/// so a stall must exceed the median by more than `least` and by more than five times the distance
+/// from the median to the 95th percentile.
 pub(crate) fn usual(holds: &Holds, least: u64) -> Vec<Usual> {
     grouped(holds, ENOUGH, |hold| hold.class as usize).into_iter().map(|ticks| of(ticks, least)).collect()
 }
@@ -39,7 +42,7 @@ fn of(mut ticks: Vec<u64>, least: u64) -> Usual {
     Usual { ticks: median, most: median.saturating_add(least.max(5 * (high - median))) }
 }
 
-/// What is said of them.
+/// The note about stalls in a prediction, if there are any.
 pub(crate) fn note(stalls: &Stalls, chip: &Chip) -> Option<String> {
     let longest = chip.core.clock.nanos(Cycles(*stalls.cycles.iter().max()?)).0;
     let share = stalls.cycles.len() as f64 / stalls.holds.max(1) as f64;
@@ -70,7 +73,7 @@ mod tests {
         few[50] = 5_000;
         let usual = usual(&holds(few), 1000);
         assert!((100..=106).contains(&usual[0].ticks) && usual[0].most == usual[0].ticks + 1000, "{usual:?}");
-        // One in ten takes longer: that is what the program does.
+        // One hold in ten takes longer; that is the program's own behaviour.
         let two = super::usual(&holds((0..200).map(|i| if i % 10 == 0 { 5_000 } else { 100 })), 1000);
         assert!(two[0].most > 5_000, "{two:?}");
         let short = super::usual(&holds([100; 29]), 1000);

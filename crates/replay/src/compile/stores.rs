@@ -1,20 +1,26 @@
-//! Work that threads take from a common store, as a store of the replay: the thread that comes first takes the next item.
+//! Work that threads take from a common store. In the replay it is a store too: the first thread
+//! that comes takes the next item.
 //!
-//! At a place where threads of one kind take a lock unequally often, each acquisition with all that follows, up to the thread's
-//! next one there, is an item. A thread's last acquisition finds nothing, and what follows it is the thread's own. The items of
-//! all threads go into one list, in the order in which they were taken; a thread that comes to its first takes from the list until
-//! it is empty. Under another lock the items are then shared out as that lock has it, and no thread is left with more than it
-//! could do.
+//! At a place where threads of one kind take a lock unequally often, each acquisition and
+//! everything up to the thread's next acquisition there is an item. A thread's last acquisition
+//! finds nothing; what follows it is the thread's own. The items of all threads form one list, in
+//! the order in which they were taken. A thread that reaches its first acquisition takes items from
+//! the list until the list is empty. Under another lock, that lock thus determines how items are
+//! shared out, and no thread is left with more than it can do.
 //!
-//! **It always ends where the recording did.** Items are begun in their recorded order. Were all threads of the store in items
-//! that wait for what items not yet begun put down, then the recorded run, when it began the first of these, had as many items
-//! under way and a thread more. What a thread puts down after its last acquisition may come later than recorded, as it goes on
-//! taking; a store is not made whose items wait for such a thing, be it by way of threads that have no part in the store, or of the
-//! leavers of another store (`leavers` says how that is found).
+//! **A replay always ends where the recording did.** Items begin in their recorded order. Suppose
+//! that all threads of the store were in items that wait for something that items not yet begun put
+//! down. When the recorded run began the first of those, it had as many items under way and one
+//! more thread, so it could not have gone on either. What a thread puts down after its last
+//! acquisition may come later than recorded, because the thread may take further items. A store
+//! whose items wait for such a thing is not made, whether they wait directly, through threads that
+//! have no part in the store, or through threads that left another store (see `leavers`).
 //!
-//! Threads that cannot be there at the same time have nothing in common: a store is made for those whose lives overlap. A life
-//! lasts until the thread was joined: one that had done all before the next one was started might have met it. Items may hold
-//! no lock at their ends, and neither start nor join threads nor meet at a barrier: an item must not depend on the thread that takes it.
+//! Threads whose lives do not overlap share nothing: a store is made for threads whose lives
+//! overlap. A life lasts until the thread was joined, because a thread that did everything before
+//! the next one started might have met it. Items must hold no lock at their ends, and must neither
+//! start nor join threads nor meet at a barrier, because an item must not depend on the thread that
+//! takes it.
 
 mod leavers;
 
@@ -25,48 +31,50 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
-/// Places where threads share out work, by their numbers; which one an acquisition is at, by its lock and the number of the place in the
-/// code.
+/// The places where threads share out work, numbered by their lock and their place in the code.
 pub(crate) type Sharing = BTreeMap<(u32, u32), u32>;
 
-/// An acquisition in a thread's steps, at a place where threads share out work.
+/// An acquisition at a place where threads share out work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Its place in the steps.
+    /// The index of the acquisition among the thread's steps.
     pub(crate) at: usize,
-    /// When it was asked for, in ticks.
+    /// The time at which the lock was asked for, in ticks.
     pub(crate) time: u64,
-    /// See [`Sharing`].
+    /// The number of the place, see [`Sharing`].
     pub(crate) place: u32,
 }
 
-/// A thread on its way to a script.
+/// The steps of a thread, before they become a script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps {
     pub(crate) ops: Ops,
     pub(crate) marks: Vec<Mark>,
-    /// Steps that other threads' depend on: when, and their places in `ops`.
+    /// Steps that other threads depend on: their times and their indices in `ops`.
     pub(crate) syncs: Vec<(u64, usize)>,
-    /// From its first event to its last, or to the end of the join that waited for it; in ticks.
+    /// The thread's life in ticks: from its first event to its last, or to the end of the join that
+    /// waited for it.
     pub(crate) life: (u64, u64),
 }
 
-/// What came of the places.
+/// The stores that were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stores {
-    /// Items, by store.
+    /// The items of each store.
     pub(crate) stores: Vec<Store>,
-    /// Acquisitions at unequal places that are replayed as the threads recorded them: no store could be made.
+    /// The number of acquisitions at unequal places for which no store could be made; they are
+    /// replayed as recorded.
     pub(crate) left: u64,
 }
 
-/// Where stores stand in the place of a thread's steps: from its first item to its last acquisition. Steps keep their places until all
-/// stores are made.
+/// The stretches of a thread's steps that stores replace: each from the thread's first item to its
+/// last acquisition. Steps keep their indices until all stores are made.
 #[derive(Clone, Debug, Default)]
 struct Cuts(Vec<(usize, usize, Op)>);
 
 impl Cuts {
-    /// What lies within items goes with them; the last acquisition there is no thread's share.
+    /// Whether a store contains this acquisition. Acquisitions within items belong to the items,
+    /// and the last acquisition is no thread's share.
     fn has(&self, mark: &Mark) -> bool {
         self.0.iter().any(|&(first, last, _)| (first..=last).contains(&mark.at))
     }
@@ -76,7 +84,7 @@ impl Cuts {
     }
 }
 
-/// Makes stores, the ones that begin first before those within their items.
+/// Makes the stores. A store that begins earlier comes before stores within its items.
 pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Stores {
     let first = |place: &SharingSite, threads: &[Steps]| {
         let marks = place.threads.iter().flat_map(|&thread| &threads[thread as usize].marks);
@@ -117,7 +125,7 @@ pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Store
     made
 }
 
-/// A thread's acquisitions at a place that are in no store yet.
+/// A thread's acquisitions at a place that no store contains yet.
 fn own<'a>(
     place: &SharingSite,
     thread: &'a Steps,
@@ -127,12 +135,12 @@ fn own<'a>(
     thread.marks.iter().filter(move |mark| mark.place == number && !cuts.has(mark))
 }
 
-/// Whether another thread's step can depend on this one, or this one on another thread's, beside through locks.
+/// Whether a step and another thread's step can depend on each other by other means than locks.
 pub(crate) fn depends(op: Op) -> bool {
     matches!(op, Op::TokenWait(_) | Op::TokenPost(_) | Op::Meet(_) | Op::Spawn(_) | Op::Join(_))
 }
 
-/// Threads that come to the place and are there at the same time.
+/// Groups of threads that come to the place and live at the same time.
 fn teams(place: &SharingSite, threads: &[Steps], cuts: &[Cuts]) -> Vec<Vec<usize>> {
     let comes = |&thread: &usize| own(place, &threads[thread], &cuts[thread]).next().is_some();
     let mut all: Vec<usize> = place.threads.iter().map(|&thread| thread as usize).filter(comes).collect();
@@ -151,7 +159,7 @@ fn teams(place: &SharingSite, threads: &[Steps], cuts: &[Cuts]) -> Vec<Vec<usize
     teams
 }
 
-/// The items of a team in the order in which they were taken; `None`: they cannot be shared out.
+/// The items of a team in the order in which they were taken; `None` if they cannot be shared out.
 fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) -> Option<Store> {
     let items = |&thread: &usize| {
         let marks = own(place, &threads[thread], &cuts[thread]);
@@ -169,7 +177,8 @@ fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) 
     if count == 0 || team.iter().any(holds) {
         return None;
     }
-    // Each thread's are in the order of time; of one time, the first thread's come first.
+    // Each thread's items are in the order of time. At equal times, the first thread's item comes
+    // first.
     let mut left: Vec<_> = team.iter().map(|thread| items(thread).peekable()).collect();
     let next = |number: usize, left: &mut [_]| peek(&mut left[number]).map(|time| Reverse((time, number)));
     let mut store = Store::with_room(count, steps);
@@ -183,12 +192,13 @@ fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) 
     Some(store)
 }
 
-/// When the next item was asked for.
+/// The time at which the next item was asked for.
 fn peek<T>(items: &mut Peekable<impl Iterator<Item = (u64, T, T, T)>>) -> Option<u64> {
     items.peek().map(|item| item.0)
 }
 
-/// Whether the thread holds a lock where it comes to one of these; they are in the order of the steps.
+/// Whether the thread holds a lock at any of these acquisitions, which are in the order of the
+/// steps.
 fn holds_at_any<'a>(mut marks: impl Iterator<Item = &'a Mark>, ops: &Ops) -> bool {
     let (mut held, mut from) = (0i64, 0);
     marks.any(|mark| {
@@ -198,7 +208,7 @@ fn holds_at_any<'a>(mut marks: impl Iterator<Item = &'a Mark>, ops: &Ops) -> boo
     })
 }
 
-/// Locks that a thread holds more after a step than before.
+/// How many more locks a thread holds after a step than before it.
 fn taken(op: Op) -> i64 {
     match op {
         Op::Lock(_) | Op::RwLock(..) => 1,

@@ -1,5 +1,6 @@
-//! Which signal ended which condition wait. The trace does not say, so waits are paired with signals in their order: a
-//! wake-up takes the oldest signal that was sent while its thread waited and that no other wake-up has taken.
+//! Determines which signal ended which condition wait. The trace does not say, so waits are matched
+//! with signals in order: a wake-up takes the oldest signal that was sent while its thread waited
+//! and that no other wake-up has taken.
 
 use crate::ops::push;
 use baton_trace::{Address, ProcessIndex};
@@ -9,27 +10,28 @@ type Located = (ProcessIndex, Address);
 
 #[derive(Default)]
 struct Condition {
-    /// Threads that wait, in the order in which they came, and since which signal's number.
+    /// Waiting threads in the order of arrival, each with the number of the first signal that could
+    /// wake it.
     waiting: Vec<(u32, u32)>,
     /// Single signals that no wake-up has taken.
     signals: VecDeque<u32>,
-    /// Broadcasts that a waiting thread has not taken yet: thread, signal.
+    /// Broadcasts that a waiting thread has not taken yet, by thread.
     called: BTreeMap<u32, u32>,
 }
 
-/// Pairs waits and signals. Tokens are numbered in the order of the wake-ups.
+/// Matches waits with signals. Tokens are numbered in the order of the wake-ups.
 #[derive(Default)]
 pub(crate) struct Tokens {
     conditions: BTreeMap<Located, Condition>,
     signals: u32,
-    /// By token: the signal that puts it down.
+    /// For each token, the signal that puts it down.
     signal_of: Vec<u32>,
-    /// By signal, once settled: where its tokens begin in `by_signal`; and all tokens, by signal.
+    /// After `settle`: for each signal, where its tokens begin in the list of all tokens by signal.
     begins: Vec<u32>,
     by_signal: Vec<u32>,
 }
 
-/// No signal puts it down.
+/// Stands for no signal.
 const NONE: u32 = u32::MAX;
 
 impl Tokens {
@@ -38,7 +40,7 @@ impl Tokens {
         self.conditions.entry(place).or_default().waiting.push((thread, next));
     }
 
-    /// A signal, to one or all; its number.
+    /// Records a signal to one waiter or to all. Returns its number.
     pub(crate) fn signal(&mut self, place: Located, all: bool) -> (u32, usize) {
         let signal = self.signals;
         self.signals += 1;
@@ -58,7 +60,8 @@ impl Tokens {
         (signal, free.min(1))
     }
 
-    /// A wait was woken: the token that it waits for, if a signal is found.
+    /// Records that a wait was woken. Returns the token that the wait waits for, if a signal
+    /// matches.
     pub(crate) fn woken(&mut self, place: Located, thread: u32) -> Option<u32> {
         let condition = self.conditions.entry(place).or_default();
         let since = leave(condition, thread)?;
@@ -72,7 +75,7 @@ impl Tokens {
         Some(self.of_signal(signal))
     }
 
-    /// A token that no signal of a condition puts down.
+    /// A token that no condition's signal puts down.
     pub(crate) fn fresh(&mut self) -> u32 {
         self.of_signal(NONE)
     }
@@ -82,14 +85,14 @@ impl Tokens {
         self.count() - 1
     }
 
-    /// A wait ended without being woken.
+    /// Records that a wait ended without being woken.
     pub(crate) fn gave_up(&mut self, place: Located, thread: u32) {
         let condition = self.conditions.entry(place).or_default();
         let _ = leave(condition, thread);
         condition.called.remove(&thread);
     }
 
-    /// Lists the tokens of each signal. To be called when all waits are known.
+    /// Lists the tokens of each signal. Must be called when all waits are known.
     pub(crate) fn settle(&mut self) {
         let mut begins = vec![0; self.signals as usize + 1];
         let signals = || self.signal_of.iter().filter(|&&signal| signal != NONE);
@@ -100,7 +103,8 @@ impl Tokens {
             begins[signal] += begins[signal - 1];
         }
         let mut by_signal = vec![0; signals().count()];
-        // Backwards, so that what is left in `begins` is where each one's end: one signal further, where it begins.
+        // Going backwards, each entry of `begins` moves from the end of its signal's tokens to
+        // their beginning.
         for (token, &signal) in self.signal_of.iter().enumerate().rev().filter(|&(_, &signal)| signal != NONE) {
             begins[signal as usize + 1] -= 1;
             by_signal[begins[signal as usize + 1] as usize] = token as u32;
@@ -110,7 +114,7 @@ impl Tokens {
         (self.begins, self.by_signal) = (begins, by_signal);
     }
 
-    /// The tokens of a signal, once settled.
+    /// The tokens of a signal; valid after `settle`.
     pub(crate) fn of(&self, signal: u32) -> &[u32] {
         let [from, to] = [signal, signal + 1].map(|signal| self.begins[signal as usize] as usize);
         &self.by_signal[from..to]

@@ -1,5 +1,5 @@
-//! What a thread did, a few bytes a step: all of a recording's steps are in memory at one time. Times are written as what has
-//! passed since the last gap.
+//! The steps of a thread in a few bytes each, because all steps of a recording are in memory at the
+//! same time. A time is stored as the difference from the previous gap.
 
 use super::held::Outline;
 use super::semaphores::Unit;
@@ -8,35 +8,35 @@ use super::walk::Gap;
 use crate::ops::push;
 use crate::program::Op;
 
-/// A step of a thread that is not yet in cycles.
+/// A step of a thread whose duration is not yet in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Raw {
-    /// Between two events.
+    /// The time between two events.
     Gap(Gap),
-    /// A step.
     Op(Op),
-    /// A signal: the tokens that it puts down are known when the walk is over.
+    /// A signal. The tokens that it puts down are known at the end of the walk.
     Signal(u32),
-    /// A semaphore was lowered, or raised: what that is replayed as is known when the walk is over.
+    /// A semaphore was taken from, or posted. The step that replays it is known at the end of the
+    /// walk.
     Take(Unit),
     Post(Unit),
-    /// A step of a team that is known when the walk is over, if it is one.
+    /// A step of a team that is resolved, or dropped, at the end of the walk.
     Later(u32),
-    /// So long away from the core, in ticks.
+    /// Time away from the core, in ticks.
     Away(u64),
-    /// The next acquisition of this lock is at the place in the code of this number, asked for at this time.
+    /// The next acquisition of this lock: the lock, the number of the place in the code, and the
+    /// time at which the lock was asked for.
     Site(u32, u32, u64),
-    /// Its CPU time, in nanoseconds.
+    /// The thread's CPU time at this moment, in nanoseconds.
     CpuTime(u64),
 }
 
-/// The steps of a thread.
 #[derive(Default)]
 pub(crate) struct Track {
     bytes: Vec<u8>,
-    /// The last step, if it is a gap: it can still be changed.
+    /// The last step, if it is a gap. A gap can still be changed until the next step follows.
     last: Option<Gap>,
-    /// When the last gap that was written ended.
+    /// The end of the last gap that was written.
     ended: u64,
     outline: Outline,
 }
@@ -56,22 +56,22 @@ impl Track {
         };
     }
 
-    /// What is known of the steps.
+    /// The properties of the steps.
     pub(crate) fn outline(&self) -> Outline {
         self.outline
     }
 
-    /// The gap that was put last, if nothing was put behind it.
+    /// The last step, if it is a gap and nothing follows it yet.
     pub(crate) fn last_gap(&mut self) -> Option<&mut Gap> {
         self.last.as_mut()
     }
 
-    /// The steps, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Raw> + Clone + '_ {
         Reader { bytes: &self.bytes, ended: 0 }.chain(self.last.map(Raw::Gap))
     }
 
-    /// Has each step replaced by those that `by` puts in its place. The first argument is the step's place.
+    /// Replaces each step by the steps that `by` writes. The first argument is the index of the
+    /// step.
     pub(crate) fn rewrite(&mut self, mut by: impl FnMut(usize, Raw, &mut Track)) {
         let mut new = Track::default();
         new.bytes.reserve_exact(self.bytes.len() + varint::MOST);
@@ -106,7 +106,8 @@ const DELAY: u8 = 19;
 const SHARE: u8 = 20;
 const LATER: u8 = 21;
 
-// What a gap has beside its length. The first three stand beside the kind, the others in the next byte.
+// Flags for the parts that a gap has besides its length. The first three share a byte with the
+// kind; the others are in the next byte.
 const FROM: u16 = 1 << 5;
 const TO_RELEASE: u16 = 1 << 6;
 const FROM_RELEASE: u16 = 1 << 7;
@@ -143,10 +144,10 @@ fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
     }
 }
 
-/// All that `classify` finds out later is zero here.
+/// Writes a gap. Fields that `classify` fills in later are zero here.
 fn write_gap(bytes: &mut Vec<u8>, ended: &mut u64, gap: &Gap) {
     let begin = bytes.len();
-    // What the gap has is known when its parts are written.
+    // The flags are filled in when all parts have been written.
     [GAP, 0].into_iter().for_each(|byte| push(bytes, byte));
     varint::write(bytes, gap.to.wrapping_sub(gap.from));
     let mut head = u16::from(GAP);
@@ -189,7 +190,7 @@ fn op_as_number(op: Op) -> (u8, u64) {
     }
 }
 
-/// Goes over what was written.
+/// Reads the steps that were written.
 #[derive(Clone)]
 struct Reader<'a> {
     bytes: &'a [u8],

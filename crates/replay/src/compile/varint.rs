@@ -1,11 +1,12 @@
-//! Numbers of seven bits a byte, the lowest first; the highest bit says that more follow.
+//! Variable-length numbers: seven bits per byte, the lowest first; the highest bit says that more
+//! bytes follow.
 
 use crate::ops::room;
 
-/// Bytes of a number at most.
+/// The most bytes that a number takes.
 pub(super) const MOST: usize = 10;
 
-/// Adds a number.
+/// Appends a number.
 #[inline]
 pub(super) fn write(bytes: &mut Vec<u8>, mut value: u64) {
     room(bytes, MOST);
@@ -16,7 +17,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Takes the first number away; none where the bytes end.
+/// Removes the first number and returns it; `None` if the bytes end.
 #[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> Option<u64> {
     let (mut value, mut shift) = (0, 0);

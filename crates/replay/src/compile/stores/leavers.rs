@@ -1,24 +1,26 @@
-//! What depends on threads that have left their store. Such a thread may go on taking items in the replay and leave later than
-//! recorded; an item that waits for what it does then, on whatever way, could wait for ever.
+//! Finds what depends on threads that have left their store. In the replay such a thread may take
+//! further items and leave later than recorded. An item that waits for what the thread does after
+//! leaving, directly or through other threads, could then wait for ever.
 //!
-//! The steps by which threads depend on each other are gone through in the order of the recording. A thread is late from its last
-//! acquisition at the store on; what a late thread puts down is late, and so is a thread that has waited for a late one. No item of a
+//! The pass goes through all steps by which threads depend on each other, in the order of the
+//! recording. A thread is late after its last acquisition at the store. Everything that a late
+//! thread puts down is late, and so is a thread that has waited for something late. No item of a
 //! store may wait for anything late.
 
 use super::{SharingSite, Steps};
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A step that others depend on, or that depends on others.
+/// A step that other threads depend on, or that depends on other threads.
 struct Sync {
     time: u64,
     thread: usize,
-    /// Its place in the thread's steps.
+    /// The index of the step among the thread's steps.
     at: usize,
     op: Op,
 }
 
-/// A thread's part in a store: the places of its first and last acquisition.
+/// A thread's part in a store: the indices of its first and its last acquisition.
 #[derive(Clone, Copy)]
 struct Part {
     thread: usize,
@@ -26,17 +28,18 @@ struct Part {
     last: usize,
 }
 
-/// What is known of all threads as they were before any store was made.
+/// What is known about all threads before any store was made.
 pub(super) struct Leavers {
     syncs: Vec<Sync>,
-    /// Threads by the meeting that they come to.
+    /// Threads by the meeting that they take part in.
     meetings: BTreeMap<u32, BTreeSet<usize>>,
-    /// Of the stores made so far.
+    /// The threads' parts in the stores made so far.
     parts: Vec<Part>,
 }
 
 impl Leavers {
-    /// Nothing is gathered where no store can be.
+    /// Gathers the threads' dependences; nothing is gathered if `any` says that no store is
+    /// possible.
     pub(super) fn of(threads: &[Steps], any: bool) -> Leavers {
         let (mut syncs, mut meetings) = (Vec::new(), BTreeMap::<u32, BTreeSet<usize>>::new());
         for (thread, steps) in threads.iter().enumerate().filter(|_| any) {
@@ -52,7 +55,8 @@ impl Leavers {
         Leavers { syncs, meetings, parts: Vec::new() }
     }
 
-    /// Whether a store of this team can be made beside those that were; if so, it counts as made.
+    /// Whether a store of this team can be made in addition to the existing ones. If so, the store
+    /// is recorded as made.
     pub(super) fn admit(&mut self, place: &SharingSite, team: &[usize], threads: &[Steps]) -> bool {
         let before = self.parts.len();
         for &thread in team {

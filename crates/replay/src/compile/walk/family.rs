@@ -20,14 +20,14 @@ impl Walk<'_> {
                 } else {
                     self.gap(id, t);
                 }
-                // A thread that began before had the handle in an earlier life.
+                // A thread that began before that moment had the same handle in an earlier life.
                 let since = self.states[id].creating;
                 let starts = self.starts.get_mut(&(process, handle));
                 let child = starts.and_then(|starts| {
                     while starts.pop_front_if(|(began, _)| *began < since).is_some() {}
                     starts.pop_front().map(|(_, child)| child)
                 });
-                // A damaged trace can have one thread begin twice.
+                // In a damaged trace a thread may begin twice.
                 let fresh = |child: &u32| error == 0 && !self.started[*child as usize];
                 if let Some(child) = child.filter(fresh) {
                     self.by_handle.insert((process, handle), child);

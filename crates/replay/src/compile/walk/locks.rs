@@ -1,4 +1,4 @@
-//! Locks: mutexes and their like, and reader-writer locks.
+//! Mutexes and similar locks, and reader-writer locks.
 
 use super::{Leaf, Mode, Walk};
 use crate::compile::holds::Hold;
@@ -8,11 +8,12 @@ use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId
 use baton_units::CoreId;
 use std::collections::BTreeMap;
 
-/// How often a thread has each lock that it has. Mostly these are few, which are searched from the last one on.
+/// The locks that a thread holds, each with its depth. They are usually few, and are searched from
+/// the last one on.
 #[derive(Default)]
 pub(super) struct Depths {
     few: Vec<(u32, u32)>,
-    /// Those beyond [`FEW`]: a recording may have any number.
+    /// Locks beyond the first [`FEW`]; a recording may have any number.
     more: BTreeMap<u32, u32>,
 }
 
@@ -23,7 +24,7 @@ impl Depths {
         self.few.iter().rposition(|&(of, _)| of == lock)
     }
 
-    /// It takes one; whether it did not have it before.
+    /// Records an acquisition. Returns whether the thread did not hold the lock before.
     fn take(&mut self, lock: u32) -> bool {
         let depth = match self.find(lock) {
             Some(at) => &mut self.few[at].1,
@@ -37,7 +38,8 @@ impl Depths {
         *depth == 1
     }
 
-    /// It gives one up; whether it still has it then. `None`: it did not have it.
+    /// Records a release. Returns whether the thread still holds the lock; `None` if it did not
+    /// hold the lock.
     fn give(&mut self, lock: u32) -> Option<bool> {
         let at = self.find(lock);
         let depth = match at {
@@ -54,7 +56,7 @@ impl Depths {
         Some(has)
     }
 
-    /// It does not have it any more.
+    /// Records that the thread no longer holds the lock.
     fn forget(&mut self, lock: u32) {
         self.few.retain(|&(of, _)| of != lock);
         self.more.remove(&lock);
@@ -72,14 +74,15 @@ impl Walk<'_> {
         }
     }
 
-    /// The place in the code of a thread's call site, and its number.
+    /// The place in the code of a thread's call site, and the number of that place.
     fn place(&mut self, id: usize, process: ProcessIndex, site: SiteId) -> (Address, u32) {
         if let Some((of, place, number)) = self.states[id].here
             && of == site
         {
             return (place, number);
         }
-        // A wait is recorded with its whole stack, another acquisition with its innermost frame: one place in the code.
+        // A contended acquisition is recorded with its whole stack, any other with its innermost
+        // frame. Both are the same place in the code.
         let place = match self.trace.site(process, site) {
             [innermost, ..] => *innermost,
             [] if site == SiteId::UNKNOWN => 0,
@@ -93,7 +96,7 @@ impl Walk<'_> {
         (place, number)
     }
 
-    /// Whether the lock was last held elsewhere, and what taking it cost.
+    /// Whether the lock was last held on another core, and the cost of taking it.
     fn ownership(&self, id: usize, lock: u32) -> (bool, u64) {
         let (prices, atomic) = (self.prices, self.chip.cache.atomic);
         let Some((thread, cpu)) = self.objects.locks[lock as usize].last else {
@@ -144,10 +147,10 @@ impl Walk<'_> {
         (cycles as f64 * self.ticks_a_cycle) as u64
     }
 
-    /// The thread has the lock from now on.
+    /// Records that the thread holds the lock from now on.
     fn hold(&mut self, id: usize, t: u64, lock: u32, foreign: bool) {
         if let Some(other) = self.objects.locks[lock as usize].holder.filter(|&other| other as usize != id) {
-            // It had been given up, and that is not in the trace.
+            // The other thread had released the lock, but the trace lacks that event.
             self.states[other as usize].depths.forget(lock);
             self.op(other as usize, Op::Unlock(lock));
             self.replayability.unmatched_waits += 1;
@@ -167,7 +170,7 @@ impl Walk<'_> {
     pub(super) fn request(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
         self.replayability.events += 1;
         if self.states[id].mode != Mode::Relock {
-            // The try that failed took the line.
+            // The failed try moved the line to this core.
             self.states[id].priced += (self.prices.transfer.same_cluster + self.chip.cache.atomic).0;
             self.gap(id, t);
         }
@@ -248,7 +251,7 @@ impl Walk<'_> {
             let (os, ticks) = (&self.chip.os, |cycles: u64| (cycles as f64 * self.ticks_a_cycle) as u64);
             let book = &mut self.objects.locks[number as usize];
             book.last = Some((id as u32, cpu));
-            // A waiter that was woken and comes too late is asleep again no earlier than this.
+            // A waiter that was woken too late sleeps again no earlier than this.
             let again = t + ticks(os.idle.wake_polling.0 + os.futex.wait_changed.0);
             let no_waiter = book.waiters.is_empty() || lock.kind == LockKind::Spin;
             let sleeper = book.waiters.iter_mut().find(|(_, asleep)| *asleep <= t && !no_waiter);
@@ -268,7 +271,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A thread gave a lock up that it does not hold.
+    /// Records that a thread released a lock that it does not hold.
     fn foreign_release(&mut self, id: usize, lock: u32) {
         let Some(holder) = self.objects.locks[lock as usize].holder.take() else {
             self.replayability.unmatched_waits += 1;

@@ -16,7 +16,8 @@ impl Walk<'_> {
                 self.wait(id, t, Mode::Busy);
             }
             What::BarrierLeave { barrier, .. } => {
-                // Who came is known now. A meeting that no thread left was still going on at the end, and holds up no replay.
+                // The participants are known now. A meeting that no thread left was still going on
+                // at the end, and delays no replay.
                 let has_met = self.has_met(id);
                 match self.objects.leave((process, barrier), id as u32) {
                     Some(meeting) => {

@@ -1,17 +1,13 @@
-//! The walk over a trace's events, in the order of time, that says what each thread did.
+//! Walks over a trace's events in the order of time, and determines what each thread did.
 //!
-//! What lies between two events of a thread is a [`Gap`], unless the thread was waiting: the simulation makes its own
-//! waits. A gap holds the program's own work, the recording's cost, and the cost of the lock operations at its ends,
-//! which the simulation charges again and which is therefore priced and taken out.
+//! The time between two events of a thread is a [`Gap`], unless the thread was waiting: the
+//! simulation produces its own waits. A gap contains the program's own work, the cost of recording,
+//! and the cost of the lock operations at its ends. The simulation charges lock operations again,
+//! so their price is taken out of the gap.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`locks`] | mutexes and their like, reader-writer locks |
-//! | [`conditions`] | condition variables |
-//! | [`meetings`] | barriers and semaphores |
-//! | [`family`] | threads that start others and wait for their end |
-//! | [`processor`] | when a thread had a CPU |
-//! | [`teams`] | OpenMP's teams and tasks |
+//! | [`locks`] | mutexes and similar locks, reader-writer locks |
 
 mod conditions;
 mod family;
@@ -36,32 +32,34 @@ use locks::Depths;
 use std::collections::{BTreeMap, VecDeque};
 use teams::Teams;
 
-/// A stretch between two events of a thread that did not wait.
+/// The time between two events of a thread that did not wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gap {
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// Ticks in it that the recording took for itself.
+    /// Ticks of the gap that recording took.
     pub(crate) pause: u64,
-    /// Ticks of reading the CPU time at its start, behind a wait for a lock. A replay with the recording charges them behind its own waits.
+    /// Ticks for reading the CPU time at the beginning, after a wait for a lock. A replay that
+    /// includes recording charges them after its own waits.
     pub(crate) read: u64,
-    /// It ends at a release, or begins at one: a release is stamped, then written down, and then done.
+    /// Whether the gap ends at a release, or begins at one. A release is stamped first, then
+    /// written down, and then carried out.
     pub(crate) to_release: bool,
     pub(crate) from_release: bool,
-    /// Cycles in it of lock operations that the simulation charges again.
+    /// Cycles of lock operations in the gap, which the simulation charges again.
     pub(crate) priced: u64,
-    /// Cycles that waking a sleeper at its start would take, if one was asleep: there is no telling.
+    /// Cycles for waking a sleeper at the beginning, if one was asleep; the trace does not say.
     pub(crate) woke: u64,
-    /// It follows the acquisition of this lock, which was last held elsewhere.
+    /// The lock whose acquisition the gap follows, if the lock was last held elsewhere.
     pub(crate) after_foreign: Option<u32>,
-    /// It is a whole hold, of this class.
+    /// If the gap is a whole hold, the class of the hold.
     pub(crate) class: Option<u32>,
-    /// Ticks of it off the CPU: asleep, and ready to run. Filled in by `gaps`.
+    /// Ticks of the gap off the CPU: asleep, and ready to run. `gaps` fills them in.
     pub(crate) asleep: u64,
     pub(crate) ready: u64,
 }
 
-/// What a thread is doing, as far as events tell.
+/// What a thread is doing, as far as events show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Out,
@@ -71,17 +69,18 @@ enum Mode {
     CondWait(u64),
     Relock,
     SemWait(u64),
-    /// At a barrier, in a join, or creating a thread: what it waits for is known at its end.
+    /// The thread is at a barrier, in a join, or creating a thread. What it waits for is known at
+    /// the end.
     Busy,
 }
 
-/// A hold in which nothing else has been recorded so far.
+/// A hold during which nothing else has been recorded so far.
 #[derive(Clone, Copy)]
 struct Leaf {
     lock: u32,
     since: u64,
     foreign: bool,
-    /// The recording's own time up to `since`.
+    /// Ticks that recording took up to `since`.
     pause: u64,
     class: u32,
 }
@@ -97,16 +96,16 @@ struct State {
     after_foreign: Option<u32>,
     depths: Depths,
     cpu: Option<u32>,
-    /// The lock that it has just taken.
+    /// The lock that the thread has just taken.
     leaf: Option<Leaf>,
     off_since: Option<(u64, Option<bool>)>,
-    /// Its last event ended a wait.
+    /// Whether the thread's last event ended a wait.
     after_wait: bool,
-    /// Where in the code it asked for the lock that it takes next; 0: not known.
+    /// The place in the code at which the thread asked for the next lock; 0 if unknown.
     site: Address,
-    /// The call site that it came to last, with the place in the code and its number.
+    /// The thread's latest call site, with its place in the code and the number of that place.
     here: Option<(SiteId, Address, u32)>,
-    /// When it began to create a thread.
+    /// The time at which the thread began to create another thread.
     creating: u64,
 }
 
@@ -119,26 +118,27 @@ pub(crate) struct Walk<'a> {
     pub(crate) threads: Vec<RawThread>,
     states: Vec<State>,
     pub(crate) started: Vec<bool>,
-    /// By handle: when threads began that had it, and which.
+    /// For each thread handle, the threads that had it, with their start times.
     starts: BTreeMap<(ProcessIndex, u64), VecDeque<(u64, u32)>>,
     by_handle: BTreeMap<(ProcessIndex, u64), u32>,
     pub(crate) objects: Objects,
     pub(crate) tokens: Tokens,
     pub(crate) semaphores: Semaphores,
     pub(crate) holds: Holds,
-    /// Threads that do not wait.
+    /// The number of threads that do not wait.
     pub(crate) crowd: Crowd,
     pub(crate) replayability: Replayability,
     pub(crate) probe_ps: Option<u64>,
-    /// Ticks that the recording took between tries that failed and their waits, and behind the waits.
+    /// Ticks that recording took between failed tries and their waits, and ticks that it took after
+    /// the waits.
     pub(crate) around: (Vec<u64>, Vec<u64>),
-    /// Places in the code at which locks are taken (0: not known), and their numbers.
+    /// The places in the code at which locks are taken, by number; 0 if unknown.
     pub(crate) places: Vec<Address>,
     place_numbers: BTreeMap<Address, u32>,
     pub(crate) sites: Sites,
     semaphore_waiters: BTreeMap<u32, u32>,
     teams: Teams,
-    /// Classes of holds by place, or lock.
+    /// Classes of holds by place, or by lock.
     classes: BTreeMap<(Address, u32), u32>,
     pub(crate) notes: Vec<String>,
 }
@@ -211,7 +211,8 @@ impl<'a> Walk<'a> {
         for (thread, state) in self.threads.iter_mut().zip(&self.states) {
             thread.last = state.last;
         }
-        // Tokens are known only now: a wake-up comes after its signal, a take after its post.
+        // All tokens are known only now, because a wake-up comes after its signal and a take after
+        // its post.
         self.semaphores.settle(&mut self.tokens);
         self.tokens.settle();
         let units = self.hand_over();
@@ -240,7 +241,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A mutex that one thread takes and another gives up is a semaphore of one unit: its number, by lock.
+    /// Replaces each mutex that one thread takes and another releases by a semaphore of one unit.
+    /// Returns the semaphore's number for each such lock.
     fn hand_over(&mut self) -> BTreeMap<u32, u32> {
         let mut units: BTreeMap<u32, u32> = BTreeMap::new();
         for (lock, _) in (0..).zip(&self.objects.locks).filter(|(_, book)| book.handed) {
@@ -307,7 +309,7 @@ impl<'a> Walk<'a> {
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.meeting(id, t, event.what, process),
-            // A thread that was just created has used no CPU time.
+            // A new thread has used no CPU time.
             What::ThreadStart { .. } if id != 0 => self.threads[id].cpu_time(0),
             What::ThreadStart { .. } => {}
             What::ThreadEnd { .. } => {
@@ -337,7 +339,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A thread's first event.
+    /// Records a thread's first event.
     fn appears(&mut self, id: usize, t: u64) {
         if self.states[id].mode == Mode::Out {
             self.states[id].mode = Mode::Running;
@@ -347,7 +349,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends the gap since the thread's last event.
+    /// Ends the gap that began at the thread's last event.
     fn gap(&mut self, id: usize, t: u64) {
         let state = &mut self.states[id];
         let (from, pause, priced) = (state.last, std::mem::take(&mut state.pause), std::mem::take(&mut state.priced));
@@ -361,20 +363,21 @@ impl<'a> Walk<'a> {
             let gap = Gap { from, to: t, pause, read, from_release, priced, woke, after_foreign, ..Gap::default() };
             self.threads[id].track.push(Raw::Gap(gap));
         } else {
-            // An event that does not fit what the thread was doing: its wait's end is missing.
+            // The event does not fit the thread's state, so the event that ended the thread's wait
+            // is missing.
             state.mode = Mode::Running;
             self.replayability.unmatched_waits += 1;
             self.crowd.change(t, 1);
         }
     }
 
-    /// The thread waits from now on.
+    /// The thread begins to wait.
     fn wait(&mut self, id: usize, t: u64, mode: Mode) {
         self.states[id].mode = mode;
         self.crowd.change(t, -1);
     }
 
-    /// The wait is over.
+    /// The thread's wait is over.
     fn resume(&mut self, id: usize, t: u64, mode: Mode) {
         let state = &mut self.states[id];
         (state.mode, state.last, state.pause, state.leaf) = (mode, t, 0, None);
@@ -383,7 +386,7 @@ impl<'a> Walk<'a> {
         self.crowd.change(t, 1);
     }
 
-    /// What passed since the thread's last event is no work of its own.
+    /// Drops the time since the thread's last event, which is no work of the thread.
     fn skip(&mut self, id: usize, t: u64) {
         let state = &mut self.states[id];
         (state.last, state.pause, state.leaf) = (t, 0, None);

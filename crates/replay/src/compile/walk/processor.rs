@@ -1,10 +1,10 @@
-//! When a thread had a CPU, and how much of its time.
+//! When a thread had a CPU, and its CPU time.
 
 use super::{Mode, Walk};
 use baton_trace::{OffReason, What};
 
 impl Walk<'_> {
-    /// The thread left its CPU or came back: no act of its own.
+    /// Records that the thread left its CPU or came back. That is no action of the thread.
     pub(super) fn off_cpu(&mut self, id: usize, t: u64, what: What) -> bool {
         match what {
             What::OffCpu { reason, .. } => {
@@ -36,7 +36,7 @@ impl Walk<'_> {
         self.threads[id].cpu_time(ns);
         let state = &mut self.states[id];
         if state.mode == Mode::Running && state.after_wait {
-            // Reading the CPU time is the recording's, not the program's.
+            // The time for reading the CPU time belongs to recording, not to the program.
             let read = t - state.last;
             match &mut state.leaf {
                 Some(leaf) => {

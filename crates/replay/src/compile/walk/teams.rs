@@ -1,8 +1,9 @@
 //! OpenMP's teams and tasks.
 //!
-//! A region begins with a meeting of its team, as it ends with one: workers wait for their master, which waits for them. Who takes part is
-//! known only at the region's end. A task is done by the thread that did it in the recording, once it has been created; who waits for
-//! tasks waits for those that others did.
+//! A region begins and ends with a meeting of its team: workers wait for their master, and the
+//! master waits for them. The participants are known only at the end of the region. A task is done
+//! by the thread that did it in the recording, after the task was created. A thread that waits for
+//! tasks waits for those that other threads did.
 
 use super::{Mode, Walk};
 use crate::compile::track::Raw;
@@ -10,18 +11,16 @@ use crate::program::Op;
 use baton_trace::{Address, Construct, ProcessIndex, What};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A step that is known later than its place: its number, where it is written down.
+/// A step that is known only later, by the number that was written in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Later {
-    /// It is none.
+    /// There is no step.
     Nothing,
-    /// The team meets.
     Meet(u32),
-    /// A token is put down.
     Post(u32),
 }
 
-/// Under what tasks are created: a task, or a thread outside of all.
+/// The creator of tasks: a task, or a thread outside of all tasks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Parent {
     Task(ProcessIndex, u64),
@@ -31,33 +30,34 @@ enum Parent {
 struct Task {
     creator: u32,
     parent: Parent,
-    /// Behind its creation.
+    /// The number of the step after the task's creation.
     created: u32,
 }
 
-/// A task that a thread does, and whether the thread waits when it is done.
+/// A task that a thread runs, and whether the thread returns to a wait afterwards.
 struct Doing {
     task: u64,
     waits: bool,
 }
 
-/// What is known of teams and tasks.
+/// The teams and tasks of a program.
 #[derive(Default)]
 pub(crate) struct Teams {
     later: Vec<Later>,
-    /// The beginning of the region that goes on at a barrier.
+    /// The beginning of the current region of each barrier.
     regions: BTreeMap<(ProcessIndex, Address), u32>,
     tasks: BTreeMap<(ProcessIndex, u64), Task>,
-    /// Ends of tasks that no wait has seen: behind the end, and in which thread.
+    /// Finished tasks that no wait has covered: the number of the step after the end, and the
+    /// thread.
     ended: BTreeMap<Parent, Vec<(u32, u32)>>,
     doing: BTreeMap<u32, Vec<Doing>>,
-    /// The barrier at which a thread waits.
+    /// The barrier at which each thread waits.
     at: BTreeMap<u32, (ProcessIndex, Address)>,
-    /// Threads that have met and not left yet, as far as events tell.
+    /// Threads that have met and not left yet, as far as events show.
     met: BTreeSet<u32>,
-    /// Barriers of OpenMP.
+    /// The barriers that belong to OpenMP.
     barriers: BTreeSet<(ProcessIndex, Address)>,
-    /// Tasks that were done by another thread than the one that created them.
+    /// The number of tasks that ran on another thread than their creator's.
     moved: u64,
     all: u64,
 }
@@ -68,7 +68,7 @@ impl Teams {
         self.later.len() as u32 - 1
     }
 
-    /// What a step is that was not known at its place.
+    /// The step for a number; `None` if there is no step.
     pub(crate) fn step(&self, number: u32) -> Option<Op> {
         match *self.later.get(number as usize)? {
             Later::Nothing => None,
@@ -77,7 +77,7 @@ impl Teams {
         }
     }
 
-    /// What is assumed of tasks, for people.
+    /// The note about assumptions on tasks, if there were any tasks.
     pub(crate) fn note(&self) -> Option<String> {
         (self.all != 0).then(|| {
             format!(
@@ -96,19 +96,21 @@ impl Teams {
 }
 
 impl Walk<'_> {
-    /// A thread comes to a barrier.
+    /// Records that a thread arrives at a barrier.
     pub(super) fn comes(&mut self, id: usize, place: (ProcessIndex, Address)) {
         self.teams.at.insert(id as u32, place);
         self.teams.met.remove(&(id as u32));
     }
 
-    /// It leaves it; whether it met the others before, in front of a task.
+    /// Records that the thread leaves its barrier. Returns whether it had already met the others,
+    /// before a task.
     pub(super) fn has_met(&mut self, id: usize) -> bool {
         self.teams.at.remove(&(id as u32));
         self.teams.met.remove(&(id as u32))
     }
 
-    /// Threads have met at a barrier. If it is a region's end, they met at its beginning, too.
+    /// Records that threads met at a barrier. If the barrier ends a region, they met at the
+    /// region's beginning, too.
     pub(super) fn met(&mut self, place: (ProcessIndex, Address), meeting: u32) {
         if self.teams.barriers.contains(&place) {
             self.objects.is_team(meeting);
@@ -137,7 +139,7 @@ impl Walk<'_> {
                 self.wait(id, t, Mode::Busy);
             }
             What::TeamBegin { region, .. } => {
-                // What it took to wake the team, or a thread's way into it, the replay makes anew.
+                // The replay produces its own cost of waking the team and of entering it.
                 if self.states[id].mode == Mode::Busy {
                     self.resume(id, t, Mode::Running);
                 } else {
@@ -214,8 +216,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A task begins while the thread is at a barrier. Where others have left it already, that may be a task that they created since:
-    /// then the thread has met them before.
+    /// A task begins while the thread is at a barrier. If other threads have already left the
+    /// barrier, they may have created the task since; then the thread has met them before the task.
     fn meets_before(&mut self, id: usize) {
         let Some(&place) = self.teams.at.get(&(id as u32)) else { return };
         if let Some(meeting) = self.objects.over(place, id as u32) {
