@@ -1,52 +1,54 @@
-//! How far off a prediction can be: the interval in which the time of a run without recording lies in 95 of 100 cases.
+//! The uncertainty of a prediction: the interval that should contain the time of a run without
+//! recording in 95 of 100 cases.
 //!
-//! Seeds alone do not tell it: they move by a percent where a prediction is off by twenty. Three more things widen the interval, each
-//! as a factor, added as independent errors are:
+//! Seeds alone do not give it: results vary by a percent between seeds where a prediction is wrong
+//! by twenty. Three more factors widen the interval. They are combined as independent errors:
 //!
-//! - what no check sees: a program's runs differ from day to day, and a replay that passes its check may be off by as much as the check
-//!   lets pass ([`MOST_ERROR`]);
-//! - the self-check's own error, as one standard deviation; where the program was run without recording ([`Alone`]), the greater of
-//!   its error and the self-check's;
-//! - what the lock changes: it is foretold and was not recorded, so it may not come at all, or twice over.
+//! - what no check can see: a program's runs differ from day to day, and a replay that passes its
+//!   check may be wrong by as much as the check permits ([`MOST_ERROR`]);
+//! - the self-check's own error, as one standard deviation; if the program was also run without
+//!   recording ([`Alone`]), the greater of that error and the self-check's;
+//! - the effect of the lock: it is predicted and was not recorded, so it may be absent, or twice as
+//!   large.
 //!
-//! The two factors were chosen on the five programs that were looked at while the replay was made; `docs/results/whatif.md` says how
-//! many measured times the interval holds, there and of the programs that were not looked at.
+//! The two factors were chosen on the five programs that were examined while the replay was
+//! written. `docs/results/whatif.md` says how many measured times the interval contains, for those
+//! programs and for others.
 
 use crate::predict::{MOST_ERROR, Spread};
 use serde::{Deserialize, Serialize};
 
-/// What the chip of this machine is called: only there the self-check tells how far off a prediction is.
+/// The name of this machine's chip. Only on this chip does the self-check say how wrong a
+/// prediction may be.
 pub const THIS_HOST: &str = "this-host";
 
-/// Standard deviations in an interval.
+/// The half-width of the interval, in standard deviations.
 const CHECKS: f64 = 2.0;
-/// A time that is so many times the recorded lock's, or the recorded lock's so many times it, is far from what was recorded.
+/// A predicted time is far from the recorded lock's time if it differs by more than this factor.
 const FAR: f64 = 1.5;
 
-/// The interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
     pub low: u64,
-    /// Upper end; `None` of a row that was cut off: its time is a lower bound.
+    /// The upper end; `None` for a row that was cut off, whose time is a lower bound.
     pub high: Option<u64>,
 }
 
-/// The recorded lock without recording: runs of the program beside what is foretold of it.
+/// Runs of the program without recording, compared with the prediction for the recorded lock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Alone {
-    /// How long the runs took.
+    /// The durations of the runs.
     pub measured_ns: Spread,
-    /// How many they were.
+    /// The number of runs.
     pub runs: u32,
-    /// How long they take by the prediction.
+    /// The predicted duration.
     pub foretold_ns: u64,
     /// (foretold − measured) / measured.
     pub error: f64,
 }
 
 impl Alone {
-    /// Of runs of these times; `None`: there is nothing to compare.
+    /// Compares runs of these durations; `None` if there are none.
     pub(crate) fn of(times: &[u64], foretold: Spread) -> Option<Alone> {
         let measured_ns = Spread::of(times.to_vec());
         if measured_ns.median == 0 || foretold.median == 0 {
@@ -56,7 +58,7 @@ impl Alone {
         Some(Alone { measured_ns, runs: times.len() as u32, foretold_ns: foretold.median, error })
     }
 
-    /// Why it makes the prediction untrustworthy, if it does.
+    /// The reason why the comparison makes the prediction untrustworthy, if it does.
     pub(crate) fn reason(&self) -> Option<String> {
         (self.error.abs() > MOST_ERROR).then(|| {
             format!(
@@ -70,13 +72,15 @@ impl Alone {
     }
 }
 
-/// The error that counts: of the self-check, or of the comparison without recording where that is farther off.
+/// The error to use: the self-check's, or that of the comparison without recording if it is
+/// greater.
 pub(crate) fn worse(check: f64, alone: Option<&Alone>) -> f64 {
     let off = |error: f64| (1.0 + error).max(f64::MIN_POSITIVE).ln().abs();
     alone.map(|alone| alone.error).filter(|&error| off(error) > off(check)).unwrap_or(check)
 }
 
-/// The interval of a time, where the replay of the recorded lock was off by `check` and the lock makes the program so many times as fast.
+/// The interval around a predicted time. `check` is the relative error of the recorded lock's
+/// replay, and `speedup` is the recorded lock's time over this lock's.
 pub(crate) fn interval(time: Spread, cut_off: bool, check: f64, speedup: f64) -> Interval {
     let check = CHECKS * (1.0 + check).max(f64::MIN_POSITIVE).ln();
     let effect = speedup.max(f64::MIN_POSITIVE).ln();
@@ -85,7 +89,7 @@ pub(crate) fn interval(time: Spread, cut_off: bool, check: f64, speedup: f64) ->
     Interval { low: (time.low as f64 / off) as u64, high }
 }
 
-/// Whether what is foretold lies far from what was recorded, so that it hangs on the model alone.
+/// Whether the predicted time is so far from the recorded one that it rests on the model alone.
 pub(crate) fn far(speedup: f64) -> bool {
     speedup > FAR || speedup * FAR < 1.0
 }
@@ -108,7 +112,7 @@ mod tests {
         for wider in [checked, changed] {
             assert!(wider.low < plain.low && wider.high > plain.high, "{wider:?}");
         }
-        // A slowdown of two may not come at all.
+        // A slowdown by two may be absent in reality.
         assert!(changed.low <= 500, "{changed:?}");
         assert_eq!(interval(TIME, true, 0.0, 0.1).high, None);
     }

@@ -1,22 +1,9 @@
-//! A recorded trace run on a simulated chip, through the real source of the locks: what another lock, wait policy or
-//! chip would do to the program.
+//! Replays a recorded trace on a simulated chip, through the same lock source that ships: predicts
+//! the effect of another lock, wait policy or chip on the program.
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | [`program`] | what a trace becomes: a script a thread |
-//! | [`ops`] | its steps, packed |
-//! | [`compile`](mod@compile) | from a trace to a program |
-//! | [`run`](mod@run) | a program on a chip under one lock |
-//! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
-//! | [`variant`] | what of the chip differs between rows: its network, or its cores and who places threads |
-//! | [`asymmetric`] | chips of fast and slow cores, and who places threads on them |
-//! | [`network`] | other networks for the same chip, and what they do |
-//! | [`percent`] | how much less one has than another, over seeds |
-//! | [`lives`] | when a program has more than one thread |
-//! | [`scale`] | more threads than were recorded |
-//! | [`change`] | other locks for some, shorter sections, locks split or shared |
-//!
-//! `docs/reference/whatif.md` tells what is assumed and what is not replayed.
+//! | [`program`] | the form of a trace that is replayed: one script per thread |
 
 pub mod asymmetric;
 pub mod change;

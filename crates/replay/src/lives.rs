@@ -1,9 +1,11 @@
-//! When a program has more than one thread: the part of a run that locks and networks can change. What its first thread does before
-//! and behind takes the same under all of them.
+//! How long a program has more than one thread. Only this part of a run depends on locks and
+//! networks: what the first thread does alone, before and after, takes the same time under all of
+//! them.
 
-/// How long two or more lived at the same time, of lives from a beginning to an end.
+/// How long two or more lives overlap. A life is a pair of begin and end.
 pub(crate) fn together(lives: impl IntoIterator<Item = (u64, u64)>) -> u64 {
-    // Ends before beginnings of the same moment: a thread that leaves as another comes does not meet it.
+    // An end sorts before a beginning of the same moment: a thread that leaves as another arrives
+    // does not meet it.
     let mut turns: Vec<(u64, i64)> = lives.into_iter().flat_map(|(from, to)| [(from, 1), (to.max(from), -1)]).collect();
     turns.sort_unstable();
     let (mut alive, mut since, mut sum) = (0, 0, 0);

@@ -1,5 +1,6 @@
-//! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism's marks and arbiters.
-//! What a network does to a lock is compared with the first one that was asked for, seed by seed.
+//! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism
+//! that marks packets and arbitrates by marks. The effect of each network is stated relative to the
+//! first one, seed by seed.
 
 use crate::percent::{Percent, less_overhead, less_than};
 use crate::run::{Ran, RunError};
@@ -9,17 +10,17 @@ use baton_chip::{Chip, ChipError};
 use serde::Serialize;
 use thiserror::Error;
 
-/// A network by name: what of the chip it changes.
+/// A named network: the changes that it makes to the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// One line that says what the network does.
     pub what: &'static str,
     settings: &'static [&'static str],
 }
 
-/// The networks without a mechanism, by their arbiter.
+/// The networks without a mechanism, by arbiter.
 const ARBITERS: [Network; 4] = [
     Network {
         name: "round-robin",
@@ -43,7 +44,8 @@ const ARBITERS: [Network; 4] = [
     },
 ];
 
-/// Every network: routers that serve in turns, the mechanisms of a chip ([`mechanism`]), and the other arbiters.
+/// All networks: round-robin routers first, then the mechanisms of a chip ([`mechanism`]), then the
+/// other arbiters.
 pub fn all() -> Vec<Network> {
     let of_mechanism = |v: &mechanism::Variant| Network { name: v.name, what: v.what, settings: v.settings };
     let mut all = ARBITERS.to_vec();
@@ -54,24 +56,24 @@ pub fn all() -> Vec<Network> {
 /// Why a chip cannot have another network.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NoNetwork {
-    /// It has none.
+    /// The chip has no network.
     #[error("chip `{0}` has fixed latencies (memory.model = \"fixed\") and no network whose routers could arbitrate")]
     Fixed(String),
-    /// Its packets never meet.
+    /// The chip's packets never meet.
     #[error("chip `{0}` has network.contention = \"none\": packets never meet, so that no arbiter decides anything")]
     Free(String),
-    /// The settings do not go with the chip.
+    /// The settings do not fit the chip.
     #[error(transparent)]
     Chip(#[from] ChipError),
 }
 
 impl Network {
-    /// The network of that name.
+    /// Finds a network by name.
     pub fn named(name: &str) -> Option<Network> {
         all().into_iter().find(|network| network.name == name)
     }
 
-    /// It marks the requests of locks that give hints.
+    /// Whether the network marks the requests of locks that give hints.
     pub fn marks(&self) -> bool {
         self.settings.iter().any(|setting| setting.ends_with(".enabled=true"))
     }
@@ -79,13 +81,13 @@ impl Network {
     /// The chip with this network.
     ///
     /// # Errors
-    /// When it has no network that arbitrates.
+    /// If the chip has no network that arbitrates.
     pub fn on(&self, chip: &Chip) -> Result<Chip, NoNetwork> {
         let Some(coherent) = &chip.coherent else { return Err(NoNetwork::Fixed(chip.name.clone())) };
         if coherent.network.contention == Contention::None {
             return Err(NoNetwork::Free(chip.name.clone()));
         }
-        // Mechanisms that the network does not name are off.
+        // Mechanisms that the network does not name are switched off.
         let named = |switch: &str| self.settings.iter().any(|setting| setting.starts_with(switch));
         let off = mechanism::SWITCHES.iter().filter(|switch| !named(switch)).map(|switch| format!("{switch}=false"));
         let settings: Vec<String> = off.chain(self.settings.iter().map(|&setting| setting.to_owned())).collect();
@@ -93,24 +95,26 @@ impl Network {
     }
 }
 
-/// What a network did to a lock.
+/// The effect of a network on a lock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnNetwork {
-    /// Its name.
     pub name: String,
-    /// It marks something: see [`Network::marks`].
+    /// Whether the network marks packets, see [`Network::marks`].
     #[serde(skip)]
     pub marks: bool,
-    /// Packets that carried a mark, in the first seed's run. 0: the lock gives no hints, or the network marks nothing.
+    /// Packets with a mark in the first seed's run. 0 if the lock gives no hints, or if the network
+    /// marks nothing.
     pub marked_packets: u64,
-    /// Time saved against the first network with the same lock and seed, as a share of that network's; `None` of the first.
+    /// Time saved relative to the first network with the same lock and seed, in percent of that
+    /// network's time; `None` for the first network.
     pub less_time: Option<Percent>,
-    /// The same of competition overhead; `None` also where that one has less than a thousandth of its time.
+    /// Competition overhead saved, likewise; `None` also if the first network's overhead is less
+    /// than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
 impl OnNetwork {
-    /// Of a lock's runs, seed by seed, and those on the first network.
+    /// Compares a lock's runs with its runs on the first network, seed by seed.
     pub(crate) fn of(
         network: &Network,
         ran: &[Result<Ran, RunError>],

@@ -1,13 +1,14 @@
-//! Steps of a script, eight bytes each: a long recording has hundreds of millions.
+//! The steps of a script, eight bytes each, because a long recording has hundreds of millions of
+//! steps.
 
 use crate::program::Op;
 use std::sync::Arc;
 
-/// Lengths take the bits beside the kind: at a gigahertz, the longest is 36 years.
+/// The longest duration: it has the bits that the kind leaves. At a gigahertz that is 36 years.
 const LONGEST: u64 = u64::MAX >> KIND_BITS;
 const KIND_BITS: u32 = 4;
 
-/// An [`Op`]: its kind in the low bits, above them its length or what it is about.
+/// A packed [`Op`]: the kind in the low bits, and above it the duration or the object's number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Packed(u64);
 
@@ -56,67 +57,64 @@ impl Packed {
     }
 }
 
-/// Steps in their order. A clone shares them.
+/// A list of steps. Clones share the list.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Ops(Arc<Vec<Packed>>);
 
 impl Ops {
-    /// None, for so many.
+    /// An empty list with room for `steps` steps.
     pub(crate) fn with_room(steps: usize) -> Ops {
         Ops(Arc::new(Vec::with_capacity(steps)))
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// There are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// One of them.
+    /// The step at an index.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the index is out of bounds.
     pub fn at(&self, place: usize) -> Op {
         self.0[place].op()
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Op> + ExactSizeIterator + '_ {
         self.between(0, self.len())
     }
 
-    /// Those from a place up to another.
+    /// The steps from index `from` up to, but without, `to`.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If an index is out of bounds.
     pub fn between(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = Op> + ExactSizeIterator + '_ {
         self.0[from..to].iter().map(|packed| packed.op())
     }
 
-    /// All of them, in a list.
     pub fn to_vec(&self) -> Vec<Op> {
         self.iter().collect()
     }
 
-    /// Adds some at the end.
+    /// Appends steps.
     pub(crate) fn append(&mut self, ops: impl Iterator<Item = Op>) {
         let own = self.own();
         ops.for_each(|op| push(own, Packed::of(op)));
     }
 
-    /// Puts steps before a place.
+    /// Inserts steps before an index.
     pub(crate) fn insert(&mut self, place: usize, ops: impl Iterator<Item = Op>) {
         self.own().splice(place..place, ops.map(Packed::of));
     }
 
-    /// Puts one step in the place of those from one place up to another; such stretches ascend. In an empty one nothing goes.
+    /// Replaces each stretch, given by its first index, its end and the step in its place.
+    /// Stretches must ascend. An empty stretch is an insertion.
     pub(crate) fn replace(&mut self, stretches: &[(usize, usize, Op)]) {
         let own = self.own();
-        // Steps move towards the beginning; room is made for those that find nothing to stand in the place of.
+        // Steps move towards the beginning, so room is needed only for insertions.
         let more = stretches.iter().filter(|(first, last, _)| first == last).count();
         let length = own.len();
         own.reserve_exact(more);
@@ -138,22 +136,20 @@ impl Ops {
     }
 }
 
-/// Steps while they are gathered, by one owner.
+/// A list of steps that is being built.
 #[derive(Default)]
 pub(crate) struct Gathered(Vec<Packed>);
 
 impl Gathered {
-    /// Adds one at the end.
     pub(crate) fn push(&mut self, op: Op) {
         push(&mut self.0, Packed::of(op));
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// All of them, without room for more.
+    /// The finished list, without spare capacity.
     pub(crate) fn done(mut self) -> Ops {
         self.0.shrink_to_fit();
         Ops(Arc::new(self.0))
@@ -178,14 +174,15 @@ impl From<Vec<Op>> for Ops {
     }
 }
 
-/// Adds to a long list.
+/// Appends to a long list.
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, one: T) {
     room(list, 1);
     list.push(one);
 }
 
-/// Sees to room for so many more in a long list, which grows by an eighth: doubled, it could take twice its content.
+/// Reserves room for `more` elements in a long list, which grows by an eighth. Doubling could use
+/// twice the memory of the content.
 #[inline]
 pub(crate) fn room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {

@@ -1,4 +1,4 @@
-//! Shares over seeds: how much less of a figure some runs have than others.
+//! Relative savings over seeds: how much smaller a figure is in some runs than in others.
 
 use crate::run::{Ran, RunError};
 use serde::Serialize;
@@ -6,11 +6,8 @@ use serde::Serialize;
 /// A value over seeds, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Percent {
-    /// The middle one.
     pub median: f64,
-    /// The least.
     pub low: f64,
-    /// The greatest.
     pub high: f64,
 }
 
@@ -24,7 +21,8 @@ impl Percent {
     }
 }
 
-/// How much less of a figure some runs have than the first ones, seed by seed; `None` of the first ones.
+/// How much smaller a figure is than in the first runs, seed by seed; `None` for the first runs
+/// themselves.
 pub(crate) fn less_than(
     ran: &[Result<Ran, RunError>],
     first: Option<&[Result<Ran, RunError>]>,
@@ -34,8 +32,8 @@ pub(crate) fn less_than(
     Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
 }
 
-/// How much less competition overhead; `None` also where the first ones have next to none, less than a [`NEXT_TO_NONE`] of their time: a
-/// share of that says nothing.
+/// How much smaller the competition overhead is. `None` also if the first runs have almost none,
+/// less than one [`NEXT_TO_NONE`]th of their time, because a share of that says nothing.
 pub(crate) fn less_overhead(ran: &[Result<Ran, RunError>], first: Option<&[Result<Ran, RunError>]>) -> Option<Percent> {
     let next_to_none = |ran: &Ran| is_next_to_none(ran.totals.overhead.0, ran.time.0);
     if first?.iter().flatten().any(next_to_none) {
@@ -44,14 +42,14 @@ pub(crate) fn less_overhead(ran: &[Result<Ran, RunError>], first: Option<&[Resul
     less_than(ran, first, |ran| ran.totals.overhead.0)
 }
 
-/// Of a run's time.
+/// The divisor of a run's time below which overhead counts as none.
 const NEXT_TO_NONE: u64 = 1000;
 
 fn is_next_to_none(overhead: u64, time: u64) -> bool {
     overhead < time / NEXT_TO_NONE
 }
 
-/// How much less, in percent; 0 where there was nothing.
+/// The saving in percent; 0 if there was nothing to save.
 fn less(before: u64, after: u64) -> f64 {
     if before == 0 { 0.0 } else { 100.0 * (before as f64 - after as f64) / before as f64 }
 }

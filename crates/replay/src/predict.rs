@@ -1,5 +1,6 @@
-//! Many locks and seeds side by side, after a check: the recorded lock is replayed first and compared with the recorded
-//! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
+//! Predicts many locks over many seeds, after a check: the recorded lock is replayed first, and its
+//! time is compared with that of the recorded run. Nothing is fitted to the trace; the chip's
+//! figures come from its file.
 
 use crate::asymmetric::NoPolicy;
 use crate::change::{Change, ChangeError, Changes};
@@ -21,42 +22,45 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A self-check that is off by more than this makes the prediction untrustworthy.
+/// The greatest error of the self-check at which a prediction is trustworthy.
 pub const MOST_ERROR: f64 = 0.15;
-/// As does a larger share of events that cannot be replayed.
+/// The greatest share of events that cannot be replayed at which a prediction is trustworthy.
 pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
-/// Runs are cut off at so many times the recorded lock's time: what is slower by more is as useless.
+/// Runs are cut off at this many times the recorded lock's time. Anything slower would be just as
+/// useless.
 pub const COLLAPSE: u64 = 10;
-/// At so many times it, a run that is not over shows how it gets on. One that has done less than a tenth of its steps by then
-/// is a collapse, too: it would need twice the bound and more.
+/// At this many times the recorded lock's time, a run is checked for progress. If it has done less
+/// than a tenth of its steps, it would need more than twice [`COLLAPSE`]'s bound, so it counts as a
+/// collapse.
 const SLOW: u64 = 2;
-/// The recorded lock's replays are cut off at `COLLAPSE` times the recorded run's time, but not before so many cycles: of a tiny
-/// program, starting its threads is the most.
+/// The least cycles at which replays of the recorded lock are cut off; otherwise the limit is
+/// [`COLLAPSE`] times the recorded time. In a tiny program most of the time goes into starting
+/// threads.
 const LEAST_LIMIT: u64 = 100_000_000;
 
-/// What is asked.
+/// What to predict.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Locks and policies.
     pub choices: Vec<Choice>,
-    /// Changes of some of the program's locks, a row each.
+    /// Changes to some of the program's locks, one row each.
     pub changes: Vec<Change>,
-    /// Chips, each with every lock.
+    /// The chips on which every lock runs.
     pub variants: Variants,
-    /// Seeds: 1 to so many.
+    /// The number of seeds; they are 1, 2 and so on.
     pub seeds: u32,
-    /// Cores in use; `None`: as many as the recorded run had, as far as the chip has them.
+    /// The number of cores in use; `None` for as many as the recorded run could use, limited to the
+    /// chip's.
     pub cpus: Option<u32>,
-    /// Threads that the program starts; `None`: as recorded.
+    /// The number of threads that the program starts; `None` for the recorded number.
     pub threads: Option<u32>,
-    /// Bytes of memory that the locks of the runs may take; `None`: no bound.
+    /// The memory in bytes that the locks of the runs may take; `None` for no bound.
     pub memory: Option<u64>,
-    /// How long runs of the program without recording took, in nanoseconds, where it was run so.
+    /// The durations of runs without recording, in nanoseconds, if there were any.
     pub alone_ns: Vec<u64>,
 }
 
 impl Default for Ask {
-    /// The recorded lock alone, once, as recorded.
+    /// The recorded lock alone, with one seed.
     fn default() -> Ask {
         Ask {
             choices: Vec::new(),
@@ -77,26 +81,25 @@ pub enum PredictError {
     /// The trace has no events.
     #[error("the trace is empty: there is nothing to replay")]
     Empty,
-    /// It has more locks than there is memory for.
+    /// The program has more locks than there is memory for.
     #[error("the replay of {locks} locks takes up to {} MiB of memory, and {} MiB are free", need >> 20, free >> 20)]
     Memory {
-        /// Locks of the recording.
         locks: u64,
-        /// Bytes that they take in the runs that are made side by side.
+        /// The memory that they take, in bytes, in the runs that are made side by side.
         need: u64,
-        /// Bytes that they may take.
+        /// The memory that they may take, in bytes.
         free: u64,
     },
-    /// It cannot be scaled.
+    /// The number of threads cannot be changed.
     #[error(transparent)]
     Scale(#[from] ScaleError),
-    /// The chip cannot have a network that was asked for.
+    /// The chip cannot have one of the networks.
     #[error(transparent)]
     Network(#[from] NoNetwork),
-    /// The chip cannot have fast and slow cores, or a policy for them, as asked.
+    /// The chip cannot have these fast and slow cores, or a policy for them.
     #[error(transparent)]
     Asymmetric(#[from] Box<NoPolicy>),
-    /// The program cannot be changed so.
+    /// A change cannot be applied to the program.
     #[error(transparent)]
     Change(#[from] ChangeError),
     /// A run failed.
@@ -104,14 +107,11 @@ pub enum PredictError {
     Run(#[from] RunError),
 }
 
-/// A value over seeds.
+/// A figure over seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one.
     pub median: u64,
-    /// The least.
     pub low: u64,
-    /// The greatest.
     pub high: u64,
 }
 
@@ -125,56 +125,57 @@ impl Spread {
     }
 }
 
-/// A lock's prediction. Durations are of the whole program, waiting is added over threads.
+/// The prediction for a lock. Durations are of the whole program; waits are added over threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
-    /// The lock.
     pub lock: String,
-    /// How its waiters wait.
+    /// The wait policy.
     pub wait: String,
-    /// It is the replay of the recorded run's lock, which the others are compared with. Its network is the chip's own.
+    /// Whether this is the replay of the recorded lock, with which all others are compared. Its
+    /// network is the chip's own.
     pub recorded: bool,
-    /// What of the chip was changed, and what that did, where networks or policies were asked for.
+    /// The variant of the chip and its effect, if networks or policies were asked for.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
-    /// The program's time.
     pub time_ns: Spread,
-    /// Where the measured time lies in 95 of 100 cases; only on the chip of the machine that was recorded on.
+    /// The interval that should contain the measured time in 95 of 100 cases. Present only on the
+    /// chip of the machine where the trace was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<Interval>,
-    /// The time lies far from the recorded lock's: what is foretold hangs on the model alone.
+    /// Whether the time is so far from the recorded lock's that it rests on the model alone.
     pub far: bool,
-    /// Of it, while two or more threads lived: what the first thread does alone is left out.
+    /// The part of the time during which two or more threads lived, without what the first thread
+    /// does alone.
     pub concurrent_ns: Spread,
-    /// The recorded lock's predicted time over this one's: above 1 is faster.
+    /// The recorded lock's predicted time over this lock's; above 1 is faster.
     pub speedup: f64,
-    /// Waiting in all.
+    /// The waiting time.
     pub blocked_ns: Spread,
-    /// Of it, while the lock was held.
+    /// The part of the waiting time during which the lock was held.
     pub sections_ns: Spread,
-    /// Of it, while it was free: competition overhead.
+    /// The part of the waiting time during which the lock was free: competition overhead.
     pub overhead_ns: Spread,
-    /// Time spent spinning.
+    /// The time spent spinning.
     pub spin_ns: Spread,
-    /// Ready to run without a CPU, added over threads.
+    /// The time ready to run without a CPU, added over threads.
     pub ready_ns: Spread,
-    /// CPUs without a thread, or waking up for one, added over CPUs. Beside ready threads it shows where the policy left some.
+    /// The time of CPUs without a thread, or waking up for one, added over CPUs. Beside ready
+    /// threads it shows that the policy left CPUs idle.
     pub idle_ns: Spread,
-    /// Acquisitions, and those that waited, in the first seed's run.
+    /// Acquisitions in the first seed's run.
     pub acquisitions: u64,
-    /// See `acquisitions`.
+    /// Acquisitions that waited in the first seed's run.
     pub contended: u64,
-    /// Seeds whose run was cut off: a collapse. Times are then lower bounds.
+    /// The number of seeds whose run was cut off as a collapse. Times are then lower bounds.
     pub cut_off: u32,
-    /// Why there are no figures of some seeds, and of how many: their replay failed.
+    /// The reason for missing seeds, and their number, if replays failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
-    /// The program's time by seed.
     pub by_seed_ns: Vec<u64>,
 }
 
 impl Predicted {
-    /// What its network did, where networks were asked for.
+    /// The effect of the network, if networks were asked for.
     pub fn network(&self) -> Option<&OnNetwork> {
         match &self.variant {
             Some(Variant::Network(network)) => Some(network),
@@ -186,9 +187,9 @@ impl Predicted {
 /// Replays that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failed {
-    /// Of so many seeds.
+    /// The number of seeds whose replay failed.
     pub seeds: u32,
-    /// Why the first of them did.
+    /// The reason of the first failure.
     pub why: String,
 }
 
@@ -201,62 +202,62 @@ impl Failed {
 }
 
 impl Predicted {
-    /// Seeds whose run took more than twice as long as the quickest one: a collapse that comes by chance.
+    /// The number of seeds whose run took more than twice as long as the quickest one: collapses
+    /// that happen by chance.
     pub fn sudden(&self) -> usize {
         self.by_seed_ns.iter().filter(|&&ns| ns > self.time_ns.low.saturating_mul(2)).count()
     }
 }
 
-/// The replay of the recorded lock against the recorded run.
+/// The replay of the recorded lock, compared with the recorded run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// How long the recorded run took.
+    /// The duration of the recorded run.
     pub measured_ns: u64,
-    /// How long its replay takes, recording included.
+    /// The duration of its replay, which includes recording.
     pub replayed_ns: Spread,
     /// (replayed − measured) / measured.
     pub error: f64,
-    /// How long of the recorded run two or more threads lived.
+    /// How long two or more threads lived in the recorded run.
     pub measured_concurrent_ns: u64,
-    /// The same of its replay.
+    /// How long two or more threads lived in the replay.
     pub replayed_concurrent_ns: Spread,
 }
 
-/// What would be.
+/// A prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The recorded lock, and what stands for it in the replay.
+    /// The name of the recorded lock, and of the lock that replays it.
     pub recorded_lock: String,
-    /// The policy that its waiters have in the replay.
+    /// The wait policy in the replay of the recorded lock.
     pub recorded_wait: String,
-    /// The check.
     pub check: Check,
-    /// The recorded lock without recording, where the program was run so.
+    /// The comparison with runs without recording, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
-    /// The check and the trace allow to believe the figures.
+    /// Whether the check and the trace allow the figures to be trusted.
     pub trustworthy: bool,
-    /// Why not.
+    /// The reasons not to trust the figures.
     pub reasons: Vec<String>,
     /// What could be replayed.
     pub replayability: Replayability,
-    /// Its share that could not.
+    /// The share of events that could not be replayed.
     pub not_replayable_share: f64,
-    /// Cost of recording.
+    /// The cost of recording.
     pub probe: Probe,
-    /// Cores in use.
+    /// The number of cores in use.
     pub cpus: u32,
-    /// Threads replayed.
+    /// The number of threads that were replayed.
     pub threads: u32,
-    /// The program's locks, most acquired first.
+    /// The program's locks, the most acquired first.
     pub locks: Vec<LockSpec>,
-    /// The locks asked for, in the order asked; the recorded one first.
+    /// The predictions, in the order asked; the recorded lock first.
     pub results: Vec<Predicted>,
-    /// What is assumed, in sentences.
+    /// The assumptions, as sentences.
     pub notes: Vec<String>,
 }
 
-/// The lock that stands for the recorded one: glibc's mutex is a three-state futex lock.
+/// The lock that replays the recorded one. glibc's mutex is replayed as a three-state futex lock.
 fn recorded(trace: &Trace) -> (String, Choice) {
     let named = trace.meta.as_ref().and_then(|meta| meta.lock.clone());
     let info = named.as_deref().and_then(|name| lock::info(name).ok());
@@ -273,43 +274,46 @@ fn recorded(trace: &Trace) -> (String, Choice) {
     }
 }
 
-/// How many runs [`predict`] makes, for a progress bar.
+/// The number of runs that [`predict`] makes, for a progress bar.
 pub fn runs(ask: &Ask) -> u64 {
     u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.variants.count()) as u64 + 2)
 }
 
-/// Bytes of memory that a replay takes for each byte of the trace, at most. `tests/memory.rs` counts them.
+/// The most bytes of memory that a replay takes for each byte of the trace. `tests/memory.rs`
+/// counts them.
 pub const MEMORY_A_BYTE: u64 = 4;
 
-/// Bytes beside that for each lock in each run that is made side by side with others: what a lock takes that is used once or twice.
+/// Further bytes for each lock in each run that is made side by side with others; what a lock takes
+/// that is used once or twice.
 pub const MEMORY_A_LOCK: u64 = 640;
 
-/// All that was run for a prediction.
+/// All runs of a prediction.
 pub struct AllRan {
     cpus: u32,
     check: Check,
-    /// Why replays of the recording failed.
+    /// The reason why replays of the recording failed.
     check_failed: Option<Failed>,
     program: Arc<Program>,
     notes: Vec<String>,
-    /// Of the recorded lock.
+    /// The runs of the recorded lock.
     base: Vec<Result<Ran, RunError>>,
-    /// By lock, network or policy, and seed, as asked.
+    /// The runs by lock, variant of the chip, and seed, in the order asked.
     pub rows: Vec<Result<Ran, RunError>>,
 }
 
-/// Predicts. `done` is called after each run, from any worker. The result does not depend on the number of workers.
+/// Predicts. `done` is called after each run, on any worker thread. The result does not depend on
+/// the number of workers. A replay that fails is reported in its own row.
 ///
 /// # Errors
-/// The trace is empty, or what was asked cannot be; a replay that fails is told in its row.
+/// If the trace is empty, or if something asked for is impossible.
 pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<Prediction, PredictError> {
     conclude(trace, chip, ask, run_all(trace, chip, ask, done)?)
 }
 
-/// Runs all that is asked, on all cores.
+/// Makes all the runs, on all cores of the host.
 ///
 /// # Errors
-/// As [`predict`].
+/// Like [`predict`].
 pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<AllRan, PredictError> {
     if trace.is_empty() {
         return Err(PredictError::Empty);
@@ -318,7 +322,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let (_, own) = recorded(trace);
     let cpus = ask.cpus.or(ask.variants.cores()).unwrap_or_else(|| cpus(trace, chip));
     let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
-    // One program at a time: each takes as much memory as the trace and more.
+    // Programs are compiled one at a time, because each takes more memory than the trace.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
     enough_memory(kept.locks.len() as u64, ask.memory)?;
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
@@ -342,7 +346,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
 }
 
-/// Refuses a program of more locks than there is memory for, before it runs.
+/// Refuses, before anything runs, a program with more locks than there is memory for.
 fn enough_memory(locks: u64, free: Option<u64>) -> Result<(), PredictError> {
     let need = locks * MEMORY_A_LOCK * rayon::current_num_threads() as u64;
     match free {
@@ -351,13 +355,13 @@ fn enough_memory(locks: u64, free: Option<u64>) -> Result<(), PredictError> {
     }
 }
 
-/// What the runs say.
+/// Turns the runs into a prediction.
 ///
 /// # Errors
-/// No run ended well.
+/// If no run ended well.
 pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Prediction, PredictError> {
     let AllRan { cpus, check, check_failed, program, notes, base, rows } = all;
-    // What no lock can run under is the chip's or the program's, and an error.
+    // If no lock can run at all, the cause is the chip or the program, and the prediction fails.
     if let Some(Err(error)) = base.first()
         && base.iter().chain(&rows).all(Result::is_err)
     {
@@ -399,10 +403,10 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
     })
 }
 
-/// The program as it would run without recording, with so many threads where a number is given; and what is assumed, in
-/// sentences.
+/// The program as it would run without recording, with `threads` threads if a number is given; and
+/// the assumptions, as sentences.
 fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Program, Vec<String>), PredictError> {
-    // Threads that repeat recorded ones repeat their shares, too.
+    // Threads that repeat recorded ones also repeat their shares of the work.
     let work = if threads.is_some() { Work::AsRecorded } else { Work::Shared };
     let program = compile_with(trace, chip, Probes::Subtracted, work);
     let mut notes = program.notes.clone();
@@ -416,7 +420,7 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     Ok((program, notes))
 }
 
-/// What a row is of: a lock, changes, a chip, and the share of computing that waits for memory.
+/// An arm: a lock, changes, a chip, and the share of computing that waits for memory.
 #[derive(Clone, Copy)]
 struct Arm<'a> {
     choice: &'a Choice,
@@ -433,7 +437,7 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Runs a program with each lock on its chip, with each seed: the runs of the first lock first.
+    /// Runs a program in each arm with each seed; the runs of the first arm come first.
     fn of(&self, program: &Arc<Program>, places: &[Arm<'_>], limit: Cycles) -> Vec<Result<Ran, RunError>> {
         let each = |&place| self.seeds.clone().map(move |seed| (place, seed));
         let work: Vec<(Arm<'_>, u64)> = places.iter().flat_map(each).collect();
@@ -448,7 +452,7 @@ impl Runs<'_> {
     }
 }
 
-/// A run that is given up early where it does not get on.
+/// A run that is given up early if it makes too little progress.
 fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
     let run = |setup| run_changed(program, place.chip, setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
@@ -462,13 +466,13 @@ fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycl
     run(&setup)
 }
 
-/// The recorded lock's figures, then those of the locks asked for, from their runs in the order asked.
+/// The recorded lock's figures, then those of the arms, from their runs in the order asked.
 fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<Ran, RunError>]) -> Vec<Predicted> {
     let reference = base.time_ns.median;
     let mut results = vec![Predicted { speedup: 1.0, ..base }];
     let each = ask.seeds.max(1) as usize;
     let changed = ask.changes.iter().map(|change| {
-        // A row is called what was asked for.
+        // A row has the name that was asked for.
         let default = change.default.as_ref().unwrap_or(own);
         let wait = change.barrier.as_ref().map_or(default.wait, |meeting| meeting.wait);
         Choice { lock: change.text.clone(), wait }
@@ -560,7 +564,7 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chi
     }
 }
 
-/// A length in cycles of a chip, for people.
+/// A number of the chip's cycles in nanoseconds.
 pub fn nanos(chip: &Chip, cycles: Cycles) -> Nanos {
     chip.core.clock.nanos(cycles)
 }

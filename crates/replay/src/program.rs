@@ -1,76 +1,72 @@
-//! What a trace becomes: a script for each thread, and what the scripts share. Durations are cycles of the chip.
+//! The form of a trace that is replayed: a script for each thread, and what the scripts share.
+//! Durations are cycles of the chip.
 
 pub use crate::ops::Ops;
 use baton_units::Cycles;
 use serde::Serialize;
 
-/// One step of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Computes for so many cycles.
+    /// Computes for this many cycles.
     Work(u64),
-    /// Leaves its core for so many cycles: a sleep, or a wait for input or output.
+    /// Leaves its core for this many cycles: a sleep, or a wait for input or output.
     Delay(u64),
-    /// Takes a lock.
+    /// Acquires a lock.
     Lock(u32),
-    /// Gives it up.
+    /// Releases a lock.
     Unlock(u32),
-    /// Takes a reader-writer lock as a writer, or as a reader.
+    /// Acquires a reader-writer lock, as a writer if the flag is set, else as a reader.
     RwLock(u32, bool),
-    /// Gives it up.
+    /// Releases a reader-writer lock.
     RwUnlock(u32, bool),
     /// Waits for a token: the end of a condition wait.
     TokenWait(u32),
-    /// Puts a token down: the signal that ended that wait.
+    /// Puts a token down: the signal that ended the wait.
     TokenPost(u32),
-    /// Lowers a semaphore, waiting while it is at zero.
+    /// Takes a unit of a semaphore, waiting while there is none.
     SemTake(u32),
-    /// Raises it.
+    /// Posts a unit of a semaphore.
     SemPost(u32),
-    /// Meets the others at a barrier.
+    /// Waits for the others at a barrier.
     Meet(u32),
-    /// Starts a thread.
     Spawn(u32),
-    /// Waits until a thread has ended.
+    /// Waits for the end of a thread.
     Join(u32),
-    /// Takes items from a store and does them, until there are none.
+    /// Takes items from a store and does them, until the store is empty.
     Share(u32),
 }
 
-/// A thread.
+/// The script of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// Its name in the trace.
+    /// The thread's name in the trace.
     pub name: String,
-    /// When it starts, if no other thread starts it.
+    /// The time at which the thread starts, if no other thread starts it.
     pub at: Option<Cycles>,
-    /// Which of the recorded program's CPUs it may run on, by their rank; empty: all. On a chip with fewer cores in use, ranks go
-    /// round.
+    /// The ranks of the recorded program's CPUs on which the thread may run; empty for all. If the
+    /// chip has fewer cores in use, ranks wrap around.
     pub cpus: Vec<u32>,
-    /// What it does.
     pub ops: Ops,
 }
 
-/// Items that threads take, one after the other.
+/// Items of work that threads take one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Store {
     ops: Ops,
-    /// Where each item ends.
+    /// The index of the end of each item.
     ends: Vec<usize>,
 }
 
 impl Store {
-    /// An empty one, for so many items of so many steps in all.
+    /// An empty store with room for `items` items, with `steps` steps in all.
     pub(crate) fn with_room(items: usize, steps: usize) -> Store {
         Store { ops: Ops::with_room(steps), ends: Vec::with_capacity(items) }
     }
 
-    /// How many items there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// There are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -78,157 +74,157 @@ impl Store {
     /// The steps of an item.
     ///
     /// # Panics
-    /// If there are not so many items.
+    /// If the number is out of bounds.
     pub fn item(&self, number: usize) -> impl ExactSizeIterator<Item = Op> + '_ {
         let from = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.ops.between(from, self.ends[number])
     }
 
-    /// Adds an item.
     pub(crate) fn push(&mut self, item: impl Iterator<Item = Op>) {
         self.ops.append(item);
         self.ends.push(self.ops.len());
     }
 }
 
-/// A lock.
+/// A lock of the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LockSpec {
-    /// Its address in the recorded program.
+    /// The lock's address in the recorded program.
     pub address: u64,
-    /// How often it was taken.
+    /// The number of acquisitions.
     pub acquisitions: u64,
-    /// It spins in the recorded program and is not replaced (`pthread_spinlock_t`).
+    /// Whether the lock spins in the recorded program and is not replaced (`pthread_spinlock_t`).
     pub spins: bool,
-    /// Data lines that hop with it.
+    /// The data lines that move with the lock.
     pub lines: Lines,
-    /// Its process's number.
+    /// The number of the lock's process.
     #[serde(skip)]
     pub process: u64,
-    /// Its first event, in ticks: an address can have several lives.
+    /// The time of the lock's first event, in ticks. Several locks may exist at one address, one
+    /// after the other.
     #[serde(skip)]
     pub born: u64,
-    /// Threads give it up that do not hold it: it is replayed as a semaphore.
+    /// Whether threads release the lock that do not hold it; it is then replayed as a semaphore.
     #[serde(skip)]
     pub handed: bool,
 }
 
-/// How many lines of data move from one holder's core to the next's, inferred from how much longer a hold takes when the lock
-/// was last held elsewhere.
+/// The number of data lines that move from one holder's core to the next's. It is inferred from how
+/// much longer a hold takes if the lock was last held on another core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lines {
-    /// The estimate.
     pub estimate: f64,
-    /// The interval that it lies in (95%).
+    /// The lower end of the 95% interval.
     pub low: f64,
-    /// Its upper end.
+    /// The upper end of the 95% interval.
     pub high: f64,
-    /// Holds after own and after foreign ownership that it rests on. Where either is few, nothing is inferred, and holds
-    /// stay as long as they were.
+    /// The number of holds after a hold on the same core. With too few of either kind nothing is
+    /// inferred, and holds keep their length.
     pub own: u64,
-    /// See `own`.
+    /// The number of holds after a hold on another core.
     pub foreign: u64,
 }
 
-/// How much of the trace could be made into scripts.
+/// How much of the trace became scripts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Replayability {
-    /// Synchronization events in all.
+    /// All synchronization events.
     pub events: u64,
-    /// Failed tries: what the program did then depended on the moment.
+    /// Failed tries: what the program did next depended on the moment.
     pub failed_tries: u64,
     /// Condition waits whose signal is not in the trace.
     pub unmatched_waits: u64,
     /// Waits for a lock or semaphore that ended by a time-out or a cancellation.
     pub expired_waits: u64,
-    /// Acquisitions by which threads of one kind shared out work among themselves, each as much as it could, and which are
-    /// replayed as recorded: those that could be made a store are not among them.
+    /// Acquisitions by which threads of one kind shared out work, and which are replayed as
+    /// recorded because no store could be made.
     pub dynamic: u64,
     /// Events that the trace lost.
     pub lost: u64,
-    /// Threads that no thread in the trace started, beside the first: they arrive from outside.
+    /// Threads, besides the first, that no thread in the trace started.
     pub from_outside: u64,
 }
 
 impl Replayability {
-    /// Events that cannot be replayed.
+    /// The number of events that cannot be replayed.
     pub fn not_replayable(&self) -> u64 {
         self.failed_tries + self.unmatched_waits + self.expired_waits + self.dynamic + self.lost + self.from_outside
     }
 
-    /// Their share of all.
+    /// The share of events that cannot be replayed.
     pub fn share(&self) -> f64 {
         if self.events == 0 { 0.0 } else { (self.not_replayable() as f64 / self.events as f64).min(1.0) }
     }
 }
 
-/// A recorded program, to be run on a chip.
+/// A recorded program in the form that runs on a chip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// Its threads. The first one is there from the start.
+    /// The scripts of the threads. The first thread exists from the start.
     pub threads: Vec<Script>,
-    /// What threads take from when they come to [`Op::Share`]: items, in the order in which they are taken.
+    /// The stores that [`Op::Share`] takes items from.
     pub stores: Vec<Store>,
-    /// Its locks, by the numbers in [`Op::Lock`].
+    /// The locks, by the numbers in [`Op::Lock`].
     pub locks: Vec<LockSpec>,
-    /// How many reader-writer locks it has.
+    /// The number of reader-writer locks.
     pub rwlocks: u32,
-    /// First values of its semaphores.
+    /// The initial values of the semaphores.
     pub semaphores: Vec<u32>,
-    /// Participants of its barriers.
+    /// The number of participants of each barrier.
     pub barriers: Vec<u32>,
-    /// Those of them that are OpenMP's teams: libgomp's barrier stands for these.
+    /// The barriers of OpenMP teams, which are replayed as libgomp's barrier.
     pub teams: std::collections::BTreeSet<u32>,
-    /// How many tokens there are.
+    /// The number of tokens.
     pub tokens: u32,
-    /// Stalls of the machine in holds, which each seed draws anew.
+    /// Stalls of the machine within holds, which each seed places anew.
     pub stalls: Stalls,
-    /// How long the recorded run took.
+    /// The duration of the recorded run.
     pub measured: Cycles,
-    /// How long of it two or more threads lived.
+    /// How long two or more threads lived in the recorded run.
     pub concurrent: Cycles,
-    /// What of it cannot be replayed.
+    /// How much of the trace became scripts.
     pub replayability: Replayability,
-    /// What the recording of one event costs.
+    /// The cost of recording one event.
     pub probe: Probe,
-    /// What recording does around a wait for a lock, where the recording is replayed, too.
+    /// The cost of recording around a wait for a lock, if the replay includes recording.
     pub around: Around,
-    /// What is assumed, in sentences for people.
+    /// The assumptions, as sentences for people.
     pub notes: Vec<String>,
 }
 
 impl Program {
-    /// Steps of all threads. That a thread takes from a store is one for each that does.
+    /// The steps of all threads. Taking from a store counts once for each thread that does.
     pub fn steps(&self) -> u64 {
         let own = self.threads.iter().map(|thread| thread.ops.len() as u64).sum::<u64>();
         own + self.stores.iter().map(|store| store.ops.len() as u64).sum::<u64>()
     }
 }
 
-/// What holds took beyond their usual length at few places: page faults, interrupts, a CPU taken away. These come from the machine
-/// and not from the program, so the next run has them elsewhere.
+/// The excess of a few holds over their usual length: page faults, interrupts, a lost CPU. They
+/// come from the machine and not from the program, so the next run has them elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// Holds in all, of which one in `holds / cycles.len()` has a stall.
+    /// The number of all holds. One in `holds / cycles.len()` has a stall.
     pub holds: u64,
-    /// How long each was.
+    /// The length of each stall.
     pub cycles: Vec<u64>,
 }
 
-/// What the recording does around a wait for a lock: it reads the thread's CPU time. The lock may be free again when it has.
+/// What recording does around a wait for a lock: it reads the thread's CPU time. The lock may be
+/// free again afterwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// Between the try that failed and the wait.
+    /// The time between the failed try and the wait.
     pub before: Cycles,
-    /// Behind the wait, with the lock held.
+    /// The time after the wait, with the lock held.
     pub behind: Cycles,
 }
 
 /// The cost of recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Probe {
-    /// Nanoseconds an event.
+    /// Nanoseconds per event.
     pub event_ns: f64,
-    /// The trace says so. Otherwise it is assumed.
+    /// Whether the trace states the cost; otherwise it is assumed.
     pub recorded: bool,
 }

@@ -1,40 +1,39 @@
-//! More threads than were recorded. The model: each further thread repeats what a recorded one did, the recorded ones
-//! in turn, so the work grows with the threads. It holds only where threads do not depend on each other but through
-//! locks, so a program whose threads meet at barriers, signal each other or start each other is refused.
+//! Simulates more threads than were recorded. Each further thread repeats what a recorded thread
+//! did, taking the recorded threads in turn, so the work grows with the number of threads. The
+//! model holds only if threads depend on each other through locks alone. A program whose threads
+//! meet at barriers, signal each other or start each other is refused.
 
 use crate::program::{Op, Ops, Program, Script};
 use thiserror::Error;
 
-/// Why a program cannot be scaled.
+/// Why the number of threads of a program cannot be changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ScaleError {
-    /// The first thread starts no other.
+    /// The first thread starts no other thread.
     #[error("--threads: the recorded program's first thread starts no other, so there is nothing to repeat")]
     Alone,
-    /// Fewer than recorded.
+    /// Fewer threads than recorded were asked for.
     #[error(
         "--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as a recording does not say how the program would divide its work among fewer: record it with {asked}"
     )]
     Fewer {
-        /// Asked for.
         asked: u32,
-        /// Recorded.
+        /// The recorded number.
         has: u32,
     },
-    /// Too many for the simulator.
+    /// The simulator cannot run this many threads.
     #[error("--threads {0}: at most 4096 threads can be simulated")]
     Many(u32),
-    /// A thread depends on others.
+    /// A thread depends on other threads.
     #[error("--threads: thread `{thread}` {does}; what a further thread would do there is not recorded")]
     Depends {
-        /// Which.
         thread: String,
-        /// What it does.
+        /// The step by which it depends on them.
         does: &'static str,
     },
 }
 
-/// The program with `threads` threads started by its first one, and the model in a sentence.
+/// The program with `threads` threads that its first thread starts, and the model as a sentence.
 pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), ScaleError> {
     let started = |ops: &Ops| -> Vec<u32> {
         ops.iter().filter_map(|op| if let Op::Spawn(thread) = op { Some(thread) } else { None }).collect()

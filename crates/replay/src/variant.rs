@@ -1,5 +1,5 @@
-//! What of the chip differs between the rows of one lock: its network, or its cores and the policy that places threads on them. A
-//! row is compared with the first variant that was asked for, seed by seed.
+//! The variants of the chip between the rows of one lock: its network, or its cores and the policy
+//! that places threads on them. Each row is compared with the first variant, seed by seed.
 
 use crate::asymmetric::{Asymmetric, OnCores};
 use crate::network::{Network, NoNetwork, OnNetwork};
@@ -9,10 +9,10 @@ use crate::run::{Ran, RunError};
 use baton_chip::Chip;
 use serde::Serialize;
 
-/// The chips that each lock runs on.
+/// The chips on which each lock runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Variants {
-    /// Networks; none: the chip's own, as it is.
+    /// Networks; an empty list stands for the chip's own network.
     Networks(Vec<Network>),
     /// Fast and slow cores, under each of their policies.
     Cores(Asymmetric),
@@ -25,7 +25,7 @@ impl Default for Variants {
 }
 
 impl Variants {
-    /// How many chips; at least one.
+    /// The number of chips; at least one.
     pub fn count(&self) -> usize {
         let asked = match self {
             Variants::Networks(networks) => networks.len(),
@@ -34,7 +34,8 @@ impl Variants {
         asked.max(1)
     }
 
-    /// The variant that the one at a place is compared with; none of one that others are compared with.
+    /// The index of the variant with which the one at `place` is compared; `None` if others are
+    /// compared with it.
     pub(crate) fn compared_with(&self, place: usize) -> Option<usize> {
         let first = match self {
             Variants::Networks(_) => 1,
@@ -43,7 +44,7 @@ impl Variants {
         (place >= first).then_some(place % first)
     }
 
-    /// Cores of each chip, where that was asked for.
+    /// The number of cores of each chip, if cores were asked for.
     pub(crate) fn cores(&self) -> Option<u32> {
         match self {
             Variants::Networks(_) => None,
@@ -51,10 +52,10 @@ impl Variants {
         }
     }
 
-    /// The chips, in the order asked, and the share of computing on each that waits for memory.
+    /// The chips, in the order asked, each with the share of computing that waits for memory.
     ///
     /// # Errors
-    /// The chip cannot have one of them.
+    /// If the chip cannot have one of the variants.
     pub(crate) fn chips(&self, chip: &Chip) -> Result<Vec<(Chip, f64)>, PredictError> {
         match self {
             Variants::Networks(networks) if networks.is_empty() => Ok(vec![(chip.clone(), 0.0)]),
@@ -68,8 +69,8 @@ impl Variants {
         }
     }
 
-    /// What the variant at a place did to a lock, from its runs and those of the one that it is compared with; none where no variant
-    /// was asked for.
+    /// The effect of the variant at `place` on a lock, from its runs and from those of the variant
+    /// that it is compared with. `None` if no variant was asked for.
     pub(crate) fn on(
         &self,
         place: usize,
@@ -89,18 +90,16 @@ impl Variants {
     }
 }
 
-/// What of the chip was changed for a row.
+/// The variant of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// Its network.
     Network(OnNetwork),
-    /// Its cores.
     Asymmetric(OnCores),
 }
 
 impl Variant {
-    /// The name that was asked for.
+    /// The name of the variant.
     pub fn name(&self) -> &str {
         match self {
             Variant::Network(network) => &network.name,
@@ -108,7 +107,7 @@ impl Variant {
         }
     }
 
-    /// Time and competition overhead saved against the first one that was asked for.
+    /// Time and competition overhead saved relative to the first variant.
     pub fn less(&self) -> [Option<Percent>; 2] {
         match self {
             Variant::Network(on) => [on.less_time, on.less_overhead],

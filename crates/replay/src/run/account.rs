@@ -1,47 +1,48 @@
-//! Blocked time, critical sections and competition overhead, summed while a run goes on. The account is the one of the
-//! trace's analysis (`docs/reference/analysis.md`): of the time that threads wait, the part in which another thread holds the lock is
-//! critical sections, the part in which no thread does is competition overhead.
+//! Sums up blocked time, critical sections and competition overhead during a run. The account is
+//! that of the trace's analysis (`docs/reference/analysis.md`): while a thread waits, time in which
+//! another thread holds the lock is critical sections, and time in which no thread does is
+//! competition overhead.
 
 use baton_trace::analysis::{Account, Waiter};
 use baton_trace::{Mode, SiteId, ThreadIndex, Ticks};
 use baton_units::Cycles;
 
-/// All locks of a run together, in cycles added over threads.
+/// The totals of all locks, in cycles added over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Acquisitions.
     pub acquisitions: u64,
-    /// Of these, those that waited.
+    /// Acquisitions that waited.
     pub contended: u64,
-    /// Waiting while the lock was held.
+    /// Waiting time during which the lock was held.
     pub sections: Cycles,
-    /// Waiting while the lock was free.
+    /// Waiting time during which the lock was free.
     pub overhead: Cycles,
 }
 
 impl Totals {
-    /// Waiting, all of it.
+    /// All waiting time.
     pub fn blocked(&self) -> Cycles {
         self.sections + self.overhead
     }
 }
 
-/// One lock's part of the totals.
+/// The account of one lock.
 #[derive(Clone, Debug)]
 pub(crate) struct Book {
     account: Account,
-    /// The latest change.
+    /// The time of the latest change.
     latest: Ticks,
     totals: Totals,
 }
 
 impl Book {
-    /// Of a lock that is free.
+    /// The account of a free lock.
     pub(crate) fn new() -> Book {
         Book { account: Account::new(Ticks(0)), latest: Ticks(0), totals: Totals::default() }
     }
 
-    /// A thread wants the lock; whether it has to wait. A reader waits for a writer only.
+    /// A thread asks for the lock. Returns whether it has to wait; a reader waits only for a
+    /// writer.
     pub(crate) fn request(&mut self, now: Cycles, thread: u32, mode: Mode) -> bool {
         let waits = match mode {
             Mode::Exclusive => !self.account.holders().is_empty() || !self.account.waiters().is_empty(),
@@ -56,7 +57,7 @@ impl Book {
         waits
     }
 
-    /// It has the lock.
+    /// The thread gets the lock.
     pub(crate) fn acquired(&mut self, now: Cycles, thread: u32, mode: Mode) {
         self.latest = Ticks(now.0);
         let taken = self.account.acquire(self.latest, ThreadIndex(thread), mode, None);
@@ -67,14 +68,14 @@ impl Book {
         self.totals.acquisitions += 1;
     }
 
-    /// It gives the lock up.
+    /// The thread releases the lock.
     pub(crate) fn release(&mut self, now: Cycles, thread: u32) {
         self.latest = Ticks(now.0);
         let released = self.account.release(self.latest, ThreadIndex(thread));
         debug_assert!(released.is_some_and(|r| !r.foreign), "thread {thread} gave up a lock that it did not hold");
     }
 
-    /// The totals of a run that ended at `end`, with waits that had not ended.
+    /// The totals of a run that ended at `end`, including waits that had not ended.
     pub(crate) fn totals(&self, end: Cycles) -> Totals {
         let end = Ticks(end.0).max(self.latest);
         let mut totals = self.totals;
@@ -84,7 +85,8 @@ impl Book {
         totals
     }
 
-    /// What a wait that has ended at `now` adds. A waiter never holds the lock itself, so what is not overhead is sections.
+    /// The contribution of a wait that ended at `now`. A waiter never holds the lock itself, so
+    /// what is not overhead is critical sections.
     fn waited(&self, now: Ticks, waiter: &Waiter<()>) -> Totals {
         let overhead = self.account.overhead(now, waiter);
         let sections = now.since(waiter.since).since(overhead);

@@ -1,4 +1,4 @@
-//! Barriers of the run: by name, so each is called through its address.
+//! Barriers of a run. A barrier is chosen by name, so each is called through a pointer.
 
 use super::objects::WAIT;
 use crate::change::Meeting;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-/// A barrier whose type is not known.
+/// A barrier of any type.
 trait Meets {
     fn wait(&self, index: u32, wait: Wait);
     fn participants(&self) -> u32;
@@ -25,7 +25,7 @@ impl<B: RawBarrier<Simulated>> Meets for Owned<Simulated, B> {
     }
 }
 
-/// Makes a barrier of the name that is looked up.
+/// Creates a barrier of the type that is looked up by name.
 struct Make(NonZeroU32);
 
 impl BarrierVisitor<Simulated> for Make {
@@ -35,7 +35,7 @@ impl BarrierVisitor<Simulated> for Make {
     }
 }
 
-/// Asks whether there is such a barrier.
+/// Tests whether there is a barrier of that name.
 pub(crate) struct Exists;
 
 impl BarrierVisitor<Simulated> for Exists {
@@ -43,11 +43,12 @@ impl BarrierVisitor<Simulated> for Exists {
     fn visit<B: RawBarrier<Simulated>>(self) {}
 }
 
-/// Tries of a thread at libgomp's barrier before it sleeps; and with more threads than CPUs.
+/// How often a thread looks at libgomp's barrier before it sleeps; `CROWDED` applies if threads
+/// outnumber CPUs.
 const TRIES: u32 = 300_000;
 const FEW_TRIES: u32 = 100;
 
-/// A barrier, how its waiters wait, and which place each of its threads has.
+/// A barrier with the wait policy of its waiters and the slot of each thread.
 pub(crate) struct Barrier {
     barrier: Box<dyn Meets>,
     wait: Wait,
@@ -55,7 +56,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// All of a program's, or those that were asked for in their place.
+    /// The program's barriers, or the one that was asked for in place of each.
     pub(crate) fn all(program: &Program, asked: Option<&Meeting>, cpus: u32) -> Vec<Barrier> {
         let one = |(number, &size): (u32, &u32)| {
             let participants = NonZeroU32::new(size).unwrap_or(NonZeroU32::MIN);
@@ -71,7 +72,8 @@ impl Barrier {
         (0..).zip(&program.barriers).map(one).collect()
     }
 
-    /// A thread meets the others. It keeps the place that it gets when it comes for the first time.
+    /// Lets a thread wait for the others. A thread keeps the slot that it gets when it comes for
+    /// the first time.
     pub(crate) fn meet(&self, thread: u32) {
         let place = {
             let mut places = self.places.borrow_mut();

@@ -1,21 +1,22 @@
-//! Locks beside the run's own one, where some of a program's locks have another: known by name only, so each is called through its
-//! address.
+//! Locks of another type than the run's own, for programs whose locks differ. They are chosen by
+//! name, so each is called through a pointer.
 
 use super::world::Alone;
 use baton_chip::Simulated;
 use baton_machine::{Owned, Wait};
 use baton_sync::lock::{Token, TryLock, TryVisitor, ZeroInit};
 
-/// A lock whose type is not known.
+/// A lock of any type.
 pub(crate) trait Stands {
-    /// Takes it; what its holder carries.
+    /// Acquires the lock. Returns the token that the holder carries.
     fn lock(&self, wait: Wait) -> usize;
-    /// Takes it if it is free.
+    /// Acquires the lock if it is free.
     fn try_lock(&self) -> Option<usize>;
-    /// Gives it up.
+    /// Releases the lock.
     ///
     /// # Safety
-    /// The calling guest holds it by `token`, and took it with the same `wait`.
+    /// The calling guest must hold the lock by `token`, and must have acquired it with the same
+    /// `wait`.
     unsafe fn unlock(&self, token: usize, wait: Wait);
 }
 
@@ -32,7 +33,7 @@ impl<L: TryLock<Simulated>> Stands for Owned<Simulated, Alone<L>> {
     }
 }
 
-/// Makes a lock of the name that is looked up.
+/// Creates a lock of the type that is looked up by name.
 pub(crate) struct Make;
 
 impl TryVisitor<Simulated> for Make {
@@ -42,7 +43,7 @@ impl TryVisitor<Simulated> for Make {
     }
 }
 
-/// Asks whether there is such a lock.
+/// Tests whether there is a lock of that name.
 pub(crate) struct Exists;
 
 impl TryVisitor<Simulated> for Exists {

@@ -3,10 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`world`] | the objects that the guests share |
-//! | [`meetings`] | barriers: those of the recording, or others in their place |
-//! | [`mixed`] | locks that are not the run's own: one by one |
-//! | [`objects`] | the objects that are not replaced: reader-writer and spin locks, tokens |
-//! | [`account`] | blocked time, critical sections and competition overhead, as they happen |
+//! | [`meetings`] | barriers: the recorded ones, or others in their place |
 
 mod account;
 mod meetings;
@@ -30,95 +27,92 @@ use baton_units::Cycles;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A lock and how its waiters wait.
+/// A lock and the wait policy of its waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// A name of the registry of locks.
+    /// The lock's name in the registry.
     pub lock: String,
-    /// A policy that the lock takes.
     pub wait: Wait,
 }
 
-/// How to run.
+/// The settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
-    /// The lock.
     pub choice: Choice,
-    /// The seed of the chip's noise, and of the place of each lock's lines in their interval; the first seed takes the
-    /// estimates.
+    /// The seed of the chip's noise. It also places the number of each lock's lines within its
+    /// interval; the first seed uses the estimates.
     pub seed: u64,
-    /// Cores in use.
+    /// The number of cores in use.
     pub cpus: u32,
-    /// A run is cut off here: a collapse is a result, too.
+    /// The time at which the run is cut off. A collapse is a result, too.
     pub limit: Option<Cycles>,
-    /// The share of computing that waits for memory, 0 to 1: it takes as long on a core of any clock.
+    /// The share of computing that waits for memory, 0 to 1. It takes as long on a core of any
+    /// clock.
     pub memory_bound: f64,
 }
 
 impl Setup {
-    /// With the first seed, without a limit; all computing goes by the clock.
+    /// Settings with the first seed, without a limit, and with all computing following the clock.
     pub fn new(choice: Choice, cpus: u32) -> Setup {
         Setup { choice, seed: 1, cpus, limit: None, memory_bound: 0.0 }
     }
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ran {
-    /// When the last thread ended, or the limit.
+    /// The end of the last thread, or the limit.
     pub time: Cycles,
-    /// Of it, while two or more threads lived.
+    /// The part of `time` during which two or more threads lived.
     pub concurrent: Cycles,
-    /// The run was cut off.
+    /// Whether the run was cut off.
     pub cut_off: bool,
-    /// All locks together.
+    /// The totals of all locks.
     pub totals: Totals,
-    /// Cycles that threads spent spinning, added up.
+    /// Cycles that threads spent spinning, added over threads.
     pub spin: Cycles,
-    /// Cycles that threads spent ready to run without a CPU, added up.
+    /// Cycles that threads spent ready to run without a CPU, added over threads.
     pub ready: Cycles,
-    /// Cycles that CPUs spent without a thread, or waking up for one, added up.
+    /// Cycles that CPUs spent without a thread, or waking up for one, added over CPUs.
     pub idle: Cycles,
     /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
     pub marked_packets: u64,
-    /// What its threads had of fast and slow cores.
+    /// How the threads used fast and slow cores.
     pub placed: Placed,
-    /// Steps of the program that threads had begun, of [`Program::steps`].
+    /// The steps that threads had begun, out of [`Program::steps`].
     pub done: u64,
-    /// Operations of the guests, for the speed of the simulation.
+    /// The guests' operations, for the speed of the simulation.
     pub operations: u64,
 }
 
-/// Why a run cannot be.
+/// Why a run failed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RunError {
-    /// No such lock.
+    /// There is no such lock.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// No such barrier.
+    /// There is no such barrier.
     #[error(transparent)]
     Barrier(#[from] UnknownBarrier),
-    /// The chip cannot be simulated so.
+    /// The chip cannot be simulated with these settings.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The recorded times are so long that time slices alone are too much to simulate.
+    /// The recorded times are so long that the time slices alone are too much to simulate.
     #[error(
         "the replay under lock `{lock}` was given up after {events} simulated events, {seconds} s into the run: the recording's times are too long, or damaged"
     )]
     TooLong {
-        /// The lock.
         lock: String,
-        /// Events until then.
+        /// The number of events up to that point.
         events: u64,
-        /// Simulated seconds until then.
+        /// The simulated seconds up to that point.
         seconds: u64,
     },
     /// The replayed program never ends.
     #[error("the replayed program never ends under lock `{lock}`, wait `{wait}`: {stuck}")]
     Stuck {
-        /// The lock.
         lock: String,
-        /// The policy.
+        /// The wait policy.
         wait: Wait,
         /// What each thread waits for.
         stuck: Box<Stuck>,
@@ -130,7 +124,7 @@ pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, Ru
     run_changed(program, chip, setup, &Changes::default())
 }
 
-/// As [`run`](fn@run), with some of its locks changed.
+/// Like [`run`](fn@run), with changes to some locks.
 pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: &Changes) -> Result<Ran, RunError> {
     for changed in changes.locks.values() {
         changed.lock.iter().try_for_each(|choice| baton_sync::lock::visit_try(&choice.lock, mixed::Exists))?;
@@ -142,7 +136,7 @@ pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: 
     baton_sync::lock::visit_try(&setup.choice.lock, run)?.map(|(ran, _)| ran)
 }
 
-/// As [`run`](fn@run), with the events of its locks as a trace.
+/// Like [`run`](fn@run); also returns the events of the locks as a trace.
 pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
     baton_sync::lock::visit_try(
         &setup.choice.lock,
@@ -150,13 +144,14 @@ pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Resul
     )?
 }
 
-/// Lock requests are counted on every coherent chip; only one with a mechanism writes marks into them.
+/// The number of marked packets. Every coherent chip counts lock requests, but only a chip with a
+/// mechanism marks them.
 fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
     let marks = chip.coherent.as_ref().is_some_and(|coherent| coherent.mechanisms.active().is_enabled());
     if marks { outcome.network.lock_packets } else { 0 }
 }
 
-/// What all threads had of fast and slow cores, where the policy tells them apart.
+/// How all threads together used fast and slow cores, if the policy distinguishes them.
 fn placed(outcome: &Outcome) -> Placed {
     let mut all = Placed::default();
     for had in outcome.apps.iter().filter_map(|app| app.amp) {
@@ -169,8 +164,9 @@ fn placed(outcome: &Outcome) -> Placed {
     all
 }
 
-/// A run's simulated events at most: so many for each step of the program, and so many for time slices, which pass however
-/// little it does. Two hours of two busy CPUs have five million; a program that takes a lock every second is never cut off.
+/// The most simulated events of a run: a number per step of the program, plus an allowance for time
+/// slices, which pass however little the program does. Two hours on two busy CPUs have five million
+/// slices; a program that takes a lock every second is never cut off.
 const EVENTS_PER_STEP: u64 = 1_000;
 const LEAST_EVENTS: u64 = 5_000_000;
 
@@ -216,7 +212,7 @@ impl TryVisitor<Simulated> for Run<'_> {
         let outcome = simulation.run().map_err(stuck);
         let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
         let done = shared.done();
-        // Its objects go inside the simulation, as they came.
+        // The program's objects are dropped inside the simulation, where they were created.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
         if !outcome.finished && setup.limit.is_none_or(|limit| outcome.cycles < limit) {

@@ -1,5 +1,6 @@
-//! What a replacement of locks leaves as it is, beside semaphores: reader-writer locks, spin locks, and the tokens that stand
-//! for condition waits. Tokens sleep in the kernel, as glibc's condition variables do.
+//! Objects that replacing locks does not change, besides semaphores: reader-writer locks, spin
+//! locks, and the tokens that stand for condition waits. Tokens sleep in the kernel, as glibc's
+//! condition variables do.
 
 use baton_chip::Simulated;
 use baton_machine::Ordering::{Acquire, Release};
@@ -9,10 +10,11 @@ use baton_sync::rwlock::readers_first::ReadersFirst;
 use std::cell::Cell as HostCell;
 
 type Cell = <Simulated as Machine>::Atomic<u32>;
-/// How a thread waits for what is not replaced.
+/// The wait policy for objects that are not replaced.
 pub(crate) const WAIT: Wait = Wait::Futex;
 
-/// A reader-writer lock and its holds. A recording may lack the events of its beginning: a release without a hold is none.
+/// A reader-writer lock and its holds. A recording may lack its first events, so a release without
+/// a hold is ignored.
 pub(crate) struct RwLock {
     lock: Owned<Simulated, ReadersFirst<Simulated>>,
     readers: HostCell<u32>,
@@ -50,7 +52,8 @@ impl RwLock {
     }
 }
 
-/// glibc's `pthread_spinlock_t`: an exchange, and loads with PAUSE between them while it is taken.
+/// glibc's `pthread_spinlock_t`: an exchange, and loads with PAUSE between them while the lock is
+/// held.
 #[repr(C, align(128))]
 pub(crate) struct SpinLock(Cell);
 
@@ -60,15 +63,16 @@ impl SpinLock {
     }
 
     pub(crate) fn lock(&self) {
-        // Acquire: what the last holder wrote.
+        // Acquire pairs with the release of the previous holder, whose writes it makes visible.
         while self.0.swap(1, Acquire) != 0 {
-            // Taken: woken by the change, or free again at once.
+            // The lock is held. Whether the wait ended by a change or the lock was free again at
+            // once, try again.
             let _ = Simulated::wait_while(&self.0, 1, Wait::Pause, None);
         }
     }
 
     pub(crate) fn try_lock(&self) -> Option<()> {
-        // Acquire: what the last holder wrote.
+        // Acquire pairs with the release of the previous holder, whose writes it makes visible.
         (self.0.swap(1, Acquire) == 0).then_some(())
     }
 
@@ -77,10 +81,10 @@ impl SpinLock {
     }
 }
 
-/// Tokens: one word each, 1 when it lies there.
+/// Waits until a token has been put down. A token is one word, which is 1 if the token lies there.
 pub(crate) fn token_wait(token: &Cell) {
     if token.load(Acquire) == 0 {
-        // No deadline: it ends when the token is there.
+        // There is no deadline, so the wait ends only when the token is there.
         let _ = Simulated::wait_while(token, 0, WAIT, None);
     }
 }

@@ -1,4 +1,4 @@
-//! The objects that a program's guests share, and what a guest does with its script.
+//! The objects that a program's guests share, and how a guest follows its script.
 
 use super::Setup;
 use super::account::{Book, Totals};
@@ -21,10 +21,11 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Bytes of a line pair: data lines of a lock lie this far apart.
+/// The distance in bytes between the data lines of a lock: a pair of lines.
 const PAIR: usize = 128;
 
-/// A lock of the program: the one asked for in its place, another one, a reader-writer lock, or its own where it is not replaced.
+/// What stands for a lock of the program: the run's lock, another lock, a reader-writer lock, or
+/// the original if it is not replaced.
 enum Served<L> {
     Replaced(Owned<Simulated, Alone<L>>),
     Other(Box<dyn Stands>, Wait),
@@ -32,44 +33,43 @@ enum Served<L> {
     Spins(Owned<Simulated, SpinLock>),
 }
 
-/// A lock with the data that moves with it.
+/// A lock, together with the data lines that move with it.
 struct Guarded<L> {
     lock: Served<L>,
     data: Option<(NonNull<u8>, Layout)>,
     lines: usize,
-    /// What events call it.
+    /// The lock's name in events.
     name: Lock,
 }
 
-/// Alone in its pair of lines.
+/// A data line, alone in its pair of lines.
 #[repr(C, align(128))]
 pub(crate) struct Alone<T>(pub(crate) T);
 
-/// All objects of a program.
 pub(crate) struct World<L> {
     program: Arc<Program>,
     wait: Wait,
     cpus: u32,
     seed: u64,
-    /// The program's, by their numbers; then the further parts of those that are split.
+    /// The program's locks by number, followed by the further parts of split locks.
     locks: Vec<Guarded<L>>,
     changes: Changes,
-    /// The first further part of each lock that is split.
+    /// For each split lock, the index of its first further part.
     parts: BTreeMap<u32, usize>,
     rwlocks: Vec<RwLock>,
     semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
     barriers: Vec<Barrier>,
     tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
     books: RefCell<Vec<Book>>,
-    /// Items taken from each store.
+    /// The number of items taken from each store.
     taken: RefCell<Vec<usize>>,
     guests: RefCell<Vec<Option<Guest>>>,
-    /// Steps that guests have begun.
+    /// The number of steps that guests have begun.
     done: HostCell<u64>,
 }
 
 impl<L: TryLock<Simulated>> Guarded<L> {
-    /// A lock with so many lines of data, or what stands in its place.
+    /// A lock with `lines` lines of data, or what `changed` puts in its place.
     fn new(spec: &LockSpec, lines: usize, changed: Option<&Changed>) -> Guarded<L> {
         let data = (lines != 0).then(|| {
             let layout = Layout::from_size_align(lines * PAIR, PAIR).expect("a few lines fit into memory");
@@ -87,7 +87,7 @@ impl<L: TryLock<Simulated>> Guarded<L> {
         Guarded { lock, data, lines, name: Lock::mutex(spec.address) }
     }
 
-    /// The data that moves with the lock.
+    /// Accesses the data that moves with the lock.
     fn touch(&self, writes: bool) {
         if let Some((data, _)) = self.data {
             for line in 0..self.lines {
@@ -103,25 +103,27 @@ impl<L: TryLock<Simulated>> Guarded<L> {
 struct Following {
     thread: u32,
     held: Vec<Held>,
-    /// The generator of its holds' stalls: with one seed the same ones under every lock, so that locks are compared alike.
+    /// The random generator for stalls. With the same seed it yields the same stalls under every
+    /// lock, so that locks are compared fairly.
     draws: u64,
-    /// The generator of what changed locks draw: which part, and whether it reads.
+    /// The random generator for choices of changed locks: which part of a split lock, and whether a
+    /// hold only reads.
     change_draws: u64,
 }
 
 /// A lock that a guest holds.
 #[derive(Clone, Copy)]
 struct Held {
-    /// Its number in the program.
+    /// The lock's number in the program.
     lock: u32,
-    /// Its place among the world's locks: a part of it, where it is split.
+    /// The lock's index in the world; for a split lock, that of the part.
     at: usize,
     mode: Mode,
-    /// What it needs to be given up.
+    /// The token for the release.
     token: usize,
 }
 
-/// Guest memory that the program's objects need, with room for queue nodes.
+/// The guest memory in bytes that the program's objects need, with room for queue nodes.
 pub(crate) fn heap_bytes(program: &Program, changes: &Changes) -> usize {
     let parts = |number: u32| changes.locks.get(&number).map_or(1, |changed| changed.ways);
     let lines: f64 =
@@ -133,7 +135,7 @@ pub(crate) fn heap_bytes(program: &Program, changes: &Changes) -> usize {
 }
 
 impl<L: TryLock<Simulated>> World<L> {
-    /// All objects, free and empty. The locks of `changes` are known to the registry.
+    /// Creates all objects. The names of locks in `changes` must be in the registry.
     pub(crate) fn new(program: Arc<Program>, setup: &Setup, changes: &Changes) -> Rc<World<L>> {
         let mut place = setup.seed;
         let lines = program.locks.iter().map(|spec| match setup.seed {
@@ -170,24 +172,24 @@ impl<L: TryLock<Simulated>> World<L> {
         })
     }
 
-    /// How the thread is started.
+    /// How to start the thread.
     pub(crate) fn spawn(&self, thread: u32, after: Cycles) -> Spawn {
         let script = &self.program.threads[thread as usize];
         let cpus: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.cpus).collect();
         Spawn { name: script.name.clone(), cpus: cpus.into_iter().map(CpuId).collect(), after, ..Spawn::default() }
     }
 
-    /// Notes the guest that a thread has become.
+    /// Records which guest a thread has become.
     pub(crate) fn started(&self, thread: u32, guest: Guest) {
         self.guests.borrow_mut()[thread as usize] = Some(guest);
     }
 
-    /// What the thread does.
+    /// The code of the thread.
     pub(crate) fn body(self: &Rc<Self>, thread: u32) -> impl FnOnce() + 'static {
         let world = self.clone();
         move || {
             let draws = world.seed.rotate_left(32) ^ u64::from(thread);
-            // Another stream, so that a change leaves the stalls as they are.
+            // Choices use another stream, so that a change does not alter the stalls.
             let mut guest = Following { thread, held: Vec::new(), draws, change_draws: !draws };
             for op in world.program.threads[thread as usize].ops.iter() {
                 world.follow(op, &mut guest);
@@ -247,7 +249,7 @@ impl<L: TryLock<Simulated>> World<L> {
         }
     }
 
-    /// What the machine takes of a hold that ends: mostly nothing.
+    /// Draws the stall for a hold that ends; mostly zero.
     fn stall(&self, draws: &mut u64) -> Cycles {
         let stalls = &self.program.stalls;
         if stalls.cycles.is_empty() {
@@ -257,7 +259,8 @@ impl<L: TryLock<Simulated>> World<L> {
         Cycles(stalls.cycles.get(place).copied().unwrap_or(0))
     }
 
-    /// The number of the store's next item, if it has one left. Which thread has it is settled when it asks for the lock.
+    /// Takes the store's next item and returns its number, or `None` if the store is empty. Which
+    /// thread gets an item is decided when the thread asks for the lock.
     fn take(&self, store: u32) -> Option<usize> {
         let taken = &mut self.taken.borrow_mut()[store as usize];
         let item = (*taken < self.program.stores[store as usize].len()).then_some(*taken);
@@ -265,7 +268,8 @@ impl<L: TryLock<Simulated>> World<L> {
         item
     }
 
-    /// How long work takes under the locks that a guest holds: where several are made shorter, the shortest counts.
+    /// How long work takes under the locks that a guest holds. If several of them are made shorter,
+    /// the smallest factor applies.
     fn changed(&self, cycles: u64, guest: &Following) -> u64 {
         if self.changes.locks.is_empty() {
             return cycles;
@@ -277,7 +281,7 @@ impl<L: TryLock<Simulated>> World<L> {
         }
     }
 
-    /// Which of the world's locks an acquisition takes, and how.
+    /// Chooses the lock in the world for an acquisition, and the mode.
     fn choose(&self, lock: u32, draws: &mut u64) -> (usize, Mode) {
         let Some(changed) = self.changes.locks.get(&lock) else { return (lock as usize, Mode::Exclusive) };
         let part = if changed.ways == 1 { 0 } else { (unit(draws) * f64::from(changed.ways)) as usize };
@@ -308,7 +312,7 @@ impl<L: TryLock<Simulated>> World<L> {
         };
         tell(LockNotice::Taken, at, Named::Lock);
         if mode == Mode::Shared {
-            // No reader is the one that others wait for.
+            // Other threads do not wait for one particular reader.
             tell(LockNotice::Left, at, Named::Lock);
         }
         self.books.borrow_mut()[at].acquired(act::time(), thread, mode);
@@ -321,8 +325,9 @@ impl<L: TryLock<Simulated>> World<L> {
         token
     }
 
-    /// Takes a lock; and what recording does behind the wait. Where a recording is replayed, a guest tries first, as the
-    /// recorder does, and writes a wait down before it begins.
+    /// Acquires a lock, and charges what recording does after the wait. In a replay that includes
+    /// recording, a guest first tries, as the recorder does, and writes a wait down before it
+    /// begins.
     fn waited_for<T>(&self, attempt: impl FnOnce() -> Option<T>, wait: impl FnOnce() -> T) -> (T, Cycles) {
         let around = self.program.around;
         if around == Around::default() {
@@ -351,12 +356,12 @@ impl<L: TryLock<Simulated>> World<L> {
         tell(LockNotice::Left, at, Named::Lock);
     }
 
-    /// Steps that guests have begun.
+    /// The number of steps that guests have begun.
     pub(crate) fn done(&self) -> u64 {
         self.done.get()
     }
 
-    /// All locks together, at the end of the run.
+    /// The totals of all locks at the end of the run.
     pub(crate) fn totals(&self, end: Cycles) -> Totals {
         let mut totals = Totals::default();
         for book in self.books.borrow().iter() {
@@ -383,7 +388,7 @@ enum Named {
     Barrier,
 }
 
-/// A policy that listens hears what the guest has to do with a lock or a barrier.
+/// Notifies a policy that listens of what a guest does with a lock or a barrier.
 fn tell(notice: LockNotice, number: usize, of: Named) {
     if Simulated::hears_locks() {
         Simulated::notify_lock(notice, 2 * number + usize::from(matches!(of, Named::Barrier)));
@@ -396,7 +401,7 @@ fn compute(cycles: Cycles) {
     }
 }
 
-/// A number from 0 to 1, by SplitMix64.
+/// A random number between 0 and 1, by SplitMix64.
 fn unit(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
