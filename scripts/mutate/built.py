@@ -40,11 +40,12 @@ class Check(NamedTuple):
     # The copy's folder below target/.
     name: str
     mutants: list
-    # Test programs of the crate in the order in which they are asked, each with its filters; `lib` is the crate's own.
+    # Test programs in the order in which they run, each with its filters. `lib` has the tests beside the crate's sources;
+    # `chipfile/lib` is a program of another crate than `crate`.
     tests: dict
     # CPU seconds that a test program gets.
     patience: int
-    # The crate whose tests they are.
+    # The crate of the test programs whose names have no crate.
     crate: str = "chip"
 
     def copy(self, files):
@@ -86,23 +87,33 @@ class Check(NamedTuple):
             build.append((number, mutant, span))
         return sources, builds
 
+    def place(self, test):
+        """The crate of a test program, and its name there."""
+        crate, _, name = test.rpartition("/")
+        return crate or self.crate, name
+
     def compile_tests(self, tree):
         """Builds the test programs; by name. Cargo tells packages by their paths in their workspace: the copy needs a folder for builds of
         its own, or the tree's next build would take mutants for its own crates."""
-        command = ["cargo", "test", "--quiet", "-p", f"baton-{self.crate}", "--no-run", "--message-format=json-render-diagnostics"]
-        command += [word for test in self.tests for word in (["--lib"] if test == "lib" else ["--test", test])]
         environment = dict(os.environ, CARGO_TARGET_DIR=str(tree) + "-build")
-        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True)
-        if done.returncode:
-            raise SystemExit(done.stderr.decode() + "it does not build")
-        targets = ((m["target"], m["executable"]) for m in map(json.loads, done.stdout.splitlines()) if m.get("executable"))
-        return {"lib" if "lib" in target["kind"] else target["name"]: executable for target, executable in targets}
+        programs = {}
+        for test in self.tests:
+            crate, name = self.place(test)
+            command = ["cargo", "test", "--quiet", "-p", f"baton-{crate}", "--no-run", "--message-format=json-render-diagnostics"]
+            command += ["--lib"] if name == "lib" else ["--test", name]
+            done = subprocess.run(command, cwd=tree, env=environment, capture_output=True)
+            if done.returncode:
+                raise SystemExit(done.stderr.decode() + "it does not build")
+            executables = [m["executable"] for m in map(json.loads, done.stdout.splitlines()) if m.get("executable")]
+            programs[test] = executables[-1]
+        return programs
 
     def judge(self, tree, programs, number):
         """The test that objects to the mutant of that number, and how; None if all pass."""
         environment = dict(os.environ, RUST_BACKTRACE="0", BATON_MUTANT=str(number))
         for test, filters in self.tests.items():
-            process = subprocess.Popen([programs[test], "--quiet", *filters], cwd=tree / "crates" / self.crate, env=environment,
+            crate, _ = self.place(test)
+            process = subprocess.Popen([programs[test], "--quiet", *filters], cwd=tree / "crates" / crate, env=environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (self.patience, self.patience + 5))
             code = process.wait()

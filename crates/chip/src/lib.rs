@@ -26,9 +26,6 @@
 //! | room | holds |
 //! | --- | --- |
 //! | `base` | events and their order, request tokens, clock ratios, random numbers: uses no other room |
-//! | [`peripheral`] | kinds of devices: protocols, keys, what each does |
-//! | [`config`] | what a chip is: the chip file |
-//! | `memory` | the memory system: caches of fixed latencies, or coherent ones on a network |
 //! | `guest` | guest memory: heap and stacks in one arena |
 //! | `contexts`, `clock`, `core` | what hardware contexts have of a core, its clock, its store buffer and window |
 //! | [`device`] | devices on the network or on wires of their own |
@@ -42,6 +39,9 @@
 //! | [`energy`] | states times watts and events times joules |
 //! | [`account`] | what a run's locks cost |
 //!
+//! Chip files and kinds of devices are a crate of their own, `baton-chipfile`; its [`config`] and [`peripheral`] can be
+//! named from here, too. The memory system (caches of fixed latencies, or coherent ones on a network) is `baton-memory`.
+//!
 //! Arrows between rooms run only downward: the table in `docs/rooms.md`, which `crates/cli/tests/house/floors` checks.
 //!
 //! `docs/reference/chip.md` tells what is modelled and what is not.
@@ -51,7 +51,6 @@
 pub mod account;
 mod base;
 mod clock;
-pub mod config;
 mod contexts;
 mod core;
 pub mod device;
@@ -61,31 +60,30 @@ mod guest;
 mod issue;
 mod kernel;
 pub mod machine;
-mod memory;
 mod os;
 pub mod outcome;
-pub mod peripheral;
 mod power;
 mod rate;
 pub mod simulation;
 mod waits;
 
 pub use self::core::instructions::Instructions;
-pub use self::core::size::WindowSize;
 pub use self::core::window::{Share, Window};
 pub use crate::machine::guest as act;
 pub use crate::machine::guest::Guest;
 pub use crate::machine::moving;
 pub use crate::os::app::Spawn;
 pub use base::counter::{Counter, Counters, Unit};
-pub use config::{Chip, ChipError, Prices};
+pub use baton_chipfile::config::{Chip, ChipError, Prices, WindowSize};
+pub use baton_chipfile::peripheral::port::Answer;
+pub use baton_chipfile::{config, peripheral};
+pub use baton_memory::{CoreCounts, MEMORY_PARTS, MemoryCounts, NetworkCounts};
 pub use device::attached::{DeviceFigures, PortCounts};
 pub use engine::locks::{LockLog, Stretch, WordChange};
 pub use engine::reason::Reason;
 pub use engine::stats::ThreadCounts;
 pub use machine::Simulated;
 pub use machine::device::{Device as DeviceVerbs, DeviceOf, Ticket, TicketOf};
-pub use memory::{CoreCounts, MEMORY_PARTS, MemoryCounts, NetworkCounts};
 pub use os::app::{AmpCounts, App, AppCounts, AppFigures, AppTimes, Application, Runs};
 pub use os::arrivals::arrivals;
 pub use os::cpu::{CpuCounts, CpuFigures};
@@ -94,5 +92,4 @@ pub use os::governor::ClockFigures;
 pub use os::refused::Refused;
 pub use os::signal::{Action, Death, Signal, SignalSet};
 pub use outcome::{Outcome, Stuck, ThreadFigures};
-pub use peripheral::port::Answer;
 pub use simulation::{Options, Simulation};

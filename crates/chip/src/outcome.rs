@@ -11,13 +11,13 @@ use crate::engine::state::Engine;
 use crate::engine::stats::ThreadCounts;
 use crate::engine::thread::{State, Thread};
 use crate::engine::waiting::Waited;
-use crate::memory::{CoreCounts, Memory, MemoryCounts, NetworkCounts, PARTS, Part};
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
 use crate::os::governor::ClockFigures;
 use crate::os::refused::Refused;
 use crate::os::signal::{Death, Signal};
 use crate::power::Spent;
+use baton_memory::{CoreCounts, Memory, MemoryCounts, NetworkCounts, PARTS, Part};
 use baton_units::{CpuId, Cycles};
 use std::fmt;
 

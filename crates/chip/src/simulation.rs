@@ -4,10 +4,6 @@ use crate::base::queue::EventQueue;
 use crate::base::random::{Purpose, Random};
 use crate::base::thread::OUTSIDE;
 use crate::clock::domain::Clocks;
-use crate::config::coherent::Atomics;
-use crate::config::limits::SLOWEST;
-use crate::config::mechanism::Mechanisms;
-use crate::config::{Chip, CoresByKind};
 use crate::contexts::Contexts;
 use crate::core::instructions::Instructions;
 use crate::core::window::Window;
@@ -20,15 +16,18 @@ use crate::guest::memory::GuestMemory;
 use crate::guest::stack::STACK;
 use crate::machine::guest::Guest;
 use crate::machine::routines::{ROUTINES, Routines, create};
-use crate::memory::phases::state::PhaseMemory;
-use crate::memory::{Memory, MemorySystem};
 use crate::os::app::Spawn;
 use crate::os::app::{App, AppState, Application};
 use crate::os::futex::layout::Layout;
-use crate::os::refused::Refused;
+use crate::os::refused::{Refused, check_clock};
 use crate::os::state::Os;
 use crate::outcome::{Outcome, Stuck};
+use baton_chipfile::config::coherent::Atomics;
+use baton_chipfile::config::mechanism::Mechanisms;
+use baton_chipfile::config::{Chip, CoresByKind};
 use baton_machine::Local;
+use baton_memory::phases::state::PhaseMemory;
+use baton_memory::{Memory, MemorySystem};
 use baton_sched::governor::{Governed, Governor};
 use baton_sched::{Cpus, Params, Scheduler};
 use baton_trace::TraceBuilder;
@@ -103,16 +102,6 @@ struct Inside {
 impl Drop for Inside {
     fn drop(&mut self) {
         ROUTINES.set(self.routines);
-    }
-}
-
-impl Chip {
-    pub(crate) fn check_clock(&self, core: CoreId, clock: Hertz) -> Result<(), Refused> {
-        let most = self.core.clock;
-        if core.0 < self.core.count && (SLOWEST..=most).contains(&clock) {
-            return Ok(());
-        }
-        Err(Refused::Clock { core: core.0, clock, last: self.core.count - 1, most })
     }
 }
 
@@ -198,7 +187,7 @@ impl Simulation {
     pub fn set_clock(&mut self, at: Cycles, core: CoreId, clock: Hertz) -> Result<(), Refused> {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         let engine = unsafe { self.engine.as_mut() };
-        engine.chip.check_clock(core, clock)?;
+        check_clock(&engine.chip, core, clock)?;
         engine.change_clock_at(at.0, core, clock);
         Ok(())
     }
@@ -253,7 +242,7 @@ impl Simulation {
     }
 
     /// The memory system, for tests that break it.
-    #[cfg(test)]
+    #[cfg(all(test, debug_assertions))]
     pub(crate) fn memory(&mut self) -> &mut MemorySystem {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         &mut unsafe { self.engine.as_mut() }.memory

@@ -4,20 +4,21 @@ from built import Mutant
 
 # The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
 CRATE = "chip"
-TESTS = {"lib": ["qmd::"], "qmd": [], "qmd_attacks": []}
+TESTS = {"chipfile/lib": ["qmd::"], "qmd": [], "qmd_attacks": []}
 PATIENCE = 60
 
-CHIP = "crates/chip/src/"
+DEVICE = "crates/chipfile/src/peripheral/qmd"
+CHIP = "crates/chip/src"
 
 
-def of(file, room="peripheral/qmd"):
-    return lambda name, old, new, why="": Mutant(name, f"{CHIP}{room}/{file}.rs", old, new, why)
+def of(file, folder=DEVICE):
+    return lambda name, old, new, why="": Mutant(name, f"{folder}/{file}.rs", old, new, why)
 
 
 buffers, credits, storage, device = of("buffers"), of("credits"), of("storage"), of("mod")
 engine, configure, groups = of("engine"), of("configure"), of("groups")
-moving, qimu, port = of("moving"), of("qimu", "device"), of("attached", "device")
-walk, move, requests = of("qimu", "machine"), of("moving", "machine"), of("requests", "issue")
+moving, qimu, port = of("moving"), of("qimu", f"{CHIP}/device"), of("attached", f"{CHIP}/device")
+walk, move, requests = of("qimu", f"{CHIP}/machine"), of("moving", f"{CHIP}/machine"), of("requests", f"{CHIP}/issue")
 
 MUTANTS = [
     # Buffers and their scheduler.

@@ -1,8 +1,8 @@
 //! The cores' clocks, and from their cycles to the reference's and back.
 
 use crate::base::ratio::Ratio;
-use crate::config::{Chip, CoresByKind};
 use crate::contexts::share::ONE;
+use baton_chipfile::config::{Chip, CoresByKind};
 use baton_units::{CoreId, Hertz};
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@
 pub(crate) mod pace;
 pub(crate) mod share;
 
-use crate::config::{Chip, CoresByKind};
+use baton_chipfile::config::{Chip, CoresByKind};
 use share::Shares;
 
 /// Which contexts are active.

@@ -14,8 +14,8 @@
 //!
 //! Rates are instructions a cycle in 2^20ths, so that a run is the same on every host.
 
-use crate::config::Core;
-use crate::config::limits::MOST_CONTEXTS;
+use baton_chipfile::config::Core;
+use baton_chipfile::config::limits::MOST_CONTEXTS;
 
 /// One, in 2^20ths.
 pub(crate) const ONE: u64 = 1 << 20;

@@ -3,7 +3,7 @@
 //! A request keeps its entry from its issue until its answer is here. It leaves for its device when all older stores are
 //! written; older pushes need not be. Requests leave in their order, and several are under way at once.
 
-use crate::memory::{Access, Line};
+use baton_memory::{Access, Line};
 use baton_units::CoreId;
 use std::collections::VecDeque;
 

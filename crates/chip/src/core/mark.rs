@@ -1,11 +1,11 @@
 //! Marks: what a thread's locks have told its core's network interface, and the header fields that a mechanism writes by it
-//! into the thread's requests ([`crate::config::mechanism`]).
+//! into the thread's requests ([`baton_chipfile::config::mechanism`]).
 //!
 //! A hint is for one instruction: the next atomic takes it, and what comes after is unmarked.
 
-use crate::config::mechanism::{Active, Annotator, LockRequest};
-use crate::memory::Access;
+use baton_chipfile::config::mechanism::{Active, Annotator, LockRequest};
 use baton_machine::{LockHint, Section};
+use baton_memory::Access;
 use baton_noc::Header;
 
 /// What a thread's locks have told its network interface.

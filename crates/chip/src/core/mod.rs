@@ -7,7 +7,6 @@
 //! | [`pipeline`] | what a thread has under way |
 //! | [`rmw`] | atomics that the home performs |
 //! | [`window`] | how many accesses of a hardware context can be under way at once |
-//! | [`size`] | the smallest and the largest window |
 //! | [`walk`] | loads that do not depend on each other: the lines of a range |
 //! | [`instructions`] | the algorithm's own instructions between accesses |
 //!
@@ -20,6 +19,5 @@ pub(crate) mod instructions;
 pub(crate) mod mark;
 pub(crate) mod pipeline;
 pub(crate) mod rmw;
-pub(crate) mod size;
 pub(crate) mod walk;
 pub(crate) mod window;

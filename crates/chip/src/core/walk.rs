@@ -6,7 +6,7 @@
 //! goes to what that load's time went to (the stall at the head of the reorder buffer).
 
 use crate::base::token::LOADS;
-use crate::memory::Parts;
+use baton_memory::Parts;
 use std::collections::VecDeque;
 
 /// A load under way.

@@ -5,7 +5,7 @@
 //! a thread waits when there is none.
 
 use crate::base::token::LOADS;
-use crate::config::{Chip, Core};
+use baton_chipfile::config::{Chip, Core};
 
 /// Entries that one hardware context can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,4 +21,4 @@ mod entry;
 pub(crate) mod packet;
 pub(crate) mod qimu;
 
-pub use crate::peripheral::*;
+pub use baton_chipfile::peripheral::*;

@@ -1,7 +1,7 @@
 //! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
-use crate::peripheral::port::{Answer, Hold, Request};
+use baton_chipfile::peripheral::port::{Answer, Hold, Request};
 use baton_machine::queues::QueueId;
 
 /// Where a packet is.

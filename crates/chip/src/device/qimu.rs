@@ -4,9 +4,9 @@
 //! An id has an index of its process's table in its low bits, and counts allocations above, so that none is given twice: the walk compares
 //! the whole id with that of the entry. What a walk costs is `machine::qimu`'s part, which loads the entry from guest memory.
 
-use crate::config::Chip;
-use crate::config::coherent::Topology;
-use crate::config::device::QueueHome;
+use baton_chipfile::config::Chip;
+use baton_chipfile::config::coherent::Topology;
+use baton_chipfile::config::device::QueueHome;
 use baton_machine::queues::{Direction, QueueId};
 use std::collections::VecDeque;
 

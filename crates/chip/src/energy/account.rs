@@ -1,9 +1,9 @@
 //! States times watts and events times joules, by component.
 
 use super::prices::{Price, PriceKey, Scaling};
-use crate::config::Chip;
 use crate::outcome::Outcome;
 use crate::power::{PowerState, Spent};
+use baton_chipfile::config::Chip;
 use baton_units::Hertz;
 use thiserror::Error;
 

@@ -10,6 +10,6 @@
 
 pub mod account;
 
-pub use crate::config::energy::{self as prices, Price, Prices};
 pub use crate::power::{PowerState, STATES, Spent};
 pub use account::{Account, Component, Line, PriceMissing, Quantity};
+pub use baton_chipfile::config::energy::{self as prices, Price, Prices};

@@ -6,7 +6,7 @@ use crate::base::thread::ThreadId;
 use crate::base::token::Token;
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, PENDING};
-use crate::memory::{Access, Answer, Line, Memory, Part, Request, Served};
+use baton_memory::{Access, Answer, Line, Memory, Part, Request, Served};
 use baton_trace::What;
 use baton_units::{CoreId, Cycles};
 

@@ -5,7 +5,7 @@
 
 use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
-use crate::memory::PARTS;
+use baton_memory::PARTS;
 use baton_units::{CpuId, Cycles};
 
 /// A watched word has changed.

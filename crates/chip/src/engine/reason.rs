@@ -1,6 +1,6 @@
 //! Where a thread's cycles go.
 
-use crate::base::counter::times;
+use baton_memory::times;
 
 times! {
     /// Where a thread's cycles go. Every cycle of a thread's life has one reason.

@@ -8,8 +8,8 @@ use super::state::Engine;
 use super::waiting::Waited;
 use crate::contexts::share::Demand;
 use crate::core::mark::Said;
-use crate::memory::phases::state::Phase;
 use crate::os::signal::SignalSet;
+use baton_memory::phases::state::Phase;
 
 /// What a thread did.
 pub(crate) struct Saved {

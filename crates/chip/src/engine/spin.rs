@@ -2,7 +2,7 @@
 //! the line is taken away, so its tries need no events: when the line goes, or when the wait is bounded, the tries that
 //! fitted in are counted and the thread runs on exactly where it would have been.
 
-use crate::memory::Line;
+use baton_memory::Line;
 use baton_units::CoreId;
 
 /// Tries that are complete at `now`, of those since the clock changed last, and the end of a hit that is in flight.

@@ -5,8 +5,6 @@ use crate::base::queue::EventQueue;
 use crate::base::random::Random;
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Clocks;
-use crate::config::mechanism::Active;
-use crate::config::{Chip, CoresByKind};
 use crate::contexts::Contexts;
 use crate::core::instructions::Instructions;
 use crate::core::window::Window;
@@ -14,12 +12,14 @@ use crate::device::attached::Devices;
 use crate::engine::locks::Watch;
 use crate::engine::thread::Thread;
 use crate::guest::memory::GuestMemory;
-use crate::memory::phases::state::PhaseMemory;
-use crate::memory::{MemorySystem, Notice};
 use crate::os::app::App;
 use crate::os::state::Os;
 use crate::power::meter::Meter;
+use baton_chipfile::config::mechanism::Active;
+use baton_chipfile::config::{Chip, CoresByKind};
 use baton_machine::Local;
+use baton_memory::phases::state::PhaseMemory;
+use baton_memory::{MemorySystem, Notice};
 
 /// What the run loop does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! What is counted of a guest thread: every cycle of its life by its reason, and how often it did what.
 
 use super::locks::Timeline;
-use crate::base::counter::counters;
 use crate::engine::reason::Reason;
-use crate::memory::PARTS;
 use crate::power::meter::Finer;
+use baton_memory::PARTS;
+use baton_memory::counters;
 
 counters! {
     /// What a thread did how often.

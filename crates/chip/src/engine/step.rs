@@ -8,7 +8,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
-use crate::memory::{Memory, Notice, Part, Parts};
+use baton_memory::{Memory, Notice, Part, Parts};
 
 impl Engine {
     /// The next event. The run loop alone calls it.

@@ -2,8 +2,8 @@
 
 use super::arena::{Arena, PAGE};
 use super::heap::Heap;
-use crate::memory::Line;
-use crate::memory::lines::Sparse;
+use baton_memory::Line;
+use baton_memory::lines::Sparse;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;

@@ -4,14 +4,14 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::base::token::{Asked, Token};
-use crate::config::device::YoungerStores;
 use crate::core::buffer::{Forward, Store};
 use crate::core::pipeline::Stall;
 use crate::engine::current::{operate, running, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::issue::stall::stall;
-use crate::memory::{Access, Answer, Line, Memory, Request};
+use baton_chipfile::config::device::YoungerStores;
+use baton_memory::{Access, Answer, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {

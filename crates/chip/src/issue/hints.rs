@@ -9,7 +9,7 @@ use crate::engine::current::{operate, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::issue::drain;
-use crate::memory::{Access, Line, Memory, Request};
+use baton_memory::{Access, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
 /// Lines of a range, and where in guest memory each part of it begins.

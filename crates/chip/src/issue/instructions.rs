@@ -1,10 +1,10 @@
 //! The algorithm's own instructions are charged: see [`instructions`](crate::core::instructions).
 
-use crate::config::CoresByKind;
 use crate::core::instructions::{Instructions, UNIT};
 use crate::engine::current::{operate, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
+use baton_chipfile::config::CoresByKind;
 
 impl Engine {
     /// The instructions that accesses bring with them on this chip.

@@ -1,7 +1,7 @@
 //! Words of locks are found by the hinted atomics that are done on them.
 
-use crate::config::mechanism::LockRequest;
 use crate::engine::state::Engine;
+use baton_chipfile::config::mechanism::LockRequest;
 
 impl Engine {
     /// The running thread is about to do an atomic on the word at `offset`: if it follows a lock's hint, the word is a

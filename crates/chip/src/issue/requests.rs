@@ -12,7 +12,7 @@ use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::issue::drain::room;
 use crate::issue::stall::stall;
-use crate::peripheral::port::{Hold, Request};
+use baton_chipfile::peripheral::port::{Hold, Request};
 use baton_machine::queues::QueueId;
 
 impl Engine {

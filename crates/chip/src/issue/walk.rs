@@ -9,7 +9,7 @@ use crate::core::walk::{Load, Waits};
 use crate::engine::current::{operate, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, PENDING};
-use crate::memory::{Access, Answer, Line, Memory, Part, Parts, Request};
+use baton_memory::{Access, Answer, Line, Memory, Part, Parts, Request};
 use baton_units::Cycles;
 
 impl Engine {

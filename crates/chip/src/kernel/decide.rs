@@ -2,9 +2,9 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
-use crate::config::Core;
 use crate::engine::state::Engine;
 use crate::os::policy::{Policy, speed};
+use baton_chipfile::config::Core;
 use baton_machine::LockNotice;
 use baton_sched::{Cpus, Decision, Params, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};

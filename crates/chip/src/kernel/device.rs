@@ -7,9 +7,9 @@ use crate::device::attached::Consequence;
 use crate::device::packet::{Packet, PacketAt};
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;
-use crate::memory::{Carried, Transport};
-use crate::peripheral::port::Answer;
+use baton_chipfile::peripheral::port::Answer;
 use baton_machine::device::Words;
+use baton_memory::{Carried, Transport};
 use baton_units::Cycles;
 
 impl Engine {

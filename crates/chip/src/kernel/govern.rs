@@ -6,8 +6,8 @@ use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;
-use crate::memory::{Memory, Part};
 use crate::os::governor::{ClockFigures, Done, governed};
+use baton_memory::{Memory, Part};
 use baton_sched::governor::{Governed, Governor};
 use baton_units::{CoreId, Cycles, Hertz};
 

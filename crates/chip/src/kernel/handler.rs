@@ -11,8 +11,8 @@ use crate::base::token::{Asked, Token};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Resume, State};
-use crate::memory::{Access, Answer, Memory, Request};
 use crate::os::task::Handler;
+use baton_memory::{Access, Answer, Memory, Request};
 use baton_units::Cycles;
 
 impl Engine {

@@ -9,8 +9,8 @@ use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
-use crate::memory::Memory;
 use crate::os::state::Quiet;
+use baton_memory::Memory;
 
 impl Engine {
     /// What a thread waits for, and since when.

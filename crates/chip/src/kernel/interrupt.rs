@@ -10,14 +10,14 @@
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::{OUTSIDE, ThreadId};
-use crate::config::Ipi;
-use crate::config::mechanism::{Annotator, LockRequest};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::{Ended, Resume, State};
-use crate::memory::{Interrupt, InterruptEnd, Line, Transport};
 use crate::os::state::WakeUp;
+use baton_chipfile::config::Ipi;
+use baton_chipfile::config::mechanism::{Annotator, LockRequest};
 use baton_machine::LockHint;
+use baton_memory::{Interrupt, InterruptEnd, Line, Transport};
 use baton_noc::Header;
 use baton_units::{CpuId, Cycles};
 

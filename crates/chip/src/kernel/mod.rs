@@ -27,6 +27,8 @@ pub(crate) mod govern;
 pub(crate) mod handle;
 pub(crate) mod handler;
 pub(crate) mod hang;
+#[cfg(test)]
+mod hang_tests;
 pub(crate) mod interrupt;
 pub(crate) mod kill;
 pub(crate) mod online;

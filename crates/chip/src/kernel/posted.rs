@@ -2,12 +2,12 @@
 //! take its line as for a store, and give it to the shared level if the chip says so (`device.posted_to`).
 
 use crate::base::token::{Asked, Token};
-use crate::config::device::PostedTo;
 use crate::device::packet::{Landing, Packet, PacketAt};
 use crate::engine::state::Engine;
-use crate::memory::{Access, Answer, Memory, Request};
+use baton_chipfile::config::device::PostedTo;
 use baton_machine::device::Words;
 use baton_machine::queues::answer_word;
+use baton_memory::{Access, Answer, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {

@@ -4,12 +4,12 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
-use crate::config::os::WakeSpread;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, Resume, State};
 use crate::engine::waiting::Waited;
 use crate::os::cpu::Doing;
+use baton_chipfile::config::os::WakeSpread;
 use baton_sched as sched;
 use baton_units::CpuId;
 

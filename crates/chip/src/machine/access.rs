@@ -8,7 +8,7 @@ use crate::engine::reason::Reason;
 use crate::issue::drain;
 use crate::issue::instructions::execute;
 use crate::issue::walk;
-use crate::memory::{Access, Line, Memory};
+use baton_memory::{Access, Line, Memory};
 
 /// One access to the line of `address`, by a guest or, without time, from outside. An atomic that always writes is, on a
 /// chip with load-linked and store-conditional, these two until the second succeeds.

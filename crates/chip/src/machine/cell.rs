@@ -9,8 +9,8 @@ use crate::engine::reason::Reason;
 use crate::issue::drain;
 use crate::issue::drain::drain;
 use crate::issue::instructions::{before_access, execute};
-use crate::memory::Access;
 use baton_machine::{Atomic, Ordering, Slot, Word};
+use baton_memory::Access;
 use core::cell::UnsafeCell;
 
 /// An atomic cell with the size of `T`. All-zero bytes are a valid cell.

@@ -13,7 +13,7 @@ use crate::engine::waiting::Waited;
 use crate::issue::requests::{issue, post};
 use crate::issue::stall::stall;
 use crate::machine::kernel::{kernel, until_woken};
-use crate::peripheral::port::{Answer, Request};
+use baton_chipfile::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
 use baton_machine::queues::{Post, QueueDevice};
 use std::marker::PhantomData;

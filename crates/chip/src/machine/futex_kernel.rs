@@ -3,7 +3,6 @@
 
 use crate::base::event::Event;
 use crate::base::thread::ThreadId;
-use crate::config::mechanism::LockRequest;
 use crate::engine::current::{give_up_core, suspend, with};
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
@@ -14,10 +13,11 @@ use crate::machine::cell::SimulatedAtomic;
 use crate::machine::kernel::kernel;
 use crate::machine::kernel::{enter_kernel, enter_queue, leave_queue};
 use crate::machine::wait::mark_next;
-use crate::memory::Line;
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{Bucket, Counter, Kernel, Node, OUT, Path};
+use baton_chipfile::config::mechanism::LockRequest;
 use baton_machine::{Deadline, Word};
+use baton_memory::Line;
 use std::cell::Cell;
 
 /// The kernel of the simulation that is current on this host thread.

@@ -14,9 +14,9 @@ use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
 use crate::machine::kernel::kernel;
 use crate::machine::routines::create;
-use crate::memory::Memory;
 pub use crate::os::app::Spawn;
-use crate::os::refused::Refused;
+use crate::os::refused::{Refused, check_clock};
+use baton_memory::Memory;
 pub use baton_sched::{Nice, Notice};
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
@@ -238,7 +238,7 @@ pub fn core() -> CoreId {
 pub fn set_clock(core: CoreId, clock: Hertz) -> Result<(), Refused> {
     assert_guest("set_clock");
     let price = with(|engine| {
-        engine.chip.check_clock(core, clock)?;
+        check_clock(&engine.chip, core, clock)?;
         engine.chip.core.clock_change.ok_or_else(|| Refused::ClockIsFixed(engine.chip.name.clone()))
     })?;
     kernel(price.0);

@@ -6,7 +6,6 @@
 
 use super::access::access;
 use super::wait::{Waiting, add, give_way};
-use crate::config::{Halt, MonitorPrice, SystemCall};
 use crate::engine::current::{operate, suspend, with};
 use crate::engine::idle_wait::{Still, Terms};
 use crate::engine::reason::Reason;
@@ -14,9 +13,10 @@ use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
 use crate::machine::kernel::kernel;
-use crate::memory::Access;
 use crate::os::futex::layout::Layout;
+use baton_chipfile::config::{Halt, MonitorPrice, SystemCall};
 use baton_machine::{WaitResult, Word};
+use baton_memory::Access;
 
 /// How a monitor is waited with.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::issue::drain::drain;
-use crate::memory::Access;
+use baton_memory::Access;
 
 /// A system call begins: its CPU's kernel lines are read, if they are in memory (`os.kernel_lines`). They lie behind the
 /// kernel's other memory, a stretch for each CPU, so a thread that has moved reads those of its new CPU.

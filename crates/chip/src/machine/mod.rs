@@ -44,14 +44,13 @@ pub mod signal;
 pub(crate) mod wait;
 
 use crate::base::thread::OUTSIDE;
-use crate::config::mechanism::Annotator;
 use crate::engine::current::{is_any, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain::drain;
 use crate::issue::hints;
 use crate::machine::kernel::work;
-use crate::memory::Access;
 use access::{access_range, lines, load_each, place};
+use baton_chipfile::config::mechanism::Annotator;
 use baton_machine::device::Devices;
 use baton_machine::queues::{Post, QueueDevice};
 use baton_machine::units::{Cycles, Nanos};
@@ -60,6 +59,7 @@ use baton_machine::{
     Behaviour, Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Site,
     Wait, WaitResult, Word,
 };
+use baton_memory::Access;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::sync::Arc;

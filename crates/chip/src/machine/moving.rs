@@ -7,8 +7,8 @@ use crate::device::qimu::{Location, Queue};
 use crate::engine::current::with;
 use crate::engine::state::Engine;
 use crate::os::app::App;
-use crate::peripheral::port::Answer;
-use crate::peripheral::qmd::Step;
+use baton_chipfile::peripheral::port::Answer;
+use baton_chipfile::peripheral::qmd::Step;
 use baton_machine::device::Words;
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 

@@ -10,11 +10,11 @@ use crate::engine::reason::Reason;
 use crate::issue::requests::issue;
 use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
-use crate::memory::Access;
-use crate::peripheral::port::{Answer, Request};
-use crate::peripheral::qmd::FIRST_STEP;
+use baton_chipfile::peripheral::port::{Answer, Request};
+use baton_chipfile::peripheral::qmd::FIRST_STEP;
 use baton_machine::device::{Payload, Refusal, Words};
 use baton_machine::queues::{Direction, Mode, QueueId, QueueRefusal, QueueRequest};
+use baton_memory::Access;
 use std::alloc::Layout;
 
 type Said = Result<u64, QueueRefusal>;

@@ -8,8 +8,6 @@ use super::kernel::{enter_kernel, enter_queue, leave_queue};
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::OUTSIDE;
-use crate::config::mechanism::LockRequest;
-use crate::config::{Chip, Halt, SystemCall, WaitPrices};
 use crate::contexts::share::Demand;
 use crate::core::instructions::{A_TRY, UNIT};
 use crate::engine::current::running;
@@ -23,22 +21,14 @@ use crate::issue::drain::{drain, drain_line};
 use crate::machine::futex_kernel::SimulatedKernel;
 use crate::machine::kernel::kernel;
 use crate::machine::notices::notify;
-use crate::memory::{Access, Line, Memory};
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{self, Slept};
+use baton_chipfile::config::mechanism::LockRequest;
+use baton_chipfile::config::{Chip, Halt, SystemCall, WaitPrices};
 use baton_machine::units::Nanos;
 use baton_machine::wait::{Between, Idle, Monitor, Steps};
 use baton_machine::{Deadline, LockHint, Notice, Unavailable, Wait, WaitResult, Word};
-
-impl Chip {
-    /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
-    ///
-    /// # Errors
-    /// The key of the chip file that is missing, or that speaks against it.
-    pub fn check_wait(&self, wait: Wait) -> Result<(), Unavailable> {
-        self.wait.has(wait).map_err(|why| Unavailable { wait, why })
-    }
-}
+use baton_memory::{Access, Line, Memory};
 
 /// A policy's steps at this chip's prices.
 pub(super) struct Priced {

@@ -1,7 +1,7 @@
 //! Applications: groups of threads that start, end and start again together.
 
 use super::signal::Actions;
-use crate::base::counter::counters;
+use baton_memory::counters;
 use baton_sched::Nice;
 use baton_sched::placement::AppUse;
 use baton_units::Cycles;

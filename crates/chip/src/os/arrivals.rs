@@ -20,10 +20,10 @@ pub fn arrivals(seed: u64, stream: u32, mean: Cycles, count: u32) -> Vec<Cycles>
 fn exponential(random: &mut Random, mean: u64) -> u64 {
     let mut whole = 0u64;
     loop {
-        let first = random.next();
+        let first = random.draw();
         let (mut last, mut odd) = (first, true);
         loop {
-            let next = random.next();
+            let next = random.draw();
             if next >= last {
                 break;
             }

@@ -1,9 +1,9 @@
 //! A CPU, and where its cycles go.
 
-use crate::base::counter::counters;
 use crate::base::thread::ThreadId;
-use crate::config::Os;
-use crate::memory::Line;
+use baton_chipfile::config::Os;
+use baton_memory::Line;
+use baton_memory::counters;
 use baton_noc::Header;
 use baton_units::{CoreId, CpuId, Cycles};
 

@@ -1,7 +1,7 @@
 //! What is kept for the governor: what each CPU did in the period under way, and how long cores had each clock.
 
-use crate::config::energy::{Price, Scaling};
-use crate::config::{Chip, CoresByKind};
+use baton_chipfile::config::energy::{Price, Scaling};
+use baton_chipfile::config::{Chip, CoresByKind};
 use baton_sched::governor::{Governed, Governor, Level, Microwatts, Period, Sample, Spent, Unclocked};
 use baton_units::{CoreId, Cycles, Hertz};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! What the policy is told, and its decisions carried out.
 
-use crate::config::{Chip, CoresByKind};
+use baton_chipfile::config::{Chip, CoresByKind};
 use baton_sched::{Cpu, Cpus, Decision, FULL_SPEED, Params, Scheduler};
 use baton_units::{CoreId, Hertz};
 use std::collections::VecDeque;

@@ -1,7 +1,8 @@
 //! What cannot be made, and why.
 
-use crate::config::limits::SLOWEST;
-use baton_units::Hertz;
+use baton_chipfile::config::Chip;
+use baton_chipfile::config::limits::SLOWEST;
+use baton_units::{CoreId, Hertz};
 use thiserror::Error;
 
 /// A simulation that cannot be made, or a thread that cannot be added.
@@ -83,4 +84,16 @@ pub enum Refused {
     /// An action for the signal that has none but to end the application.
     #[error("signal 9 (KILL) ends its application: it cannot be handled, ignored or blocked")]
     Kill,
+}
+
+/// Whether the chip has `core`, and whether that core can have `clock`.
+///
+/// # Errors
+/// [`Refused::Clock`].
+pub(crate) fn check_clock(chip: &Chip, core: CoreId, clock: Hertz) -> Result<(), Refused> {
+    let most = chip.core.clock;
+    if core.0 < chip.core.count && (SLOWEST..=most).contains(&clock) {
+        return Ok(());
+    }
+    Err(Refused::Clock { core: core.0, clock, last: chip.core.count - 1, most })
 }

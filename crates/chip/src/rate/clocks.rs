@@ -8,7 +8,7 @@ use crate::clock::domain::whole;
 use crate::engine::spin::progress;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;
-use crate::memory::Memory;
+use baton_memory::Memory;
 use baton_units::{CoreId, Hertz};
 
 impl Engine {

@@ -3,12 +3,12 @@
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
-use crate::config::limits::MOST_CONTEXTS;
 use crate::contexts::share::{Demand, ONE};
 use crate::core::window::Share;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
-use crate::memory::Memory;
+use baton_chipfile::config::limits::MOST_CONTEXTS;
+use baton_memory::Memory;
 use baton_units::CoreId;
 
 impl Engine {

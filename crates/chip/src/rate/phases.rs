@@ -5,8 +5,8 @@ use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
-use crate::memory::phases::state::INSTRUCTION;
 use baton_machine::Behaviour;
+use baton_memory::phases::state::INSTRUCTION;
 use std::sync::Arc;
 
 impl Engine {

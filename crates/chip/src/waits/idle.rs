@@ -7,7 +7,7 @@ use crate::engine::idle_wait::{IdleWait, Phase, Still, Terms};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
-use crate::memory::{Line, Memory};
+use baton_memory::{Line, Memory};
 use baton_units::Cycles;
 
 impl Engine {

@@ -7,7 +7,7 @@ use crate::engine::spin::Spin;
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
-use crate::memory::{Line, Memory};
+use baton_memory::{Line, Memory};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const NAMED: [&str; 6] = ["docs/", "crates/", "scripts/", "chips/", "examples/", "profiles/"];
 
 /// Files that a run or the reader of a recipe makes.
-const MADE: [&str; 2] = ["chips/this-host.toml", "crates/chip/src/peripheral/mine.rs"];
+const MADE: [&str; 2] = ["chips/this-host.toml", "crates/chipfile/src/peripheral/mine.rs"];
 
 pub(crate) fn root() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap()

@@ -8,8 +8,8 @@
 //! that are so many lines apart share one.
 
 use super::{BUCKET_BYTES, BUCKETS, hash};
-use crate::config::{Chip, FutexHome};
 use crate::guest::arena::PAGE;
+use baton_chipfile::config::{Chip, FutexHome};
 
 /// The layout, in bytes from the start of the arena.
 #[derive(Clone, Copy, Debug)]

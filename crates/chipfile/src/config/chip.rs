@@ -1,0 +1,116 @@
+//! The chip as one value.
+
+use super::cache::{Cache, Distance};
+use super::choice::choice;
+use super::coherent::Coherent;
+use super::cores::Core;
+use super::device::Devices;
+use super::energy::Prices as EnergyPrices;
+use super::os::Os;
+use super::phases::Phases;
+use super::waits::WaitPrices;
+use baton_machine::{Site, Unavailable, Wait};
+use baton_units::{CoreId, Cycles};
+
+/// A chip: cores, what an access costs, what waiting costs, what the operating system costs.
+/// All costs are in cycles of the core's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chip {
+    /// What it is called in results.
+    pub name: String,
+    /// Cores and clock.
+    pub core: Core,
+    /// Lines, and the prices of caches of fixed latencies.
+    pub cache: Cache,
+    /// Wait policies.
+    pub wait: WaitPrices,
+    /// Operating system.
+    pub os: Os,
+    /// What differs between seeds.
+    pub noise: Noise,
+    /// Coherent caches on a network, or what phases take their sizes and latencies from; `None`: caches of fixed latencies, at the
+    /// prices in `cache`.
+    pub coherent: Option<Coherent>,
+    /// Computations are played as phases; `None`: as they are.
+    pub phases: Option<Phases>,
+    /// Devices; `None`: there are none.
+    pub devices: Option<Devices>,
+    /// Prices of energy; all may be missing.
+    pub energy: EnergyPrices,
+}
+
+choice! {
+    /// How memory is modelled.
+    MemoryModel {
+        /// Caches without capacity, at fixed prices.
+        #[default] Fixed = "fixed",
+        /// Caches, directory and memory controllers on a network.
+        Coherent = "coherent",
+        /// The coarse mode: the keys of a coherent chip, from which rates of phases follow; cells have fixed prices.
+        Phases = "phases",
+    }
+}
+
+/// What differs between seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Each transfer takes up to this share longer or shorter (0.05: within 5%).
+    pub latency: f64,
+    /// Each thread starts up to this many cycles late.
+    pub start: Cycles,
+}
+
+impl Chip {
+    /// How memory is modelled.
+    pub fn model(&self) -> MemoryModel {
+        match (&self.phases, &self.coherent) {
+            (Some(_), _) => MemoryModel::Phases,
+            (None, Some(_)) => MemoryModel::Coherent,
+            (None, None) => MemoryModel::Fixed,
+        }
+    }
+
+    /// CPUs that the operating system schedules on: the contexts of all cores.
+    pub fn cpus(&self) -> u32 {
+        self.core.count * self.core.contexts
+    }
+
+    /// The core of a CPU. The first contexts of all cores come first, then the second ones, as Linux numbers them on x86:
+    /// so the first `core.count` CPUs are a core each, and CPU `n` and CPU `n + core.count` are siblings.
+    #[inline(always)]
+    pub fn core_of(&self, cpu: u32) -> CoreId {
+        if self.core.contexts == 1 { CoreId(cpu) } else { CoreId(cpu % self.core.count) }
+    }
+
+    /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
+    ///
+    /// # Errors
+    /// The key of the chip file that is missing, or that speaks against it.
+    pub fn check_wait(&self, wait: Wait) -> Result<(), Unavailable> {
+        self.wait.has(wait).map_err(|why| Unavailable { wait, why })
+    }
+
+    /// How far `a` and `b` are apart.
+    pub fn distance(&self, a: CoreId, b: CoreId) -> Distance {
+        let cluster = |core: CoreId| core.0 / self.core.per_cluster;
+        if a == b {
+            Distance::SameCore
+        } else if cluster(a) == cluster(b) {
+            Distance::SameCluster
+        } else if self.socket(a) == self.socket(b) {
+            Distance::SameSocket
+        } else {
+            Distance::CrossSocket
+        }
+    }
+
+    /// The socket, and NUMA node, of `core`.
+    pub fn socket(&self, core: CoreId) -> u32 {
+        core.0 / (self.core.per_cluster * self.core.clusters_per_socket)
+    }
+
+    /// Where a thread on `core` runs.
+    pub fn site(&self, core: CoreId) -> Site {
+        Site { node: self.socket(core), cluster: core.0 / self.core.per_cluster, core: core.0 }
+    }
+}

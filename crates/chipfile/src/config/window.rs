@@ -1,0 +1,96 @@
+//! The smallest and the largest window: what a study reports its headline under, beside the chip file's own.
+
+use super::value::Value;
+use super::{Chip, Core, CoresByKind};
+
+/// A window that no chip file gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSize {
+    /// One access at a time.
+    Smallest,
+    /// The largest that is sold today, or the chip file's own entries where they are more.
+    Largest,
+}
+
+/// Golden Cove's entries (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Golden Cove"): instructions,
+/// loads, stores, and misses of its L1 and of its L2.
+const LARGEST: Largest = Largest { rob: 512, loads: 192, stores: 114, l1_misses: 16, l2_misses: 48 };
+
+struct Largest {
+    rob: u32,
+    loads: u32,
+    stores: u32,
+    l1_misses: u32,
+    l2_misses: u32,
+}
+
+impl WindowSize {
+    /// Their names.
+    pub const NAMES: [&str; 2] = ["smallest", "largest"];
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<WindowSize> {
+        match name {
+            "smallest" => Some(WindowSize::Smallest),
+            "largest" => Some(WindowSize::Largest),
+            _ => None,
+        }
+    }
+}
+
+impl Chip {
+    /// The chip with another window, of each kind of core; all else stays. On a chip of fixed latencies there are loads only.
+    pub fn with_window(mut self, size: WindowSize) -> Chip {
+        let coherent = self.coherent.is_some();
+        let by_kind = CoresByKind::new(&self);
+        for (kind, core) in self.core.kinds.0.iter_mut().zip(&by_kind.each()[1..]) {
+            let mut core = core.clone();
+            size.resize(&mut core, coherent);
+            for (path, entries) in [
+                ("core.rob", core.rob),
+                ("core.load_queue", core.load_queue),
+                ("core.store_queue", core.store_queue),
+                ("core.store_buffer", core.store_buffer),
+            ] {
+                if kind.own.iter().any(|(own, _)| *own == path) {
+                    kind.set(path, Value::Whole(entries.into()));
+                }
+            }
+        }
+        size.resize(&mut self.core, coherent);
+        let Some(coherent) = &mut self.coherent else { return self };
+        if size == WindowSize::Largest {
+            // The outermost private level has the misses that leave the core.
+            match &mut coherent.l2 {
+                Some(l2) => {
+                    l2.mshrs = l2.mshrs.max(LARGEST.l2_misses);
+                    coherent.l1.mshrs = coherent.l1.mshrs.max(LARGEST.l1_misses);
+                }
+                None => coherent.l1.mshrs = coherent.l1.mshrs.max(LARGEST.l2_misses),
+            }
+        }
+        self
+    }
+}
+
+impl WindowSize {
+    /// Gives a core entries of this size.
+    fn resize(self, core: &mut Core, coherent: bool) {
+        match self {
+            WindowSize::Smallest => (core.rob, core.load_queue) = (1, 1),
+            WindowSize::Largest => {
+                (core.rob, core.load_queue) = (core.rob.max(LARGEST.rob), core.load_queue.max(LARGEST.loads));
+            }
+        }
+        match self {
+            _ if !coherent => {}
+            WindowSize::Smallest => core.store_queue = 1,
+            WindowSize::Largest => {
+                core.store_queue = core.store_queue.max(LARGEST.stores);
+                if core.store_buffer != 0 {
+                    core.store_buffer = core.store_buffer.max(LARGEST.stores);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! CAF's queue management device (Wang and others, PACT 2016, sections 3.2 and 3.5): queues in an SRAM, which cores reach by
+//! enqueue and dequeue requests.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`settings`] | the keys |
+//! | `storage` | the SRAM, queues with head and tail, ids |
+//! | [`buffers`] | request buffers and their scheduler |
+//! | `engine` | a request's turn, and what waits for one |
+//! | `credits` | credit pools |
+//! | `groups` | load balancer, data reducer |
+//! | `configure` | what comes by system call |
+//! | `moving` | a queue moves to another device |
+//! | [`hardware`] | bits and gates of it all |
+//!
+//! A request that has come stands in its buffer from the next cycle on. In a cycle each engine takes one request up; its answer
+//! leaves `latency` cycles later, as the SRAM is pipelined. One for a full or empty queue stays the head of its buffer.
+//! `docs/reference/qmd.md` describes the device as a designer needs it.
+
+pub mod buffers;
+mod configure;
+mod credits;
+mod engine;
+mod groups;
+pub mod hardware;
+mod moving;
+pub mod settings;
+mod storage;
+#[cfg(test)]
+mod tests;
+
+pub use moving::{FIRST_STEP, Step};
+pub use settings::QmdSettings;
+
+use super::port::{Cancelled, Port, Request, Taken};
+use super::{DeviceKind, SettingMisfit, Typed, TypedDevice};
+use baton_machine::device::Protocol;
+use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
+use buffers::{Sharing, Waiting};
+use credits::Pools;
+use engine::{Engine, Moves};
+use groups::{Groups, Reducers};
+use storage::{State, Storage};
+
+/// Its row in the registry.
+pub const KIND: DeviceKind = DeviceKind {
+    name: QueueDevice::KIND,
+    keys: QmdSettings::KEYS,
+    make: |settings| Box::new(Typed(Qmd::new(&QmdSettings::read(settings)))),
+};
+
+/// What the device counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    enqueued: u64,
+    dequeued: u64,
+    /// Tries that found the queue full or empty, whether they cost a turn or not.
+    retries: u64,
+    /// Dropped for want of a credit.
+    no_credit: u64,
+    /// Dropped by the timer or a guard thread.
+    dropped: u64,
+    /// Refused: unknown queues, other domains', what does not wait.
+    refused: u64,
+    /// Items that were in queues when these were released.
+    released: u64,
+    /// Sums of the reducer.
+    reduced: u64,
+    /// Requests for queues that have moved, which their cores make anew.
+    sent_on: u64,
+}
+
+/// The device.
+pub struct Qmd {
+    settings: QmdSettings,
+    storage: Storage,
+    /// By slot: the pools of enqueues and of dequeues, where these need credits.
+    pools: Vec<[Option<Pools>; 2]>,
+    groups: Groups,
+    reducers: Reducers,
+    /// By context: its protection domain.
+    domains: Vec<u32>,
+    /// Requests that came in this cycle: they are in their buffers from the next one on.
+    came: Vec<Waiting>,
+    engines: Vec<Engine>,
+    moves: Moves,
+    /// When the timer looks next.
+    look: Option<u64>,
+    counts: Counts,
+}
+
+impl Qmd {
+    /// As the chip file describes it.
+    pub fn new(settings: &QmdSettings) -> Qmd {
+        Qmd {
+            settings: *settings,
+            storage: Storage::new(settings.entries, settings.queues),
+            pools: (0..settings.queues).map(|_| [None, None]).collect(),
+            groups: Groups::default(),
+            reducers: Reducers::new(settings.reduce),
+            domains: Vec::new(),
+            came: Vec::new(),
+            engines: Engine::all(settings),
+            moves: Moves::default(),
+            look: None,
+            counts: Counts::default(),
+        }
+    }
+
+    fn domain(&self, cpu: u32) -> u32 {
+        self.domains.get(cpu as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether a context may ask for this queue or group, for an enqueue or a dequeue.
+    fn may(&self, cpu: u32, queue: QueueId, direction: Direction) -> bool {
+        let of_queue = || Some(self.storage.queue(self.storage.find(queue)?)?.domain);
+        let owner = if direction == Direction::Enqueue { self.groups.domain(queue) } else { None };
+        let reducers = match direction {
+            Direction::Enqueue => self.reducers.writes(queue),
+            Direction::Dequeue => self.reducers.reads(queue),
+        };
+        owner.or_else(of_queue) == Some(self.domain(cpu)) && !reducers
+    }
+
+    /// A request for a queue: into its buffer, if that has room.
+    fn admit(&mut self, request: &Request, asked: QueueRequest, port: &mut Port<'_>) -> Taken {
+        let (direction, Operand { queue, priority, mode }) = aim(&asked);
+        let takes_credits = matches!(mode, Mode::TakeCredits(_));
+        let right = match mode {
+            Mode::TakeCredits(of) => direction == Direction::Dequeue && self.may(request.cpu, queue, of),
+            Mode::Block | Mode::Try => self.may(request.cpu, queue, direction),
+        };
+        if !right || (takes_credits && self.storage.find(queue).is_none()) {
+            self.counts.refused += 1;
+            port.reply(request, port.now() + 1, Err::<u64, _>(QueueRefusal::NoQueue));
+            return Taken::Yes;
+        }
+        if let Some(slot) = self.storage.find(queue)
+            && let State::Gone { device, queue } = self.storage.state(slot)
+        {
+            self.send_on(request, device, queue, port);
+            return Taken::Yes;
+        }
+        if self.ahead(direction, priority, request.cpu) >= self.settings.depth as usize {
+            return Taken::Later;
+        }
+        self.came.push(Waiting { request: *request, asked, since: port.now(), told: false, tried: 0 });
+        self.look_at(port.now());
+        port.tick_at(port.now() + 1);
+        Taken::Yes
+    }
+
+    /// Requests in the buffer that this one would join.
+    fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
+        let shared = self.settings.buffers == Sharing::All;
+        let came = self.came.iter().filter(|waiting| {
+            let (of, operand) = aim(&waiting.asked);
+            of == direction && operand.priority == priority && (shared || waiting.request.cpu == cpu)
+        });
+        let came = came.count();
+        let engine = self.engine_of(direction);
+        came + self.engines[engine].buffers.ahead(direction, priority, cpu)
+    }
+
+    /// The engine that serves requests of this direction: the only one, or one for each.
+    fn engine_of(&self, direction: Direction) -> usize {
+        if self.engines.len() == 1 { 0 } else { direction as usize }
+    }
+
+    /// The timer looks at the buffers when something in them may be too old.
+    fn look_at(&mut self, since: u64) {
+        if self.settings.timeout > 0 {
+            self.look.get_or_insert(since + self.settings.timeout);
+        }
+    }
+
+    /// Asks for the next edge at which something happens.
+    fn sleep(&self, port: &mut Port<'_>) {
+        let engines = self.engines.iter().any(Engine::is_awake);
+        let soon = (engines || !self.came.is_empty()).then(|| port.now() + 1);
+        let all = [soon, self.moves.next(), self.reducers.next(), self.look];
+        if let Some(at) = all.into_iter().flatten().min() {
+            port.tick_at(at);
+        }
+    }
+}
+
+/// What a request for a queue aims at.
+///
+/// # Panics
+/// If the request is none for a queue; those are not admitted to buffers.
+fn aim(asked: &QueueRequest) -> (Direction, Operand) {
+    match *asked {
+        QueueRequest::Enqueue { to, .. } => (Direction::Enqueue, to),
+        QueueRequest::Dequeue { from } => (Direction::Dequeue, from),
+        _ => unreachable!("{asked:?} in a buffer"),
+    }
+}
+
+impl TypedDevice for Qmd {
+    type Protocol = QueueDevice;
+
+    fn take(&mut self, request: &Request, asked: Option<QueueRequest>, port: &mut Port<'_>) -> Taken {
+        match asked {
+            Some(asked @ (QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. })) => {
+                self.admit(request, asked, port)
+            }
+            Some(asked) if request.privileged => {
+                let answer = self.configure(request, asked, port);
+                self.counts.refused += u64::from(answer.is_err());
+                port.reply(request, port.now() + 1, answer);
+                self.sleep(port);
+                Taken::Yes
+            }
+            None if request.privileged
+                && let Some(step) = Step::of(request.op) =>
+            {
+                let answer = self.step(step, request, port);
+                port.answer(request, port.now() + 1, answer);
+                self.sleep(port);
+                Taken::Yes
+            }
+            _ => {
+                self.counts.refused += 1;
+                port.reply(request, port.now() + 1, Err::<u64, _>(QueueRefusal::Refused));
+                Taken::Yes
+            }
+        }
+    }
+
+    fn tick(&mut self, port: &mut Port<'_>) {
+        self.advance(port);
+        self.sleep(port);
+    }
+
+    /// A request that still waits in a buffer is given back; one that was taken up is answered.
+    fn cancel(&mut self, request: &Request, port: &mut Port<'_>) -> Cancelled {
+        let is_it = |waiting: &Waiting| waiting.request == *request;
+        let mut given_back = self.came.extract_if(.., |waiting| is_it(waiting)).count();
+        for engine in &mut self.engines {
+            engine.wake(port.now());
+            engine.buffers.remove(port.now(), is_it, |_| given_back += 1);
+        }
+        self.sleep(port);
+        if given_back == 0 { Cancelled::TooLate } else { Cancelled::Yes }
+    }
+
+    /// A context's own buffer has room for all that the context can have under way: nothing of it ever stands in the port.
+    fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
+        let QmdSettings { buffers: sharing, depth, .. } = self.settings;
+        let expected =
+            || format!("at least device.outstanding, {outstanding}, where each context has buffers of its own");
+        let misfit = || SettingMisfit { name: "depth", is: depth.to_string(), expected: expected() };
+        (sharing == Sharing::Context && depth < u64::from(outstanding)).then(misfit)
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, sent_on } =
+            self.counts;
+        let mut counts = vec![
+            ("enqueued", enqueued),
+            ("dequeued", dequeued),
+            ("retries", retries),
+            ("no_credit", no_credit),
+            ("dropped", dropped),
+            ("refused", refused),
+            ("released", released),
+            ("reduced", reduced),
+        ];
+        // Devices whose queues stay have no such row.
+        counts.extend((sent_on > 0).then_some(("sent_on", sent_on)));
+        counts
+    }
+}

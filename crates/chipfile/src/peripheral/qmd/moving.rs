@@ -1,0 +1,158 @@
+//! A queue moves to another device, in steps that only the operating system asks for (section 5.2; how is ours: the paper says no more than
+//! that it can).
+//!
+//! 1. A queue is made at the new device, and closed: requests for it wait, whatever their mode. Then the old one is closed.
+//! 2. Items, credit pools and their members are read at the old device and written at the new one.
+//! 3. The new queue opens. The old one keeps its id and its slot, has no entries any more, and sends all requests on: their cores make
+//!    them anew at the new device.
+
+use super::storage::{Slot, State};
+use super::{Qmd, aim};
+use crate::peripheral::port::{Answer, Port, Request};
+use baton_machine::queues::{QueueId, QueueRefusal};
+
+/// The first tag that is none of the protocol's.
+pub const FIRST_STEP: u32 = 64;
+
+/// What the operating system asks for; each for the queue whose id is in the low half of the first word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Requests for it wait from now on. The answer is its number of items.
+    Close,
+    /// The item at the place in the second word, from the front.
+    Peek,
+    /// Puts the item in the second word at the end.
+    Load,
+    /// A direction's global pool, and how many have joined it.
+    Pool,
+    /// Sets the global pool of the direction in the second word to what the third has.
+    SetPool,
+    /// Of a direction, the member of the number in the third word: CPU and weight, local credits and given ones.
+    Member,
+    /// Has a member join, of the direction in the first word's high half: as [`Step::Member`] answers.
+    SetMember,
+    /// Requests for it are served.
+    Open,
+    /// The queue is gone: requests for it go on to the queue in the second word, at the device in the third.
+    SendOn,
+}
+
+const STEPS: [Step; 9] = [
+    Step::Close,
+    Step::Peek,
+    Step::Load,
+    Step::Pool,
+    Step::SetPool,
+    Step::Member,
+    Step::SetMember,
+    Step::Open,
+    Step::SendOn,
+];
+
+impl Step {
+    /// Its tag.
+    pub fn tag(self) -> u32 {
+        FIRST_STEP + self as u32
+    }
+
+    /// The step of a tag.
+    pub(super) fn of(tag: u32) -> Option<Step> {
+        STEPS.get(tag.checked_sub(FIRST_STEP)? as usize).copied()
+    }
+}
+
+fn two(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+impl Qmd {
+    /// Does a step.
+    pub(super) fn step(&mut self, what: Step, request: &Request, port: &mut Port<'_>) -> Answer {
+        let done = self.try_step(what, request, port);
+        self.counts.refused += u64::from(done.is_err());
+        done.unwrap_or_else(|refusal| Answer::refused(refusal as u32))
+    }
+
+    fn try_step(&mut self, what: Step, request: &Request, port: &mut Port<'_>) -> Result<Answer, QueueRefusal> {
+        let [first, second, third] = request.words;
+        let (id, now) = (QueueId(first as u32), port.now());
+        let slot = self.own(id, self.domain(request.cpu))?;
+        if (self.storage.state(slot) == State::Closed) == (what == Step::Close) {
+            return Err(QueueRefusal::Refused);
+        }
+        match what {
+            Step::Close => return self.close(slot, now).map(Answer::done),
+            Step::Peek => return self.storage.peek(slot, second).map(Answer::done).ok_or(QueueRefusal::Refused),
+            Step::Load => {
+                if !self.storage.put(slot, second) {
+                    return Err(QueueRefusal::NoRoom);
+                }
+                self.storage.tail_moves(slot);
+            }
+            Step::Pool | Step::SetPool | Step::Member | Step::SetMember => {
+                return self.pool_step(what, slot, [first, second, third], now);
+            }
+            Step::Open => {
+                self.storage.set_state(slot, State::Open);
+                self.wake_all(now);
+            }
+            Step::SendOn => {
+                let (device, queue) = (third as u32, QueueId(second as u32));
+                self.storage.leave(slot, State::Gone { device, queue });
+                self.pools[slot.0] = [None, None];
+                let mut gone = Vec::new();
+                self.take_out(now, |waiting| aim(&waiting.asked).1.queue == id, |waiting| gone.push(waiting.request));
+                gone.iter().for_each(|request| self.send_on(request, device, queue, port));
+            }
+        }
+        Ok(Answer::done(0))
+    }
+
+    /// Closes a queue; its number of items. Heads and tails that were to move have moved.
+    fn close(&mut self, slot: Slot, now: u64) -> Result<u64, QueueRefusal> {
+        if self.storage.state(slot) != State::Open {
+            return Err(QueueRefusal::Refused);
+        }
+        for direction in self.moves.take(slot) {
+            self.end_move(slot, direction, now);
+        }
+        self.pools[slot.0].iter_mut().flatten().for_each(|pools| pools.deal(now));
+        self.storage.set_state(slot, State::Closed);
+        Ok(self.storage.queue(slot).map_or(0, |queue| u64::from(queue.items())))
+    }
+
+    fn pool_step(
+        &mut self,
+        what: Step,
+        slot: Slot,
+        [first, second, third]: [u64; 3],
+        now: u64,
+    ) -> Result<Answer, QueueRefusal> {
+        let way = if what == Step::SetMember { first >> 32 } else { second };
+        let pools = self.pools[slot.0].get_mut(way as usize).and_then(Option::as_mut).ok_or(QueueRefusal::Refused)?;
+        match what {
+            Step::Pool => {
+                let (global, members) = pools.size();
+                return Ok(Answer { more: [u64::from(members), 0], ..Answer::done(u64::from(global)) });
+            }
+            Step::Member => {
+                let [cpu, weight, local, given] = pools.member(third as usize).ok_or(QueueRefusal::Refused)?;
+                return Ok(Answer { more: [two(local, given), 0], ..Answer::done(two(cpu, weight)) });
+            }
+            Step::SetPool => pools.restore(third as u32, now),
+            _ => {
+                let halves = |word: u64| [word as u32, (word >> 32) as u32];
+                let ([cpu, weight], [local, given]) = (halves(second), halves(third));
+                pools.restore_member([cpu, weight, local, given]);
+            }
+        }
+        Ok(Answer::done(0))
+    }
+
+    /// Has a request's core make it anew at the device that its queue has gone to.
+    pub(super) fn send_on(&mut self, request: &Request, device: u32, queue: QueueId, port: &mut Port<'_>) {
+        let [register, second, third] = request.words;
+        self.counts.sent_on += 1;
+        port.forward(request, device, [register & !u64::from(u32::MAX) | u64::from(queue.0), second, third]);
+    }
+}

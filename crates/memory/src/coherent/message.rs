@@ -1,0 +1,235 @@
+//! Everything that is under way: a slab of messages. Each is always in exactly one place: in the event queue, in the
+//! network, or in a list of those that wait.
+
+use crate::parts::{Part, Parts};
+use baton_coherence::Message;
+use baton_noc::Header;
+
+/// A unit of the chip that sends and takes messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// A core's private caches.
+    Core(u32),
+    /// A home.
+    Home(u32),
+    /// A memory controller.
+    Controller(u32),
+    /// A device, which is none of this room's: its packets are carried.
+    Device(u32),
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// A message of the coherence protocol.
+    Protocol(Message),
+    /// A home wants a line from memory.
+    Read,
+    /// A home gives a line to memory.
+    Write,
+    /// Memory's answer to a read.
+    Line,
+    /// A packet to a device, or from one, by its tag.
+    Carried(u32),
+    /// Calls a device's requests back; of the same numbers.
+    Cancel(u32),
+    /// An interrupt for a core, on its way there or to the home that sends it on.
+    Interrupt(u32),
+}
+
+/// What happens to a message when its time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It leaves its sender.
+    Send,
+    /// It is in the network.
+    Travel,
+    /// Its receiver takes it.
+    Deliver,
+    /// It has its turn at its home's bank.
+    Turn,
+    /// It has another turn there, after it had waited for the line.
+    Again,
+    /// It waits at its home, or for data; no time is set.
+    Wait,
+    /// Memory has moved its line.
+    Moved,
+    /// Not a message: a controller looks for work.
+    Kick,
+}
+
+/// No message.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) stage: Stage,
+    pub(super) content: Content,
+    pub(super) line: u32,
+    pub(super) from: Unit,
+    pub(super) to: Unit,
+    /// It comes through the network, and takes one of its home's places, or of its device's.
+    pub(super) placed: bool,
+    /// How often later requests for its line were served before it, where marks decide (`order.rs`).
+    pub(super) passed: u16,
+    /// The next in the list that it is in.
+    pub(super) next: u32,
+    /// Up to when `parts` is complete.
+    pub(super) since: u64,
+    /// Where the time of the request that it serves has gone so far.
+    pub(super) parts: Parts,
+    /// The version of the data that it carries (debug builds).
+    pub(super) version: u32,
+    /// The mark of the request that caused it.
+    pub(super) mark: Header,
+}
+
+impl Flight {
+    /// A message of no request that leaves its sender at `at`.
+    #[inline(always)]
+    pub(super) fn leaving(content: Content, line: u32, from: Unit, to: Unit, at: u64) -> Flight {
+        Flight {
+            stage: Stage::Send,
+            content,
+            line,
+            from,
+            to,
+            placed: false,
+            passed: 0,
+            next: NONE,
+            since: at,
+            parts: Parts::default(),
+            version: 0,
+            mark: Header::default(),
+        }
+    }
+
+    /// All time up to `now` that is not yet accounted for went to `part`.
+    #[inline]
+    pub(super) fn charge(&mut self, part: Part, now: u64) {
+        self.parts.add(part, now - self.since);
+        self.since = now;
+    }
+}
+
+/// The slab.
+#[derive(Clone)]
+pub(super) struct Flights {
+    all: Vec<Flight>,
+    free: u32,
+    used: u32,
+}
+
+impl Flights {
+    pub(super) fn new() -> Flights {
+        Flights { all: Vec::new(), free: NONE, used: 0 }
+    }
+
+    /// Puts a message in; its number.
+    #[inline]
+    pub(super) fn put(&mut self, flight: Flight) -> u32 {
+        self.used += 1;
+        if self.free == NONE {
+            self.all.push(flight);
+            return self.all.len() as u32 - 1;
+        }
+        let id = self.free;
+        self.free = self.all[id as usize].next;
+        self.all[id as usize] = flight;
+        id
+    }
+
+    /// Takes a message out.
+    #[inline]
+    pub(super) fn take(&mut self, id: u32) -> Flight {
+        self.used -= 1;
+        let flight = self.all[id as usize];
+        let place = &mut self.all[id as usize];
+        (place.next, place.stage) = (self.free, Stage::Wait);
+        self.free = id;
+        flight
+    }
+
+    /// All that are under way, and places that are free.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.all.iter()
+    }
+
+    /// How many are under way.
+    pub(super) fn used(&self) -> u32 {
+        self.used
+    }
+}
+
+impl std::ops::Index<u32> for Flights {
+    type Output = Flight;
+    #[inline(always)]
+    fn index(&self, id: u32) -> &Flight {
+        &self.all[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Flights {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut Flight {
+        &mut self.all[id as usize]
+    }
+}
+
+/// A first-in first-out list of messages, linked through themselves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) head: u32,
+    pub(super) tail: u32,
+}
+
+impl List {
+    pub(super) const EMPTY: List = List { head: NONE, tail: NONE };
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, id: u32, flights: &mut Flights) {
+        flights[id].next = NONE;
+        if self.head == NONE {
+            self.head = id;
+        } else {
+            flights[self.tail].next = id;
+        }
+        self.tail = id;
+    }
+
+    #[inline]
+    pub(super) fn push_front(&mut self, id: u32, flights: &mut Flights) {
+        flights[id].next = self.head;
+        if self.head == NONE {
+            self.tail = id;
+        }
+        self.head = id;
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, flights: &Flights) -> Option<u32> {
+        let id = self.head;
+        if id == NONE {
+            return None;
+        }
+        self.head = flights[id].next;
+        Some(id)
+    }
+
+    pub(super) fn iter<'a>(&self, flights: &'a Flights) -> impl Iterator<Item = u32> + 'a {
+        let mut at = self.head;
+        std::iter::from_fn(move || {
+            let id = at;
+            (id != NONE).then(|| {
+                at = flights[id].next;
+                id
+            })
+        })
+    }
+}

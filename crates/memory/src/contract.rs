@@ -1,0 +1,87 @@
+//! What a memory system does for the engine: it serves accesses ([`Memory`]), and, where it has a network, carries packets
+//! of devices and interrupts ([`Transport`]).
+
+use super::border::{Answer, Line, Notice, Request};
+use super::counts::{CoreCounts, MemoryCounts, NetworkCounts};
+use super::packets::{Carried, Interrupt};
+use crate::base::ratio::Ratio;
+use baton_units::{CoreId, Cycles};
+
+/// A memory system: it serves the accesses of cores.
+///
+/// Time in it never runs ahead of the engine's: the engine first lets it come to [`Memory::next`], then handles its own
+/// events of that moment. A request that is made at a moment meets the state after everything that happened in the
+/// memory system at that moment.
+pub trait Memory {
+    /// A core asks for a line at `now`. Requests come in the order of time.
+    fn request(&mut self, request: Request, now: Cycles) -> Answer;
+
+    /// When something happens next inside; [`u64::MAX`]: nothing before the next request.
+    fn next(&self) -> u64;
+
+    /// Lets time pass up to and including `to`, or to the end of the first moment that has notices. Gives the moment it
+    /// has come to.
+    fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64;
+
+    /// Whether a load by `core` would hit at `now`.
+    fn holds(&self, core: CoreId, line: Line, now: Cycles) -> bool;
+
+    /// How long such a hit takes there.
+    fn hit(&self, core: CoreId) -> Cycles;
+
+    /// A core's clock is this fraction of the reference from now on, and that of its private caches.
+    fn set_clock(&mut self, core: CoreId, ratio: Ratio);
+
+    /// Whether the last store-conditional of that context of `core` that was served failed.
+    fn failed(&self, core: CoreId, context: u8) -> bool;
+
+    /// The context's link breaks.
+    fn unlink(&mut self, core: CoreId, context: u8);
+
+    /// `n` more hits of `core` happened that were not requested one by one.
+    fn count_hits(&mut self, core: CoreId, n: u64);
+
+    /// What happened so far.
+    fn counts(&self) -> MemoryCounts;
+
+    /// What happened so far in the network; nothing where there is none.
+    fn network_counts(&self) -> NetworkCounts {
+        NetworkCounts::default()
+    }
+
+    /// What happened so far at each core's caches; empty where they are not told apart.
+    fn by_core(&self) -> Vec<CoreCounts>;
+
+    /// Checks what must hold when every request has been served and nothing is under way. A memory system that answers
+    /// each request at once has nothing to check.
+    ///
+    /// # Panics
+    /// If it does not hold.
+    fn check_idle(&self) {}
+
+    /// Whether requests are under way that will never be served although something still moves.
+    fn is_hung(&self) -> bool {
+        false
+    }
+
+    /// What is measured begins now: the longest ways of packets so far do not count.
+    fn forget_longest(&mut self) {}
+
+    /// Which units wait for what, a line each: for the report of a run that hangs.
+    fn explain(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A network that carries packets which are none of the memory system's own. Memory of fixed latencies has none, and
+/// [`MemorySystem::new`](super::MemorySystem::new) refuses a chip that asks for such packets without a network.
+pub trait Transport {
+    /// Carries a packet to or from a device; [`Notice::Carried`] says when it has arrived.
+    fn carry(&mut self, packet: Carried, now: Cycles);
+
+    /// A device's endpoint has a place in the network again, which a packet had ([`Notice::Carried`]).
+    fn free_place(&mut self, device: u32, now: Cycles);
+
+    /// Sends an interrupt; [`Notice::Interrupt`] says when it has arrived.
+    fn interrupt(&mut self, interrupt: Interrupt, now: Cycles);
+}
