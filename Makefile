@@ -3,6 +3,9 @@
 CARGO ?= cargo
 CC    ?= cc
 RUFF  ?= ruff
+# What renders the book; `make book` installs it where it is missing.
+MDBOOK_VERSION := 0.5.4
+MDBOOK ?= target/tools/bin/mdbook
 # What the tests skipped for want of a program; each line says which test and which program.
 SKIPPED := $(CURDIR)/target/skipped.txt
 
@@ -24,7 +27,7 @@ DEMO_SEEDS   ?= 1
 # Every lock, with waiters that sleep: there are more threads than a small machine has CPUs.
 DEMO_WAITS   ?= spin-park,futex
 
-.PHONY: all demo build test lint tables docs bench install install-c tools
+.PHONY: all demo build test lint tables docs book bench install install-c tools
 
 all: build
 
@@ -77,6 +80,12 @@ tables: tools
 ## docs: the Rust documentation, warnings are errors
 docs: tools
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
+
+## book: the documentation as a book with a search, in target/book; its links are checked
+book: tools
+	command -v '$(MDBOOK)' >/dev/null || $(CARGO) install mdbook --version $(MDBOOK_VERSION) --locked --root target/tools
+	'$(MDBOOK)' build
+	scripts/check/links target/book
 
 ## bench: the benchmarks
 bench: tools
