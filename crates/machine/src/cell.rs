@@ -1,4 +1,4 @@
-//! What can stand in an atomic cell, and the contracts of cells and slots.
+//! Values that an atomic cell can hold, and the traits of cells and slots.
 
 use core::sync::atomic::Ordering;
 
@@ -8,11 +8,11 @@ use core::sync::atomic::Ordering;
 /// `from_bits(to_bits(v)) == v`, all-zero bytes are a valid value with `to_bits` 0, and the type has the size
 /// and alignment of the integer `BYTES` wide.
 pub unsafe trait Word: Copy + PartialEq + Send + core::fmt::Debug + 'static {
-    /// The size: 1, 2, 4 or 8.
+    /// Size of the value in bytes: 1, 2, 4 or 8.
     const BYTES: usize;
-    /// The value, widened with zeroes.
+    /// Returns the value's bits, zero-extended to 64.
     fn to_bits(self) -> u64;
-    /// The value from its low `BYTES` bytes.
+    /// Returns the value whose bits are the low `BYTES` bytes of `bits`.
     fn from_bits(bits: u64) -> Self;
 }
 
@@ -30,12 +30,13 @@ macro_rules! words {
 }
 words!(u8, u16, u32, u64, usize);
 
-/// A raw pointer in a cell. (`*mut T` itself is not `Send`; the pointer's user answers for what it points to.)
+/// A raw pointer in a cell. (`*mut T` itself is not `Send`; code that dereferences the pointer must
+/// make sure that it may.)
 #[repr(transparent)]
 pub struct Ptr<T>(pub *mut T);
 
 impl<T> Ptr<T> {
-    /// No pointer: all-zero bits.
+    /// The null pointer: all-zero bits.
     pub const NULL: Ptr<T> = Ptr(core::ptr::null_mut());
 
     /// Whether this is [`Ptr::NULL`].
@@ -64,9 +65,10 @@ impl<T> core::fmt::Debug for Ptr<T> {
         self.0.fmt(f)
     }
 }
-// SAFETY: an address may travel between threads; the thread that dereferences it answers for what it points to.
+// SAFETY: an address may travel between threads; the thread that dereferences it must make sure
+// that it may.
 unsafe impl<T> Send for Ptr<T> {}
-// SAFETY: as above, sharing the address shares nothing of what it points to.
+// SAFETY: sharing an address shares nothing of the memory behind it.
 unsafe impl<T> Sync for Ptr<T> {}
 
 // SAFETY: a pointer has the size of usize and round-trips through its exposed address; null is all-zero.
@@ -82,9 +84,9 @@ unsafe impl<T: 'static> Word for Ptr<T> {
     }
 }
 
-/// An atomic cell of some machine. Orderings mean what they mean in `core::sync::atomic`.
+/// An atomic cell of a machine. Orderings mean what they mean in `core::sync::atomic`.
 pub trait Atomic<T: Word>: Send + Sync + 'static {
-    /// A cell that holds `value`.
+    /// Creates a cell that holds `value`.
     fn new(value: T) -> Self;
     /// Reads the cell.
     fn load(&self, order: Ordering) -> T;
@@ -92,17 +94,20 @@ pub trait Atomic<T: Word>: Send + Sync + 'static {
     fn store(&self, value: T, order: Ordering);
     /// Writes the cell and returns what it held.
     fn swap(&self, value: T, order: Ordering) -> T;
-    /// Writes `new` if the cell holds `current`; returns what it held, as `Ok` if it was written.
+    /// Writes `new` if the cell holds `current`. Returns the value found: `Ok` if `new` was
+    /// written, else `Err`. `ok` is the ordering of a success, `fail` that of a failure.
     fn compare_exchange(&self, current: T, new: T, ok: Ordering, fail: Ordering) -> Result<T, T>;
-    /// As [`Atomic::compare_exchange`], but may fail without a reason (LL/SC machines).
+    /// [`Atomic::compare_exchange`] that may fail although the cell holds `current`, as on LL/SC
+    /// machines.
     fn compare_exchange_weak(&self, current: T, new: T, ok: Ordering, fail: Ordering) -> Result<T, T>;
-    /// Adds `value` (wrapping) and returns what the cell held. Integers only: a pointer cell panics.
+    /// Adds `value` (wrapping) and returns what the cell held before. Panics on a cell of pointers.
     fn fetch_add(&self, value: T, order: Ordering) -> T;
 }
 
-/// A place for plain, non-atomic data that threads hand to each other under some protocol.
+/// A memory location for plain, non-atomic data that threads hand to each other under some
+/// protocol.
 pub trait Slot<T>: 'static {
-    /// A slot that holds `value`.
+    /// Creates a slot that holds `value`.
     fn new(value: T) -> Self;
     /// Calls `f` with a pointer for reading.
     ///
@@ -115,45 +120,51 @@ pub trait Slot<T>: 'static {
     /// No other thread accesses the slot meanwhile, and earlier accesses happened before this call.
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
 
-    /// Moves the value out, bit by bit: the slot is empty until it is written again. The machine loads it; for a checker it is a
-    /// write, so that the next access must come after it.
+    /// Moves the value out bit by bit; the slot is empty until it is written again. On the native
+    /// machine this is a load. A model checker treats it as a write, so that the next access must
+    /// be ordered after it.
     ///
     /// # Safety
-    /// As [`Slot::write`]; what the slot held is not dropped, used or taken again from there.
+    /// The rules of [`Slot::write`] hold. The caller must not drop, use or take the slot's old
+    /// content again.
     #[inline(always)]
     unsafe fn take(&self) -> T {
-        // SAFETY: by contract.
+        // SAFETY: guaranteed by this function's contract.
         unsafe { self.write(|at| at.read()) }
     }
 
-    /// Takes what neighbouring slots hold, in their order, to `into`. The machine copies a range, whose loads do not depend on each
-    /// other; a checker sees each slot by itself.
+    /// Moves the values of neighbouring slots, in order, to the memory at `into`. The native
+    /// machine copies them as one range, so that the loads do not depend on each other; a model
+    /// checker sees an access for each slot.
     ///
     /// # Safety
-    /// As [`Slot::take`] for each slot; from `into` on there is room for as many values, outside of the row.
+    /// The rules of [`Slot::take`] hold for each slot. `into` has room for `row.len()` values and
+    /// does not overlap the row.
     #[inline(always)]
     unsafe fn take_row(row: &[Self], into: *mut T)
     where
         Self: Sized,
     {
         for (i, slot) in row.iter().enumerate() {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by this function's contract.
             unsafe { into.add(i).write(slot.take()) };
         }
     }
 
-    /// Writes neighbouring slots, in their order, from `from` on: a range, as in [`Slot::take_row`].
+    /// Moves `row.len()` values from the memory at `from` into neighbouring slots, in order, as one
+    /// range like [`Slot::take_row`].
     ///
     /// # Safety
-    /// As [`Slot::write`] for each slot; from `from` on there are as many values, outside of the row, which are the slots' from now on.
-    /// What the slots held is not dropped.
+    /// The rules of [`Slot::write`] hold for each slot. `from` points to `row.len()` values outside
+    /// of the row, which belong to the slots afterwards. The old content of the slots is not
+    /// dropped.
     #[inline(always)]
     unsafe fn write_row(row: &[Self], from: *const T)
     where
         Self: Sized,
     {
         for (i, slot) in row.iter().enumerate() {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by this function's contract.
             unsafe { slot.write(|at| at.write(from.add(i).read())) };
         }
     }

@@ -1,8 +1,9 @@
-//! What one operation of an algorithm takes.
+//! Counted costs of an algorithm's operations.
 
-/// What one operation of an algorithm takes on average: a lock's uncontended pair of lock and unlock, an item's way through a
-/// queue, an episode of a barrier for eight participants at two nodes, an event's wait that is notified before it sleeps. The
-/// accesses are among the instructions. Of a wait the first look is counted, and no more.
+/// The average cost of one operation of an algorithm: an uncontended lock and unlock, the passage
+/// of an item through a queue, an episode of a barrier with eight participants at two nodes, or an
+/// event's wait that is notified before it sleeps. `instructions` includes the accesses. A wait
+/// counts as its first read of the cell only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
     /// Instructions of the native build on x86-64, counted by callgrind (`scripts/check/sync-instructions`).
@@ -11,17 +12,19 @@ pub struct Counted {
     pub accesses: u32,
 }
 
-/// What a bulk of items takes on average on its way through a queue, in and out, where calls move it as a range.
+/// The average cost of moving several items at once into a queue and out again, for queues that
+/// move them as a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountedBulk {
-    /// The two calls, whatever they move: without the copying, and without the accesses to the items.
+    /// Cost of the two calls, whatever they move: excludes the copying and the accesses to the
+    /// items.
     pub call: Counted,
-    /// Instructions for each item.
+    /// Instructions for each item, beside those of the calls.
     pub item: f64,
 }
 
 impl CountedBulk {
-    /// Instructions for so many items.
+    /// Instructions to move `items` items in and out.
     pub fn of(&self, items: usize) -> f64 {
         self.call.instructions + self.item * items as f64
     }

@@ -1,15 +1,18 @@
-//! Devices: units beside the processors that take requests and give answers. Not every machine has some, so they are an extension
-//! of [`Machine`]: an algorithm that can use a device asks for it, and does without where there is none. The queue device, which
-//! algorithms of `sync` use, every machine can be asked for: [`Machine::queues`].
+//! Devices: units beside the processors that answer requests.
 //!
-//! A kind of device is a [`Protocol`]: what it is asked, and what it answers. The simulated machine's devices and their prices are
-//! described in `docs/devices.md`; [`Native`](crate::Native) has none, and says so by a type that has no value.
+//! Most machines have none, so [`Devices`] extends [`Machine`]: an algorithm that can use a device
+//! asks for it, and works without it where there is none. The queue device, which algorithms of
+//! `sync` use, can be asked for on every machine: [`Machine::queues`].
+//!
+//! A [`Protocol`] defines a kind of device: its requests and answers. `docs/devices.md` describes
+//! the simulated machine's devices and their costs; [`Native`](crate::Native) has none, which its
+//! device type (without a value) expresses.
 
 use crate::Machine;
 
-/// What is asked of a kind of device, and what it answers.
+/// The requests and answers of a kind of device.
 pub trait Protocol: 'static {
-    /// What the kind is called, in chip files too.
+    /// The name of the kind, as chip files write it.
     const KIND: &'static str;
     /// A request.
     type Request: Payload;
@@ -17,17 +20,18 @@ pub trait Protocol: 'static {
     type Answer: Payload;
 }
 
-/// What a packet carries: a number that says what it means, and three words.
+/// The content of a packet: a tag and three words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// Which request it is, or how it ended: the protocol's own numbers. 0 in an answer: done.
+    /// In a request, its kind; in an answer, how the request ended (0: done). The protocol defines
+    /// the numbers.
     pub tag: u32,
-    /// What with.
+    /// Operands of the request, or the value of the answer.
     pub words: [u64; 3],
 }
 
 impl Words {
-    /// With so many words that differ from 0.
+    /// Creates the content from a tag and up to three words; the remaining words are 0.
     pub fn new<const N: usize>(tag: u32, words: [u64; N]) -> Words {
         const { assert!(N <= 3, "a packet has three words") };
         let mut all = [0; 3];
@@ -36,12 +40,12 @@ impl Words {
     }
 }
 
-/// A value that travels to a device or back.
+/// A value that travels to a device or back, as [`Words`].
 pub trait Payload: Copy {
-    /// As it travels.
+    /// Encodes the value.
     fn to_words(self) -> Words;
 
-    /// As it arrives; `None`: these words are none of the protocol's.
+    /// Decodes the value; `None` if the protocol has no value with these words.
     fn from_words(words: Words) -> Option<Self>;
 }
 
@@ -55,16 +59,16 @@ impl Payload for Words {
     }
 }
 
-/// Why a device refuses, by number.
+/// A protocol's reasons for refusing a request, by number.
 pub trait Refusal: Copy {
-    /// The number, which is not 0.
+    /// Returns the reason's number, which is not 0.
     fn code(self) -> u32;
 
-    /// The reason of that number.
+    /// Returns the reason with number `code`, if there is one.
     fn of(code: u32) -> Option<Self>;
 }
 
-/// The answer of a device that gives one word, or says why it does not.
+/// The answer of a device that returns one word or a reason for its refusal.
 impl<E: Refusal> Payload for Result<u64, E> {
     fn to_words(self) -> Words {
         match self {
@@ -81,40 +85,43 @@ impl<E: Refusal> Payload for Result<u64, E> {
     }
 }
 
-/// Machines that can have devices.
+/// A machine that can have devices.
 pub trait Devices: Machine {
-    /// A device of a kind.
+    /// The handle of a device with protocol `P`.
     type Device<P: Protocol>: Device<P>;
 
-    /// How many devices there are, of all kinds. They are numbered from 0.
+    /// Number of devices of all kinds. They are numbered from 0.
     fn count() -> u32;
 
-    /// The device of that number, if it is of the protocol's kind.
+    /// Returns device `number`, if it speaks protocol `P`.
     fn at<P: Protocol>(number: u32) -> Option<Self::Device<P>>;
 
-    /// The first device of the protocol's kind.
+    /// Returns the first device that speaks protocol `P`.
     fn first<P: Protocol>() -> Option<Self::Device<P>> {
         (0..Self::count()).find_map(Self::at)
     }
 }
 
-/// A device as a guest thread sees it.
+/// A handle by which a guest thread uses a device.
 pub trait Device<P: Protocol>: Copy {
-    /// A request under way.
+    /// A request in flight.
     type Ticket: Ticket<P>;
 
-    /// Sends a request, behind all older stores of the thread; those of one thread reach the device in their order.
+    /// Sends a request after all older stores of the thread. A thread's requests reach the device
+    /// in order.
     fn request(self, request: P::Request) -> Self::Ticket;
 
-    /// A system call to the device: the request comes privileged, and the call returns when it is answered. Outside of guest
-    /// threads, where data is set up before a run and given back after it, it takes no time.
+    /// Sends a privileged request by system call and waits for its answer. Outside of guest
+    /// threads, where data is prepared before a run and returned after it, the call takes no
+    /// simulated time.
     fn call(self, request: P::Request) -> P::Answer;
 
-    /// Sleeps until the device interrupts, if it has not done so since the last time.
+    /// Sleeps until the device's next interrupt; returns at once if one came since the last call.
     fn interrupt(self);
 }
 
-/// A request under way. Dropped, the request is posted: its answer is thrown away.
+/// A request in flight. Dropping the ticket makes the request a posted one: its answer is thrown
+/// away.
 pub trait Ticket<P: Protocol> {
     /// Whether the answer is here.
     fn is_here(&self) -> bool;
@@ -123,7 +130,7 @@ pub trait Ticket<P: Protocol> {
     fn wait(self) -> P::Answer;
 }
 
-/// The device of a machine that has none: there is no such value.
+/// The device type of a machine without devices: it has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoDevice {}
 

@@ -1,4 +1,4 @@
-//! What an algorithm may ask of the machine that it runs on.
+//! The interface between an algorithm and the machine that runs it.
 //!
 //! A lock, barrier, event or queue is written once, generic over [`Machine`], and runs on three of them:
 //! [`Native`] (the real atomics and wait instructions), `Simulated` (crate `chip`: every operation is a
@@ -6,19 +6,19 @@
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | [`Machine`] | the verbs |
-//! | [`cell`] | what can stand in an atomic cell, and the cell's and slot's contracts |
+//! | [`Machine`] | the operations that every machine has |
+//! | [`cell`] | values of atomic cells, and the traits of cells and slots |
 //! | [`wait`] | wait policies, deadlines |
-//! | [`device`] | devices, for machines that have some: an extension of [`Machine`] |
+//! | [`device`] | devices: an extension of [`Machine`] for machines that have some |
 //! | [`queues`] | the protocol of CAF's queue device |
-//! | [`notice`] | what a thread says of itself to the scheduler |
-//! | [`phase`] | computations said by their figures, for machines that can play them |
+//! | [`notice`] | what a thread tells the scheduler about itself |
+//! | [`phase`] | computations described by instruction and cache figures, for machines that can simulate them |
 //! | [`local`] | storage of a guest thread |
 //! | [`shared`] | storage that all threads of one machine share |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
-//! | [`native`] | the machine that this program runs on |
-//! | [`Unwaited`] | a machine whose waits are over at once, for counting |
-//! | [`discover`] | what the processor and the kernel say of that machine |
+//! | [`native`] | the real machine that this program runs on |
+//! | [`Unwaited`] | a machine that never waits, for counting instructions |
+//! | [`discover`] | what the processor and the kernel report about this machine |
 
 #![warn(missing_docs)]
 
@@ -55,38 +55,39 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-/// What a locking attempt tells the machine about its thread (OCOR, section 4.1): the registers that the
-/// network interface reads when it makes a packet of the attempt.
+/// What a locking attempt tells the machine about its thread (OCOR, section 4.1): the registers
+/// that the network interface reads when it builds a packet for the attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockHint {
-    /// Tries left before the thread goes to sleep, this one included (the paper's RTR).
+    /// Tries left before the thread goes to sleep, including this one (the paper's RTR).
     pub retries_left: u32,
     /// Critical sections that the thread has completed (the paper's PROG).
     pub progress: u32,
 }
 
-/// What a lock tells the machine about its thread beside hints, for hardware that serves holders before others.
+/// A change in what locks the thread holds, for hardware that serves lock holders before others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// The thread has taken a lock.
     Entered,
-    /// It has released one.
+    /// The thread has released a lock.
     Left,
-    /// It has tried to take one, and tries no more.
+    /// The thread has stopped trying to take a lock.
     GivenUp,
 }
 
-/// Where pushed lines go.
+/// The destination of pushed cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushTo {
-    /// The level that all cores share.
+    /// The cache level that all cores share.
     SharedLevel,
-    /// The private caches of that core. A machine that cannot do this takes it as [`PushTo::SharedLevel`], or does nothing.
+    /// The private caches of this core. A machine that cannot push there treats this as
+    /// [`PushTo::SharedLevel`], or does nothing.
     Core(units::CoreId),
 }
 
-/// The verbs. All are associated functions: the machine is the one that the calling thread runs on, so
-/// that a lock needs no handle to it and can stand behind `lock_api` and `pthread_mutex_t`.
+/// The operations of a machine. All are associated functions on the machine that the calling thread
+/// runs on, so a lock needs no handle and can implement `lock_api` and `pthread_mutex_t`.
 ///
 /// # Safety
 /// An implementation's cells must be atomic among its own guest threads, `alloc` must return memory that is
@@ -97,26 +98,30 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// are a valid cell that holds the zero value.
     type Atomic<T: Word>: Atomic<T>;
 
-    /// A place for plain data that threads hand to each other; the checker reports a race on it.
+    /// A memory location for plain data that threads hand to each other; a model checker reports
+    /// races on it.
     type Slot<T: 'static>: Slot<T>;
 
-    /// A queue device of the machine. Where there can be none it is a type without a value,
-    /// [`NoDevice`](device::NoDevice), and what is compiled for a device is never reached.
+    /// A handle of a queue device. Machines that cannot have one use
+    /// [`NoDevice`](device::NoDevice), a type without a value, so that code for devices is never
+    /// reached.
     type Queues: device::Device<queues::QueueDevice> + Send + Sync + 'static;
 
-    /// A short name for messages: `native`, `simulated`, `shuttle`, `loom`.
+    /// Short name for messages: `native`, `simulated`, `shuttle`, `loom`.
     const NAME: &'static str;
 
-    /// Whether [`Machine::hint`] does anything: where it does not, algorithms skip keeping what only a hint needs.
+    /// Whether [`Machine::hint`] has an effect. If not, algorithms skip the bookkeeping that only
+    /// hints need.
     const HINTS: bool = true;
 
-    /// A fence.
+    /// Executes a memory fence.
     fn fence(order: Ordering);
 
-    /// A hint that this thread spins (PAUSE, YIELD): gives issue slots to a sibling, asks for no event.
+    /// Hints that this thread spins (PAUSE, YIELD): leaves issue slots to a sibling, requests no
+    /// event.
     fn relax();
 
-    /// Waits while `cell` holds `value`, as `wait` says, at the latest until `deadline`.
+    /// Waits while `cell` holds `value`, by policy `wait`, until `deadline` at the latest.
     ///
     /// Returns [`WaitResult::Changed`] with the last value read, which differs from `value` and was read with
     /// acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value unchanged wait on. The thread that
@@ -124,132 +129,146 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// At least one read of the cell comes before any expiry.
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
 
-    /// Tells the machine of a wait that an algorithm spins out by itself, with no verb: that so many tries were in vain.
-    /// Whether the waiter is to sleep all the same, in [`Machine::wait_while`] with a policy that parks; it need not be woken.
+    /// Reports that a wait which an algorithm spins out itself, without [`Machine::wait_while`],
+    /// has failed `tries` times. Returns whether the waiter should now sleep anyway, in
+    /// `wait_while` with a policy that parks; no waker needs to know about the sleep.
     #[inline(always)]
     fn tried_in_vain(tries: u32, spinning: &mut wait::Spinning) -> bool {
         let _ = (tries, spinning);
         false
     }
 
-    /// Wakes up to `n` threads that may be parked on `cell`; does nothing where `wait` does not park.
-    /// The cell itself is not touched, only its address is used: its memory may be gone already.
+    /// Wakes up to `n` threads that may be parked on `cell`; does nothing if `wait` does not park.
+    /// Uses only the cell's address, so the cell's memory may already be freed.
     ///
-    /// It orders itself after the store that came before it (a full fence where one is needed), so that a
-    /// waiter either sees the store or is woken.
+    /// The call orders itself after the store that precedes it (by a full fence where needed), so
+    /// that a waiter either sees the store or is woken.
     fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait);
 
-    /// The time on `clock`, in nanoseconds.
+    /// Returns the time on `clock` in nanoseconds.
     fn now(clock: Clock) -> units::Nanos;
 
-    /// Tells the machine about the next locking attempt. Nothing on real machines.
+    /// Describes the next locking attempt to the machine. Does nothing on real machines.
     fn hint(hint: LockHint);
 
-    /// Tells the machine that the calling thread holds a lock from now on, or one less. Nothing on real machines.
+    /// Tells the machine that the calling thread holds one lock more or one less. Does nothing on
+    /// real machines.
     #[inline(always)]
     fn section(section: Section) {
         let _ = section;
     }
 
-    /// Says something of the calling thread to the scheduler. Nothing where none listens, as on the real machine today.
+    /// Tells the scheduler something about the calling thread. Does nothing where the scheduler
+    /// does not listen, as on today's real machines.
     #[inline(always)]
     fn notify(notice: Notice) {
         let _ = notice;
     }
 
-    /// Whether the scheduler listens to [`Machine::notify_lock`]: where none does, locks need not say anything.
+    /// Whether the scheduler listens to [`Machine::notify_lock`]; if not, locks can skip the calls.
     #[inline(always)]
     fn hears_locks() -> bool {
         false
     }
 
-    /// Says to the scheduler what the calling thread has to do with a lock or a barrier, which is known by its address. Nothing where
-    /// none listens.
+    /// Tells the scheduler what the calling thread does with the lock or barrier at `address`. Does
+    /// nothing where the scheduler does not listen.
     #[inline(always)]
     fn notify_lock(notice: LockNotice, address: usize) {
         let _ = (notice, address);
     }
 
-    /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).
+    /// Returns storage of the calling guest thread (never Rust's `thread_local!`, which coroutines
+    /// would share).
     fn local() -> &'static Local;
 
-    /// Storage that all threads of this machine share, and no thread of another machine: the same on every call.
+    /// Returns storage that all threads of this machine, and only they, share. Every call returns
+    /// the same reference.
     fn shared() -> &'static Shared<Self::Atomic<usize>>;
 
-    /// As [`Machine::alloc`], for what lives as long as the machine and is never given back.
+    /// [`Machine::alloc`] for memory that is never freed and lives as long as the machine.
     fn keep(layout: Layout) -> NonNull<u8> {
         Self::alloc(layout)
     }
 
-    /// Says that the calling thread polls `cell` and that no other thread does, or that it polls it no more. Nothing on the real
-    /// machine; machines that check stop with an error where a second thread polls. Only the cell's address is used.
+    /// Declares that from now on only the calling thread polls `cell` (`polls`), or that it has
+    /// stopped polling. Does nothing on the real machine; machines that check report an error if a
+    /// second thread polls. Uses only the cell's address.
     #[inline(always)]
     fn polls_alone<T: Word>(cell: *const Self::Atomic<T>, polls: bool) {
         let _ = (cell, polls);
     }
 
-    /// The NUMA node that the calling thread runs on, a hint: it may have moved when this returns. Less than
-    /// [`Machine::nodes`], except at a node that was added to a running machine.
+    /// Returns the NUMA node that the calling thread runs on. This is a hint: the thread may have
+    /// moved when the call returns. The number is less than [`Machine::nodes`], except for a node
+    /// that was added to a running machine.
     fn node() -> u32;
 
-    /// How many numbers of NUMA nodes there are, at least one. It stays the same.
+    /// Returns the number of NUMA node numbers, at least 1. The value never changes.
     fn nodes() -> u32;
 
-    /// Where the calling thread runs, a hint as [`Machine::node`] is. A machine that knows of nodes only has one core in each.
+    /// Returns where the calling thread runs, a hint like [`Machine::node`]. A machine that knows
+    /// only nodes reports one core in each.
     fn site() -> Site {
         Site { node: Self::node(), ..Site::default() }
     }
 
-    /// Memory of this machine, zeroed, with the layout that it has on the host.
+    /// Allocates zeroed memory of this machine, with the layout that it has on the host.
     fn alloc(layout: Layout) -> NonNull<u8>;
 
-    /// Gives back what [`Machine::alloc`] returned.
-    ///
-    /// # Safety
-    /// `memory` came from `alloc` with the same layout and no thread uses it any more.
+    /// Frees memory that [`Machine::alloc`] returned.
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout);
 
     /// Computes for `cycles` without touching memory.
     fn work(cycles: units::Cycles);
 
-    /// Computes for so many instructions of that behaviour, if the machine knows what that takes; whether it did. If not, the
-    /// caller computes and accesses memory itself.
+    /// Computes `instructions` instructions with the given behaviour, if the machine can simulate
+    /// that. Returns whether it did; if not, the caller computes and accesses memory itself.
     fn phase(behaviour: &Arc<Behaviour>, instructions: u64) -> bool {
         let _ = (behaviour, instructions);
         false
     }
 
-    /// Reads (or writes) each cache line of `bytes` bytes at `start`, as a guest that walks over its data.
-    /// On `Native` a write stores back the byte that it read, so the range must be the caller's.
+    /// Reads (or writes) each cache line of the `bytes` bytes at `start`, like a guest that walks
+    /// over its data. On `Native` a write stores the byte that it read, so the range must belong to
+    /// the caller.
     ///
     /// # Safety
-    /// The range is guest memory that is alive, and with `write` no other thread accesses it meanwhile.
+    /// The range is live guest memory, and with `write` no other thread accesses it during the
+    /// call.
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool);
 
-    /// Reads these places, in any order and none waiting for what another one holds, with so many instructions to each, as a guest that
-    /// walks over an array by an index. On `Native` the instructions are the caller's.
+    /// Reads `places` like a guest that walks over an array by an index: in any order, where no
+    /// read depends on another's value, with `instructions` instructions for each read. On `Native`
+    /// the caller executes these instructions itself.
     ///
     /// # Safety
-    /// Each place is guest memory that is alive, and no thread writes it meanwhile but through an atomic cell.
+    /// Each place is live guest memory. During the call other threads write it only through atomic
+    /// cells.
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32);
 
-    /// A hint: the lines of `bytes` bytes at `start` will be read, or, with `write`, written. No thread waits for them.
-    /// Any address will do; memory that is not there is not fetched.
+    /// Hints that the lines of the `bytes` bytes at `start` will be read, or written if `write`. No
+    /// thread waits for the lines. Any address is allowed; memory that is not mapped is not
+    /// fetched.
     fn prefetch(start: *const u8, bytes: usize, write: bool);
 
-    /// A hint: these lines were written and will be read elsewhere next, so they leave this core's private caches, after
-    /// the stores that came before (CAF's prepush: Wang and others, 2016).
+    /// Hints that the lines at `start` were written here and will be read elsewhere next. The
+    /// machine moves them out of this core's private caches, after all earlier stores (CAF's
+    /// prepush: Wang and others, 2016).
     fn prepush(start: *const u8, bytes: usize, to: PushTo);
 
-    /// The queue device of that number among the machine's queue devices, from 0; `None`: it has not so many.
+    /// Returns queue device `number`, counted from 0 among the machine's queue devices; `None` if
+    /// there is no such device.
     fn queues(number: u32) -> Option<Self::Queues>;
 
-    /// Sends requests to a queue device by stores that no core waits for, as processors of today can (64 bytes in one store, as
-    /// MOVDIR64B and Intel's DLB have it: four requests), behind all older stores of the thread. The device writes its answers to
-    /// memory, where the thread looks for them. Whether the machine can: without requests that is all that is asked.
+    /// Sends requests to a queue device by stores that no core waits for (such as MOVDIR64B or
+    /// Intel's DLB: four requests in one 64-byte store), after all older stores of the thread. The
+    /// device writes each answer to memory, where the thread polls for it. Returns whether the
+    /// machine can post; with no requests the call only asks this.
     ///
     /// # Safety
-    /// Each answer's cell lives until it is written, or until no thread of the machine runs any more.
+    /// Each answer's cell lives until the device writes it, or until the machine runs no thread any
+    /// more.
     unsafe fn post(device: Self::Queues, requests: &[Post<'_, Self::Atomic<u64>>]) -> bool {
         let _ = (device, requests);
         false

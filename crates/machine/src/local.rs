@@ -1,36 +1,36 @@
-//! Storage of a guest thread: a dense index and a few words that the algorithms share out among themselves.
+//! Storage of a guest thread: a dense index and a few words, one for each algorithm that needs one.
 
 use core::cell::Cell;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// How many words a thread has.
+/// Number of words of a thread.
 pub const WORDS: usize = 8;
 
-/// Which algorithm uses which word.
+/// The algorithm that owns a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// `sync`: head of the thread's free list of queue nodes.
+    /// `sync`: the head of the thread's free list of queue nodes.
     QueueNodes,
     /// `sync`: the thread's HemLock grant cell.
     HemGrant,
-    /// `sync`: completed critical sections, the PROG of OCOR's hint.
+    /// `sync`: the number of critical sections that the thread has completed, PROG in OCOR's hint.
     Progress,
-    /// `sync`: state of the thread's generator for back-off.
+    /// `sync`: the state of the thread's random number generator for back-off.
     Backoff,
-    /// `sync`: the monitors of ids that the thread has and that no acquisition uses.
+    /// `sync`: the monitors for the thread's ids that no acquisition uses now.
     Monitors,
     /// `sync`: an id that the thread keeps for a wait with a deadline.
     SpareMonitor,
-    /// `omp`: the thread as its OpenMP runtime knows it.
+    /// `omp`: the OpenMP runtime's record of the thread.
     OpenMp,
 }
 
-/// Called with a word's value when its thread ends.
+/// A function that is called with a word's value when the thread ends.
 pub type Ending = fn(usize);
 
-/// What a guest thread keeps: no allocation, no `Drop`, so that it can stand in constant-initialised
-/// thread-local storage. A machine calls [`Local::finish`] when the thread ends.
+/// The storage itself. It neither allocates nor implements `Drop`, so that it can live in a
+/// constant-initialised thread-local. The machine calls [`Local::finish`] when the thread ends.
 #[derive(Debug)]
 pub struct Local {
     index: Cell<u32>,
@@ -39,10 +39,10 @@ pub struct Local {
 }
 
 impl Local {
-    /// The index of a thread that has none yet.
+    /// The index of a thread before it is numbered.
     pub const UNNUMBERED: u32 = u32::MAX;
 
-    /// Storage of a new thread, all words zero.
+    /// Creates storage with the given index; all words are zero.
     pub const fn new(index: u32) -> Local {
         Local {
             index: Cell::new(index),
@@ -51,18 +51,19 @@ impl Local {
         }
     }
 
-    /// A dense number, from 0, that no other live thread has; it is used again after the thread is gone.
+    /// A dense number, counted from 0, that no other live thread has. It is reused after the thread
+    /// ends.
     #[inline(always)]
     pub fn index(&self) -> u32 {
         self.index.get()
     }
 
-    /// Gives the thread its number: for machines.
+    /// Numbers the thread. For machines only.
     pub fn set_index(&self, index: u32) {
         self.index.set(index);
     }
 
-    /// The word of `user`; zero until it is set.
+    /// Returns the word of `user`, which is zero until it is set.
     #[inline(always)]
     pub fn get(&self, user: Use) -> usize {
         self.words[user as usize].get()
@@ -74,20 +75,22 @@ impl Local {
         self.words[user as usize].set(value);
     }
 
-    /// Sets the word of `user` and returns what it was, in one step for the signal handlers of the thread.
+    /// Sets the word of `user` and returns the old value, atomically with respect to signal
+    /// handlers of the same thread.
     pub fn swap(&self, user: Use, value: usize) -> usize {
-        // SAFETY: the word is aligned, and lives as long as `self`; only this thread accesses it, and an access by `get` or `set` lies
-        // before or after this one.
+        // SAFETY: the word is aligned and lives as long as `self`; only this thread accesses it, so
+        // `get` and `set` do not overlap this access.
         unsafe { AtomicUsize::from_ptr(self.words[user as usize].as_ptr()) }.swap(value, Relaxed)
     }
 
-    /// Has `ending` called with the word's value when the thread ends, if the word is not zero then.
+    /// Registers `ending`, which is called with the word's value when the thread ends, unless the
+    /// word is zero then.
     pub fn at_end(&self, user: Use, ending: Ending) {
         self.endings[user as usize].set(Some(ending));
     }
 
-    /// Ends the thread's use of its storage: runs the endings and zeroes the words. For machines. An ending
-    /// that sets a word again has it ended too.
+    /// Ends the storage: runs the endings and zeroes the words. For machines only. If an ending
+    /// sets a word again, that word is ended as well.
     pub fn finish(&self) {
         while let Some(i) = (0..WORDS).find(|&i| self.words[i].get() != 0) {
             let value = self.words[i].replace(0);

@@ -1,4 +1,4 @@
-//! Guest memory: values, and rows of values, that live where the machine can see them.
+//! Guest memory: single values, and slices, in memory that the machine sees.
 
 use crate::Machine;
 use core::alloc::Layout;
@@ -6,14 +6,15 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-/// A value in the machine's own memory, dropped and given back with its owner. Share it by reference.
+/// A value in the machine's own memory, dropped and freed with its owner like a `Box`. Threads
+/// share it by reference.
 pub struct Owned<M: Machine, T> {
     at: NonNull<T>,
     machine: PhantomData<(M, T)>,
 }
 
 impl<M: Machine, T> Owned<M, T> {
-    /// Puts `value` into the machine's memory, at the alignment that its type asks for.
+    /// Moves `value` into the machine's memory, aligned as its type requires.
     pub fn new(value: T) -> Self {
         let at = M::alloc(Layout::new::<T>()).cast::<T>();
         // SAFETY: alloc returned memory for one T, and no other thread has it.
@@ -21,21 +22,23 @@ impl<M: Machine, T> Owned<M, T> {
         Owned { at, machine: PhantomData }
     }
 
-    /// The value's address, which owns it from now on: [`from_raw`](Owned::from_raw) takes it back.
+    /// Gives up ownership and returns the value's address; [`from_raw`](Owned::from_raw) takes
+    /// ownership back.
     pub fn into_raw(self) -> *mut T {
         core::mem::ManuallyDrop::new(self).at.as_ptr()
     }
 
-    /// The owner of a value again.
+    /// Takes ownership of a value again.
     ///
     /// # Safety
-    /// `at` came from [`into_raw`](Owned::into_raw) on this machine and is not used as an owner any more.
+    /// `at` came from [`into_raw`](Owned::into_raw) on this machine, and no other owner is made of
+    /// it.
     pub unsafe fn from_raw(at: *mut T) -> Self {
-        // SAFETY: by contract it is the address of a value.
+        // SAFETY: by contract `at` is the address of a value, which is not null.
         Owned { at: unsafe { NonNull::new_unchecked(at) }, machine: PhantomData }
     }
 
-    /// Where the value is, in the machine's memory.
+    /// Returns the value's address in the machine's memory.
     pub fn as_ptr(&self) -> *mut T {
         self.at.as_ptr()
     }
@@ -52,7 +55,8 @@ impl<M: Machine, T> Deref for Owned<M, T> {
 
 impl<M: Machine, T> Drop for Owned<M, T> {
     fn drop(&mut self) {
-        // SAFETY: the owner goes, so no thread uses the value any more; alloc had the same layout.
+        // SAFETY: the owner is being dropped, so no thread uses the value any more; `alloc` was
+        // called with the same layout.
         unsafe {
             self.at.drop_in_place();
             M::dealloc(self.at.cast(), Layout::new::<T>());
@@ -60,12 +64,12 @@ impl<M: Machine, T> Drop for Owned<M, T> {
     }
 }
 
-// SAFETY: Owned is a box: it may go where its value may go.
+// SAFETY: Owned is like a box: it may move to another thread if its value may.
 unsafe impl<M: Machine, T: Send> Send for Owned<M, T> {}
-// SAFETY: a shared Owned only gives out shared references to its value.
+// SAFETY: a shared Owned gives out only shared references to its value.
 unsafe impl<M: Machine, T: Sync> Sync for Owned<M, T> {}
 
-/// A row of values in the machine's own memory: as [`Owned`], for a length that is known at run time only.
+/// A slice in the machine's own memory: [`Owned`] for a length that is known only at run time.
 pub struct OwnedSlice<M: Machine, T> {
     at: NonNull<T>,
     len: usize,
@@ -73,10 +77,11 @@ pub struct OwnedSlice<M: Machine, T> {
 }
 
 impl<M: Machine, T> OwnedSlice<M, T> {
-    /// Puts `len` values into the machine's memory, made in order of their index.
+    /// Allocates `len` values in the machine's memory, and calls `value` with each index in order
+    /// to create them.
     ///
     /// # Panics
-    /// If the row would be larger than `isize::MAX` bytes.
+    /// Panics if the slice would be larger than `isize::MAX` bytes.
     pub fn new(len: usize, mut value: impl FnMut(usize) -> T) -> Self {
         let at = M::alloc(Self::layout(len)).cast::<T>();
         for i in 0..len {
@@ -102,7 +107,8 @@ impl<M: Machine, T> Deref for OwnedSlice<M, T> {
 
 impl<M: Machine, T> Drop for OwnedSlice<M, T> {
     fn drop(&mut self) {
-        // SAFETY: the owner goes, so no thread uses the values any more; alloc had the same layout.
+        // SAFETY: the owner is being dropped, so no thread uses the values any more; `alloc` was
+        // called with the same layout.
         unsafe {
             NonNull::slice_from_raw_parts(self.at, self.len).drop_in_place();
             M::dealloc(self.at.cast(), Self::layout(self.len));
@@ -110,7 +116,7 @@ impl<M: Machine, T> Drop for OwnedSlice<M, T> {
     }
 }
 
-// SAFETY: OwnedSlice is a box: it may go where its values may go.
+// SAFETY: OwnedSlice is like a box: it may move to another thread if its values may.
 unsafe impl<M: Machine, T: Send> Send for OwnedSlice<M, T> {}
-// SAFETY: a shared OwnedSlice only gives out shared references to its values.
+// SAFETY: a shared OwnedSlice gives out only shared references to its values.
 unsafe impl<M: Machine, T: Sync> Sync for OwnedSlice<M, T> {}

@@ -1,12 +1,14 @@
-//! The protocol of a queue device: CAF's queue management device (Wang and others, PACT 2016), of which a chip may have some.
+//! The protocol of a queue device: CAF's queue management device (Wang and others, PACT 2016),
+//! which a simulated chip may have.
 //!
-//! The paper's `enqueue reg, qid_reg` and `dequeue reg, qid_reg` are [`QueueRequest::Enqueue`] and [`QueueRequest::Dequeue`];
-//! [`Operand`] is `qid_reg`. What configures the device is a system call. Algorithms reach it through
-//! [`Machine::queues`](crate::Machine::queues), so that one source uses the device where there is one.
+//! The paper's `enqueue reg, qid_reg` and `dequeue reg, qid_reg` are [`QueueRequest::Enqueue`] and
+//! [`QueueRequest::Dequeue`]; [`Operand`] is `qid_reg`. Requests that configure the device are
+//! system calls. Algorithms get the device from [`Machine::queues`](crate::Machine::queues), so
+//! that the same source uses it where there is one.
 
 use crate::device::{Payload, Protocol, Refusal, Words};
 
-/// The protocol.
+/// The protocol's type: it has no value.
 #[derive(Clone, Copy, Debug)]
 pub enum QueueDevice {}
 
@@ -16,46 +18,50 @@ impl Protocol for QueueDevice {
     type Answer = Result<u64, QueueRefusal>;
 }
 
-/// A queue of a device, or a group of queues among which it balances. Never given twice: a released one stays unknown.
+/// The id of a queue, or of a group of queues among which the device balances. Ids are not reused:
+/// the id of a released queue stays unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueId(pub u32);
 
 impl QueueId {
-    /// The queue so many places behind this one, of those that were allocated together.
+    /// Returns the id `queues` after this one, for queues that were allocated together.
     #[must_use]
     pub fn plus(self, queues: u32) -> QueueId {
         QueueId(self.0 + queues)
     }
 }
 
-/// The two kinds of requests for a queue.
+/// A queue has two kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Items come.
+    /// Adds items.
     Enqueue,
-    /// Items go.
+    /// Takes items.
     Dequeue,
 }
 
-/// What a request does where it finds the queue full, or empty.
+/// What a request does if the queue is full (enqueue) or empty (dequeue).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It stays at the device until it can be served: the paper's basic mode.
+    /// Waits at the device until it can be served: the paper's basic mode.
     Block,
-    /// It is refused: [`QueueRefusal::Full`], [`QueueRefusal::Empty`]. Ours; the paper has credits for this.
+    /// Is refused with [`QueueRefusal::Full`] or [`QueueRefusal::Empty`]. An addition of Baton; the
+    /// paper uses credits for this.
     Try,
-    /// A dequeue that takes no item: it takes all credits that the context's local pool of this direction has.
+    /// A dequeue that takes no item, but all credits of the context's local pool for this
+    /// direction.
     TakeCredits(Direction),
 }
 
 /// The paper's `qid_reg`: a queue, a priority and flags in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// The queue, or for an enqueue a group of queues.
+    /// The queue; for an enqueue it may be a group of queues.
     pub queue: QueueId,
-    /// The higher, the more urgent; from 0. Requests of one thread for one queue keep their order only within a priority.
+    /// Priority, from 0; a higher one is more urgent. Requests of a thread for one queue stay in
+    /// order only within a priority.
     pub priority: u8,
-    /// What to do where the queue is full or empty.
+    /// What to do if the queue is full or empty.
     pub mode: Mode,
 }
 
@@ -65,12 +71,12 @@ const CREDITS: u64 = 1 << 41;
 const OF_DEQUEUES: u64 = 1 << 42;
 
 impl Operand {
-    /// For this queue, with the lowest priority, blocking.
+    /// A blocking request for `queue` with the lowest priority.
     pub fn of(queue: QueueId) -> Operand {
         Operand { queue, priority: 0, mode: Mode::Block }
     }
 
-    /// The register.
+    /// Encodes the operand as a register.
     pub fn to_register(self) -> u64 {
         let flags = match self.mode {
             Mode::Block => 0,
@@ -81,7 +87,7 @@ impl Operand {
         u64::from(self.queue.0) | u64::from(self.priority) << PRIORITY | flags
     }
 
-    /// From the register; `None`: it has bits that mean nothing.
+    /// Decodes a register; `None` if undefined bits are set.
     pub fn from_register(register: u64) -> Option<Operand> {
         let mode = match register & !(u64::from(u32::MAX) | 0xff << PRIORITY) {
             0 => Mode::Block,
@@ -94,71 +100,75 @@ impl Operand {
     }
 }
 
-/// What a queue device is asked. All but the last two come by system call.
+/// A request to a queue device. All but the last two are system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueRequest {
-    /// So many queues of so many entries each, whose enqueues and dequeues need credits or not. The answer is the first one's
-    /// id; the others follow it.
+    /// Allocates `queues` queues with `entries` entries each. The answer is the first queue's id;
+    /// the ids of the others follow it.
     Allocate {
-        /// Entries of each.
+        /// Entries of each queue.
         entries: u32,
-        /// How many.
+        /// Number of queues.
         queues: u32,
         /// Whether enqueues need credits.
         enqueue_credits: bool,
-        /// Whether dequeues do.
+        /// Whether dequeues need credits.
         dequeue_credits: bool,
     },
-    /// Gives a queue or a group back. The answer is how many items were still in it.
+    /// Frees a queue or a group. The answer is the number of items that were still in it.
     Release(QueueId),
-    /// Gives the context that calls a local pool of credits, of this weight, for one direction of a queue.
+    /// Gives the calling context a local pool of credits for one direction of a queue.
     Join {
-        /// The queue.
+        /// The queue that the credits are for.
         queue: QueueId,
-        /// The direction.
+        /// Whether the credits are for enqueues or dequeues.
         direction: Direction,
-        /// Its weight, from 1.
+        /// Weight of the pool, at least 1.
         weight: u32,
     },
-    /// A group of neighbouring queues among which the device balances enqueues. The answer is its id.
+    /// Creates a group of neighbouring queues among which the device balances enqueues. The answer
+    /// is the group's id.
     Balance {
-        /// The first.
+        /// The first queue of the group.
         first: QueueId,
-        /// How many.
+        /// Number of queues in the group.
         count: u32,
     },
-    /// A reducer: as soon as each of so many neighbouring queues has an item, their sum goes into each of as many others.
-    /// Items are numbers as [`f64::to_bits`] has them, added in the order of the queues.
+    /// Creates a reducer: as soon as each of `count` neighbouring queues has an item, the device
+    /// adds one item of each and puts the sum into each of `count` others. Items are numbers in the
+    /// format of [`f64::to_bits`], added in the order of the queues.
     Reduce {
-        /// The first queue that it reads.
+        /// The first queue that the reducer reads.
         from: QueueId,
-        /// The first that it writes.
+        /// The first queue that the reducer writes.
         to: QueueId,
-        /// How many of each.
+        /// Number of queues that are read, and number that are written.
         count: u32,
     },
-    /// Drops what a context has at the device, and interrupts it: for a guard thread. The answer is how many.
+    /// Drops the requests of a context that wait at the device, and interrupts the context; used by
+    /// guard threads. The answer is the number of requests dropped.
     Drain {
-        /// The context.
+        /// The context, by its CPU's number.
         cpu: u32,
     },
-    /// From now on a context's requests are those of this protection domain; queues are their domain's alone.
+    /// Puts a context into a protection domain. Its later requests reach only queues of that
+    /// domain.
     Enter {
-        /// The context.
+        /// The context, by its CPU's number.
         cpu: u32,
-        /// The domain; all contexts begin in 0.
+        /// The protection domain; all contexts begin in domain 0.
         domain: u32,
     },
-    /// Puts an item at the end.
+    /// Appends an item.
     Enqueue {
-        /// Where.
+        /// The queue or group, and how to wait.
         to: Operand,
-        /// The item.
+        /// The item, a word that the device does not interpret.
         item: u64,
     },
     /// Takes the item at the front, which is the answer.
     Dequeue {
-        /// Where from.
+        /// The queue, and how to wait.
         from: Operand,
     },
 }
@@ -225,57 +235,58 @@ impl Payload for QueueRequest {
     }
 }
 
-/// A request that is posted ([`Machine::post`](crate::Machine::post)), and where its answer goes.
+/// A request to post ([`Machine::post`](crate::Machine::post)), and where its answer goes.
 #[derive(Debug)]
 pub struct Post<'a, W> {
-    /// The request.
+    /// The request to post.
     pub request: QueueRequest,
-    /// What the device writes when it answers, both words at once: the word that was asked for, and behind it [`answer_word`] of the stamp.
+    /// Memory that the device writes when it answers, both words at once: the value, and
+    /// [`answer_word`] of the stamp.
     pub answer: &'a AnswerCell<W>,
-    /// What tells this answer from the one before it in the same cell.
+    /// A number that distinguishes this answer from the previous one in the same cell.
     pub stamp: u32,
 }
 
-/// Two words that a device writes: a quarter of a line.
+/// Two words that a device writes at once: a quarter of a cache line.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub struct AnswerCell<W> {
-    /// What was asked for.
+    /// The value that the request asked for.
     pub value: W,
-    /// [`answer_word`], or what it was before.
+    /// The [`answer_word`], or the older one while there is no new answer.
     pub word: W,
 }
 
-/// The second word of an answer: its stamp, and why the device refused.
+/// Encodes the second word of an answer: its stamp, and the code of the device's refusal (0: none).
 pub fn answer_word(stamp: u32, refused: u32) -> u64 {
     pair(stamp, refused)
 }
 
-/// What a posted request's answer says.
+/// Decodes the answer to a posted request.
 ///
 /// # Errors
-/// Why the device refused.
+/// Returns the reason if the device refused.
 pub fn posted_answer(value: u64, word: u64) -> Result<u64, QueueRefusal> {
     QueueRefusal::of((word >> 32) as u32).map_or(Ok(value), Err)
 }
 
-/// Why a queue device refuses.
+/// Why a queue device refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum QueueRefusal {
-    /// There is no such request, it needs a system call, or what it names is out of range.
+    /// There is no such request, it must be a system call, or an operand is out of range.
     Refused = 1,
-    /// There is no such queue, or it is another domain's.
+    /// There is no such queue, or it belongs to another protection domain.
     NoQueue = 2,
-    /// There is no room for the queues.
+    /// The device has no room for the queues.
     NoRoom = 3,
-    /// The context has no credit for it: the device dropped the request.
+    /// The context has no credit for the request, so the device dropped it.
     NoCredit = 4,
     /// The queue is full, and the request does not wait.
     Full = 5,
     /// The queue is empty, and the request does not wait.
     Empty = 6,
-    /// The device gave up: its timer, or a guard thread, dropped the request.
+    /// A timer of the device or a guard thread dropped the request.
     Dropped = 7,
 }
 

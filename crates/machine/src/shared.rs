@@ -1,23 +1,24 @@
-//! Storage that all threads of one machine share: a few words, which the algorithms share out among themselves. A `static`
-//! would not do, as one process runs many simulations.
+//! Storage that all threads of one machine share: a word for each algorithm that needs one. A
+//! `static` would not do, because one process runs many simulations.
 
 use crate::Atomic;
 
-/// How many words a machine has.
+/// Number of words of a machine.
 pub const WORDS: usize = 3;
 
-/// Which algorithm uses which word.
+/// The algorithm that owns a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// `sync`: the table of monitors of the lock `1spinner`.
     Monitors,
     /// `sync`: the counters of the lock `1spinner-paper`.
     PaperMonitors,
-    /// The contract suite's own.
+    /// The word for tests of the contract suite.
     Trial,
 }
 
-/// Words of a machine, cells of its own kind: all zero when it starts, and there as long as it is.
+/// The words, in atomic cells of the machine's own kind. They are zero when the machine starts, and
+/// live as long as it does.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Shared<C> {
@@ -25,12 +26,12 @@ pub struct Shared<C> {
 }
 
 impl<C> Shared<C> {
-    /// Storage of a new machine, whose cells hold zero: for machines.
+    /// Storage of a new machine, from cells that hold zero. For machines only.
     pub const fn new(words: [C; WORDS]) -> Self {
         Shared { words }
     }
 
-    /// The word of `user`.
+    /// Returns the word of `user`.
     #[inline(always)]
     pub fn word(&self, user: Use) -> &C
     where

@@ -1,26 +1,28 @@
-//! Where in a machine a thread runs.
+//! The parts of a machine that a thread runs in.
 
 use crate::discover::Topology;
 
-/// The parts of the machine that a thread is in, from the largest on. Two threads with the same node and cluster share a last-level
-/// cache, two with the same three share a core. Numbers of clusters and cores tell them apart, and say nothing else.
+/// The parts of the machine that a thread is in, from the largest to the smallest. Two threads with
+/// the same node and cluster share a last-level cache; two with the same node, cluster and core
+/// share a core. Numbers of clusters and cores only distinguish them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// The NUMA node, as [`Machine::node`](crate::Machine::node) has it.
+    /// NUMA node, as in [`Machine::node`](crate::Machine::node).
     pub node: u32,
-    /// The cores that share a last-level cache.
+    /// Cores that share a last-level cache.
     pub cluster: u32,
-    /// The core, whose hardware threads share all of it.
+    /// Core, which its hardware threads share.
     pub core: u32,
 }
 
 impl Topology {
-    /// By number of CPU, where it is. A number that no CPU has is at node 0.
+    /// Returns the site of each CPU, indexed by the CPU's number. Unused numbers get the default
+    /// site, at node 0.
     pub fn sites(&self) -> Vec<Site> {
         let last = self.cpus.iter().map(|cpu| cpu.id).max().unwrap_or(0);
         let mut sites = vec![Site::default(); last as usize + 1];
         for cpu in &self.cpus {
-            // A part has the name of its lowest CPU.
+            // A core or a cluster is named after its lowest-numbered CPU.
             let name = |cpus: &[u32]| cpus.iter().min().copied().unwrap_or(cpu.id);
             sites[cpu.id as usize] = Site { node: cpu.node, cluster: name(&cpu.cluster), core: name(&cpu.siblings) };
         }

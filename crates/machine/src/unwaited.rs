@@ -1,5 +1,5 @@
-//! A machine whose waits are over at their first look: one thread plays all participants of an episode in turn, so that what the
-//! episode takes can be counted. Nothing is synchronized by it.
+//! A machine that never waits: one thread plays all participants of an episode in turn, so that the
+//! episode's instructions can be counted. It synchronizes nothing.
 
 use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Site, Wait, WaitResult, Word};
 use baton_units::{Cycles, Nanos};
@@ -9,8 +9,9 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
-/// The machine `M` without its waiting, for counting. A wait looks at its cell once, and takes what it finds for a change. The thread
-/// seems to be at each of two NUMA nodes by turns, so that barriers that count by node do.
+/// The machine `M` without waiting, for counting. A wait reads its cell once and pretends that it
+/// has changed. The thread seems to alternate between two NUMA nodes, so that barriers that count
+/// by node do so.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwaited<M>(PhantomData<M>);
 
@@ -83,7 +84,7 @@ unsafe impl<M: Machine> Machine for Unwaited<M> {
     }
 
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { M::dealloc(memory, layout) };
     }
 
@@ -92,12 +93,12 @@ unsafe impl<M: Machine> Machine for Unwaited<M> {
     }
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { M::touch(start, bytes, write) };
     }
 
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { M::touch_each(places, instructions) };
     }
 

@@ -1,5 +1,5 @@
-//! Threads that use their storage once more after the last round of key destructors leave nothing in the end, neither numbers nor
-//! words. In a process of its own: it counts numbers.
+//! Threads that use their storage once more after the last round of key destructors leak neither
+//! numbers nor words. The test counts numbers, so it runs in its own process.
 
 use baton_machine::local::Use;
 use baton_machine::native::thread::local;
@@ -7,25 +7,26 @@ use baton_machine::{Machine, Native};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words whose ending has not come.
+/// Words whose ending has not been called yet.
 static LEFT: AtomicU64 = AtomicU64::new(0);
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 
 fn key() -> libc::pthread_key_t {
     *KEY.get_or_init(|| {
         let mut key = 0;
-        // SAFETY: `key` is ours; `late` takes what is set below.
+        // SAFETY: `key` is a local variable; `late` accepts the value that `set` sets.
         assert_eq!(unsafe { libc::pthread_key_create(&mut key, Some(late)) }, 0);
         key
     })
 }
 
 fn set(round: usize) {
-    // SAFETY: the key exists; the value is a number.
+    // SAFETY: the key exists; the value is a number, never dereferenced.
     unsafe { libc::pthread_setspecific(key(), round as *const libc::c_void) };
 }
 
-/// In its fourth and last round: no destructor comes after it.
+/// The key's destructor: uses the storage in the fourth and last round, after which no destructor
+/// runs.
 unsafe extern "C" fn late(round: *mut libc::c_void) {
     match round.addr() {
         4 => {
@@ -41,7 +42,8 @@ unsafe extern "C" fn late(round: *mut libc::c_void) {
 
 #[test]
 fn what_late_threads_leave_is_swept() {
-    // The machine's key first, so that in each round the late one's destructor comes after it.
+    // Creates the machine's key first, so that in each round this test's destructor runs after the
+    // machine's.
     Native::local();
     const THREADS: u64 = 3_000;
     let mut most = 0;

@@ -1,12 +1,13 @@
 //! The kernel's notation for sets of CPUs: `0-3,8,10-11` (cpuset(7), "List format").
 
-/// The numbers of a list, in order; `None` if it is malformed.
+/// Parses a list. Returns its numbers in ascending order, each once; `None` if the list is
+/// malformed.
 pub fn parse(list: &str) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for range in list.trim().split(',').filter(|range| !range.is_empty()) {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        // A line of a million CPUs is damage, not a machine.
+        // A number above 2^20 means a damaged file: no machine has that many CPUs.
         if first > last || last > 1 << 20 {
             return None;
         }
@@ -17,7 +18,7 @@ pub fn parse(list: &str) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
-/// A sorted set as a list.
+/// Formats ascending numbers as a list.
 pub fn show(numbers: &[u32]) -> String {
     let mut text = String::new();
     let mut rest = numbers;

@@ -1,8 +1,9 @@
-//! What the processor and the kernel say of this machine. What they say is not always so: `baton doctor` measures.
+//! What the processor and the kernel report about this machine. Reports can be wrong (under a
+//! hypervisor, say); `baton doctor` measures.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`processor`] | model, hypervisor, and the features that synchronization cares about |
+//! | [`processor`] | model, hypervisor, and the features that synchronization uses |
 //! | [`topology`] | CPUs, cores, sockets, NUMA nodes and shared caches, from `/sys` |
 //! | [`cpulist`] | the kernel's notation for sets of CPUs |
 
@@ -13,16 +14,18 @@ pub mod topology;
 pub use processor::{Feature, Processor, UmwaitControl};
 pub use topology::{Cache, Cpu, Topology};
 
-/// The set of CPUs that the calling thread may run on; `None`: there are more CPUs than a set holds.
+/// Returns the set of CPUs that the calling thread may run on; `None` if the machine has more CPUs
+/// than a `cpu_set_t` holds.
 fn allowed() -> Option<libc::cpu_set_t> {
-    // SAFETY: all-zero bytes are an empty set; the kernel writes no more than the size that we name.
+    // SAFETY: all-zero bytes are an empty set; the kernel writes at most the size that is passed.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
         (libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
     }
 }
 
-/// The CPUs that the calling thread may run on.
+/// Returns the CPUs that the calling thread may run on, ascending; CPU 0 alone if the kernel does
+/// not say.
 pub fn allowed_cpus() -> Vec<u32> {
     let Some(set) = allowed() else { return vec![0] };
     // SAFETY: each number is below the set's size.
@@ -30,20 +33,21 @@ pub fn allowed_cpus() -> Vec<u32> {
     (0..libc::CPU_SETSIZE as u32).filter(is_in).collect()
 }
 
-/// How many CPUs the calling thread may run on, without memory for their list.
+/// Returns the number of CPUs that the calling thread may run on, without allocating a list.
 pub(crate) fn allowed_count() -> u32 {
-    // SAFETY: it reads the set alone.
+    // SAFETY: CPU_COUNT only reads the set.
     allowed().map_or(libc::CPU_SETSIZE as u32, |set| unsafe { libc::CPU_COUNT(&set) } as u32)
 }
 
-/// Keeps the calling thread on one CPU; an error if it may not run there.
+/// Pins the calling thread to one CPU. Fails if the thread may not run there.
 pub fn pin(cpu: u32) -> std::io::Result<()> {
     stay_on(&[cpu])
 }
 
-/// Keeps the calling thread on these CPUs; an error if it may run on none of them.
+/// Restricts the calling thread to these CPUs. Fails if the thread may run on none of them.
 pub fn stay_on(cpus: &[u32]) -> std::io::Result<()> {
-    // SAFETY: the set is ours; CPU_SET ignores a number beyond it, and the kernel then refuses an empty set.
+    // SAFETY: the set is a local variable; each number is reduced below the set's size. The kernel
+    // refuses a set without an allowed CPU.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
         for &cpu in cpus {

@@ -1,33 +1,33 @@
-//! The processor's model, whether a hypervisor stands under it, and what it offers to those who wait.
+//! The processor's model, its hypervisor, and its features for waiting threads.
 
 use std::path::Path;
 
-/// Something that a processor may offer.
+/// A feature that a processor may offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// Its name, as the reference manual has it.
+    /// Name in the vendor's reference manual.
     pub name: &'static str,
-    /// What it is good for here.
+    /// What Baton uses the feature for.
     pub what: &'static str,
-    /// Whether the processor says that it has it.
+    /// Whether the processor reports the feature.
     pub offered: bool,
 }
 
-/// The processor, by its own account.
+/// The processor, as CPUID and `/proc/cpuinfo` describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processor {
-    /// The model's name; "unknown" if it does not say.
+    /// Name of the model; "unknown" if none is reported.
     pub model: String,
-    /// The architecture, as Rust names it.
+    /// Architecture, as [`std::env::consts::ARCH`] names it.
     pub architecture: &'static str,
-    /// The hypervisor's signature, if the processor says that one is there.
+    /// Signature of the hypervisor, if the processor reports one.
     pub hypervisor: Option<String>,
-    /// What it offers, in a fixed order.
+    /// Known features of the architecture, in a fixed order, offered or not.
     pub features: Vec<Feature>,
 }
 
 impl Processor {
-    /// Asks the processor.
+    /// Reads CPUID and `/proc/cpuinfo`.
     pub fn discover() -> Processor {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Processor {
@@ -38,23 +38,24 @@ impl Processor {
         }
     }
 
-    /// Whether the feature of that name is offered.
+    /// Whether the processor offers the feature called `name`.
     pub fn offers(&self, name: &str) -> bool {
         self.features.iter().any(|f| f.name == name && f.offered)
     }
 }
 
-/// What the kernel allows UMWAIT and TPAUSE (IA32_UMWAIT_CONTROL).
+/// The kernel's limits for UMWAIT and TPAUSE (IA32_UMWAIT_CONTROL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UmwaitControl {
-    /// They may rest at C0.2; otherwise at C0.1 at most.
+    /// Whether they may rest at C0.2; if not, C0.1 is the deepest state.
     pub c02: bool,
-    /// The longest that one rests, in ticks of the time-stamp counter; 0: without bound.
+    /// Longest rest in ticks of the time-stamp counter; 0: unlimited.
     pub max_time: u32,
 }
 
 impl UmwaitControl {
-    /// Asks the kernel; `None`: it does not say, as on a processor without WAITPKG.
+    /// Reads the limits from the kernel; `None` if it reports none, as on a processor without
+    /// WAITPKG.
     pub fn discover() -> Option<UmwaitControl> {
         UmwaitControl::read(Path::new("/sys/devices/system/cpu/umwait_control"))
     }
@@ -81,7 +82,7 @@ mod imp {
     use super::Feature;
     use core::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
 
-    /// A CPUID leaf, all zero where the processor does not have it.
+    /// Returns a CPUID leaf, all zero where the processor does not have it.
     fn leaf(number: u32, sub: u32) -> CpuidResult {
         if __cpuid(number & 0x8000_0000).eax < number {
             return CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 };
@@ -90,7 +91,8 @@ mod imp {
     }
 
     pub(super) fn hypervisor() -> Option<String> {
-        // Intel SDM leaves leaf 1 ECX bit 31 zero; hypervisors set it and sign leaf 4000_0000h.
+        // Intel's SDM reserves leaf 1 ECX bit 31 as zero; a hypervisor sets it and puts its
+        // signature into leaf 4000_0000h.
         if leaf(1, 0).ecx & 1 << 31 == 0 {
             return None;
         }
@@ -105,7 +107,7 @@ mod imp {
         let feature = |name, what, offered| Feature { name, what, offered };
         let seven = leaf(7, 0);
         vec![
-            // PAUSE is a NOP where it is not known: every x86-64 processor executes it.
+            // Every x86-64 processor executes PAUSE: it is a NOP on those that do not know it.
             feature("PAUSE", "spin politely (wait policy pause)", true),
             feature("MONITOR", "MONITOR and MWAIT, for kernels (chips only)", bit(leaf(1, 0).ecx, 3)),
             feature("WAITPKG", "UMWAIT and TPAUSE (wait policies umwait, tpause, and both at C0.2)", bit(seven.ecx, 5)),

@@ -1,5 +1,5 @@
-//! CPUs, cores, sockets, NUMA nodes and shared caches, from `/sys/devices/system`.
-//! What a file does not say is taken as the simplest machine: one socket, one node, a core a CPU.
+//! CPUs, cores, sockets, NUMA nodes and shared caches, from `/sys/devices/system`. Where a file is
+//! missing, the simplest machine is assumed: one socket, one node, one hardware thread a core.
 
 use super::cpulist;
 use std::path::Path;
@@ -7,49 +7,49 @@ use std::path::Path;
 /// A hardware thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// The kernel's number for it.
+    /// The kernel's number of the CPU.
     pub id: u32,
-    /// The CPUs of its core, itself among them.
+    /// The CPUs of the same core, including this one.
     pub siblings: Vec<u32>,
-    /// Its socket.
+    /// The kernel's number of the CPU's socket.
     pub socket: u32,
-    /// Its NUMA node.
+    /// The CPU's NUMA node.
     pub node: u32,
-    /// The CPUs that share its last-level cache, itself among them.
+    /// The CPUs that share this CPU's last-level cache, including this one.
     pub cluster: Vec<u32>,
 }
 
-/// A level of cache, as the first CPU has it.
+/// A cache of the first CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// 1, 2, 3, …
+    /// Level of the cache: 1, 2, 3, …
     pub level: u32,
-    /// `Data`, `Instruction` or `Unified`.
+    /// `Data`, `Instruction` or `Unified`, as the kernel writes it.
     pub kind: String,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Bytes in a line.
+    /// Bytes of a cache line.
     pub line: u32,
-    /// CPUs that share one.
+    /// The CPUs that share this cache.
     pub shared_by: Vec<u32>,
 }
 
-/// The online CPUs and how they hang together.
+/// The online CPUs, and which cores, caches, sockets and nodes they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// In order of their numbers.
+    /// All online CPUs in order of their numbers.
     pub cpus: Vec<Cpu>,
-    /// The first CPU's caches.
+    /// The caches of the first CPU.
     pub caches: Vec<Cache>,
 }
 
 impl Topology {
-    /// Reads this machine's.
+    /// Reads `/sys/devices/system` of this machine.
     pub fn discover() -> Topology {
         Topology::read(Path::new("/sys/devices/system"))
     }
 
-    /// Reads a tree like `/sys/devices/system`.
+    /// Reads a directory laid out like `/sys/devices/system`.
     pub fn read(system: &Path) -> Topology {
         let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let online = cpulist::parse(&text(&system.join("cpu/online"))).filter(|c| !c.is_empty());
@@ -63,7 +63,7 @@ impl Topology {
             Cpu {
                 id,
                 siblings: siblings.unwrap_or_else(|| vec![id]),
-                // Virtual machines say -1.
+                // Virtual machines report -1.
                 socket: text(&topology.join("physical_package_id")).trim().parse().unwrap_or(0),
                 node: nodes.iter().find(|(_, cpus)| cpus.contains(&id)).map_or(0, |(node, _)| *node),
                 cluster: last.map(|c| c.shared_by.clone()).filter(|c| c.contains(&id)).unwrap_or_else(|| vec![id]),
@@ -72,12 +72,13 @@ impl Topology {
         Topology { cpus: cpus.collect(), caches: caches.first().cloned().unwrap_or_default() }
     }
 
-    /// Hardware threads a core, at most.
+    /// Returns the largest number of hardware threads that a core has.
     pub fn threads_per_core(&self) -> usize {
         self.cpus.iter().map(|c| c.siblings.len()).max().unwrap_or(1)
     }
 
-    /// How many of these CPUs each of their cores has; `None` where cores have unequal numbers.
+    /// Returns how many of `cpus` each of their cores has; `None` if this differs between cores, or
+    /// `cpus` is empty.
     pub fn contexts(&self, cpus: &[u32]) -> Option<u32> {
         let mut each = std::collections::BTreeMap::<u32, u32>::new();
         for &cpu in cpus {
@@ -87,35 +88,36 @@ impl Topology {
         each.values().all(|&n| n == first).then_some(first)
     }
 
-    /// The first of these CPUs, and the first one on another core; on the same if there is no other.
+    /// Returns the first of `cpus` and the first one on another core; the second of `cpus` if all
+    /// are on one core. `None` for fewer than two CPUs.
     pub fn two(&self, cpus: &[u32]) -> Option<(u32, u32)> {
         let &[first, second, ..] = cpus else { return None };
         let other = cpus.iter().copied().find(|&cpu| self.core(cpu) != self.core(first));
         Some((first, other.unwrap_or(second)))
     }
 
-    /// A name for the CPU's core: its lowest CPU.
+    /// Identifies the core of a CPU by its lowest-numbered CPU.
     fn core(&self, cpu: u32) -> u32 {
         let siblings = self.cpus.iter().find(|c| c.id == cpu).map(|c| &c.siblings);
         siblings.and_then(|siblings| siblings.first().copied()).unwrap_or(cpu)
     }
 
-    /// How many cores there are.
+    /// Number of cores.
     pub fn cores(&self) -> usize {
         self.count(|c| c.siblings.first().copied())
     }
 
-    /// How many sockets there are.
+    /// Number of sockets.
     pub fn sockets(&self) -> usize {
         self.count(|c| Some(c.socket))
     }
 
-    /// How many NUMA nodes have CPUs.
+    /// Number of NUMA nodes with CPUs.
     pub fn nodes(&self) -> usize {
         self.count(|c| Some(c.node))
     }
 
-    /// How many groups of CPUs share a last-level cache.
+    /// Number of groups of CPUs that share a last-level cache.
     pub fn clusters(&self) -> usize {
         self.count(|c| c.cluster.first().copied())
     }
@@ -126,7 +128,7 @@ impl Topology {
     }
 }
 
-/// One more than the highest number of a NUMA node with CPUs; 1 where the kernel names no node.
+/// Returns one more than the highest-numbered NUMA node with CPUs; 1 if the kernel reports no node.
 pub fn node_numbers() -> u32 {
     highest(&nodes(Path::new("/sys/devices/system")))
 }
@@ -163,7 +165,7 @@ fn read_caches(cpu: &Path) -> Vec<Cache> {
         .collect()
 }
 
-/// A size such as `32K`, in bytes.
+/// Parses a size such as `32K` into bytes.
 fn bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &size[digits.len()..] {
@@ -181,7 +183,8 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// Two sockets of two cores of two threads, a last-level cache and a node a socket.
+    /// Writes a tree with two sockets of two cores of two threads; each socket has a last-level
+    /// cache and a NUMA node.
     fn two_sockets(root: &Path) {
         let put = |path: PathBuf, text: &str| {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -247,12 +250,12 @@ mod tests {
         let t = Topology::read(dir.path());
         let all: Vec<u32> = (0..8).collect();
         assert_eq!((t.contexts(&all), t.two(&all)), (Some(2), Some((0, 1))));
-        // Only one of each core may be used.
+        // One CPU of each core.
         assert_eq!((t.contexts(&[0, 1, 2, 3]), t.two(&[4, 1])), (Some(1), Some((4, 1))));
-        // Siblings first: the other one is on another core, if any is.
+        // Siblings come first, so the second CPU must be found on another core.
         assert_eq!((t.contexts(&[0, 4, 1, 5]), t.two(&[0, 4, 1, 5])), (Some(2), Some((0, 1))));
         assert_eq!((t.contexts(&[0, 4]), t.two(&[0, 4])), (Some(2), Some((0, 4))));
-        // Both of one core and one of another.
+        // Two CPUs of one core and one CPU of another.
         assert_eq!((t.contexts(&[0, 4, 1]), t.two(&[3])), (None, None));
         assert_eq!(t.contexts(&[]), None);
     }

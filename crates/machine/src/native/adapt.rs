@@ -1,4 +1,5 @@
-//! The policy `adaptive` on the real machine: what a thread has learnt, and what the processor and the kernel say.
+//! Policy `adaptive` on the real machine: combines what the thread has learnt from earlier waits
+//! with what the processor and the kernel report.
 
 use super::Native;
 use crate::discover::allowed_count;
@@ -8,23 +9,26 @@ use crate::{Deadline, Machine, Wait, WaitResult};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The exit of UMWAIT at C0.1, MWAITX and WFE: assumed, within what their makers say of such states (below a microsecond).
+/// Assumed cost of leaving UMWAIT at C0.1, MWAITX or WFE. Vendors state less than a microsecond for
+/// such states.
 const EXIT: Nanos = Nanos(500);
-/// A yield that takes longer has let another thread run: the system call itself takes a fraction of that.
+/// A yield that takes longer than this has let another thread run; the system call itself takes a
+/// fraction of it.
 const YIELD: Nanos = Nanos(5_000);
 
-/// Threads that have waited by this policy, live, and do not sleep in such a wait. (A forked child counts its parent's too, and so it sleeps
-/// more readily.)
+/// Live threads that have used this policy and do not sleep in such a wait now. (A forked child
+/// also counts its parent's threads, and so sleeps sooner.)
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// What the thread has learnt; that it counts among [`THREADS`].
+/// What the thread has learnt, and whether the thread is counted in [`THREADS`].
 struct Mine {
     learnt: Learnt,
     counts: Cell<bool>,
 }
 
 impl Mine {
-    /// The thread's own; none when it is about to end.
+    /// Calls `then` with the thread's own record, counting the thread at first use. `None` if the
+    /// thread is about to end.
     fn with<R>(then: impl FnOnce(&Learnt) -> R) -> Option<R> {
         MINE.try_with(|mine| {
             if !mine.counts.replace(true) {
@@ -46,7 +50,7 @@ std::thread_local! {
     static MINE: Mine = const { Mine { learnt: Learnt::new(), counts: Cell::new(false) } };
 }
 
-/// What the machine offers: found once, as CPUID takes a virtual machine some microseconds.
+/// What the machine offers. Queried once, because CPUID takes microseconds in a virtual machine.
 #[derive(Clone, Copy)]
 struct Offered {
     monitor: Option<Monitor>,
@@ -54,15 +58,17 @@ struct Offered {
     cpus: u32,
 }
 
-/// The monitors that user code may have on some processor.
+/// Monitor instructions that user code may execute on some processors.
 const MONITORS: [(Monitor, Wait); 3] =
     [(Monitor::Umwait, Wait::Umwait), (Monitor::Mwaitx, Wait::Mwaitx), (Monitor::Wfe, Wait::Wfe)];
 
 impl Offered {
     fn here() -> Offered {
-        /// A bit that says that it is known, the monitor's number from 1, whether cores have siblings, CPUs.
+        /// Packed result: bit 0 is set once it is known, then two bits for the monitor's number
+        /// from 1 (0: none), a bit for siblings, and the number of CPUs.
         static KNOWN: AtomicU32 = AtomicU32::new(0);
-        // Relaxed, both: the word is all there is to know, and every thread finds the same.
+        // Relaxed for both accesses: the word holds the whole result, and every thread computes the
+        // same one.
         let mut known = KNOWN.load(Ordering::Relaxed);
         if known == 0 {
             let monitor =
@@ -85,16 +91,16 @@ fn has_siblings() -> bool {
     false
 }
 
-/// Whether another thread ran while the calling one offered its CPU.
+/// Offers the CPU to other threads. Returns whether another thread ran meanwhile.
 fn yields() -> bool {
     let before = Native::now(Clock::Monotonic);
-    // SAFETY: it takes no argument and cannot fail.
+    // SAFETY: sched_yield takes no argument and cannot fail.
     unsafe { libc::sched_yield() };
     Native::now(Clock::Monotonic) - before > YIELD
 }
 
-/// Waits as planned, where a sleep costs `sleep_after` nanoseconds. `rest` carries out a stage until a deadline: tries, or an idle wait with
-/// that monitor; `sleep` ends the wait.
+/// Waits as planned, where a sleep costs `sleep_after` nanoseconds. `rest` runs one stage until a
+/// deadline: tries, or an idle wait with the given monitor. `sleep` ends the wait.
 pub(super) fn wait<T>(
     cell: usize,
     sleep_after: u32,
@@ -104,7 +110,7 @@ pub(super) fn wait<T>(
 ) -> WaitResult<T> {
     let offered = Offered::here();
     let exit = offered.monitor.map(|_| EXIT);
-    // Relaxed, here and in all uses of the count: a hint.
+    // Relaxed, here and in all accesses to the count: it is only a hint.
     let terms = || Terms {
         sleep: Nanos(sleep_after.into()),
         exit,
@@ -132,7 +138,8 @@ pub(super) fn wait<T>(
             let at = deadline.map_or(at, |deadline| deadline.at.min(at));
             let result = rest(idle, Deadline { at, clock });
             if let WaitResult::Changed(_) = result {
-                // The clock is not read once more, as others wait for this thread now.
+                // Assumes the middle of the last interval instead of reading the clock again: other
+                // threads now wait for this one.
                 learns(Nanos((now.0.midpoint(at.0)).saturating_sub(begun.0)), false);
                 return result;
             }

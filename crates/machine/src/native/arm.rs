@@ -1,29 +1,29 @@
-//! WFE on Arm: a load-exclusive arms the core's monitor on the cell's line, WFE sleeps until the line is taken away
-//! or an event comes (Arm ARM, "Wait for Event mechanism").
+//! WFE on Arm: a load-exclusive arms the core's monitor on the cell's line, and WFE sleeps until
+//! another core takes the line away or an event comes (Arm ARM, "Wait for Event mechanism").
 //!
-//! A wait is bounded by the timer's event stream (100 µs on Linux), so a deadline can be looked at: without the
-//! stream the policy is not offered.
+//! The timer's event stream (100 µs on Linux) bounds each WFE, so that deadlines are noticed.
+//! Without the stream the policy is not offered.
 
 use core::arch::asm;
 
-/// Whether the kernel keeps the event stream on (`HWCAP_EVTSTRM`).
+/// Whether the kernel keeps the timer's event stream enabled (`HWCAP_EVTSTRM`).
 pub fn has_event_stream() -> bool {
     const HWCAP_EVTSTRM: u64 = 1 << 2;
-    // SAFETY: getauxval only reads the vector that the kernel handed over.
+    // SAFETY: getauxval only reads the auxiliary vector that the kernel passed to the process.
     unsafe { libc::getauxval(libc::AT_HWCAP) & HWCAP_EVTSTRM != 0 }
 }
 
-/// Loads `bytes` (1, 2, 4 or 8) at `address` exclusively, and waits for an event if they equal `value`.
-/// Returns at once if they do not.
+/// Loads `bytes` (1, 2, 4 or 8) at `address` exclusively, and waits for an event if they equal
+/// `value`. Returns at once if they differ.
 ///
 /// # Safety
-/// `address` is aligned, alive and that wide.
+/// `address` is aligned, live and `bytes` wide.
 #[inline(always)]
 pub unsafe fn wait_exclusive(address: *const u8, bytes: usize, value: u64) {
     macro_rules! wait {
         ($load:literal) => {
-            // SAFETY: by contract the address can be read at this width. The exclusive monitor that is left set
-            // is harmless: the next store-exclusive elsewhere fails and is tried again.
+            // SAFETY: by contract the address can be read at this width. An exclusive monitor that
+            // stays set is harmless: at worst the next store-exclusive fails and is retried.
             unsafe {
                 asm!(
                     $load,

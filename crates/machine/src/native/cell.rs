@@ -1,4 +1,5 @@
-//! Cells over `core::sync::atomic`: no cost over the bare atomics, and the layout of the value itself.
+//! Cells over `core::sync::atomic`, without cost over bare atomics and with the layout of the value
+//! itself.
 
 use crate::{Atomic, Slot, Word};
 use core::cell::UnsafeCell;
@@ -9,18 +10,18 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 pub struct NativeAtomic<T>(UnsafeCell<T>);
 
 impl<T: Word> NativeAtomic<T> {
-    /// A cell that holds `value`, usable in statics.
+    /// Creates a cell that holds `value`; usable in statics.
     pub const fn new(value: T) -> Self {
         NativeAtomic(UnsafeCell::new(value))
     }
 
-    /// Where the value is.
+    /// Returns the address of the value.
     #[inline(always)]
     pub const fn as_ptr(&self) -> *mut T {
         self.0.get()
     }
 
-    /// The cell as the core atomic of its width.
+    /// Views the cell as the core atomic of the same width.
     #[inline(always)]
     fn view<A>(&self) -> &A {
         const { assert!(size_of::<A>() == size_of::<T>() || size_of::<A>() != T::BYTES) };
@@ -32,10 +33,10 @@ impl<T: Word> NativeAtomic<T> {
 
 // SAFETY: every access goes through core's atomics, and a `Word` may travel between threads.
 unsafe impl<T: Word> Sync for NativeAtomic<T> {}
-// SAFETY: as above.
+// SAFETY: every access goes through core's atomics, and a `Word` is `Send`.
 unsafe impl<T: Word> Send for NativeAtomic<T> {}
 
-/// Calls a method of the core atomic that is as wide as `T`; the branch is on a constant.
+/// Evaluates `$e` with the core atomic that is as wide as `T`. The branch is on a constant.
 macro_rules! by_width {
     ($self:ident, $a:ident => $e:expr) => {
         match T::BYTES {
@@ -59,7 +60,7 @@ macro_rules! by_width {
     };
 }
 
-/// Narrows to the atomic's own integer; lossless, as the width is T's.
+/// Conversion of a `u64` to the atomic's integer type; lossless, because the widths match.
 trait Narrow {
     fn narrow(bits: u64) -> Self;
 }
@@ -113,7 +114,7 @@ impl<T: Word> Atomic<T> for NativeAtomic<T> {
 #[repr(transparent)]
 pub struct NativeSlot<T>(UnsafeCell<T>);
 
-// SAFETY: the thread that reads or writes a slot promises in `Slot`'s contract that accesses are ordered.
+// SAFETY: the unsafe methods of `Slot` require that accesses from different threads are ordered.
 unsafe impl<T: Send> Sync for NativeSlot<T> {}
 
 impl<T: 'static> Slot<T> for NativeSlot<T> {
@@ -131,8 +132,8 @@ impl<T: 'static> Slot<T> for NativeSlot<T> {
     }
     #[inline(always)]
     unsafe fn take_row(row: &[Self], into: *mut T) {
-        // SAFETY: by contract no other thread accesses the row, whose slots have the layout of their values, and `into` lies
-        // outside of it.
+        // SAFETY: by contract no other thread accesses the row, whose slots have the layout of
+        // their values, and `into` does not overlap it.
         unsafe { row.as_ptr().cast::<T>().copy_to_nonoverlapping(into, row.len()) };
     }
     #[inline(always)]

@@ -1,21 +1,24 @@
 //! Sleeping in the kernel until a cell changes.
 //!
-//! A waker should not pay for a system call when no thread sleeps, and must not touch the cell's memory after the
-//! change (it may be gone). So sleepers announce themselves in a table of counters, by a hash of the address, as
-//! C++'s `std::atomic::wait` does. Cells of four bytes sleep on their own address; others, which the kernel cannot
-//! compare, on the bucket's generation, which every wake of the bucket moves.
+//! A waker should not pay for a system call when no thread sleeps, and must not touch the cell's
+//! memory after the change (it may be freed). So sleepers announce themselves in a table of
+//! counters, indexed by a hash of the address, as C++'s `std::atomic::wait` does. Threads that wait
+//! for a cell of four bytes sleep on its own address. The kernel cannot compare cells of other
+//! sizes, so their waiters sleep on the bucket's generation, which every wake-up of the bucket
+//! changes.
 //!
-//! No lost wake-up: a sleeper counts itself (SeqCst), then the kernel (or we) re-reads the cell; a waker has
-//! changed the cell, then fences (SeqCst), then reads the count. One of the two sees the other.
+//! No wake-up is lost: a sleeper increments the count (SeqCst), then the kernel (or this code)
+//! reads the cell again; a waker changes the cell, then fences (SeqCst), then reads the count. At
+//! least one of the two sees the other's write.
 
 use super::cell::NativeAtomic;
 use crate::{Atomic, Clock, Deadline, Word};
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
-/// Buckets: enough that unrelated locks seldom share one.
+/// Number of buckets: large enough that unrelated locks seldom share one.
 const BUCKETS: usize = 256;
 
-/// One bucket, alone in its pair of cache lines.
+/// A counter of sleepers and a generation, alone in a pair of cache lines.
 #[repr(align(128))]
 struct Bucket {
     sleepers: AtomicU32,
@@ -33,13 +36,14 @@ fn bucket<T>(cell: *const NativeAtomic<T>) -> &'static Bucket {
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slept {
-    /// Woken, or the cell had changed, or for no reason: read the cell again.
+    /// The sleeper was woken, the cell had already changed, or the kernel returned spuriously: read
+    /// the cell again.
     Woken,
     /// The deadline passed.
     Expired,
 }
 
-/// Sleeps until woken if the cell still holds `value`. May return for no reason.
+/// Sleeps until woken, if the cell still holds `value`. May return spuriously.
 pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> Slept {
     let bucket = bucket(cell);
     bucket.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -57,7 +61,8 @@ pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadlin
     slept
 }
 
-/// Wakes up to `n` sleepers of the cell; all of its bucket if the cell is not four bytes wide.
+/// Wakes up to `n` sleepers of the cell; wakes all sleepers of its bucket if the cell is not four
+/// bytes wide.
 #[inline]
 pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
     fence(Ordering::SeqCst);
@@ -76,7 +81,7 @@ fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32)
         (bucket.generation.as_ptr().cast_const(), i32::MAX as u32)
     };
     keeping_errno(|| {
-        // SAFETY: FUTEX_WAKE uses the address as a name only; no memory is read.
+        // SAFETY: FUTEX_WAKE uses the address only as a key; no memory is read.
         unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
     });
 }
@@ -91,24 +96,26 @@ fn wait(at: *mut u32, value: u32, deadline: Option<Deadline>) -> Slept {
     let clock = if realtime { libc::FUTEX_CLOCK_REALTIME } else { 0 };
     let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | clock;
     keeping_errno(|| {
-        // SAFETY: the address is an aligned u32 that lives as long as the borrowed cell (or is static), the
-        // deadline is null or ours. FUTEX_WAIT_BITSET takes an absolute time.
+        // SAFETY: the address is an aligned u32 that lives as long as the borrowed cell (or is
+        // static); the timeout is null or points to a local. FUTEX_WAIT_BITSET takes an absolute
+        // time.
         let failed =
             unsafe { libc::syscall(libc::SYS_futex, at, operation, value, until, core::ptr::null::<u32>(), u32::MAX) }
                 != 0;
-        // SAFETY: errno is this thread's own.
+        // SAFETY: errno belongs to this thread.
         let error = if failed { unsafe { *libc::__errno_location() } } else { 0 };
         if error != libc::EAGAIN {
-            // The cell had not changed before: this was a sleep, if a short one.
+            // The cell still held `value`, so the thread did sleep, if only briefly.
             super::thread::slept();
         }
         if error == libc::ETIMEDOUT { Slept::Expired } else { Slept::Woken }
     })
 }
 
-/// A lock operation that succeeds leaves `errno` alone, as POSIX programs expect.
+/// Calls `f` and restores `errno` afterwards: POSIX programs expect that a lock operation that
+/// succeeds leaves it alone.
 fn keeping_errno<R>(f: impl FnOnce() -> R) -> R {
-    // SAFETY: errno is this thread's own.
+    // SAFETY: errno belongs to this thread.
     unsafe {
         let errno = libc::__errno_location();
         let kept = *errno;

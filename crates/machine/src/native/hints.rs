@@ -1,17 +1,18 @@
-//! Hints to this processor's caches. They read and write nothing, raise no fault at any address, and may do nothing.
+//! Hints to this processor's caches. They access no data, raise no fault at any address, and may
+//! have no effect.
 
-/// Bytes of a line on the processors that Baton knows.
+/// Bytes of a cache line on the processors that Baton supports.
 const LINE: usize = 64;
 
-/// One address in each line of the range.
+/// Returns one address in each cache line of the range.
 #[inline]
 fn lines(start: *const u8, bytes: usize) -> impl Iterator<Item = *const u8> {
     let first = start.addr() / LINE * LINE;
-    // Saturating: a range that would go beyond the end of the address space ends there.
+    // Saturating, so that a range that would exceed the address space ends at its end.
     (first..start.addr().saturating_add(bytes)).step_by(LINE).map(move |at| start.with_addr(at))
 }
 
-/// Asks for the lines of a range.
+/// Prefetches the lines of a range.
 #[inline]
 pub(super) fn prefetch(start: *const u8, bytes: usize, write: bool) {
     for line in lines(start, bytes) {
@@ -50,8 +51,8 @@ fn one(line: *const u8, write: bool) {
 #[inline(always)]
 fn one(_: *const u8, _: bool) {}
 
-/// Moves the lines of a range to a level that other cores reach sooner, where the processor has CLDEMOTE. No processor
-/// that we know pushes into the caches of another core.
+/// Moves the lines of a range to a cache level that other cores reach sooner, if the processor has
+/// CLDEMOTE. No processor known to us can push into another core's caches.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn demote(start: *const u8, bytes: usize) {
@@ -81,7 +82,7 @@ mod tests {
         assert_eq!(all(usize::MAX - 10, 1000).len(), 1);
     }
 
-    /// They must leave data alone and take any address.
+    /// Hints must leave data alone and accept any address.
     #[test]
     fn hints_change_nothing_and_raise_nothing() {
         let data: Vec<u8> = (0..=255).cycle().take(4096).collect();

@@ -1,17 +1,17 @@
-//! The machine that this program runs on: every verb is the real instruction or system call.
+//! The machine that this program runs on: every operation is the real instruction or system call.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`cell`] | atomic cells and slots over `core::sync::atomic` |
 //! | [`wait`] | the wait policies |
 //! | [`policy`] | a policy that may change while threads read it |
-//! | [`stall`] | the watch on waits that only spin |
-//! | [`trial`] | which policies this processor has, by CPUID and by a measured trial |
-//! | `x86`, `arm` | their wait instructions |
+//! | [`stall`] | detection of programs that do little but spin |
+//! | [`trial`] | which policies this processor supports, by CPUID and by a measured trial |
+//! | `x86`, `arm` | the wait instructions of these architectures |
 //! | [`futex`] | sleeping in the kernel |
-//! | `hints` | prefetches, and demotion of lines that others will read |
-//! | [`thread`] | storage and number of a thread |
-//! | `own` | the word that says where that storage is |
+//! | `hints` | prefetches, and demotion of lines that other cores will read |
+//! | [`thread`] | a thread's storage and number |
+//! | `own` | the thread-local word that points to that storage |
 
 mod adapt;
 pub mod cell;
@@ -37,14 +37,16 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
-/// The real machine.
+/// The real machine that the program runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Native;
 
-/// Bytes up to which memory is zeroed here: glibc hands out small zeroed memory without its cache of each thread.
+/// Up to this many bytes, memory is zeroed here: glibc's `calloc` does not use its per-thread cache
+/// for small blocks.
 const SMALL: usize = 512;
 
-// SAFETY: cells are core's atomics, memory is the global allocator's, storage is a thread-local.
+// SAFETY: cells are core's atomics, memory comes from the global allocator, and storage is
+// thread-local.
 unsafe impl Machine for Native {
     type Atomic<T: Word> = cell::NativeAtomic<T>;
     type Slot<T: 'static> = cell::NativeSlot<T>;
@@ -85,7 +87,7 @@ unsafe impl Machine for Native {
             Clock::Realtime => libc::CLOCK_REALTIME,
         };
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `now` is ours to write; both clocks exist on every Linux.
+        // SAFETY: `now` is a local variable; both clocks exist on every Linux.
         unsafe { libc::clock_gettime(id, &mut now) };
         Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
@@ -112,7 +114,7 @@ unsafe impl Machine for Native {
     fn nodes() -> u32 {
         static NODES: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
         match NODES.load(Ordering::Relaxed) {
-            // Threads that are first at the same time read the same files.
+            // Threads that get here at the same time read the same files.
             0 => {
                 let nodes = crate::discover::topology::node_numbers();
                 NODES.store(nodes, Ordering::Relaxed);
@@ -125,7 +127,7 @@ unsafe impl Machine for Native {
     fn site() -> Site {
         static SITES: std::sync::OnceLock<Vec<Site>> = std::sync::OnceLock::new();
         let sites = SITES.get_or_init(|| crate::discover::Topology::discover().sites());
-        // A CPU that was added since is taken for one that shares nothing.
+        // A CPU that was added later is treated as one that shares nothing.
         let cpu = thread::cpu();
         sites.get(cpu as usize).copied().unwrap_or(Site { node: 0, cluster: cpu, core: cpu })
     }
@@ -139,7 +141,8 @@ unsafe impl Machine for Native {
             if layout.size() > SMALL {
                 std::alloc::alloc_zeroed(layout)
             } else {
-                // Behind the black box: a compiler makes one call of both, the one that is avoided here.
+                // The black box prevents the compiler from merging both calls into `alloc_zeroed`,
+                // which this branch avoids.
                 let memory = core::hint::black_box(std::alloc::alloc(layout));
                 if !memory.is_null() {
                     memory.write_bytes(0, layout.size());
@@ -159,7 +162,7 @@ unsafe impl Machine for Native {
 
     fn work(cycles: Cycles) {
         // A decrement and its branch fuse and take one cycle on current x86-64 and Arm cores;
-        // `baton doctor` measures what it takes here.
+        // `baton doctor` measures what they take on this processor.
         let mut left = cycles.0;
         while left != 0 {
             left = core::hint::black_box(left) - 1;
@@ -170,7 +173,8 @@ unsafe impl Machine for Native {
         const LINE: usize = 64;
         let mut at = 0;
         while at < bytes {
-            // SAFETY: `at` is inside the range, which by contract is alive and, for a write, ours alone.
+            // SAFETY: `at` is inside the range, which by contract is live and, for a write, belongs
+            // to this thread alone.
             unsafe {
                 let byte = start.add(at);
                 let value = byte.read_volatile();
@@ -185,7 +189,8 @@ unsafe impl Machine for Native {
     #[inline]
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, _: u32) {
         for place in places {
-            // SAFETY: by contract it is alive. Volatile: the read happens, though its value is not used.
+            // SAFETY: by contract the place is live. Volatile keeps the read, although its value is
+            // not used.
             unsafe { place.cast::<u8>().read_volatile() };
         }
     }

@@ -1,8 +1,10 @@
-//! One word of each thread: where its storage is.
+//! A thread-local word that points to the thread's storage.
 //!
-//! In a program Rust's `thread_local!` is one load. In a shared library it asks the loader, by a call that costs as much as an uncontended
-//! lock. So with the feature `shared-library` the word stands in the static thread-local block on x86-64, and a read is two loads. A library
-//! has these eight bytes of the block's reserve even where a program opens it late, as libgomp has its own.
+//! In a program Rust's `thread_local!` costs one load. In a shared library it calls the loader,
+//! which costs as much as an uncontended lock. With the feature `shared-library` the word therefore
+//! lives in the static thread-local block on x86-64, and a read costs two loads. The loader
+//! reserves some space in that block, so the eight bytes fit even if a program opens the library
+//! late; libgomp relies on the same reserve.
 
 #[cfg(all(target_arch = "x86_64", feature = "shared-library"))]
 pub(super) use fixed::{get, set};
@@ -13,7 +15,8 @@ pub(super) use plain::{get, set};
 mod fixed {
     use core::arch::{asm, global_asm};
 
-    // Zero in a new thread, and hidden: each library that has this code has a word of its own.
+    // The word is zero in a new thread. It is hidden, so that each library that contains this code
+    // has its own.
     global_asm!(
         ".pushsection .tbss.baton_thread_storage, \"awT\", @nobits",
         ".globl baton_thread_storage",
@@ -26,11 +29,12 @@ mod fixed {
         ".popsection",
     );
 
-    /// The calling thread's word.
+    /// Returns the calling thread's word.
     #[inline(always)]
     pub(in super::super) fn get<T>() -> *const T {
         let word: *const T;
-        // SAFETY: reads the thread's own word, which only `set` writes: it clobbers memory, so no read is taken past it.
+        // SAFETY: reads the thread's own word. Only `set` writes it, and `set` clobbers memory, so
+        // the compiler moves no read across it.
         unsafe {
             asm!("mov {word}, qword ptr [rip + baton_thread_storage@GOTTPOFF]", "mov {word}, qword ptr fs:[{word}]",
                 word = out(reg) word, options(pure, readonly, nostack, preserves_flags));
@@ -38,7 +42,7 @@ mod fixed {
         word
     }
 
-    /// Sets it.
+    /// Sets the calling thread's word.
     pub(in super::super) fn set<T>(word: *const T) {
         // SAFETY: writes the thread's own word.
         unsafe {
@@ -57,13 +61,13 @@ mod plain {
         static WORD: Cell<*const ()> = const { Cell::new(null()) };
     }
 
-    /// The calling thread's word.
+    /// Returns the calling thread's word.
     #[inline(always)]
     pub(in super::super) fn get<T>() -> *const T {
         WORD.with(Cell::get).cast()
     }
 
-    /// Sets it.
+    /// Sets the calling thread's word.
     pub(in super::super) fn set<T>(word: *const T) {
         WORD.with(|mine| mine.set(word.cast()));
     }

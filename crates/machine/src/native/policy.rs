@@ -3,26 +3,27 @@
 use crate::Wait;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The policy by which all waiters of a process wait, read at each wait.
+/// The policy by which all waiters of a process wait; each wait reads it anew.
 pub struct Policy(AtomicU64);
 
 impl Policy {
-    /// This policy, to begin with.
+    /// Starts with policy `wait`.
     pub const fn new(wait: Wait) -> Policy {
         Policy(AtomicU64::new(wait.bits()))
     }
 
-    /// The policy now.
+    /// Returns the current policy.
     #[inline(always)]
     pub fn get(&self) -> Wait {
-        // Acquire: with a new policy comes what was done before it was set.
+        // Acquire, so that a thread that sees a new policy also sees what was done before it was
+        // set.
         // SAFETY: only `new` and `set` write the bits.
         unsafe { Wait::of_bits(self.0.load(Ordering::Acquire)) }
     }
 
-    /// Waits that begin later go by this one.
+    /// Sets the policy for waits that begin later.
     pub fn set(&self, wait: Wait) {
-        // Release: see `get`.
+        // Release pairs with the Acquire in `get`.
         self.0.store(wait.bits(), Ordering::Release);
     }
 }

@@ -1,14 +1,17 @@
-//! A watch on waits that only spin: whether they leave the program any time of its own.
+//! A watch on waits that only spin: detects that the program hardly computes any more.
 //!
-//! With more threads than CPUs, or behind a holder that sleeps, spinning waiters burn the CPU time that another
-//! thread needs to let them go on. Who started the watch ([`Watch::start`]) is told when, over a second, the process's threads did little but spin, and
-//! may have waiters sleep from then on.
+//! With more threads than CPUs, or when a lock holder sleeps, spinning waiters burn the CPU time
+//! that another thread needs to let them continue. [`Watch::start`] registers a callback, which is
+//! called when the process's threads did little but spin for a second; waiters can then be made to
+//! sleep.
 //!
-//! Waiters judge for themselves, each after some thousand reads in vain, so that a wait that is short pays nothing and no
-//! thread more is needed. What a waiter reads are three clocks: its own CPU time, the process's, and the time.
+//! The waiters judge for themselves, each after some thousand failed reads, so that short waits pay
+//! nothing and no additional thread is needed. A waiter reads three clocks: its own CPU time, the
+//! process's CPU time, and the time.
 //!
-//! From the verdict on, spinning waits sleep on their cells as [`super::futex`] has it, for a bounded time: a thread that was about to
-//! release when the verdict fell may not know that it has to wake sleepers.
+//! From the verdict on, spinning waits sleep on their cells with [`super::futex`], each time for a
+//! bounded time only: a thread that was about to release when the verdict fell may not know that it
+//! has to wake sleepers.
 
 use super::Native;
 use crate::units::Nanos;
@@ -16,50 +19,50 @@ use crate::wait::Spinning;
 use crate::{Clock, Deadline, Machine};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-/// How long the program must stand still.
+/// Length of the window in which the program must have hardly computed.
 const WINDOW: Nanos = Nanos(1_000_000_000);
-/// It stands still if it computed for less than this part of the window …
+/// The program stalls if it computed for less than 1/`OF_WINDOW` of the window …
 const OF_WINDOW: u64 = 20;
-/// … and of the CPU time that it got.
+/// … and for less than 1/`OF_USED` of the CPU time that it got.
 const OF_USED: u64 = 10;
 
-/// The first sleep of a waiter that may not be woken. The next ones are longer, each as long as all before it together, and so
-/// a wake-up that is missed at most doubles a wait.
+/// Length of a waiter's first sleep that may not be ended by a wake-up. Each further sleep is twice
+/// as long, so that a missed wake-up at most doubles a wait.
 const FIRST_SLEEP: Nanos = Nanos(1_000_000);
-/// The longest one.
+/// Upper bound of the length of such sleeps.
 const LAST_SLEEP: Nanos = Nanos(128_000_000);
 
-/// What was seen when a program stood still.
+/// What the watch measured when the program stalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// For how long it was watched.
+    /// Length of the window.
     pub lasted: Nanos,
-    /// CPU time that its threads spent in waits that spin.
+    /// CPU time that the threads spent spinning in waits.
     pub spun: Nanos,
-    /// CPU time that they spent otherwise.
+    /// The rest of the CPU time that the threads used.
     pub computed: Nanos,
 }
 
-/// What is done at a stall.
+/// What to do after a stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Waiters go on as they are, and are watched no more.
+    /// Waiters continue to spin, and the watch ends.
     KeepSpinning,
     /// Waiters sleep from then on.
     Sleep,
 }
 
-/// The clocks that waiters read.
+/// The clocks that waiters read; replaced in tests.
 pub trait Clocks {
-    /// The steady time.
+    /// Steady time.
     fn now(&self) -> Nanos;
-    /// The CPU time of the calling thread.
+    /// CPU time of the calling thread.
     fn thread(&self) -> Nanos;
-    /// The CPU time of the process.
+    /// CPU time of the process.
     fn process(&self) -> Nanos;
 }
 
-/// The kernel's.
+/// The kernel's clocks.
 pub struct Kernel;
 
 impl Clocks for Kernel {
@@ -76,7 +79,7 @@ impl Clocks for Kernel {
 
 fn read(clock: libc::clockid_t) -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is ours to write; every Linux has both clocks.
+    // SAFETY: `time` is a local variable; every Linux has both clocks.
     unsafe { libc::clock_gettime(clock, &mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
@@ -85,28 +88,29 @@ const OFF: u8 = 0;
 const WATCHING: u8 = 1;
 const ASLEEP: u8 = 2;
 
-/// The watch on a process.
+/// The watch on the waits of a process.
 pub struct Watch {
     state: AtomicU8,
-    /// Whom to tell of a stall: a `fn(Stall)`, set before the state says that there is a watch.
+    /// The callback, a `fn(Stall)`. It is set before `state` becomes WATCHING.
     tell: AtomicPtr<()>,
-    /// Whether waiters spin on behind a stall.
+    /// Whether waiters keep spinning after a stall.
     keeps: AtomicBool,
-    /// CPU time spent in waits that spin, since the start.
+    /// CPU time spent spinning in waits since the start.
     spun: AtomicU64,
-    /// When the window began, and what had been spun and used by then. Written by the one who judges.
+    /// When the window began, and the spun and used CPU time at that moment. Only the thread that
+    /// judges writes these three.
     began: AtomicU64,
     spun_before: AtomicU64,
     used_before: AtomicU64,
-    /// Whether a thread judges. The others go on meanwhile.
+    /// Whether a thread is judging. Other threads continue meanwhile.
     judging: AtomicBool,
 }
 
-/// This process's. Off until it is started.
+/// The watch of this process. Off until it is started.
 pub static WATCH: Watch = Watch::off();
 
 impl Watch {
-    /// No watch.
+    /// Creates a watch that is off.
     pub const fn off() -> Watch {
         Watch {
             state: AtomicU8::new(OFF),
@@ -120,17 +124,19 @@ impl Watch {
         }
     }
 
-    /// Watches from now on. `tell` is called at the first stall, by the waiter that found it, and not again. With [`Then::Sleep`]
-    /// it makes those who release wake from then on: with a policy that parks.
+    /// Starts watching. At the first stall the waiter that detects it calls `tell`, once. With
+    /// [`Then::Sleep`], `tell` must make releasing threads wake waiters from then on, by switching
+    /// to a policy that parks.
     pub fn start(&self, clocks: &impl Clocks, then: Then, tell: fn(Stall)) {
         self.tell.store(tell as *mut (), Ordering::Relaxed);
         self.keeps.store(then == Then::KeepSpinning, Ordering::Relaxed);
         self.begin(clocks.now(), clocks.process());
-        // Release: who sees the watch sees whom to tell.
+        // Release: a thread that sees WATCHING also sees `tell`.
         self.state.store(WATCHING, Ordering::Release);
     }
 
-    /// In a fork's child, whose CPU time begins anew, and which has none of the threads that may have judged.
+    /// Restarts the window in a forked child: its CPU time begins at zero, and a thread that was
+    /// judging does not exist there.
     pub fn after_fork(&self, clocks: &impl Clocks) {
         self.begin(clocks.now(), clocks.process());
         self.judging.store(false, Ordering::Release);
@@ -142,15 +148,16 @@ impl Watch {
         self.used_before.store(used.0, Ordering::Relaxed);
     }
 
-    /// Whether waiters that would spin are to sleep.
+    /// Whether waiters that would spin should sleep instead.
     #[inline]
     pub fn is_asleep(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ASLEEP
     }
 
-    /// A waiter has spun in vain for a while: whether it is to sleep.
+    /// Called by a waiter that has spun without success for a while. Returns whether it should
+    /// sleep.
     pub fn look(&self, mine: &mut Spinning, clocks: &impl Clocks) -> bool {
-        // Acquire: see `start`.
+        // Acquire pairs with the Release in `start`.
         match self.state.load(Ordering::Acquire) {
             OFF => return false,
             ASLEEP => return true,
@@ -164,7 +171,8 @@ impl Watch {
             && !self.judging.swap(true, Ordering::Acquire)
         {
             if let Some(stall) = self.judge(clocks) {
-                // First of all: who learns of sleepers in another way, by a new policy, finds this state, and sleeps for a bounded time.
+                // This store comes before the callback: a thread that starts to sleep because of
+                // the callback's new policy then finds ASLEEP, and bounds its sleep.
                 let keeps = self.keeps.load(Ordering::Relaxed);
                 self.state.store(if keeps { OFF } else { ASLEEP }, Ordering::Relaxed);
                 self.tell(stall);
@@ -174,12 +182,13 @@ impl Watch {
         self.is_asleep()
     }
 
-    /// Ends the window, if it is still the one that was looked at, and begins the next one; a stall if it was one.
+    /// Ends the window and begins the next one, unless another thread has done so since the caller
+    /// looked. Returns a stall if the window was one.
     fn judge(&self, clocks: &impl Clocks) -> Option<Stall> {
         let (now, used) = (clocks.now(), clocks.process());
         let since = |now: u64, before: &AtomicU64| Nanos(now.saturating_sub(before.load(Ordering::Relaxed)));
         let (lasted, spun) = (since(now.0, &self.began), since(self.spun.load(Ordering::Relaxed), &self.spun_before));
-        // Another thread may have judged, and stopped the watch, since this one looked.
+        // Another thread may have judged, or ended the watch, since this one looked.
         if lasted < WINDOW || self.state.load(Ordering::Relaxed) != WATCHING {
             return None;
         }
@@ -192,13 +201,14 @@ impl Watch {
 
     fn tell(&self, stall: Stall) {
         let tell = self.tell.load(Ordering::Relaxed);
-        // SAFETY: `start` stored a function of this type before the state said WATCHING, which the caller has seen.
+        // SAFETY: `start` stored a function of this type before it set WATCHING, which the caller
+        // has seen.
         let tell = unsafe { core::mem::transmute::<*mut (), fn(Stall)>(tell) };
         tell(stall);
     }
 }
 
-/// The sleeps of a wait whose end may not be told.
+/// Bounds for the sleeps of a wait that may not be woken at its end.
 pub(super) struct Bounded {
     next: Nanos,
 }
@@ -208,7 +218,8 @@ impl Bounded {
         Bounded { next: FIRST_SLEEP }
     }
 
-    /// When to look next, at the latest at `deadline`.
+    /// Returns when to look at the cell next: after the next sleep's length, `deadline` at the
+    /// latest.
     pub(super) fn until(&mut self, deadline: Option<Deadline>) -> Deadline {
         let clock = deadline.map_or(Clock::Monotonic, |deadline| deadline.clock);
         let at = Nanos(Native::now(clock).0.saturating_add(self.next.0));
@@ -223,7 +234,7 @@ mod tests {
     use core::cell::Cell;
     use std::sync::Mutex;
 
-    /// Clocks that stand until they are set.
+    /// Clocks that tests set by hand.
     #[derive(Default)]
     struct Set {
         now: Cell<u64>,
@@ -244,7 +255,8 @@ mod tests {
     }
 
     impl Set {
-        /// Milliseconds go by, of which this thread spins some and the process computes some.
+        /// Advances time by `all` milliseconds, of which this thread spins `spun`; the process also
+        /// computes for `computed`.
         fn go_by(&self, all: u64, spun: u64, computed: u64) {
             const MS: u64 = 1_000_000;
             self.now.set(self.now.get() + all * MS);
@@ -290,12 +302,13 @@ mod tests {
         let (watch, clocks, mut mine) = (Watch::off(), Set::default(), Spinning::default());
         watch.start(&clocks, Then::Sleep, |stall| panic!("{stall:?}"));
         watch.look(&mut mine, &clocks);
-        // One thread computes while another waits; 63 wait for one; a process that gets a tenth of a CPU.
+        // One thread computes while another waits; 63 threads wait for one; the process gets only a
+        // tenth of a CPU.
         for (all, spun, computed) in [(1000, 1000, 1000), (1000, 63_000, 1000), (1000, 60, 40)] {
             clocks.go_by(all, spun, computed);
             assert!(!watch.look(&mut mine, &clocks), "{spun} {computed}");
         }
-        // What a thread does between two waits is not spun.
+        // Time between two waits of a thread does not count as spun.
         clocks.go_by(1000, 1000, 0);
         assert!(!watch.look(&mut Spinning::default(), &clocks));
     }

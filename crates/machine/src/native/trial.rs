@@ -1,7 +1,9 @@
-//! Whether a wait policy does here what its instruction promises: CPUID first, then a measured trial.
+//! Tests whether a wait policy's instruction works on this machine as promised: by CPUID first,
+//! then by a measured trial.
 //!
-//! CPUID alone is not enough. A hypervisor may offer MWAITX and intercept it, or hide it while it executes: each call
-//! then costs tens of thousands of cycles, far more than the hand-off that it was to make cheap.
+//! CPUID alone is not enough. A hypervisor may offer MWAITX and intercept it, or hide it and still
+//! execute it. An intercepted call costs tens of thousands of cycles, far more than the hand-off
+//! that it should make cheap.
 
 use crate::discover::UmwaitControl;
 use crate::units::Cycles;
@@ -9,35 +11,36 @@ use crate::wait::{Between, Idle, Monitor};
 use crate::{Native, Unavailable, Wait};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A call that should return at once and takes longer than this is not the bare instruction. (UMWAIT and MWAITX take
-/// some hundred cycles; leaving a virtual machine and coming back takes thousands.)
+/// A call that should return at once but takes longer than this is intercepted. (UMWAIT and MWAITX
+/// take a few hundred cycles; leaving and re-entering a virtual machine takes thousands.)
 pub const INTERCEPTED: Cycles = Cycles(4_000);
 
-/// How long the longer wait of a trial is asked to take.
+/// Requested length of the trial's longer wait.
 pub const ASKED: Cycles = Cycles(50_000);
 
-/// What a trial measured, in ticks of the time-stamp counter. The median of several calls each.
+/// Measurements of a trial in ticks of the time-stamp counter. Each is the median of nine calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// A call whose time has already passed.
+    /// Duration of a call whose timeout has already passed.
     pub at_once: Cycles,
-    /// A call that is asked to wait [`ASKED`], with no write to the line.
+    /// Duration of a call with a timeout of [`ASKED`] while the line is not written.
     pub waits: Cycles,
 }
 
 impl Trial {
-    /// Whether a call costs so much that something stands between the program and the instruction.
+    /// Whether a call costs so much that a hypervisor must be intercepting it.
     pub fn intercepted(&self) -> bool {
         self.at_once > INTERCEPTED
     }
 
-    /// Whether a wait ends at once: legal (a wait may end for no reason), but it gives nothing back.
+    /// Whether a wait ends at once. That is legal (a wait may end for no reason), but such a wait
+    /// saves nothing.
     pub fn is_no_wait(&self) -> bool {
         self.waits.0 < ASKED.0 / 4
     }
 }
 
-/// An instruction whose calls are timed.
+/// An instruction that a trial can time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timed {
     Umwait,
@@ -48,7 +51,7 @@ enum Timed {
 }
 
 impl Timed {
-    /// The one that a policy uses, if any.
+    /// Returns the instruction that a policy uses, if a trial can time it.
     fn of(wait: Wait) -> Option<Timed> {
         let steps = wait.steps();
         match (steps.between, steps.idle) {
@@ -62,7 +65,8 @@ impl Timed {
     }
 }
 
-/// What the processor says of `wait`, before any trial.
+/// Whether the processor and the kernel report support for `wait`, before any trial. The error says
+/// what is missing.
 pub fn offered(wait: Wait) -> Result<(), Unavailable> {
     let steps = wait.steps();
     let between = match steps.between {
@@ -95,7 +99,7 @@ fn has_waitpkg() -> Result<(), &'static str> {
     Err("not an x86-64 processor")
 }
 
-/// A kernel that says nothing leaves the processor's register as it was: C0.2 is allowed.
+/// If the kernel reports nothing, it has not restricted C0.2.
 fn allows_c02() -> Result<(), &'static str> {
     let forbids = UmwaitControl::discover().is_some_and(|control| !control.c02);
     if forbids {
@@ -126,12 +130,14 @@ fn has_event_stream() -> Result<(), &'static str> {
 }
 
 impl Native {
-    /// Whether this machine can carry out `wait`; the error names what is missing. Ask before the first wait:
-    /// [`crate::Machine::wait_while`] panics with the same message. The trial runs once and takes some 100 µs.
+    /// Whether this machine can carry out `wait`; the error says what is missing. Call this before
+    /// the first wait: [`crate::Machine::wait_while`] panics with the same message. The trial runs
+    /// once and takes about 100 µs.
     pub fn check(wait: Wait) -> Result<(), Unavailable> {
         let Some(timed) = Timed::of(wait) else { return offered(wait) };
         let verdict = &VERDICTS[timed as usize];
-        // CPUID itself costs thousands of cycles in a virtual machine, and every wait comes through here.
+        // CPUID itself costs thousands of cycles in a virtual machine, and every wait calls this
+        // function.
         match verdict.load(Ordering::Relaxed) {
             GOOD => Ok(()),
             INTERCEPTS => Err(Unavailable {
@@ -153,15 +159,15 @@ impl Native {
 const UNKNOWN: u8 = 0;
 const GOOD: u8 = 1;
 const INTERCEPTS: u8 = 2;
-/// What the trials of UMWAIT, TPAUSE and MWAITX found.
+/// Verdicts of the trials, by [`Timed`].
 static VERDICTS: [AtomicU8; 5] = [const { AtomicU8::new(UNKNOWN) }; 5];
 
-/// Carries `wait`'s instruction out and measures it; `None` if it has none that is timed (or not on this
-/// architecture).
+/// Executes the instruction of `wait` and measures it; `None` if the policy has no instruction that
+/// a trial times on this architecture.
 ///
 /// # Safety
-/// The processor executes the instruction, or the caller is ready for SIGILL (`baton doctor` tries in a child
-/// process even what CPUID does not offer).
+/// The processor executes the instruction, or the caller handles SIGILL (`baton doctor` tries even
+/// instructions that CPUID does not offer, in a child process).
 #[cfg(target_arch = "x86_64")]
 pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
     use super::x86;
@@ -174,7 +180,7 @@ pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
     let address = line.as_ptr().cast_const().cast::<u8>();
     let call = |ticks: u64| {
         let start = x86::tsc();
-        // SAFETY: the caller answers for the instruction.
+        // SAFETY: the caller guarantees that the instruction can be executed.
         unsafe {
             match timed {
                 Timed::Umwait | Timed::UmwaitC02 => {
@@ -198,10 +204,10 @@ pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
     Some(Trial { at_once: median(0), waits: median(ASKED.0) })
 }
 
-/// No instruction of these is timed on this architecture.
+/// Returns `None`: this architecture has no instruction that a trial times.
 ///
 /// # Safety
-/// None is needed here; see the x86-64 form.
+/// This form has no requirement; see the x86-64 form.
 #[cfg(not(target_arch = "x86_64"))]
 pub unsafe fn try_out(_: Wait) -> Option<Trial> {
     None
@@ -251,9 +257,10 @@ mod tests {
     fn an_offered_instruction_passes_its_trial_without_harm() {
         for wait in [Wait::Umwait, Wait::UmwaitC02, Wait::Tpause, Wait::TpauseC02, Wait::Mwaitx] {
             if offered(wait).is_ok() {
-                // SAFETY: it is offered.
+                // SAFETY: `offered` says that the instruction exists.
                 let trial = unsafe { try_out(wait) }.expect("the instruction is timed");
-                // A hundred milliseconds at any clock: the time-out that we set was honoured.
+                // At any plausible clock rate this is about a hundred milliseconds or more, so the
+                // timeout was honoured.
                 assert!(trial.waits.0 < 500_000_000, "{wait}: {trial:?}");
             }
         }

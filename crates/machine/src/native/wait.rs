@@ -1,4 +1,4 @@
-//! The wait policies on the real machine.
+//! The wait policies, carried out on the real machine.
 
 use super::Native;
 use super::adapt;
@@ -10,34 +10,38 @@ use crate::wait::{Between, Clock, Idle, Monitor, Spinning, Steps};
 use crate::{Atomic, Deadline, Machine, Wait, WaitResult, Word};
 use core::sync::atomic::Ordering;
 
-/// Reads of a spinning wait between two looks.
+/// How many reads of the cell a spinning wait does between two checks.
 #[derive(Clone, Copy)]
 struct Reads {
-    /// At the clock, when the wait has a deadline.
+    /// Reads between two looks at the clock, if the wait has a deadline.
     a_look_at_the_clock: u32,
-    /// At the watch on spins ([`super::stall`]): some tens of microseconds, beside which the kernel's clocks cost little.
+    /// Reads between two checks of the watch on spins ([`super::stall`]). They take tens of
+    /// microseconds, so that reading the kernel's clocks costs little in comparison.
     a_look_at_the_watch: u32,
 }
 
 const NOTHING: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 16 };
 const PAUSE: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 10 };
 const TPAUSE: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 8 };
-/// A system call, and whatever ran meanwhile.
+/// Each try is a system call and the time of whatever ran meanwhile.
 const YIELD: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 6 };
 
-/// Idle waits between two looks at the watch on spins.
+/// Idle waits between two checks of the watch on spins.
 const IDLES_A_LOOK: u32 = 8;
 
-/// The longest idle wait in one go, in ticks of the time-stamp counter: after it the cell and the clock are looked at again.
-/// Some ten microseconds: a deadline is overrun by no more, and a wake-up that got lost costs no more.
+/// Longest idle wait in ticks of the time-stamp counter, after which the thread looks at the cell
+/// and the clock again. It is about ten microseconds, which bounds the overrun of a deadline and
+/// the cost of a lost wake-up.
 #[cfg(target_arch = "x86_64")]
 const IDLE_TICKS: u64 = 30_000;
 
-/// TPAUSE does not see the line change, so it takes less: about the time in which a line changes hands.
+/// Length of a TPAUSE, which does not notice writes to the line: about the time in which a line
+/// moves between cores.
 #[cfg(target_arch = "x86_64")]
 const TPAUSE_TICKS: u64 = 500;
 
-/// [`Machine::wait_while`] of [`Native`]: the first read stands in the caller, the others out of its way.
+/// [`Machine::wait_while`] of [`Native`]. The first read is inlined into the caller, the rest is
+/// not.
 #[inline(always)]
 pub(super) fn wait_while<T: Word>(
     cell: &NativeAtomic<T>,
@@ -74,7 +78,8 @@ fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Opti
     }
 }
 
-/// The end of the time after which the thread sleeps, if that comes before its deadline.
+/// When the wait should switch to sleeping, `nanoseconds` from now; `None` if that is 0 or not
+/// before the deadline.
 fn rest(nanoseconds: u32, deadline: Option<Deadline>) -> Option<Deadline> {
     if nanoseconds == 0 {
         return None;
@@ -84,9 +89,9 @@ fn rest(nanoseconds: u32, deadline: Option<Deadline>) -> Option<Deadline> {
     deadline.is_none_or(|deadline| at < deadline.at).then_some(Deadline { at, clock })
 }
 
-/// The tries, and the idle wait behind them.
+/// Carries out the tries and then the idle wait.
 fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: Option<Deadline>) -> WaitResult<T> {
-    // No scheduler here listens to notices (`Steps::tell_after`).
+    // Ignores `Steps::tell_after`: the native scheduler does not listen to notices.
     let Steps { tries, between, idle, .. } = steps;
     if tries != 0 {
         let ended = match between {
@@ -94,7 +99,7 @@ fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: 
             Between::Pause => spin(cell, value, tries, deadline, PAUSE, core::hint::spin_loop),
             Between::Tpause => spin(cell, value, tries, deadline, TPAUSE, tpause::<false>),
             Between::TpauseC02 => spin(cell, value, tries, deadline, TPAUSE, tpause::<true>),
-            // SAFETY: it takes no argument and cannot fail.
+            // SAFETY: sched_yield takes no argument and cannot fail.
             Between::Yield => spin(cell, value, tries, deadline, YIELD, || unsafe {
                 libc::sched_yield();
             }),
@@ -118,16 +123,16 @@ fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: 
     }
 }
 
-/// Whether the policy needs an instruction that not every processor has, or no program.
+/// Whether the policy needs an instruction that some processors lack or programs may not execute.
 fn uses_instruction(wait: Wait) -> bool {
     let Steps { between, idle, .. } = wait.steps();
     matches!(between, Between::Tpause | Between::TpauseC02)
         || matches!(idle, Some(Idle::Monitor(_) | Idle::SystemMonitor | Idle::Halt))
 }
 
-/// Reads up to `tries` times (without a bound for `u32::MAX`), with `between` between the reads, looking at the clock and at
-/// the watch on spins after every so many of them.
-/// `Expired` also says that the tries are used up, or that the watch says to sleep.
+/// Reads up to `tries` times (without limit if `u32::MAX`), calling `between` between the reads,
+/// and checks the clock and the watch on spins as often as `reads` says. `Expired` also means that
+/// the tries are used up, or that the watch tells the thread to sleep.
 fn spin<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
@@ -176,14 +181,16 @@ pub(super) fn tried_in_vain(tries: u32, spinning: &mut Spinning) -> bool {
     tries.is_multiple_of(PAUSE.a_look_at_the_watch) && WATCH.look(spinning, &Kernel)
 }
 
-/// The value has been read; what its writer did before comes before what follows.
+/// Wraps the changed value. The fence orders what its writer did before ahead of what the caller
+/// does next.
 fn changed<T>(seen: T) -> WaitResult<T> {
     core::sync::atomic::fence(Ordering::Acquire);
     WaitResult::Changed(seen)
 }
 
-/// Reads with an idle wait of bounded length between the reads, looking at the clock every time, and at the watch on spins at times.
-/// `Expired` also says that the watch says to sleep.
+/// Reads the cell with bounded idle waits between the reads; checks the clock each time and the
+/// watch on spins every [`IDLES_A_LOOK`] times. `Expired` also means that the watch tells the
+/// thread to sleep.
 fn idle_between<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
@@ -206,13 +213,14 @@ fn idle_between<T: Word>(
     }
 }
 
-/// Watches the cell's line, looks once more (a write before the watch began would be missed), and waits.
+/// Arms the monitor on the cell's line, reads the cell once more (an earlier write would be
+/// missed), and waits.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn watch<T: Word>(cell: &NativeAtomic<T>, value: T, monitor: Monitor) {
     use super::x86;
     let line = cell.as_ptr().cast_const().cast::<u8>();
-    // SAFETY: `require` found the policy's instructions to be there.
+    // SAFETY: `require` has checked that the policy's instructions exist.
     unsafe {
         match monitor {
             Monitor::Umwait | Monitor::UmwaitC02 => {
@@ -233,11 +241,12 @@ fn watch<T: Word>(cell: &NativeAtomic<T>, value: T, monitor: Monitor) {
     }
 }
 
-/// Loads the cell exclusively and waits for an event, if the value is still there.
+/// Loads the cell exclusively and waits for an event, if the cell still holds `value`.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn watch<T: Word>(cell: &NativeAtomic<T>, value: T, _: Monitor) {
-    // SAFETY: the cell is alive, aligned and T::BYTES wide; `require` grants no monitor but WFE.
+    // SAFETY: the cell is live, aligned and T::BYTES wide; `require` allows no monitor but WFE
+    // here.
     unsafe { super::arm::wait_exclusive(cell.as_ptr().cast_const().cast(), T::BYTES, value.to_bits()) };
 }
 
@@ -246,10 +255,10 @@ fn watch<T: Word>(_: &NativeAtomic<T>, _: T, monitor: Monitor) {
     unreachable!("`require` refuses {monitor:?} here")
 }
 
-/// TPAUSE, at C0.2 if `DEEP`.
+/// Executes TPAUSE, at C0.2 if `DEEP`.
 #[inline(always)]
 fn tpause<const DEEP: bool>() {
-    // SAFETY: `require` found the instruction to be there.
+    // SAFETY: `require` has checked that the instruction exists.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use super::x86::{self, Depth};
@@ -257,15 +266,15 @@ fn tpause<const DEEP: bool>() {
     }
 }
 
-/// Panics if the machine cannot carry out `wait`: the program that chose it did not ask [`Native::check`].
+/// Panics if the machine cannot carry out `wait`: the program should have called [`Native::check`].
 fn require(wait: Wait) {
     if let Err(missing) = Native::check(wait) {
         panic!("{missing}");
     }
 }
 
-/// Sleeps until the value has changed. Once the watch on spins has put waiters to sleep, each sleep is bounded: a thread may
-/// release that does not know of sleepers.
+/// Sleeps until the value has changed. Once the watch on spins has made waiters sleep, each sleep
+/// is bounded: the releasing thread may not know about sleepers.
 fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> WaitResult<T> {
     let mut bounded = WATCH.is_asleep().then(Bounded::new);
     loop {

@@ -1,7 +1,9 @@
-//! The wait instructions of x86-64: UMONITOR, UMWAIT and TPAUSE (Intel WAITPKG), MONITORX and MWAITX (AMD).
+//! The wait instructions of x86-64: UMONITOR, UMWAIT and TPAUSE (Intel WAITPKG), MONITORX and
+//! MWAITX (AMD).
 //!
-//! All are `unsafe` for one reason: on a processor without them they raise an invalid-opcode exception. (CLDEMOTE, which
-//! stands here for its CPUID bit, is a NOP where it is missing.) None of them reads or writes memory that the compiler knows of; a monitor is on the address alone.
+//! All are `unsafe` for one reason: a processor without them raises an invalid-opcode exception.
+//! (CLDEMOTE, which this file also holds, is a NOP where it is missing.) None of them accesses
+//! memory that the compiler knows of; a monitor concerns only an address.
 
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __cpuid_count};
@@ -17,25 +19,27 @@ pub fn has_monitorx() -> bool {
     __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).ecx & 1 << 29 != 0
 }
 
-/// Whether a core has more than one thread (Intel SDM vol. 2, CPUID leaf 11, EBX of the first level).
+/// Whether a core has more than one hardware thread (Intel SDM vol. 2, CPUID leaf 11, EBX of the
+/// first level).
 pub fn has_siblings() -> bool {
     __cpuid(0).eax >= 11 && __cpuid_count(11, 0).ebx & 0xffff > 1
 }
 
-/// The time-stamp counter.
+/// Reads the time-stamp counter.
 #[inline(always)]
 pub fn tsc() -> u64 {
-    // SAFETY: every x86-64 processor has RDTSC; Linux leaves it to user code.
+    // SAFETY: every x86-64 processor has RDTSC, and Linux permits it in user code.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Watches the line of `address` until the next [`umwait`].
+/// Arms the monitor on the line of `address` until the next [`umwait`].
 ///
 /// # Safety
 /// The processor has WAITPKG.
 #[inline(always)]
 pub unsafe fn umonitor(address: *const u8) {
-    // SAFETY: by contract the instruction exists; it reads as a load of the address, which is a live cell's.
+    // SAFETY: by contract the instruction exists; it acts like a load of the address, which is that
+    // of a live cell.
     unsafe { asm!("umonitor {}", in(reg) address, options(nostack, preserves_flags)) }
 }
 
@@ -43,13 +47,15 @@ pub unsafe fn umonitor(address: *const u8) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Depth {
-    /// C0.2 saves more, and takes longer to leave. Where the kernel forbids it (IA32_UMWAIT_CONTROL) it is C0.1.
+    /// C0.2: saves more and takes longer to leave. Where the kernel forbids it
+    /// (IA32_UMWAIT_CONTROL), the processor uses C0.1.
     C02 = 0,
-    /// C0.1.
+    /// C0.1: saves less and is faster to leave.
     C01 = 1,
 }
 
-/// Waits at that depth until the watched line is written, the time-stamp counter passes `until`, or for no reason.
+/// Waits in state `depth` until the monitored line is written, the time-stamp counter passes
+/// `until`, or for no reason.
 ///
 /// # Safety
 /// The processor has WAITPKG.
@@ -61,7 +67,7 @@ pub unsafe fn umwait(depth: Depth, until: u64) {
     }
 }
 
-/// Rests at that depth until the time-stamp counter passes `until`, or for no reason.
+/// Rests in state `depth` until the time-stamp counter passes `until`, or for no reason.
 ///
 /// # Safety
 /// The processor has WAITPKG.
@@ -73,17 +79,19 @@ pub unsafe fn tpause(depth: Depth, until: u64) {
     }
 }
 
-/// Watches the line of `address` until the next [`mwaitx`].
+/// Arms the monitor on the line of `address` until the next [`mwaitx`].
 ///
 /// # Safety
 /// The processor has MONITORX.
 #[inline(always)]
 pub unsafe fn monitorx(address: *const u8) {
-    // SAFETY: by contract the instruction exists; no extension (ECX) and no hint (EDX) is asked for.
+    // SAFETY: by contract the instruction exists; no extension (ECX) and no hint (EDX) is
+    // requested.
     unsafe { asm!("monitorx", in("rax") address, in("ecx") 0, in("edx") 0, options(nostack, preserves_flags)) }
 }
 
-/// Waits until the watched line is written, `ticks` of the time-stamp counter have passed, or for no reason.
+/// Waits until the monitored line is written, `ticks` of the time-stamp counter have passed, or for
+/// no reason.
 ///
 /// # Safety
 /// The processor has MONITORX.
@@ -106,7 +114,8 @@ pub unsafe fn mwaitx(ticks: u32) {
 
 /// Whether CPUID offers CLDEMOTE (Intel SDM vol. 2, CPUID leaf 7, ECX bit 25).
 pub fn has_cldemote() -> bool {
-    // CPUID is slow, and traps in virtual machines: it is asked once. Racing threads find the same answer.
+    // CPUID is slow and traps in virtual machines, so it is executed once. Racing threads store the
+    // same answer.
     static KNOWN: AtomicU8 = AtomicU8::new(0);
     match KNOWN.load(Ordering::Relaxed) {
         0 => {
@@ -118,7 +127,8 @@ pub fn has_cldemote() -> bool {
     }
 }
 
-/// Moves a line to a level that is farther from this core and nearer to the others. A hint; any address will do.
+/// Hints that a line should move to a cache level farther from this core and nearer to the others.
+/// Any address is allowed.
 #[inline(always)]
 pub fn cldemote(line: *const u8) {
     // SAFETY: a processor without CLDEMOTE executes its opcode as a NOP (SDM vol. 2, CLDEMOTE); it raises no fault.
@@ -129,7 +139,8 @@ pub fn cldemote(line: *const u8) {
 mod tests {
     use super::*;
 
-    /// Intel SDM vol. 2, table of UMWAIT's operand: bit 0 clear is C0.2, set is C0.1, and the other bits are zero.
+    /// Intel SDM vol. 2, operand of UMWAIT: bit 0 clear means C0.2, set means C0.1; the other bits
+    /// are zero.
     #[test]
     fn depths_are_the_operands_of_the_manual() {
         assert_eq!((Depth::C02 as u32, Depth::C01 as u32), (0, 1));

@@ -1,4 +1,5 @@
-//! Tries, then a monitor, then sleep: as long each as the waits of that cell and the need for CPUs say.
+//! Tries, then a monitor, then sleeps. How long each stage takes depends on earlier waits for the
+//! cell and on whether other threads need the CPU.
 
 use super::{Between, REST, Steps, WaitInfo};
 

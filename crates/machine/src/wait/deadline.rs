@@ -1,23 +1,23 @@
-//! When a wait gives up, how it ended, and what is kept of it meanwhile.
+//! Deadlines of waits, and how a wait ends.
 
 use crate::units::Nanos;
 
-/// Which clock a deadline is on.
+/// The clock of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// Steady time since some start.
+    /// Steady time since an unspecified start.
     #[default]
     Monotonic,
     /// The time of day, which can be set.
     Realtime,
 }
 
-/// The moment after which a wait gives up: `at` nanoseconds on `clock`.
+/// The moment after which a wait gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
     /// Absolute time in nanoseconds.
     pub at: Nanos,
-    /// On this clock.
+    /// The clock of `at`.
     pub clock: Clock,
 }
 
@@ -25,15 +25,15 @@ pub struct Deadline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum WaitResult<T> {
-    /// The cell no longer held the value; this is what it held, read with acquire ordering.
+    /// The cell no longer held the value. Contains what it held, read with acquire ordering.
     Changed(T),
     /// The deadline passed while the cell held the value.
     Expired,
 }
 
-/// What a machine that watches waits which only spin keeps of one of them.
+/// State of one spinning wait for a machine that watches waits that only spin.
 #[derive(Debug, Default)]
 pub struct Spinning {
-    /// The thread's CPU time when it last looked at the watch.
+    /// The thread's CPU time when it last checked the watch.
     pub(crate) seen: Option<Nanos>,
 }

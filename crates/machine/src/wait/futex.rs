@@ -1,4 +1,4 @@
-//! Sleep in the kernel at once (futex).
+//! Sleeps in the kernel at once (futex).
 
 use super::{Idle, Steps, WaitInfo};
 

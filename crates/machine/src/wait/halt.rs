@@ -1,4 +1,4 @@
-//! Halt the CPU in a system call; the thread that changes the cell sends an interrupt.
+//! Halts the CPU in a system call; the thread that changes the cell sends an interrupt.
 
 use super::{Idle, Steps, WaitInfo};
 

@@ -1,101 +1,108 @@
-//! What a thread has learnt of its waits, and how it waits next (policy `adaptive`).
+//! What a thread has learnt about its waits, and how it plans the next one (policy `adaptive`).
 //!
-//! Each thread keeps, by cell, the mean of how long its waits last, and whether another thread lately wanted its CPU. Nothing is shared,
-//! so learning moves no line, and a thread that comes early to a barrier learns other waits than one that comes late.
+//! For each cell, a thread keeps the mean length of its waits; it also remembers whether another
+//! thread lately wanted its CPU. Nothing is shared, so learning moves no cache line, and a thread
+//! that arrives early at a barrier learns other waits than one that arrives late.
 //!
-//! A CPU is wanted if more threads can run than there are CPUs (as far as is known: those that wait by this policy), or if the kernel says so
-//! when the thread offers it, which it does each time that it could have slept.
+//! The CPU is wanted if more threads can run than there are CPUs (counting threads that use this
+//! policy), or if the kernel runs another thread when this one yields. The thread yields each time
+//! when it has waited as long as a sleep costs.
 //!
-//! A wait tries, then stands still with a monitor, then sleeps. A stage that the mean wait outlasts is left out.
+//! A wait tries, then rests with a monitor, then sleeps. Stages that are shorter than the mean wait
+//! are skipped.
 //!
 //! | the CPU is | the monitor comes after | sleep comes after |
 //! | --- | --- | --- |
 //! | its own | its exit, times the other CPUs, times [`PART`] ([`BESIDE`] where a sibling wants the slots) | a sleep's cost, times the other CPUs, times [`PART`] |
 //! | wanted | the same | a sleep's cost; at once where the mean is half of that, as the thread that gets the CPU may be the one that is waited for |
 //!
-//! The bounds are those of ski rental, for a queue: where threads hand over one to the next, each that leaves a monitor or sleep takes
-//! that time from all behind it, and a wait there lasts that long times the waiters before it. With a CPU for each, these are as many as there are
-//! other CPUs at most. So a wait that outlasts the bound is not made long by the way in which others wait.
+//! The bounds apply ski rental to a queue. Where threads hand over to each other in turn, a thread
+//! that leaves a monitor or sleep delays all threads behind it, and a wait lasts as long as the
+//! hand-overs of all waiters before it. If each thread has a CPU, at most as many waiters are ahead
+//! as there are other CPUs. So a wait that exceeds the bound does not last long because of how the
+//! others wait.
 
 use crate::units::Nanos;
 use core::cell::Cell;
 
-/// An exit costs at most this part of the wait before it: 5%.
+/// The exit from an idle stage costs at most 1/`PART` of the wait before it: 5%.
 const PART: u64 = 20;
-/// The same where a sibling shares the core, which a thread that tries slows down.
+/// The same for a core shared with a sibling, which a thread that tries slows down.
 const BESIDE: u64 = 4;
-/// Waits for which a CPU that was wanted counts as wanted. One of them looks again.
+/// For how many waits a CPU that was wanted still counts as wanted. The last of them checks again.
 const REMEMBERED: u32 = 64;
-/// Cells told apart.
+/// Number of means that a thread keeps; cells are hashed to them.
 const CELLS: usize = 64;
-/// The longest wait that is kept.
+/// Waits are capped to this many nanoseconds.
 const LONGEST: u64 = 1 << 30;
 
-/// What a machine says of itself.
+/// What a machine reports for planning a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// What a sleep and its wake-up cost.
+    /// Cost of a sleep and its wake-up.
     pub sleep: Nanos,
-    /// What the exit of the monitor costs that users have, if they have one.
+    /// Cost of leaving the monitor that user code can use; `None` if there is none.
     pub exit: Option<Nanos>,
-    /// Whether another thread shares the core's slots.
+    /// Whether another hardware thread shares the core.
     pub sibling: bool,
-    /// How many CPUs there are.
+    /// Number of CPUs.
     pub cpus: u32,
-    /// How many threads can run, this one among them.
+    /// Number of threads that can run, including this one.
     pub threads: u32,
 }
 
 impl Terms {
-    /// Whether threads are without a CPU, or share one.
+    /// Whether there are more threads than CPUs.
     pub fn is_crowded(self) -> bool {
         self.threads > self.cpus
     }
 }
 
-/// How a wait goes: each stage's end, from the begin of the wait. Behind them the thread sleeps.
+/// The plan of a wait: when each stage ends, measured from the beginning of the wait. After both
+/// the thread sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Tries until then.
+    /// End of the tries.
     pub tries: Nanos,
-    /// A monitor until then.
+    /// End of the monitor's stage.
     pub monitor: Nanos,
-    /// Whether the kernel is to be asked, after each time in which one could have slept, if another thread wants the CPU.
+    /// Whether to yield, each time the thread has waited as long as a sleep costs, to find out if
+    /// another thread wants the CPU.
     pub asks: bool,
 }
 
-/// What a thread has learnt.
+/// What a thread has learnt so far.
 #[derive(Debug)]
 pub struct Learnt {
-    /// The mean wait in nanoseconds, by cell.
+    /// Mean wait in nanoseconds, by the cell's hash.
     means: [Cell<u32>; CELLS],
-    /// For how many waits the CPU still counts as wanted.
+    /// The number of waits for which the CPU still counts as wanted.
     wanted: Cell<u32>,
 }
 
 impl Learnt {
-    /// Nothing yet.
+    /// Nothing learnt yet.
     pub const fn new() -> Learnt {
         Learnt { means: [const { Cell::new(0) }; CELLS], wanted: Cell::new(0) }
     }
 
     fn mean(&self, cell: usize) -> &Cell<u32> {
-        // The bits above those of a line's bytes, mixed (Fibonacci hashing).
+        // Hashes the address without its three lowest bits (Fibonacci hashing).
         let hash = (cell as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.means[(hash >> 58) as usize % CELLS]
     }
 
-    /// A wait for the cell at that address begins.
+    /// Plans a wait for the cell at address `cell`.
     pub fn plan(&self, cell: usize, terms: Terms) -> Plan {
         let (mean, sleep) = (u64::from(self.mean(cell).get()), terms.sleep.0);
         let wanted = self.wanted.get();
         self.wanted.set(wanted.saturating_sub(1));
-        // The last of those waits finds out anew.
+        // The last of the remembered waits (`wanted == 1`) checks again.
         let is_wanted = wanted > 1 || terms.is_crowded();
         let others = u64::from(terms.cpus.max(2)) - 1;
         let (most, longest) =
             if is_wanted { (sleep, sleep / 2) } else { (sleep * others * PART, sleep * others * PART) };
-        // One wait in so many looks, even where all before were long.
+        // One wait in [`REMEMBERED`] keeps the stage even if all earlier waits were long.
         let most = if mean > longest && wanted != 1 { 0 } else { most };
         let exit = terms.exit.map(|exit| exit.0 * others * if terms.sibling { BESIDE } else { PART });
         let tries = match exit {
@@ -106,12 +113,13 @@ impl Learnt {
         Plan { tries: Nanos(tries), monitor: Nanos(most), asks: !is_wanted }
     }
 
-    /// Another thread wanted the CPU.
+    /// Records that another thread wanted the CPU.
     pub fn cpu_is_wanted(&self) {
         self.wanted.set(REMEMBERED);
     }
 
-    /// The wait has ended after so long. Of one that slept, what the sleep cost is no part.
+    /// Records a wait for `cell` that lasted `lasted`. Excludes the cost of sleeping for waits that
+    /// slept.
     pub fn ended(&self, cell: usize, lasted: Nanos, slept: bool, terms: Terms) {
         let lasted = if slept { lasted.0.saturating_sub(terms.sleep.0) } else { lasted.0 }.min(LONGEST);
         let mean = self.mean(cell);
@@ -132,7 +140,7 @@ mod tests {
 
     const TERMS: Terms = Terms { sleep: Nanos(10_000), exit: Some(Nanos(500)), sibling: false, cpus: 4, threads: 4 };
 
-    /// What is planned after many waits of that length.
+    /// Returns the plan after fifty waits of length `lasted`.
     fn after(lasted: u64, slept: bool, terms: Terms) -> Plan {
         let learnt = Learnt::new();
         (0..50).for_each(|_| learnt.ended(64, Nanos(lasted), slept, terms));
@@ -155,7 +163,7 @@ mod tests {
         assert_eq!(after(300, false, TERMS).tries, Nanos(30_000));
         assert_eq!(after(50_000, false, TERMS), Plan { tries: Nanos(0), monitor: Nanos(600_000), asks: true });
         assert_eq!(after(900_000, true, TERMS).monitor, Nanos(0));
-        // What a sleep cost is no part of the wait.
+        // The cost of the sleep is not part of the wait.
         assert_eq!(after(605_000, true, TERMS).monitor, Nanos(600_000));
     }
 
@@ -168,7 +176,7 @@ mod tests {
         assert_eq!(learnt.plan(64, TERMS), Plan { tries: Nanos(10_000), monitor: Nanos(10_000), asks: false });
         (0..50).for_each(|_| learnt.ended(64, Nanos(40_000), true, TERMS));
         assert_eq!(learnt.plan(64, TERMS).monitor, Nanos(0));
-        // And it is asked again.
+        // The memory fades, and the plan asks again.
         let asks = (0..REMEMBERED).filter(|_| learnt.plan(64, TERMS).asks).count();
         assert_eq!(asks, 3);
         assert_eq!(learnt.plan(64, TERMS).monitor, Nanos(600_000));

@@ -1,8 +1,8 @@
 //! How to wait: one policy for a lock, a barrier or a queue, chosen by its user.
 //!
-//! Waiting is a verb with a policy ([`crate::Machine::wait_while`]), never a loop written inside an algorithm. A policy
-//! is one file beside this one, which says what the policy is called and which steps it takes, and one line in
-//! `policies!`. Machines carry out [`Steps`].
+//! Algorithms wait by [`crate::Machine::wait_while`] with a policy, never by a loop of their own. A
+//! policy is a file beside this one, which defines its name and its [`Steps`], and one line in
+//! `policies!`. Machines carry out the steps.
 
 mod deadline;
 mod learnt;
@@ -17,40 +17,41 @@ use core::fmt;
 use core::str::FromStr;
 use thiserror::Error;
 
-/// What is said of a policy: its name, what it is, what it cannot do.
+/// The description of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitInfo {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// What the policy does, in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The paper or manual that the policy comes from.
     pub source: &'static str,
-    /// What it cannot do or needs.
+    /// Limitations and requirements.
     pub limits: &'static str,
-    /// The number that stands in parentheses behind the name, if the policy takes one.
+    /// The number in parentheses after the name, if the policy takes one.
     pub argument: Option<Argument>,
 }
 
-/// The number that a policy takes.
+/// The range of the number that a policy takes, and its default.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// What the bare name stands for.
+    /// Number that the bare name stands for.
     pub bare: u32,
-    /// The least allowed.
+    /// Smallest number allowed.
     pub least: u32,
-    /// The most allowed; [`u32::MAX`]: any.
+    /// Largest number allowed; [`u32::MAX`]: no limit.
     pub most: u32,
-    /// Whether the bare name's number is printed too.
+    /// Whether the number is printed even if it is the bare name's.
     pub shown_if_bare: bool,
 }
 
-/// Nanoseconds of waiting before the thread sleeps. The bare number is about what going to sleep and being woken cost on today's
-/// machines (`baton doctor --calibrate` measures it), so that a wait costs at most twice what it had to.
+/// Nanoseconds of waiting before the thread sleeps. The default is about what it costs today's
+/// machines to go to sleep and be woken (`baton doctor --calibrate` measures it), so that a wait
+/// costs at most twice the minimum.
 const REST: Argument = Argument { bare: 10_000, least: 1, most: u32::MAX, shown_if_bare: true };
 
 impl WaitInfo {
-    /// The number that the bare name stands for.
+    /// Returns the number that the bare name stands for.
     const fn bare(&self) -> u32 {
         match self.argument {
             Some(argument) => argument.bare,
@@ -59,13 +60,14 @@ impl WaitInfo {
     }
 }
 
-/// Makes the policies of a list: variant (with `u32` if it takes a number) and module.
+/// Declares the policies, each by its variant (with `u32` if it takes a number) and its module.
 macro_rules! policies {
     ($($policy:ident $(($number:ident))? : $room:ident,)*) => {
         $(mod $room;)*
 
-        /// How a thread waits for a cell to change. The number that a policy takes is as wide as the variant's tag: so a
-        /// policy is passed in two registers, and a lock that knows it at run time only takes five instructions less a pair.
+        /// How a thread waits for a cell to change. A policy's number is as wide as the variant's
+        /// tag, so that a policy is passed in two registers; a lock that knows its policy only at
+        /// run time saves five instructions a pair of lock and unlock.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u32)]
         pub enum Wait {$(
@@ -73,20 +75,20 @@ macro_rules! policies {
             $policy $(($number))?,
         )*}
 
-        /// Every policy (with its bare name's number), and what is said of it.
+        /// Every policy (with its bare name's number) and its description.
         pub const POLICIES: &[(Wait, WaitInfo)] =
             &[$((Wait::$policy $(($room::INFO.bare() as $number))?, $room::INFO),)*];
 
         impl Wait {
-            /// What the policy does.
+            /// Returns what the policy does.
             pub const fn steps(self) -> Steps {
                 match self {$(
                     policies!(@pattern $policy n $($number)?) => $room::steps(policies!(@number n $($number)?)),
                 )*}
             }
 
-            /// Whether a waiter may stop looking at the cell (asleep in the kernel, or halted), so that the thread that
-            /// changes the cell must wake it.
+            /// Whether a waiter may stop looking at the cell (asleep in the kernel, or halted), so
+            /// that the thread that changes the cell must wake it.
             #[inline(always)]
             pub const fn parks(self) -> bool {
                 match self {$(
@@ -94,21 +96,21 @@ macro_rules! policies {
                 )*}
             }
 
-            /// What is said of this policy.
+            /// Returns the policy's description.
             pub fn info(self) -> &'static WaitInfo {
                 match self {$(
                     policies!(@pattern $policy _n $($number)?) => const { &$room::INFO },
                 )*}
             }
 
-            /// The number in parentheses, if the policy takes one.
+            /// Returns the number in parentheses, if the policy takes one.
             const fn number(self) -> Option<u32> {
                 match self {$(
                     policies!(@pattern $policy n $($number)?) => policies!(@some n $($number)?),
                 )*}
             }
 
-            /// The policy of a module with a number.
+            /// Returns the policy called `name` with number `n`.
             fn with_number(name: &str, n: u32) -> Option<Wait> {
                 $(if name == $room::INFO.name {
                     return Some(Wait::$policy $((n as $number))?);
@@ -125,7 +127,8 @@ macro_rules! policies {
     (@some $n:ident $number:ident) => { Some($n) };
 }
 
-// Those whose waiters may stop looking come last, so that `parks` is one comparison: a lock asks it at each release.
+// Policies whose waiters may stop looking come last, so that `parks` is one comparison: a lock
+// calls it at each release.
 policies! {
     Spin: spin,
     Pause: pause,
@@ -159,7 +162,7 @@ impl Default for Wait {
 }
 
 impl Wait {
-    /// Tag and number (0 where there is none) in one word.
+    /// Packs tag and number (0 if none) into one word.
     pub(crate) const fn bits(self) -> u64 {
         let number = match self.number() {
             Some(number) => number,
@@ -170,18 +173,18 @@ impl Wait {
         tag as u64 | (number as u64) << 32
     }
 
-    /// The policy of these bits.
+    /// Unpacks a policy from its bits.
     ///
     /// # Safety
-    /// They are [`bits`](Wait::bits) of a policy.
+    /// `bits` came from [`bits`](Wait::bits).
     #[inline(always)]
     pub(crate) const unsafe fn of_bits(bits: u64) -> Wait {
-        // SAFETY: a `repr(u32)` enum is its tag, then the variant's number, if it has one (else bytes that are not looked at); the tag
-        // is a variant's.
+        // SAFETY: a `repr(u32)` enum is its tag followed by the variant's number, if it has one
+        // (the bytes are ignored otherwise); `bits` has a variant's tag.
         unsafe { core::mem::transmute::<[u32; 2], Wait>([bits as u32, (bits >> 32) as u32]) }
     }
 
-    /// Whether only a kernel can carry it out, so that no program has it natively.
+    /// Whether only a kernel can carry out the policy, so that programs cannot use it natively.
     pub const fn is_privileged(self) -> bool {
         self.steps().is_privileged()
     }
@@ -199,12 +202,12 @@ impl fmt::Display for Wait {
     }
 }
 
-/// A name that is no policy.
+/// The error for a name that is not a policy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("unknown wait policy `{0}`; expected one of {list}", list = names())]
 pub struct UnknownWait(pub String);
 
-/// The names of all policies with commas, and behind them those that take a number.
+/// Returns the names of all policies, then the forms with a number, separated by commas.
 fn names() -> String {
     let mut names: Vec<String> = POLICIES.iter().map(|(_, info)| info.name.to_owned()).collect();
     let mut numbered: Vec<_> = POLICIES.iter().filter_map(|(_, info)| Some((info.name, info.argument?.most))).collect();
@@ -231,13 +234,13 @@ impl FromStr for Wait {
     }
 }
 
-/// A policy that this machine cannot carry out.
+/// The error for a policy that this machine cannot carry out.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("wait policy `{wait}` is not available here: {why}")]
 pub struct Unavailable {
-    /// The policy that was asked for.
+    /// The requested policy.
     pub wait: Wait,
-    /// What is missing.
+    /// What is missing, for the message.
     pub why: &'static str,
 }
 
@@ -249,7 +252,7 @@ mod tests {
     fn a_policy_is_what_its_steps_are() {
         for (wait, info) in POLICIES {
             let steps = wait.steps();
-            // What does not end its tries idles never, and what idles has an end of its tries.
+            // Tries without end have no idle wait; tries with an end have one.
             assert_eq!(steps.tries == u32::MAX, steps.idle.is_none(), "{wait}");
             assert_eq!(wait.parks(), steps.parks(), "{wait}");
             assert_eq!(wait.info().name, info.name);

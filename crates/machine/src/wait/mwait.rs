@@ -1,8 +1,8 @@
-//! MONITOR, re-check, MWAIT, with the hint for a depth.
+//! MONITOR, re-check, MWAIT, with a hint for the depth.
 
 use super::{Argument, Idle, Monitor, Steps, WaitInfo};
 
-/// Depths that `mwait(n)` can ask for: 1 to this.
+/// Largest depth that `mwait(n)` can ask for.
 const MWAIT_DEPTHS: u32 = 3;
 
 pub(super) const INFO: WaitInfo = WaitInfo {

@@ -1,4 +1,4 @@
-//! MONITOR and MWAIT at depth 1 for so long in all, then futex.
+//! Waits with MONITOR and MWAIT at depth 1 for n nanoseconds, then sleeps (futex).
 
 use super::{Idle, Monitor, REST, Steps, WaitInfo};
 

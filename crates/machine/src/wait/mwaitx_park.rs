@@ -1,4 +1,4 @@
-//! MONITORX and MWAITX for so long in all, then futex.
+//! Waits with MONITORX and MWAITX for n nanoseconds, then sleeps (futex).
 
 use super::{Idle, Monitor, REST, Steps, WaitInfo};
 

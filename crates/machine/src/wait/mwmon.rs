@@ -1,4 +1,5 @@
-//! MONITOR, re-check, MWAIT within a system call, where user code may not execute them.
+//! MONITOR, re-check and MWAIT within a system call, for systems where user code may not execute
+//! them.
 
 use super::{Idle, Steps, WaitInfo};
 

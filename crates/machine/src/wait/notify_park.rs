@@ -1,4 +1,5 @@
-//! Load with PAUSE; after so many tries the scheduler hears that the thread only spins, and after ten times as many it sleeps.
+//! Loads with PAUSE. After n tries the thread tells the scheduler that it only spins; after 10 n
+//! tries it sleeps.
 
 use super::spin_notify::TRIES;
 use super::{Argument, Between, Idle, Steps, WaitInfo};

@@ -1,4 +1,4 @@
-//! Load in a loop with a PAUSE (or YIELD) between the loads.
+//! Loads in a loop with a PAUSE (or YIELD) between the loads.
 
 use super::{Between, Steps, WaitInfo};
 

@@ -1,4 +1,4 @@
-//! Load in a loop, with nothing between the loads.
+//! Loads in a loop, with nothing between the loads.
 
 use super::{Between, Steps, WaitInfo};
 

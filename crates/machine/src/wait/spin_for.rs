@@ -1,4 +1,4 @@
-//! Load with PAUSE for so long, then futex.
+//! Loads with PAUSE for n nanoseconds, then sleeps (futex).
 
 use super::{Between, REST, Steps, WaitInfo};
 

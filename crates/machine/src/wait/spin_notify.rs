@@ -1,8 +1,9 @@
-//! Load with PAUSE; after so many tries the scheduler hears that the thread only spins.
+//! Loads with PAUSE. After n tries the thread tells the scheduler that it only spins.
 
 use super::{Argument, Between, Steps, WaitInfo};
 
-/// Tries before a bare `spin-notify` tells: the paper prints no number. Some ten microseconds, beside which a system call is short.
+/// Tries before a bare `spin-notify` tells the scheduler; the paper gives no number. They take
+/// about ten microseconds, so that the system call is short in comparison.
 pub(super) const TRIES: u32 = 1000;
 
 pub(super) const INFO: WaitInfo = WaitInfo {

@@ -1,8 +1,8 @@
-//! Load with PAUSE up to so many times, then futex.
+//! Loads with PAUSE up to n times, then sleeps (futex).
 
 use super::{Argument, Between, Idle, Steps, WaitInfo};
 
-/// The number of tries that a bare `spin-park` stands for: the paper's MAX_SPIN_COUNT (OCOR, table 2).
+/// Number of tries that a bare `spin-park` stands for: the paper's MAX_SPIN_COUNT (OCOR, table 2).
 pub const SPIN_TRIES: u32 = 128;
 
 pub(super) const INFO: WaitInfo = WaitInfo {

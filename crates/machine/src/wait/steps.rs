@@ -1,46 +1,49 @@
-//! What a policy does, in the words that every machine understands: so many tries with something between each two of them,
-//! then an idle wait. A machine carries out steps, and knows no policy by its name.
+//! What a policy does, in terms that every machine implements: a number of tries with an action
+//! between them, then an idle wait. Machines carry out steps and know no policy by name.
 
-/// What stands between two tries.
+/// The action between two tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
-    /// Nothing.
+    /// No action.
     Nothing,
-    /// PAUSE, or YIELD.
+    /// PAUSE on x86-64, YIELD on Arm.
     Pause,
     /// TPAUSE at C0.1 (Intel WAITPKG).
     Tpause,
-    /// TPAUSE at C0.2.
+    /// TPAUSE at C0.2 (Intel WAITPKG).
     TpauseC02,
-    /// A system call that offers the CPU to the threads that wait for it.
+    /// A system call that yields the CPU to other threads.
     Yield,
 }
 
-/// The instructions that watch a line and wait until it is written.
+/// Instructions that monitor a line and wait until it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monitor {
     /// UMONITOR and UMWAIT at C0.1 (Intel WAITPKG).
     Umwait,
-    /// UMONITOR and UMWAIT at C0.2.
+    /// UMONITOR and UMWAIT at C0.2 (Intel WAITPKG).
     UmwaitC02,
     /// MONITORX and MWAITX (AMD).
     Mwaitx,
     /// Load-exclusive and WFE (Arm).
     Wfe,
-    /// MONITOR and MWAIT, with the hint for this depth: 1 is the shallowest. Privileged on most systems.
+    /// MONITOR and MWAIT with a hint for this depth; 1 is the shallowest. Privileged on most
+    /// systems.
     Mwait(u32),
 }
 
-/// How a thread waits without looking at the cell over and over.
+/// How a thread waits without reading the cell again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// Watches the cell's line, looks once more, and keeps the CPU until the line is written.
+    /// Monitors the cell's line, reads the cell once more, and keeps the CPU until the line is
+    /// written.
     Monitor(Monitor),
-    /// The same with MONITOR and MWAIT within a system call, where user code may not execute them.
+    /// The same with MONITOR and MWAIT within a system call, for systems where user code may not
+    /// execute them.
     SystemMonitor,
-    /// Halts the CPU in a system call until an interrupt comes.
+    /// Halts the CPU in a system call until an interrupt arrives.
     Halt,
-    /// Sleeps in the kernel until woken; the CPU is free meanwhile.
+    /// Sleeps in the kernel until woken, leaving the CPU to other threads.
     Futex,
 }
 
@@ -49,17 +52,19 @@ pub enum Idle {
 pub struct Steps {
     /// Reads of the cell before the idle wait; [`u32::MAX`]: until the value has changed.
     pub tries: u32,
-    /// What stands between two of them.
+    /// Action between two reads.
     pub between: Between,
-    /// What follows them; `None`: they do not end.
+    /// The idle wait after the tries; `None`: the tries do not end.
     pub idle: Option<Idle>,
-    /// Nanoseconds of all that, after which the thread sleeps in the kernel until woken; 0: never.
+    /// Nanoseconds after which the thread, whatever step it is at, sleeps in the kernel until
+    /// woken; 0: never.
     pub sleep_after: u32,
-    /// Tries after which the thread tells the scheduler that it spins ([`Notice`](crate::Notice)), and when the wait is over, that it
-    /// works again; 0: it tells nothing.
+    /// Tries after which the thread tells the scheduler that it spins ([`Notice`](crate::Notice));
+    /// when the wait is over it tells that it works again. 0: it tells nothing.
     pub tell_after: u32,
-    /// How long each stage takes follows from the waits before ([`Learnt`](super::Learnt)), and a monitor stands between tries and sleep where
-    /// users have one; `sleep_after` is then what a sleep costs.
+    /// Whether earlier waits determine how long each stage takes ([`Learnt`](super::Learnt)), with
+    /// a monitor between tries and sleep where user code has one; `sleep_after` is then the cost of
+    /// a sleep.
     pub adapts: bool,
 }
 
@@ -69,37 +74,38 @@ impl Steps {
         Steps { tries: u32::MAX, between, idle: None, sleep_after: 0, tell_after: 0, adapts: false }
     }
 
-    /// An idle wait at once.
+    /// Waits idly at once.
     pub const fn idle(idle: Idle) -> Steps {
         Steps { tries: 0, between: Between::Nothing, idle: Some(idle), sleep_after: 0, tell_after: 0, adapts: false }
     }
 
-    /// So many tries, then an idle wait.
+    /// Tries `tries` times, then waits idly.
     pub const fn tries_then(tries: u32, between: Between, idle: Idle) -> Steps {
         Steps { tries, between, idle: Some(idle), sleep_after: 0, tell_after: 0, adapts: false }
     }
 
-    /// The same for so many nanoseconds, then sleep in the kernel.
+    /// Adds a sleep in the kernel after `sleep_after` nanoseconds.
     pub const fn then_sleep(self, sleep_after: u32) -> Steps {
         Steps { sleep_after, ..self }
     }
 
-    /// The same, with the scheduler told after so many tries.
+    /// Adds a notice to the scheduler after `tell_after` tries.
     pub const fn tell_after(self, tell_after: u32) -> Steps {
         Steps { tell_after, ..self }
     }
 
-    /// The same, as long each as the waits before say.
+    /// Makes the lengths of the stages depend on earlier waits.
     pub const fn adapted(self) -> Steps {
         Steps { adapts: true, ..self }
     }
 
-    /// Whether the waiter stops looking at the cell, so that the thread that changes the cell must wake it.
+    /// Whether the waiter may stop looking at the cell, so that the thread that changes the cell
+    /// must wake it.
     pub const fn parks(self) -> bool {
         self.sleep_after != 0 || matches!(self.idle, Some(Idle::Futex | Idle::Halt))
     }
 
-    /// Whether only a kernel can carry them out.
+    /// Whether only a kernel can carry out the steps.
     pub const fn is_privileged(self) -> bool {
         matches!(self.idle, Some(Idle::Monitor(Monitor::Mwait(_)) | Idle::SystemMonitor | Idle::Halt))
     }

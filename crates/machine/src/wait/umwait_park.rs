@@ -1,4 +1,4 @@
-//! UMONITOR and UMWAIT for so long in all, then futex.
+//! Waits with UMONITOR and UMWAIT for n nanoseconds, then sleeps (futex).
 
 use super::{Idle, Monitor, REST, Steps, WaitInfo};
 

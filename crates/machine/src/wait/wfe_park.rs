@@ -1,4 +1,4 @@
-//! Load-exclusive and WFE for so long in all, then futex.
+//! Waits with load-exclusive and WFE for n nanoseconds, then sleeps (futex).
 
 use super::{Idle, Monitor, REST, Steps, WaitInfo};
 

@@ -1,4 +1,4 @@
-//! Offer the CPU to other threads up to so many times, then futex.
+//! Yields the CPU to other threads up to n times, then sleeps (futex).
 
 use super::{Argument, Between, Idle, Steps, WaitInfo};
 
