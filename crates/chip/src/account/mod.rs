@@ -1,9 +1,11 @@
-//! What a run's locks cost: events that guests leave at their locks, and the shares of the run that follow from them.
+//! What a run's locks cost: the events that guests record at their locks, and the shares of the
+//! run's time that follow from these events.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `mod.rs` | [`LockRecorder`]: the events that a profiled program would leave, without their cost |
-//! | [`shares`] | from these events to critical sections, competition overhead and rates |
+//! | `mod.rs` | [`LockRecorder`]: records the events that a profiled program would record, without
+//! their cost |
+//! | [`shares`] | turns the events into critical sections, competition overhead and rates |
 
 mod shares;
 
@@ -16,10 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const MODE: Mode = Mode::Exclusive;
 
-/// A request that found the lock busy. Times stay far below the top bit.
+/// Set in the time of a request that found the lock busy. Times never reach the top bit.
 const WAITED: u64 = 1 << 63;
 
-/// Records requests, acquisitions and releases of guests' locks, which are numbered from 0. Copies share what they keep.
+/// Records requests, acquisitions and releases of guests' locks, which are numbered from 0. Clones
+/// share their records.
 #[derive(Clone, Debug, Default)]
 pub struct LockRecorder {
     shared: Arc<Mutex<Shared>>,
@@ -27,14 +30,16 @@ pub struct LockRecorder {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// By lock: threads between request and release. A request that finds one waits.
+    /// For each lock, the number of threads between request and release. A request that finds any
+    /// must wait.
     busy: Vec<u32>,
     acquisitions: u64,
-    /// The first beginning of a part that counts, and the last end of one: when, and the messages sent until then.
+    /// The first beginning and the last end of a measured part. A moment is a time and the number
+    /// of messages sent so far.
     counted: Option<(Moment, Moment)>,
 }
 
-/// A time, and what the network had taken by then.
+/// A time, and the number of messages that the network had taken by then.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     at: u64,
@@ -47,19 +52,19 @@ impl Moment {
     }
 }
 
-/// The lock of a number, as it stands in the trace.
+/// The lock with this number, as the trace names it.
 pub fn lock(number: u32) -> Lock {
     Lock { address: 0x1000 + 64 * Address::from(number), kind: LockKind::Other }
 }
 
 impl LockRecorder {
-    /// Acquisitions so far, warm-up included.
+    /// The number of acquisitions so far, including warm-up.
     pub fn acquisitions(&self) -> u64 {
         self.with(|shared| shared.acquisitions)
     }
 
-    /// The part of the run that counts, from the first thread's beginning to the last one's end; the whole run of a
-    /// workload that does not say.
+    /// The measured part of the run, from the first thread's beginning to the last thread's end.
+    /// For a workload that marks no part, it is the whole run.
     pub fn counted(&self, trace: &Trace) -> Window {
         match self.with(|shared| shared.counted) {
             Some((begin, end)) => Window::between(trace, &[(Ticks(begin.at), Ticks(end.at))]),
@@ -67,7 +72,7 @@ impl LockRecorder {
         }
     }
 
-    /// The thread is about to take a lock; what it returns goes to [`LockRecorder::acquired`].
+    /// The thread is about to take a lock. The result must be passed to [`LockRecorder::acquired`].
     pub fn request(&self, number: u32) -> u64 {
         let at = act::time();
         let free = self.with(|shared| {
@@ -82,11 +87,11 @@ impl LockRecorder {
             return at.0;
         }
         act::record(at, What::Request { lock: lock(number), mode: MODE, site: SiteId::UNKNOWN });
-        // How the wait goes is told by the counts of tries and sleeps, from here on.
+        // From here on, counters of tries and sleeps record how the wait goes.
         at.0 | WAITED
     }
 
-    /// It has the lock.
+    /// The thread has the lock.
     pub fn acquired(&self, number: u32, requested: u64) {
         self.with(|shared| shared.acquisitions += 1);
         let lock = lock(number);
@@ -99,7 +104,7 @@ impl LockRecorder {
         act::record(act::time(), what);
     }
 
-    /// It is about to give the lock up.
+    /// The thread is about to release the lock.
     pub fn release(&self, number: u32) {
         self.with(|shared| {
             if let Some(busy) = shared.busy.get_mut(number as usize) {
@@ -109,19 +114,21 @@ impl LockRecorder {
         act::record(act::time(), What::Release { lock: lock(number), mode: MODE, site: SiteId::UNKNOWN });
     }
 
-    /// Messages of the caches and homes in the part that counts; none of a workload that does not say which.
+    /// Messages of caches and homes during the measured part; `None` for a workload that marks no
+    /// part.
     pub fn messages(&self) -> Option<u64> {
         self.with(|shared| shared.counted).map(|(begin, end)| end.messages - begin.messages)
     }
 
-    /// The thread's part that counts begins.
+    /// The measured part of the thread begins.
     pub fn begin(&self) {
         let now = Moment::now();
-        // Guests run in the order of time: the first to come is the first beginning.
+        // Guests run in the order of time, so the first thread that gets here has the earliest
+        // beginning.
         self.with(|shared| shared.counted = Some(shared.counted.unwrap_or((now, now))));
     }
 
-    /// The thread's part that counts has ended.
+    /// The measured part of the thread has ended.
     pub fn end(&self) {
         let now = Moment::now();
         self.with(|shared| shared.counted = Some((shared.counted.map_or(now, |(begin, _)| begin), now)));

@@ -1,33 +1,36 @@
-//! Shares of the part of a run that counts: what OCOR's figures 2, 11b and 12 are of.
+//! Shares of the measured part of a run, as in figures 2, 11b and 12 of OCOR's paper.
 
 use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, Window};
 
-/// Shares of thread-time (threads × length), and rates. All 0 where there is nothing to divide by.
+/// Shares of thread time (threads × length), and rates. All are 0 where there is nothing to divide
+/// by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     /// Cycles from the first beginning to the last end.
     pub cycles: u64,
-    /// Acquisitions.
+    /// The number of acquisitions.
     pub acquisitions: u64,
-    /// Thread-time in critical sections.
+    /// The share of thread time in critical sections.
     pub sections: f64,
-    /// Thread-time in competition overhead: waiting for a free lock.
+    /// The share of thread time in competition overhead: waiting for a free lock.
     pub overhead: f64,
-    /// Thread-time waiting for locks: others' critical sections and competition overhead.
+    /// The share of thread time waiting for locks: critical sections of other threads plus
+    /// competition overhead.
     pub blocked: f64,
-    /// Of all acquisitions, those of threads that had not slept for it.
+    /// The share of acquisitions whose thread had not slept.
     pub entered_spinning: f64,
-    /// Of all acquisitions, those that waited.
+    /// The share of acquisitions that waited.
     pub contended: f64,
-    /// Acquisitions a thousand cycles and thread.
+    /// Acquisitions per thousand cycles and thread.
     pub rate: f64,
-    /// Overhead that two ways of computing it disagree about, in cycles: 0 in a whole trace.
+    /// The difference, in cycles, between two ways of computing the overhead; 0 in a complete
+    /// trace.
     pub residual: u128,
 }
 
 impl Shares {
-    /// Of `threads` threads' locks within `window`.
+    /// The shares of `threads` threads within `window`.
     pub fn of(trace: &Trace, window: Window, threads: u32) -> Shares {
         let cycles = window.length().0;
         let analysis = Analysis::of(trace, window);

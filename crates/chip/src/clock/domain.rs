@@ -1,4 +1,4 @@
-//! The cores' clocks, and from their cycles to the reference's and back.
+//! The clocks of the cores, and conversions between their cycles and cycles of the reference clock.
 
 use crate::base::ratio::Ratio;
 use crate::contexts::share::ONE;
@@ -6,49 +6,49 @@ use baton_chipfile::config::{Chip, CoresByKind};
 use baton_units::{CoreId, Hertz};
 use std::collections::BTreeMap;
 
-/// What is left of a computation: core cycles times the reference's hertz, so that it is whole whatever clocks it ran at. Of a phase:
-/// units of its own.
+/// The rest of a computation, in core cycles times the reference's hertz, so that it is a whole
+/// number for any sequence of clocks. For a phase, the unit is the phase's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Remaining(u128);
 
 impl Remaining {
-    /// What is left of a phase, in the units of its rate.
+    /// The rest of a phase, in the units of its rate.
     pub(crate) fn of_phase(units: u128) -> Remaining {
         Remaining(units)
     }
 
-    /// The same of what is left of one.
+    /// The rest of a phase in its own units, the inverse of [`Remaining::of_phase`].
     pub(crate) fn units(self) -> u128 {
         self.0
     }
 }
 
-/// The clocks of all cores.
 pub(crate) struct Clocks {
     reference: u64,
-    /// By core, in hertz.
+    /// The clock of each core, in hertz.
     pub(crate) clocks: Vec<u64>,
-    /// By core: what it computes in a cycle of the reference, in the parts of [`Remaining`]: its clock, where no computing waits for
-    /// memory.
+    /// For each core, the work that it computes in a cycle of the reference, in the unit of
+    /// [`Remaining`]. This is the core's clock if no computing waits for memory.
     computing: Vec<u64>,
-    /// The share of computing that waits for memory at the reference's clock, in 2^20ths.
+    /// The share of computing that waits for memory at the reference clock, in 2^20ths.
     memory_bound: u64,
-    /// By CPU: what its computations have left of the last reference cycle, in core cycles times the reference's hertz.
-    /// Less than the core's hertz.
+    /// For each CPU, the unused rest of the last reference cycle of its computations, in core
+    /// cycles times the reference's hertz. Less than the core's hertz.
     left: Vec<u64>,
-    /// By CPU: how fast it computes, in 2^20ths of its core: what its siblings leave it.
+    /// For each CPU, the share of its core's speed that its siblings leave it, in 2^20ths.
     speeds: Vec<u64>,
-    /// By CPU: units of its phase that are over in a cycle of the reference; 0: it is in none.
+    /// For each CPU, the units of its phase that pass in a cycle of the reference; 0 outside of a
+    /// phase.
     phases: Vec<u64>,
-    /// Every core has the reference.
+    /// Whether every core runs at the reference clock.
     uniform: bool,
-    /// Changes to come, in order of time.
+    /// Future changes of clocks, in the order of time.
     pub(crate) changes: BTreeMap<(u64, u64), (CoreId, Hertz)>,
     pub(crate) scheduled: u64,
 }
 
 impl Clocks {
-    /// As the chip file has them.
+    /// The clocks that the chip file states.
     pub(crate) fn of(chip: &Chip, cores: &CoresByKind) -> Clocks {
         let reference = chip.core.clock.0;
         let clocks: Vec<u64> = (0..chip.core.count).map(|core| cores.clock(CoreId(core)).0).collect();
@@ -69,7 +69,8 @@ impl Clocks {
         }
     }
 
-    /// Of what is computed, this share (0 to 1) waits for memory at the reference's clock, and takes as long at any other.
+    /// Sets the share of computing (0 to 1) that waits for memory at the reference clock and takes
+    /// as long at any clock.
     pub(crate) fn set_memory_bound(&mut self, share: f64) {
         self.memory_bound = (share.clamp(0.0, 1.0) * ONE as f64).round() as u64;
         for core in 0..self.clocks.len() {
@@ -77,14 +78,15 @@ impl Clocks {
         }
     }
 
-    /// Some computing takes as long at any clock.
+    /// Whether some computing takes as long at any clock.
     #[inline(always)]
     pub(crate) fn has_memory_bound(&self) -> bool {
         self.memory_bound != 0
     }
 
-    /// What a core of that clock computes in a cycle of the reference: a cycle's work takes the share that waits for memory, and
-    /// the rest of it at the core's clock.
+    /// The work that a core at `clock` computes in a cycle of the reference. The share of a cycle's
+    /// work that waits for memory takes as long at any clock; the rest takes time by the core's
+    /// clock.
     fn computes(&self, clock: u64) -> u64 {
         if self.memory_bound == 0 || clock == self.reference {
             return clock;
@@ -94,17 +96,16 @@ impl Clocks {
         (reference * clock * one / ((one - waits) * reference + waits * clock)).max(1) as u64
     }
 
-    /// A core's clock.
     pub(crate) fn clock(&self, core: CoreId) -> Hertz {
         Hertz(self.clocks[core.0 as usize])
     }
 
-    /// The same as a fraction of the reference.
+    /// The core's clock as a fraction of the reference.
     pub(crate) fn ratio(&self, core: CoreId) -> Ratio {
         Ratio::of(self.clock(core), Hertz(self.reference))
     }
 
-    /// Every core has the reference.
+    /// Whether every core runs at the reference clock.
     #[inline(always)]
     pub(crate) fn is_uniform(&self) -> bool {
         self.uniform
@@ -116,7 +117,8 @@ impl Clocks {
         self.uniform = self.clocks.iter().all(|&clock| clock == self.reference);
     }
 
-    /// When `cycles` of a CPU that begin now are over. What is left of the last reference cycle is kept for the next.
+    /// The end of `cycles` of a CPU that begin now. The unused rest of the last reference cycle is
+    /// kept for the CPU's next computation.
     #[inline(always)]
     pub(crate) fn after(&mut self, (cpu, core): (u32, CoreId), now: u64, cycles: u64) -> u64 {
         if self.uniform {
@@ -126,32 +128,33 @@ impl Clocks {
         self.end_at(self.clocks[core.0 as usize], cpu, now, work)
     }
 
-    /// So many cycles of a core of its own, as a computation.
+    /// Turns cycles of a core of its own into a computation.
     pub(crate) fn computation(&self, cycles: u64) -> Remaining {
         Remaining(u128::from(cycles) * u128::from(self.reference))
     }
 
-    /// How fast a CPU computes, in 2^20ths of its core.
+    /// The share of its core's speed that a CPU computes at, in 2^20ths.
     pub(crate) fn speed(&self, cpu: u32) -> u64 {
         self.speeds[cpu as usize]
     }
 
-    /// Nothing may be computing there.
+    /// Sets a CPU's speed. No computation may be under way on it.
     pub(crate) fn set_speed(&mut self, cpu: u32, speed: u64) {
         self.speeds[cpu as usize] = speed;
     }
 
-    /// Units of a CPU's phase in a cycle of the reference; 0: it is in none.
+    /// The units of a CPU's phase that pass in a cycle of the reference; 0 outside of a phase.
     pub(crate) fn phase_rate(&self, cpu: u32) -> u64 {
         self.phases[cpu as usize]
     }
 
-    /// A CPU's phase goes on at another rate, of which nothing is under way; 0: it is over.
+    /// Sets the rate of a CPU's phase, or 0 at the end of the phase. No part of a phase may be
+    /// under way.
     pub(crate) fn set_phase_rate(&mut self, cpu: u32, rate: u64) {
         (self.phases[cpu as usize], self.left[cpu as usize]) = (rate, 0);
     }
 
-    /// What a CPU computes in a cycle of the reference, in the parts of [`Remaining`].
+    /// The work that a CPU computes in a cycle of the reference, in the unit of [`Remaining`].
     fn rate(&self, (cpu, core): (u32, CoreId)) -> u64 {
         if self.phases[cpu as usize] != 0 {
             return self.phases[cpu as usize];
@@ -163,7 +166,7 @@ impl Clocks {
         }
     }
 
-    /// When so much computation that begins now is over.
+    /// The end of a computation of size `work` that begins now.
     pub(crate) fn end(&mut self, place: (u32, CoreId), now: u64, work: Remaining) -> u64 {
         self.end_at(self.rate(place), place.0, now, work)
     }
@@ -179,7 +182,7 @@ impl Clocks {
         now + ticks as u64
     }
 
-    /// What is left, now, of a computation that would be over at `until`. It runs no more.
+    /// Interrupts a computation that would end at `until`. Returns the rest of it.
     pub(crate) fn rest(&mut self, place: (u32, CoreId), now: u64, until: u64) -> Remaining {
         let whole = u128::from(until - now) * u128::from(self.rate(place));
         if until == now {
@@ -188,7 +191,7 @@ impl Clocks {
         Remaining(whole - u128::from(std::mem::take(&mut self.left[place.0 as usize])))
     }
 
-    /// `cycles` of a core, rounded up to whole cycles of the reference.
+    /// Converts `cycles` of a core to cycles of the reference, rounding up.
     #[inline(always)]
     pub(crate) fn whole(&self, core: CoreId, cycles: u64) -> u64 {
         if self.uniform {
@@ -198,10 +201,9 @@ impl Clocks {
     }
 }
 
-/// `cycles` of a clock of `from` hertz in those of `to` of which the same number would take as long at the other rate,
-/// rounded up.
-pub(crate) fn whole(cycles: u64, from: u64, to: u64) -> u64 {
-    (u128::from(cycles) * u128::from(from)).div_ceil(u128::from(to)) as u64
+/// Converts core cycles to reference cycles, rounding up: `cycles * reference / core`.
+pub(crate) fn whole(cycles: u64, reference: u64, core: u64) -> u64 {
+    (u128::from(cycles) * u128::from(reference)).div_ceil(u128::from(core)) as u64
 }
 
 #[cfg(test)]
@@ -227,15 +229,15 @@ mod tests {
                 clocks.end((core, CoreId(core)), 0, work)
             });
             assert!(fast == 1_000_000 && slow.abs_diff(ticks) <= 2, "{share}: {fast}, {slow}");
-            // What is no computing goes by the clock.
+            // Time that is not computing follows the clock.
             assert_eq!(clocks.whole(CoreId(1), 1_000), 2_000);
         }
     }
 
     proptest! {
         #![proptest_config(baton_needs::property!(256))]
-        /// A computation that is cut up anyhow, on any cores at any clocks, ends where the sum of what was done says; what is left of
-        /// a cycle is never lost and never given twice.
+        /// A computation that is cut anywhere, over any cores at any clocks, ends where the sum of
+        /// its parts says. No part of a cycle is lost or counted twice.
         #[test]
         fn nothing_drifts(cycles in 1u64..1 << 40, cuts in prop::collection::vec((0u32..4, 1u64..1 << 34, 1u64..3_000_000_000), 1..20)) {
             let chip = chip();
@@ -248,7 +250,7 @@ mod tests {
                 let here = (core, CoreId(core));
                 clocks.set(CoreId(core), Hertz(clock.min(reference)));
                 let until = clocks.end(here, now, work);
-                // The exact end: what is left, over the clock, rounded up.
+                // The exact end: the rest over the clock, rounded up.
                 let left = whole - done;
                 prop_assert_eq!(u128::from(until - now), left.div_ceil(u128::from(clock.min(reference))));
                 if now + run >= until {
@@ -260,7 +262,7 @@ mod tests {
             }
         }
 
-        /// One computation after the other takes as long as all of them as one.
+        /// Computations one after the other take as long as one computation of their total size.
         #[test]
         fn remainders_are_kept(parts in prop::collection::vec(1u64..100_000, 1..200), clock in 1u64..3_000_000_000) {
             let chip = chip();

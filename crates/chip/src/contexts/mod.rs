@@ -1,19 +1,22 @@
-//! Hardware contexts of a core (SMT): what each has of it, by what its siblings do.
+//! Hardware contexts of a core (SMT): the share of the core that each context has, depending on
+//! what its siblings do.
 //!
-//! A context is **active** while a thread is on its CPU and the CPU does not stand still: a thread that waits with a
-//! monitor or halted, and a CPU without a thread, give their part back; one that spins, with PAUSE or without, keeps it.
-//! Active contexts divide the store buffer, the window and the load and store queues evenly; issue slots they share
-//! cycle by cycle; caches and misses under way belong to the core. When a context becomes active beside another one, or
-//! one of several ceases to be, the core changes its mode, and for `core.mode_change` cycles none of them goes on.
+//! A context is **active** while a thread is on its CPU and the CPU does not stand still. A thread
+//! that waits in a monitor or is halted, and a CPU without a thread, give their share back. A
+//! thread that spins, with PAUSE or without, keeps its share. Active contexts divide the store
+//! buffer, the window and the load and store queues evenly, and share issue slots cycle by cycle.
+//! Caches and outstanding misses belong to the core. When a context becomes active beside another
+//! one, or one of several ceases to be active, the core changes its mode: for `core.mode_change`
+//! cycles none of its contexts proceeds.
 //!
-//! No number here slows a thread down by itself: [`share`] says how fast a computation is in the part that it has.
-//! What a context asks for is said when it begins to compute or to spin ([`Engine::demand`]); computations of its
-//! siblings are then re-rated to the cycle, as they are when a clock changes.
+//! No number here slows a thread down by itself: [`share`] computes how fast a computation is
+//! within its share. A context states what it demands when it begins to compute or to spin
+//! ([`Engine::demand`]). Computations of its siblings are then re-rated to the cycle, as they are
+//! when a clock changes.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`pace`] | what a thread asks for, and for how long it stands still |
-//! | [`share`] | the calculation: window, partition, slots |
+//! | [`pace`] | what a thread demands of its core, and for how long it stands still |
 
 pub(crate) mod pace;
 pub(crate) mod share;
@@ -21,13 +24,12 @@ pub(crate) mod share;
 use baton_chipfile::config::{Chip, CoresByKind};
 use share::Shares;
 
-/// Which contexts are active.
 pub(crate) struct Contexts {
-    /// By kind of core.
+    /// For each kind of core, its resources; `None` if contexts share nothing.
     pub(crate) shares: Vec<Option<Shares>>,
-    /// By CPU.
+    /// Whether the context of each CPU is active.
     pub(crate) active: Vec<bool>,
-    /// By core: how many.
+    /// For each core, the number of active contexts.
     pub(crate) counts: Vec<u32>,
 }
 

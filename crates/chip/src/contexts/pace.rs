@@ -1,26 +1,26 @@
-//! How a guest thread's computation goes on beside its siblings and its interrupts.
+//! How a guest thread's computation proceeds beside its siblings and interrupts.
 
 use super::share::Demand;
 
-/// What a thread asks of its core, and for how long it stands still.
+/// What a thread demands of its core, and for how long the thread stands still.
 #[derive(Default)]
 pub(crate) struct Pace {
-    /// What the thread asks of its core.
     pub(crate) demand: Demand,
-    /// Its computation goes on at this moment, if that is not past: its core changes its mode, or a handler runs.
+    /// The moment until which the computation stands still, because the core changes its mode or a
+    /// handler runs. A past moment has no effect.
     pub(crate) still_until: u64,
-    /// Of what it has still to stand still, what handlers take: they come last.
+    /// The cycles of the remaining standstill that handlers take. They come last.
     pub(crate) handling: u64,
-    /// Of its computation under way, what interrupts have taken.
+    /// The cycles that interrupts have taken from the current computation.
     pub(crate) stolen: u64,
-    /// Of its computation under way, what changes of mode have taken.
+    /// The cycles that changes of mode have taken from the current computation.
     pub(crate) changing: u64,
-    /// Cycles for which it must stand still before its next operation.
+    /// The cycles for which the thread must stand still before its next operation.
     pub(crate) owed: u64,
 }
 
 impl Pace {
-    /// The computation stands still for so long, behind what it stands still for already.
+    /// Lets the computation stand still for `cycles`, after any standstill that it is already in.
     pub(crate) fn put_off(&mut self, now: u64, cycles: u64) {
         if self.still_until <= now {
             self.handling = 0;

@@ -1,55 +1,44 @@
-//! What a context gets of its core: a pure calculation from what the core has and what its contexts do.
-//!
-//! **Window.** In a window of `W` instructions, `√W` of them are ready to issue in a cycle: the square-root law of
-//! Riseman and Foster (IEEE Trans. Computers C-21, 1972) and of Michaud, Seznec and Jourdan (PACT 1999). Each takes `L`
-//! cycles to its result, so a computation sustains `√W / L` instructions a cycle, and never more than the core issues
-//! (Karkhanis and Smith, ISCA 2004, section 3; their exponents for single programs lie between 0.3 and 0.7). `W` is
-//! the reorder buffer, or what fits into the load and store queues if that is less: one instruction in four loads, one
-//! in eight stores. `L` is `core.result_latency`.
-//!
-//! **Partition.** Reorder buffer and queues are divided into equal parts among the contexts that are active.
-//!
-//! **Slots.** Each active context asks for issue slots; they are given out evenly, and what one does not use goes to
-//! the others: the outcome of taking turns cycle by cycle.
-//!
-//! Rates are instructions a cycle in 2^20ths, so that a run is the same on every host.
+//! Computes the share of a core that a context gets, from the core's resources and from what its
+//! contexts do.
 
 use baton_chipfile::config::Core;
 use baton_chipfile::config::limits::MOST_CONTEXTS;
 
 /// One, in 2^20ths.
 pub(crate) const ONE: u64 = 1 << 20;
-/// One instruction in so many loads, and one in so many stores.
+/// One in `LOADS` instructions is a load, and one in `STORES` is a store.
 const LOADS: u64 = 4;
 const STORES: u64 = 8;
-/// Instructions of one turn of a spinning loop: load, compare, branch, and PAUSE or what stands for it.
+/// The instructions of one turn of a spinning loop: load, compare, branch, and PAUSE or what stands
+/// for it.
 const TURN: u64 = 4;
 
-/// What a context asks of its core's issue slots.
+/// The demand of a context for its core's issue slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Demand {
-    /// None: it waits for memory, or for the kernel's price to pass.
+    /// No slots: the context waits for memory, or for a price of the kernel to pass.
     #[default]
     Nothing,
-    /// As many as its part of the window sustains: it computes.
+    /// As many slots as its part of the window sustains: the context computes.
     Computes,
-    /// The instructions of a turn in so many cycles: it spins with PAUSE.
+    /// The instructions of one turn every so many cycles: the context spins with PAUSE.
     Turns(u64),
-    /// As many as there are: it spins without PAUSE, and branches are predicted far ahead.
+    /// All slots: the context spins without PAUSE, and its branches are predicted far ahead.
     Everything,
 }
 
-/// The core's part in it.
+/// The resources of a core that its contexts share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
     width: u64,
     window: u64,
-    /// In 1024ths of a cycle.
+    /// The latency of a result, in 1024ths of a cycle.
     latency: u64,
 }
 
 impl Shares {
-    /// `None`: the chip file does not say what a core's window and width are, or cores have one context.
+    /// The resources of a core. `None` if the chip file states no window and width, or if cores
+    /// have one context.
     pub(crate) fn of(core: &Core) -> Option<Shares> {
         if core.contexts == 1 || core.width == 0 || core.rob == 0 {
             return None;
@@ -60,7 +49,7 @@ impl Shares {
         Some(Shares { width: u64::from(core.width) * ONE, window, latency })
     }
 
-    /// What a computation sustains when the core's window is in `parts`.
+    /// The rate that a computation sustains when the core's window is divided into `parts`.
     pub(crate) fn sustained(&self, parts: u64) -> u64 {
         let window = (self.window / parts.max(1)).max(1);
         // √(W · 2^40) is √W in 2^20ths.
@@ -68,7 +57,7 @@ impl Shares {
         (ready * 1024 / self.latency).clamp(1, self.width)
     }
 
-    /// The issue slots that each active context gets a cycle, when so many are.
+    /// The issue slots per cycle that each of `active` contexts gets.
     pub(crate) fn slots(&self, active: u64, demands: &[Demand; MOST_CONTEXTS]) -> [u64; MOST_CONTEXTS] {
         let asked = demands.map(|demand| match demand {
             Demand::Nothing => 0,
@@ -86,7 +75,7 @@ impl Shares {
         given
     }
 
-    /// How fast each context computes, in 2^20ths of a core of its own.
+    /// The speed of each context, in 2^20ths of the speed on a core of its own.
     pub(crate) fn speeds(&self, active: u64, demands: &[Demand; MOST_CONTEXTS]) -> [u64; MOST_CONTEXTS] {
         let alone = self.sustained(1);
         self.slots(active, demands).map(|slots| (slots * ONE / alone).clamp(1, ONE))
@@ -109,29 +98,30 @@ mod tests {
 
     #[test]
     fn half_a_window_is_the_root_of_two_slower() {
-        // 100 entries: 10 ready; with results after 5 cycles 2 a cycle, of 4 slots.
+        // A window of 100 entries has 10 ready; with results after 5 cycles, it sustains 2 a cycle,
+        // of 4 slots.
         let core = core(100, 4, 5.0);
         let shares = Shares::of(&core).unwrap();
         assert_eq!((shares.sustained(1), shares.sustained(4)), (2 * ONE, ONE));
         assert_eq!(speed(&core, 1, [Computes, Nothing, Nothing, Nothing]), ONE);
         let half = speed(&core, 2, [Computes, Nothing, Nothing, Nothing]);
         assert_eq!(half, (50u64 << 40).isqrt() * 1024 / 5120 / 2);
-        // A larger reorder buffer than the slots can use: half of it is still enough.
+        // This reorder buffer is larger than the slots can use, so half of it is enough.
         let large = Core { rob: 1024, load_queue: 0, store_queue: 0, ..core.clone() };
         assert_eq!(speed(&large, 2, [Computes, Nothing, Nothing, Nothing]), ONE);
-        // The queues bound the window, too.
+        // The load and store queues bound the window, too.
         let loads = Core { load_queue: 4, ..core.clone() };
         assert_eq!(Shares::of(&loads).unwrap().sustained(1), 4 * ONE / 5);
     }
 
     #[test]
     fn slots_go_round_and_what_is_left_over_is_used() {
-        // Short results: the slots bind.
+        // With short results, the slots are the bound.
         let core = core(100, 2, 1.0);
         assert_eq!(speed(&core, 2, [Computes, Nothing, Nothing, Nothing]), ONE);
         assert_eq!(speed(&core, 2, [Computes, Computes, Nothing, Nothing]), ONE / 2);
         assert_eq!(speed(&core, 2, [Computes, Everything, Nothing, Nothing]), ONE / 2);
-        // Four instructions in 44 cycles of 2 slots each.
+        // One turn is four instructions in 44 cycles, with 2 slots each.
         assert_eq!(speed(&core, 2, [Computes, Turns(44), Nothing, Nothing]), ONE - 4 * ONE / 44 / 2 - 1);
         let three = Core { contexts: 4, ..core.clone() };
         assert_eq!(speed(&three, 4, [Computes, Everything, Everything, Computes]), ONE / 4);
@@ -151,7 +141,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(baton_needs::property!(256))]
-        /// No slot is given twice, none is left while a context asks, and no context gets more than it asks for.
+        /// No slot is given twice, no slot is left while a context asks for one, and no context
+        /// gets more than it asks for.
         #[test]
         fn slots_are_conserved(
             rob in 1u32..1024, width in 1u32..9, latency in 1.0f64..20.0, active in 1u64..5,

@@ -1,7 +1,9 @@
-//! A hardware thread's store buffer: stores in program order, oldest first, and requests to devices among them.
+//! The store buffer of a hardware thread: stores in program order, oldest first, with requests to
+//! devices among them.
 //!
-//! A request keeps its entry from its issue until its answer is here. It leaves for its device when all older stores are
-//! written; older pushes need not be. Requests leave in their order, and several are under way at once.
+//! A request keeps its entry from its issue until its answer arrives. It leaves for its device when
+//! all older stores have been written; older pushes need not be. Requests leave in order, and
+//! several can be under way at once.
 
 use baton_memory::{Access, Line};
 use baton_units::CoreId;
@@ -10,89 +12,94 @@ use std::collections::VecDeque;
 /// Writes a value, given by its bits, to guest memory.
 ///
 /// # Safety
-/// The address is that of a live cell of the type that the function was made for.
+/// The address must be that of a live cell of the type that the function was made for.
 pub(crate) type Write = unsafe fn(*mut u8, u64);
 
-/// A store on its way.
+/// A store that has not been written yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Store {
-    /// Where in guest memory.
+    /// The offset in guest memory.
     pub(crate) offset: usize,
-    /// How many bytes; 0 for a store that stands for the traffic only: its data is written already.
+    /// The number of bytes; 0 for a store that only causes traffic, because its data is written
+    /// already.
     pub(crate) bytes: usize,
-    /// The value, in its low bytes.
+    /// The value, in the low bytes.
     pub(crate) value: u64,
-    /// How it is written; `None` once the memory is gone, or for traffic only.
+    /// The function that writes the value; `None` once the memory has been freed, or for traffic
+    /// only.
     pub(crate) write: Option<Write>,
     pub(crate) line: Line,
-    /// What it wants of its line: to store, or, as a push that came behind stores, to give it up.
+    /// The access to the line: a store, or, for a push that follows stores, giving the line up.
     pub(crate) access: Access,
-    /// The core whose buffer it is in: the thread may have moved on.
+    /// The core whose buffer holds the store. The thread may have moved to another core since.
     pub(crate) core: CoreId,
 }
 
-/// What a load finds in the buffer.
+/// What a load finds in the store buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forward {
-    /// Nothing of the sort: memory has the value.
+    /// No store to the loaded bytes; memory has the value.
     Nothing,
-    /// The newest store to it has all of its bytes.
+    /// The newest store to the bytes covers them all.
     Value(u64),
-    /// The newest store to it has only some: the load waits until that has left.
+    /// The newest store covers only some of the bytes; the load waits until that store has been
+    /// written.
     Blocked,
 }
 
 /// A request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asking {
-    /// Its packet.
+    /// The packet of the request.
     pub(crate) packet: u32,
-    /// It has left for its device.
+    /// Whether the request has left for its device.
     pub(crate) sent: bool,
-    /// No thread waits for its answer: its entry is free when it has left, and younger stores do not wait for it.
+    /// Whether the request is posted: no thread waits for its answer, its entry is free when it has
+    /// left, and younger stores do not wait for it.
     posted: bool,
-    /// Stores that the thread had put into the buffer before it, written ones included.
+    /// How many stores the thread had put into the buffer before the request, including written
+    /// ones.
     behind: u64,
 }
 
-/// The buffer.
 #[derive(Default)]
 pub(crate) struct StoreBuffer {
     stores: VecDeque<Store>,
-    /// Stores that have left.
+    /// The number of stores that have left the buffer.
     gone: u64,
     requests: VecDeque<Asking>,
-    /// Entries that are taken: stores and requests.
+    /// The number of entries in use, for stores and requests.
     entries: usize,
 }
 
 impl StoreBuffer {
-    /// Entries that are taken.
+    /// The number of entries in use.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.entries
     }
 
-    /// Stores in it.
+    /// The number of stores in the buffer.
     #[inline(always)]
     pub(crate) fn stores(&self) -> usize {
         self.stores.len()
     }
 
-    /// Requests that are not answered.
+    /// The number of requests without an answer.
     #[inline(always)]
     pub(crate) fn requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// A request enters behind all stores that are here.
+    /// Adds a request behind all stores in the buffer.
     pub(crate) fn ask(&mut self, packet: u32, posted: bool) {
         let behind = self.gone + self.stores.len() as u64;
         self.entries += 1;
         self.requests.push_back(Asking { packet, sent: false, posted, behind });
     }
 
-    /// The oldest request that had not left does so. Whether its entry is free, as it was posted.
+    /// Marks the oldest unsent request as sent. Returns whether its entry is free at once, because
+    /// it is posted.
     pub(crate) fn sent(&mut self) -> bool {
         let Some(at) = self.requests.iter().position(|request| !request.sent) else { return false };
         let next = &mut self.requests[at];
@@ -105,7 +112,7 @@ impl StoreBuffer {
         posted
     }
 
-    /// The oldest request that has not left for its device, if all older stores are written.
+    /// The oldest unsent request, if all older stores have been written.
     #[inline]
     pub(crate) fn next_request(&self) -> Option<&Asking> {
         let next = self.requests.iter().find(|request| !request.sent)?;
@@ -114,17 +121,18 @@ impl StoreBuffer {
         self.stores.range(..older).all(pushes).then_some(next)
     }
 
-    /// Requests, the oldest first.
+    /// The requests, oldest first.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &Asking> {
         self.requests.iter()
     }
 
-    /// Requests that have left for their devices.
+    /// The number of requests that have left for their devices.
     pub(crate) fn under_way(&self) -> usize {
         self.requests.iter().filter(|request| request.sent).count()
     }
 
-    /// The packet's request is answered: its entry is free. Whether it had one.
+    /// Frees the entry of the request with this packet, because its answer is here. Returns whether
+    /// there was such a request.
     pub(crate) fn answered(&mut self, packet: u32) -> bool {
         let place = self.requests.iter().position(|request| request.packet == packet);
         let removed = place.and_then(|place| self.requests.remove(place)).is_some();
@@ -132,24 +140,24 @@ impl StoreBuffer {
         removed
     }
 
-    /// The packet's request was called back: it is to leave again.
+    /// Marks the request with this packet as unsent again, because it was called back.
     pub(crate) fn returned(&mut self, packet: u32) {
         self.requests.iter_mut().filter(|request| request.packet == packet).for_each(|request| request.sent = false);
     }
 
-    /// All requests go on without their thread.
+    /// Drops all requests; they proceed without the thread.
     pub(crate) fn forget_requests(&mut self) {
         self.entries = self.stores.len();
         self.requests.clear();
     }
 
-    /// A request stands before all stores.
+    /// Whether a request is older than all stores.
     #[inline(always)]
     pub(crate) fn begins_with_request(&self) -> bool {
         self.requests.iter().find(|request| !request.posted).is_some_and(|request| request.behind <= self.gone)
     }
 
-    /// The packet of the oldest entry, if that is a request.
+    /// The packet of the oldest entry, if that entry is a request.
     pub(crate) fn oldest_request(&self) -> Option<u32> {
         let request = self.requests.front()?;
         (request.behind <= self.gone || self.stores.is_empty()).then_some(request.packet)
@@ -160,7 +168,7 @@ impl StoreBuffer {
         self.stores.push_back(store);
     }
 
-    /// The oldest store: the next to leave.
+    /// The oldest store, which leaves next.
     pub(crate) fn head(&self) -> Option<&Store> {
         self.stores.front()
     }
@@ -171,7 +179,8 @@ impl StoreBuffer {
         Some(store)
     }
 
-    /// The store at this place behind the oldest, if its line is not also that of the store before it.
+    /// The store at index `place`, counted from the oldest, unless its line is also that of the
+    /// store before it.
     pub(crate) fn behind(&self, place: usize) -> Option<&Store> {
         let store = self.stores.get(place)?;
         let before = self.stores.get(place.checked_sub(1)?)?;
@@ -187,7 +196,7 @@ impl StoreBuffer {
         match newest {
             None => Forward::Nothing,
             Some(store) if store.offset <= offset && offset + bytes <= store.offset + store.bytes => {
-                // The host, like the guest, keeps the low byte first.
+                // Host and guest are both little-endian.
                 let value = store.value >> (8 * (offset - store.offset));
                 Forward::Value(if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) })
             }
@@ -195,12 +204,12 @@ impl StoreBuffer {
         }
     }
 
-    /// Whether a store to the line is on its way.
+    /// Whether a store to the line is in the buffer.
     pub(crate) fn has_line(&self, line: Line) -> bool {
         self.stores.iter().any(|store| store.line == line)
     }
 
-    /// The memory is gone: stores to it keep their time and lose their value.
+    /// The memory has been freed: stores to it keep their timing and lose their value.
     pub(crate) fn forget(&mut self, offset: usize, bytes: usize) {
         for store in &mut self.stores {
             if store.offset < offset + bytes && offset < store.offset + store.bytes {
@@ -230,7 +239,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(baton_needs::property!(256))]
-        /// Against bytes with the age of their last store.
+        /// Compares the buffer with an array of bytes that knows the age of each byte's last store.
         #[test]
         fn a_load_finds_its_newest_store(
             stores in prop::collection::vec((0usize..4, 0u32..4, any::<u64>()), 0..12),
@@ -262,7 +271,7 @@ mod tests {
                 Forward::Nothing => prop_assert!(newest.is_none()),
                 Forward::Value(found) => prop_assert!(
                     found == value && seen.iter().all(|byte| byte.map(|(age, _)| age) == newest)),
-                // Bytes of an older store may be among them, or bytes of none.
+                // The load may cover bytes of an older store, or bytes of no store.
                 Forward::Blocked => prop_assert!(newest.is_some()),
             }
             buffer.forget(0, 16);

@@ -1,10 +1,9 @@
-//! What a guest thread has under way in its core.
+//! The operations that a guest thread has under way in its core.
 
 use super::buffer::StoreBuffer;
 use super::rmw::Far;
 use super::walk::Walk;
 
-/// A thread's part of its core.
 #[derive(Default)]
 pub(crate) struct Pipeline {
     /// Stores that have not been written yet.
@@ -13,28 +12,27 @@ pub(crate) struct Pipeline {
     pub(crate) walk: Walk,
     /// The far atomic that the thread waits for.
     pub(crate) far: Option<Far>,
-    /// Instructions that have not made up a cycle yet, in units.
+    /// Instructions that do not add up to a cycle yet, in units.
     pub(crate) instructions: u32,
-    /// What the thread stalls for.
+    /// The condition for which the thread stalls.
     pub(crate) stall: Option<Stall>,
 }
 
-/// What a thread stalls for: its store buffer, or a device.
+/// The condition that ends a stall of a thread at its store buffer or at a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stall {
-    /// At most so many entries are in its store buffer.
+    /// The store buffer has at most this many entries in use.
     Entries(usize),
-    /// At most so many stores are.
+    /// The store buffer has at most this many stores.
     Stores(usize),
-    /// Fewer than so many requests are.
+    /// Fewer than this many requests are unanswered.
     Requests(usize),
-    /// All stores are written, and all requests have left for their devices.
+    /// All stores have been written, and all requests have left for their devices.
     Left,
     /// The answer to a request is here.
     Answer {
-        /// The request's packet.
         packet: u32,
-        /// The thread is in a system call.
+        /// Whether the thread is in a system call.
         kernel: bool,
     },
 }

@@ -1,19 +1,21 @@
-//! An atomic read-modify-write as a value, so that the home of a line can do it: a far atomic takes effect when it has its
-//! turn there, in the order in which the home takes requests, and not when its answer has come back.
+//! An atomic read-modify-write as a value, so that the home of a line can perform it. A far atomic
+//! takes effect at its turn at the home, which takes requests in order, and not when its answer
+//! arrives.
 
-/// What is done to a word, in its bits.
+/// An operation on a word, in terms of its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rmw {
-    /// Writes.
+    /// Writes the value.
     Swap(u64),
-    /// Writes the second if it holds the first.
+    /// Writes the second value if the word holds the first.
     Exchange(u64, u64),
-    /// Adds.
+    /// Adds the value.
     Add(u64),
 }
 
 impl Rmw {
-    /// What is written where `old` stands, in a word of `bytes`.
+    /// The value to write into a word of `bytes` bytes that holds `old`; `None` to leave the word
+    /// unchanged.
     pub(crate) fn apply(self, old: u64, bytes: usize) -> Option<u64> {
         match self {
             Rmw::Swap(new) => Some(new),
@@ -29,6 +31,7 @@ pub(crate) struct Far {
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
     pub(crate) what: Rmw,
-    /// What the word held when the home did it; `None`: it has not had its turn.
+    /// The value that the word held when the home performed the atomic; `None` if that has not
+    /// happened yet.
     pub(crate) old: Option<u64>,
 }

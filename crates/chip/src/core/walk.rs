@@ -1,9 +1,10 @@
-//! Loads that do not depend on each other and are under way at once: a guest walks over the lines of a range.
+//! Independent loads that are under way at once: a guest walks over the lines of a range.
 //!
-//! Loads are issued in order, each with the walk's own instructions, as long as the reorder buffer and the load queue have
-//! room and a miss-status register is free. They retire in order: the oldest one leaves its entries when its line has come,
-//! and until then they are taken, whatever came for the younger ones. The thread waits for the oldest, and its waiting
-//! goes to what that load's time went to (the stall at the head of the reorder buffer).
+//! Loads issue in order, each with the walk's own instructions, while the reorder buffer and the
+//! load queue have room and a miss-status register is free. They retire in order: the oldest load
+//! keeps its entries until its line has arrived, even if younger loads are complete. The thread
+//! waits for the oldest load, and its waiting is attributed to what that load's time was spent on
+//! (a stall at the head of the reorder buffer).
 
 use crate::base::token::LOADS;
 use baton_memory::Parts;
@@ -12,9 +13,10 @@ use std::collections::VecDeque;
 /// A load under way.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
-    /// When its line is there; [`PENDING`]: the memory system will tell.
+    /// The time at which its line arrives, or [`PENDING`] if the memory system has not answered
+    /// yet.
     pub(crate) due: u64,
-    /// What its time goes to.
+    /// What the load's time is spent on.
     pub(crate) parts: Parts,
 }
 
@@ -24,20 +26,20 @@ pub(crate) enum Waits {
     Nothing,
     /// The oldest load.
     Oldest,
-    /// A miss-status register: any load that misses.
+    /// A free miss-status register: the end of any load that misses.
     Any,
 }
 
 /// The loads of a thread's walk.
 pub(crate) struct Walk {
-    /// Oldest first.
+    /// The loads, oldest first.
     pub(crate) loads: VecDeque<Load>,
-    /// Number of the oldest.
+    /// The number of the oldest load.
     pub(crate) first: u32,
-    /// How many of them the memory system has not answered yet.
+    /// The number of loads that the memory system has not answered yet.
     pub(crate) misses: u32,
     pub(crate) waits: Waits,
-    /// What the load went to that the thread waited for last.
+    /// What the time of the load was spent on that the thread waited for last.
     pub(crate) came: Parts,
 }
 
@@ -48,7 +50,7 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// The oldest loads leave, as far as their lines have come by `now`.
+    /// Removes the oldest loads whose lines have arrived by `now`.
     pub(crate) fn retire(&mut self, now: u64) {
         while self.loads.front().is_some_and(|load| load.due <= now) {
             self.loads.pop_front();

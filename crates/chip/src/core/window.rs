@@ -1,48 +1,51 @@
-//! The window of a hardware context: how many of its accesses can be under way at once, and the part of it that a
-//! context has at a moment.
+//! The window of a hardware context: how many of its accesses can be under way at once, and the
+//! share of the window that a context has at a moment.
 //!
-//! Nothing here is a factor that slows a thread down. Each number is a count of entries that are taken and given back;
-//! a thread waits when there is none.
+//! No number here is a factor that slows a thread down. Each number counts entries that are taken
+//! and given back; a thread waits when none is free.
 
 use crate::base::token::LOADS;
 use baton_chipfile::config::{Chip, Core};
 
-/// Entries that one hardware context can use.
+/// The entries that one hardware context can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Instructions under way (`core.rob`); 0: one access at a time.
+    /// Instructions under way (`core.rob`); 0 for one access at a time.
     pub rob: u32,
-    /// Loads under way (`core.load_queue`); 0: one.
+    /// Loads under way (`core.load_queue`); 0 for one.
     pub load_queue: u32,
-    /// Stores whose lines are asked for at once (`core.store_queue`); 0 and 1: the oldest alone.
+    /// Stores whose lines are requested at once (`core.store_queue`); 0 and 1 for the oldest store
+    /// alone.
     pub store_queue: u32,
-    /// Stores that have not been written yet (`core.store_buffer`); 0: each store waits for itself.
+    /// Stores that have not been written yet (`core.store_buffer`); with 0, each store waits until
+    /// it is written.
     pub store_buffer: u32,
-    /// Misses under way in the private caches; [`u32::MAX`] on a chip of fixed latencies, which has no bound.
+    /// Misses under way in the private caches; [`u32::MAX`] on a chip of fixed latencies, which has
+    /// no bound.
     pub mshrs: u32,
 }
 
-/// The part of a core's window that a hardware context has.
+/// The share of a core's window that a hardware context has: `parts / of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// So many parts …
+    /// The numerator.
     pub parts: u32,
-    /// … of so many that the chip file's numbers are divided into. Not 0.
+    /// The denominator, not 0.
     pub of: u32,
 }
 
 impl Share {
-    /// All that the chip file says.
+    /// The whole window.
     pub const WHOLE: Share = Share { parts: 1, of: 1 };
 }
 
 impl Window {
-    /// What the chip file gives a context of a core that no kind names.
+    /// The window that the chip file gives to a context of a core without a kind.
     pub fn of(chip: &Chip) -> Window {
         Window::of_core(chip, &chip.core)
     }
 
-    /// What the chip file gives a context of such a core.
+    /// The window that the chip file gives to a context of `core`.
     pub(crate) fn of_core(chip: &Chip, core: &Core) -> Window {
         let private = chip.coherent.as_ref().map(|coherent| coherent.l2.unwrap_or(coherent.l1));
         Window {
@@ -54,7 +57,8 @@ impl Window {
         }
     }
 
-    /// A share of it: rounded down, and at least one entry of whatever is divided.
+    /// A share of the window, rounded down, but at least one entry of each resource that is
+    /// divided.
     pub fn share(self, share: Share) -> Window {
         let part = |entries: u32| match entries {
             0 | u32::MAX => entries,
@@ -68,19 +72,19 @@ impl Window {
             load_queue: part(self.load_queue),
             store_queue: part(self.store_queue),
             store_buffer: part(self.store_buffer),
-            // They are the core's: the context that misses takes one.
+            // Miss-status registers belong to the core: the context that misses takes one.
             mshrs: self.mshrs,
         }
     }
 
-    /// Loads that do not depend on each other and are under way at once, when each comes with `instructions` of its own
-    /// (itself among them). 1: the next one waits for the one before.
+    /// The number of independent loads that can be under way at once, if each comes with
+    /// `instructions` of its own (itself included). With 1, each load waits for the previous one.
     pub fn loads(&self, instructions: u32) -> usize {
         let in_rob = self.rob / instructions.max(1);
         in_rob.min(self.load_queue).clamp(1, LOADS) as usize
     }
 
-    /// Stores, the oldest first, whose lines are asked for at once.
+    /// The number of stores, oldest first, whose lines are requested at once.
     pub fn stores(&self) -> usize {
         self.store_queue.min(self.mshrs).max(1) as usize
     }
@@ -98,7 +102,8 @@ mod tests {
         let half = WINDOW.share(Share { parts: 1, of: 2 });
         assert_eq!(half, Window { rob: 64, load_queue: 32, store_queue: 10, store_buffer: 10, mshrs: 10 });
         assert_eq!(WINDOW.share(Share { parts: 2, of: 1 }).rob, 256);
-        // Something is left of everything, what is not there is not shared, and MSHRs are the core's.
+        // A share leaves at least one entry of each resource; an absent resource is not shared;
+        // miss-status registers belong to the core.
         let least = WINDOW.share(Share { parts: 1, of: 1000 });
         assert_eq!(least, Window { rob: 1, load_queue: 1, store_queue: 1, store_buffer: 1, mshrs: 10 });
         let fixed = Window { store_buffer: 0, mshrs: u32::MAX, ..WINDOW }.share(Share { parts: 1, of: 2 });

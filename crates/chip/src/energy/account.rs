@@ -1,4 +1,4 @@
-//! States times watts and events times joules, by component.
+//! Multiplies time in states by watts, and events by joules, for each component.
 
 use super::prices::{Price, PriceKey, Scaling};
 use crate::outcome::Outcome;
@@ -7,25 +7,22 @@ use baton_chipfile::config::Chip;
 use baton_units::Hertz;
 use thiserror::Error;
 
-/// What takes energy.
+/// A component that uses energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
-    /// The CPUs.
     Cpus,
-    /// Caches, private and shared, and directories.
+    /// Private and shared caches, and directories.
     Caches,
-    /// The network.
     Network,
     /// Memory and its controllers.
     Memory,
-    /// Devices.
     Devices,
     /// The rest of the machine.
     Base,
 }
 
 impl Component {
-    /// All of them.
+    /// All components.
     pub const ALL: [Component; 6] = [
         Component::Cpus,
         Component::Caches,
@@ -35,7 +32,7 @@ impl Component {
         Component::Base,
     ];
 
-    /// Its name in results.
+    /// The component's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Component::Cpus => "cpus",
@@ -48,62 +45,60 @@ impl Component {
     }
 }
 
-/// How much of a thing there was.
+/// An amount of time or of events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
-    /// So many seconds, of all units together.
+    /// Seconds, added over all units of the component.
     Seconds(f64),
-    /// So many events.
+    /// A number of events.
     Events(u64),
 }
 
 /// A line of the account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Whose.
     pub component: Component,
-    /// The key of its price.
+    /// The key of the price in the chip file.
     pub key: &'static str,
-    /// The clock of the CPUs, where it matters.
+    /// The clock of the CPUs, if the price depends on it.
     pub clock: Option<Hertz>,
-    /// How much there was.
     pub quantity: Quantity,
-    /// Watts, or joules an event.
+    /// Watts, or joules per event.
     pub price: f64,
-    /// Their product.
+    /// Quantity times price.
     pub joules: f64,
 }
 
 /// The energy of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// How long the run took.
+    /// The duration of the run.
     pub seconds: f64,
-    /// What it is the sum of.
+    /// The lines that add up to the energy.
     pub lines: Vec<Line>,
 }
 
-/// A price that is needed and not given.
+/// A price that the run needs and the chip file does not state.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("price missing: key `{key}` ({unit}: {what}) is not in the chip file of `{chip}`, and the run has {amount}")]
 pub struct PriceMissing {
-    /// The chip.
+    /// The chip's name.
     pub chip: String,
-    /// The key.
+    /// The key that is missing.
     pub key: &'static str,
-    /// Its unit.
+    /// The price's unit.
     pub unit: &'static str,
-    /// What it is.
+    /// The price's meaning.
     pub what: &'static str,
-    /// What it would be multiplied by.
+    /// The quantity that would be multiplied by the price.
     pub amount: String,
 }
 
 impl Account {
-    /// The energy of a run at the prices of its chip's file.
+    /// The energy of a run at the prices of its chip file.
     ///
     /// # Errors
-    /// [`PriceMissing`] for the first price that something of the run needs and the file does not give.
+    /// [`PriceMissing`] for the first price that the run needs and the chip file does not state.
     pub fn of(chip: &Chip, outcome: &Outcome) -> Result<Account, PriceMissing> {
         let seconds = outcome.cycles.0 as f64 / chip.core.clock.0 as f64;
         let mut writer = Writer { chip, seconds, lines: Vec::new() };
@@ -141,22 +136,22 @@ impl Account {
         Ok(Account { seconds, lines: writer.lines })
     }
 
-    /// What a component took, in joules.
+    /// The energy of a component, in joules.
     pub fn component(&self, component: Component) -> f64 {
         self.lines.iter().filter(|line| line.component == component).map(|line| line.joules).sum()
     }
 
-    /// All of it, in joules.
+    /// The energy of all components, in joules.
     pub fn total(&self) -> f64 {
         self.lines.iter().map(|line| line.joules).sum()
     }
 
-    /// All but the platform's base.
+    /// The energy of all components except the platform's base, in joules.
     pub fn without_base(&self) -> f64 {
         self.lines.iter().filter(|line| line.component != Component::Base).map(|line| line.joules).sum()
     }
 
-    /// The run's mean power, in watts.
+    /// The mean power of the run, in watts.
     pub fn watts(&self) -> f64 {
         if self.seconds > 0.0 { self.total() / self.seconds } else { 0.0 }
     }

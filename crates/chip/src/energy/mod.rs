@@ -1,8 +1,9 @@
-//! Energy: what every CPU did and for how long, what happened how often, and the prices of both.
+//! Energy: the time of each CPU in each state, the number of events, and the prices of both.
 //!
-//! A CPU is at any moment in one [`PowerState`]; the run's cycles times its CPUs are spread over the states exactly. Events
-//! are counted by the memory system, the network and the devices. [`Account::of`] multiplies both by the prices of the chip
-//! file (`[energy]`). What is needed and not priced is an error that names the key: nothing is taken for free in passing.
+//! A CPU is at any moment in exactly one [`PowerState`], so that the states' times add up to the
+//! run's cycles times its CPUs. Events are counted by the memory system, the network and the
+//! devices. [`Account::of`] multiplies both by the prices of the chip file (`[energy]`). A missing
+//! price that is needed is an error that names the key; nothing counts as free.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,19 +1,20 @@
-//! The smallest and the largest window: what a study reports its headline under, beside the chip file's own.
+//! The smallest and the largest window, under which a study reports its headline besides the chip
+//! file's own window.
 
 use super::value::Value;
 use super::{Chip, Core, CoresByKind};
 
-/// A window that no chip file gives.
+/// A window that no chip file states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowSize {
     /// One access at a time.
     Smallest,
-    /// The largest that is sold today, or the chip file's own entries where they are more.
+    /// The largest window sold today, or the chip file's own entries where they are more.
     Largest,
 }
 
-/// Golden Cove's entries (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Golden Cove"): instructions,
-/// loads, stores, and misses of its L1 and of its L2.
+/// The entries of Golden Cove (Intel 64 and IA-32 Architectures Optimization Reference Manual,
+/// "Golden Cove"): instructions, loads, stores, and misses of its L1 and L2.
 const LARGEST: Largest = Largest { rob: 512, loads: 192, stores: 114, l1_misses: 16, l2_misses: 48 };
 
 struct Largest {
@@ -25,10 +26,9 @@ struct Largest {
 }
 
 impl WindowSize {
-    /// Their names.
     pub const NAMES: [&str; 2] = ["smallest", "largest"];
 
-    /// The one of that name.
+    /// Finds a window by name.
     pub fn named(name: &str) -> Option<WindowSize> {
         match name {
             "smallest" => Some(WindowSize::Smallest),
@@ -39,7 +39,8 @@ impl WindowSize {
 }
 
 impl Chip {
-    /// The chip with another window, of each kind of core; all else stays. On a chip of fixed latencies there are loads only.
+    /// The chip with another window for each kind of core, and otherwise unchanged. A chip of fixed
+    /// latencies has loads only.
     pub fn with_window(mut self, size: WindowSize) -> Chip {
         let coherent = self.coherent.is_some();
         let by_kind = CoresByKind::new(&self);
@@ -74,7 +75,7 @@ impl Chip {
 }
 
 impl WindowSize {
-    /// Gives a core entries of this size.
+    /// Gives a core the entries of this window.
     fn resize(self, core: &mut Core, coherent: bool) {
         match self {
             WindowSize::Smallest => (core.rob, core.load_queue) = (1, 1),
