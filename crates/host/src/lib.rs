@@ -4,6 +4,10 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`costs`] | measures what the building blocks of synchronization cost here |
+//! | [`launch`] | starts a program under the preload library and waits for its end |
+//! | [`describe`] | describes the machine in words, for the record |
+//! | [`neighbours`] | CPU time that other processes used meanwhile |
+//! | [`error`] | requests that their author can correct, and attempts that failed |
 
 pub mod costs;
 pub mod describe;

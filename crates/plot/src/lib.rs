@@ -6,6 +6,15 @@
 //! | --- | --- |
 //! | [`lines`] | series over an axis |
 //! | [`bars`] | rows of bars, with intervals and with reference values as marks |
+//! | [`spans`] | rows of ranges around a value: a tornado |
+//! | [`timeline`] | what each of several threads does over time |
+//! | [`matrix`] | a value for each pair, as colours |
+//! | [`choices`] | which of several names is best at each point of a plane |
+//! | [`table`] | rows of text and numbers |
+//! | [`mod@file`] | a picture as a file of its own, for a page that links it |
+//! | [`axis`] | maps values to positions, with the ticks |
+//!
+//! Colours that a picture does not give itself come from [`STYLE`], light and dark by the reader's choice.
 
 pub mod axis;
 pub mod bars;

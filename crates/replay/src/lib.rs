@@ -4,6 +4,19 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`program`] | the form of a trace that is replayed: one script per thread |
+//! | [`ops`] | the steps of scripts, packed |
+//! | [`compile`](mod@compile) | turns a trace into a program |
+//! | [`run`](mod@run) | runs a program on a chip under one lock |
+//! | [`predict`](mod@predict) | runs many locks and seeds, after a check against the recorded run |
+//! | [`variant`] | variants of the chip: its network, or its cores and the policy that places threads |
+//! | [`asymmetric`] | chips of fast and slow cores, and policies that place threads on them |
+//! | [`network`] | other networks for the same chip, and their effect |
+//! | [`percent`] | relative savings between runs, over seeds |
+//! | [`lives`] | how long a program has more than one thread |
+//! | [`scale`] | more threads than were recorded |
+//! | [`change`] | other locks for some locks, shorter sections, split or shared locks |
+//!
+//! `docs/reference/whatif.md` says what is assumed and what is not replayed.
 
 pub mod asymmetric;
 pub mod change;

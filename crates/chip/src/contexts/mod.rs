@@ -17,6 +17,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`pace`] | what a thread demands of its core, and for how long it stands still |
+//! | [`share`] | the calculation: window, partition, slots |
 
 pub(crate) mod pace;
 pub(crate) mod share;

@@ -1,5 +1,19 @@
 //! Computes the share of a core that a context gets, from the core's resources and from what its
 //! contexts do.
+//!
+//! **Window.** In a window of `W` instructions, `√W` of them are ready to issue in a cycle: the square-root law of
+//! Riseman and Foster (IEEE Trans. Computers C-21, 1972) and of Michaud, Seznec and Jourdan (PACT 1999). Each takes `L`
+//! cycles to its result, so a computation sustains `√W / L` instructions a cycle, and never more than the core issues
+//! (Karkhanis and Smith, ISCA 2004, section 3; their exponents for single programs lie between 0.3 and 0.7). `W` is
+//! the reorder buffer, or what fits into the load and store queues if that is less: one instruction in four loads, one
+//! in eight stores. `L` is `core.result_latency`.
+//!
+//! **Partition.** Reorder buffer and queues are divided into equal parts among the contexts that are active.
+//!
+//! **Slots.** Each active context asks for issue slots; they are given out evenly, and what one does not use goes to
+//! the others: the outcome of taking turns cycle by cycle.
+//!
+//! Rates are instructions a cycle in 2^20ths, so that a run is the same on every host.
 
 use baton_chipfile::config::Core;
 use baton_chipfile::config::limits::MOST_CONTEXTS;

@@ -1,4 +1,19 @@
 //! Measures what the building blocks of synchronization cost on this machine.
+//!
+//! | file | measures |
+//! | --- | --- |
+//! | `spread` | (a sample of times, and how it is summed up) |
+//! | `chain` | (a chain of dependent loads) |
+//! | [`core`] | one core: cache hit, PAUSE, atomics, fences, clock, `Native::work`, memory latency |
+//! | [`memory`] | memory's rate, the store buffer's depth |
+//! | [`lines`] | two cores: handing a cache line over, invalidating a copy |
+//! | [`futex`] | sleeping and waking in the kernel |
+//! | [`gaps`] | ticks and interrupts, as gaps in a loop that reads the clock |
+//! | [`moving`] | waking a thread on another CPU than its last |
+//! | [`place`] | on which CPU woken threads run |
+//! | [`sched`] | context switches, time slices, preemption, thread creation |
+//! | [`instructions`] | wait instructions, tried in a child process |
+//! | [`kernel`] | what the kernel grants: performance counters, tick, futexes |
 
 mod chain;
 pub mod core;

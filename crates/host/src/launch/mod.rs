@@ -5,8 +5,14 @@
 //! | [`program`] | finds the command and says, before anything runs, why it could not be preloaded |
 //! | `elf` | what an executable's headers say |
 //! | [`library`] | finds `libbaton_preload.so` beside `baton` |
-//! | [`openmp`] | finds the folder of the OpenMP library, and checks that a program loads the
-//! library from there |
+//! | [`openmp`] | finds the folder of the OpenMP library, and checks that a program loads the library from there |
+//! | [`choice`] | the lock, wait policy and barrier that are to serve the program |
+//! | [`exec`] | the program with its arguments and environment |
+//! | [`child`] | starts the program, waits for its end, keeps its exit code |
+//! | [`signals`] | survives Ctrl-C, passes other signals on |
+//! | [`crowd`] | warns when spinning waiters outnumber the CPUs |
+//! | [`messages`] | messages of the preload library: printed once each, and counted |
+//! | [`stats`] | the counters that the preload library writes when a process ends |
 
 pub mod child;
 pub mod choice;

@@ -3,6 +3,20 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`affinity`] | the CPUs on which the threads could run |
+//! | [`walk`] | walks over the events and determines what each thread did |
+//! | [`track`] | the steps of a thread, in a few bytes each |
+//! | [`objects`] | locks, semaphores and barriers by address, and when they existed |
+//! | [`semaphores`] | which post of a semaphore fed which take |
+//! | [`tokens`] | which signal ended which condition wait |
+//! | [`held`] | the objects that a step acquires, releases or waits for |
+//! | [`order`] | the order of holds in which a thread waits for other threads |
+//! | [`crowd`] | the number of threads that did not wait, over time |
+//! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
+//! | [`holds`] | how long locks were held |
+//! | [`stalls`] | the excess of holds over their usual length |
+//! | [`lines`] | how much data moves with a lock |
+//! | [`dynamic`] | places where threads share out work among themselves |
+//! | [`stores`] | such work as a store, from which the first thread that comes takes the next item |
 
 mod affinity;
 mod crowd;

@@ -8,6 +8,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`locks`] | mutexes and similar locks, reader-writer locks |
+//! | [`conditions`] | condition variables |
+//! | [`meetings`] | barriers and semaphores |
+//! | [`family`] | threads that start others and wait for their end |
+//! | [`processor`] | when a thread had a CPU |
+//! | [`teams`] | OpenMP's teams and tasks |
 
 mod conditions;
 mod family;
