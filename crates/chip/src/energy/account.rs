@@ -10,12 +10,15 @@ use thiserror::Error;
 /// A component that uses energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
+    /// The CPUs, by state.
     Cpus,
     /// Private and shared caches, and directories.
     Caches,
+    /// The routers and links of the network.
     Network,
     /// Memory and its controllers.
     Memory,
+    /// All devices of the chip.
     Devices,
     /// The rest of the machine.
     Base,
@@ -57,11 +60,13 @@ pub enum Quantity {
 /// A line of the account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
+    /// The component that used the energy.
     pub component: Component,
     /// The key of the price in the chip file.
     pub key: &'static str,
     /// The clock of the CPUs, if the price depends on it.
     pub clock: Option<Hertz>,
+    /// The time or the number of events.
     pub quantity: Quantity,
     /// Watts, or joules per event.
     pub price: f64,

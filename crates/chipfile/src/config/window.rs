@@ -26,6 +26,7 @@ struct Largest {
 }
 
 impl WindowSize {
+    /// The names of the sizes, as `--window` takes them.
     pub const NAMES: [&str; 2] = ["smallest", "largest"];
 
     /// Finds a window by name.
