@@ -217,6 +217,9 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     fn alloc(layout: Layout) -> NonNull<u8>;
 
     /// Frees memory that [`Machine::alloc`] returned.
+    ///
+    /// # Safety
+    /// `memory` came from `alloc` with the same layout, and no thread uses it any more.
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout);
 
     /// Computes for `cycles` without touching memory.
