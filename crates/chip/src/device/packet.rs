@@ -1,4 +1,4 @@
-//! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
+//! The packets under way between cores and devices, in a slab, so that a ticket is an index.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::peripheral::port::{Answer, Hold, Request};
@@ -15,24 +15,25 @@ pub(crate) enum PacketAt {
     There,
     /// On its way to the core.
     Coming,
-    /// At the core: its ticket can be cashed.
+    /// At the core, where the thread can take the answer.
     Here,
-    /// A request that was called back, on its way to the core, which is to make it again.
+    /// A request that was called back, on its way to the core, which will issue it again.
     Back,
-    /// A posted request's answer, whose line goes to the shared level: it can be read in a moment.
+    /// The answer to a posted request, whose line is being written to the shared level.
     Landing,
     /// An interrupt, on its way to the core.
     Interrupt,
-    /// Calls a thread's requests back, on its way to the device.
+    /// A packet that calls a thread's requests back, on its way to the device.
     Cancel,
 }
 
 /// Where the answer to a posted request is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Landing {
-    /// Two words of guest memory, in one line.
+    /// The offset of two words of guest memory in one line.
     pub(crate) offset: usize,
-    /// What the second says beside the device's refusal.
+    /// The stamp that is written into the second word, besides the device's refusal if there is
+    /// one.
     pub(crate) stamp: u32,
 }
 
@@ -41,32 +42,35 @@ pub(crate) struct Landing {
 pub(crate) struct Packet {
     pub(crate) device: u32,
     pub(crate) thread: ThreadId,
-    /// Where the answer goes, or the interrupt.
+    /// The CPU to which the answer or the interrupt goes.
     pub(crate) cpu: u32,
     pub(crate) place: PacketAt,
     pub(crate) request: Request,
     pub(crate) answer: Answer,
-    /// Its ticket is still there.
+    /// Whether the thread still has the ticket.
     pub(crate) wanted: bool,
-    /// It was posted, and its answer goes there.
+    /// For a posted request, where its answer is written.
     pub(crate) lands: Option<Landing>,
-    /// Its number among the thread's requests to the device; of what calls requests back, the newest one's.
+    /// Its number among the thread's requests to the device. For a packet that calls requests back,
+    /// the number of the newest request.
     pub(super) order: u64,
-    /// The process and its name for the queue that the request aims at, where these are translated.
+    /// Where queue ids are translated: the process, and its id of the queue that the request aims
+    /// at.
     pub(crate) queue: Option<(u32, QueueId)>,
-    /// The device and the words with which its core is to make it anew.
+    /// If the queue has moved: the device and the words with which the core must issue the request
+    /// again.
     pub(crate) forward: Option<(u32, [u64; 3])>,
-    /// Why the device kept it, from when and until when.
+    /// Why the device kept the request waiting, from when, and until when.
     pub(crate) held: Option<(Hold, u64, u64)>,
 }
 
 impl Packet {
-    /// A device's interrupt of a CPU: of no thread.
+    /// A device's interrupt of a CPU; it belongs to no thread.
     pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
         Packet::without_answer(device, OUTSIDE, cpu, PacketAt::Interrupt)
     }
 
-    /// A packet that is no request.
+    /// A packet that is not a request.
     pub(super) fn without_answer(device: u32, thread: ThreadId, cpu: u32, place: PacketAt) -> Packet {
         Packet {
             device,
@@ -85,7 +89,7 @@ impl Packet {
     }
 }
 
-/// All packets that are under way.
+/// The packets under way.
 #[derive(Default)]
 pub(super) struct Packets {
     all: Vec<Packet>,
@@ -93,7 +97,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// A packet sets out; its number, which its request has from now on.
+    /// Adds a packet. Returns its index, which is the ticket of its request.
     pub(super) fn put(&mut self, packet: Packet) -> u32 {
         let id = self.free.pop().unwrap_or(self.all.len() as u32);
         if id as usize == self.all.len() {
@@ -109,7 +113,7 @@ impl Packets {
         &self.all[id as usize]
     }
 
-    /// A thread's requests to a device that have set out, up to that number, and are not answered; the newest first.
+    /// A thread's unanswered requests to a device up to a number, newest first.
     pub(super) fn called_back(&self, device: u32, thread: ThreadId, newest: u64) -> Vec<u32> {
         let mine = |packet: &Packet| {
             (packet.device, packet.thread) == (device, thread)

@@ -1,22 +1,23 @@
-//! Stacks of coroutines, in the arena behind its heap, each above a guard page that is never opened.
+//! Stacks of coroutines, in the arena behind its heap, each above a guard page that is never made
+//! accessible.
 
 use super::arena::{Arena, PAGE};
 use corosensei::stack::{Stack, StackPointer};
 use std::io;
 use std::sync::Arc;
 
-/// Bytes of a stack, its guard page included.
+/// The bytes of a stack, including its guard page.
 pub(crate) const STACK: usize = 256 * 1024;
 
 /// A stack in the arena.
 pub(crate) struct GuestStack {
     arena: Arc<Arena>,
-    /// Its lowest byte: the guard page's.
+    /// The offset of its lowest byte, which belongs to the guard page.
     pub(crate) offset: usize,
 }
 
 impl GuestStack {
-    /// Opens the stack at `offset`, or uses again the one that was there.
+    /// Makes the stack at `offset` accessible, or reuses the one that was there.
     pub(crate) fn open(arena: &Arc<Arena>, offset: usize) -> io::Result<GuestStack> {
         arena.open(offset + PAGE, STACK - PAGE)?;
         Ok(GuestStack { arena: arena.clone(), offset })

@@ -1,27 +1,27 @@
-//! What is kept of a thread's time and of each clock's, for energy.
+//! The energy account's record of a thread's time and of the time at each clock.
 
 use crate::power::STATES;
 use std::collections::BTreeMap;
 
-/// What has been put down.
+/// The time that has been settled.
 #[derive(Default)]
 pub(crate) struct Meter {
-    /// By clock, in hertz.
+    /// For each clock in hertz, the time in each state.
     pub(crate) by_clock: BTreeMap<u64, [i64; STATES]>,
 }
 
-/// What the cycle stack does not tell apart.
+/// Times that the cycle stack does not distinguish.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finer {
-    /// Of the time spinning, the waits that are over and had PAUSE between their tries.
+    /// The part of the spinning time in finished waits with PAUSE between their tries.
     pub(crate) paused: u64,
-    /// The time spinning when such a wait began; [`u64::MAX`]: none is under way.
+    /// The spinning time at the beginning of such a wait, or [`u64::MAX`] if none is under way.
     pub(crate) pausing: u64,
-    /// Still, by depth, and halted.
+    /// Time standing still: at the three depths of a monitor, and halted.
     pub(crate) still: [u64; 4],
-    /// Since when it stands still.
+    /// When the current standstill began.
     pub(crate) still_since: u64,
-    /// What has been put down.
+    /// The time that has been settled, by state.
     pub(crate) settled: [u64; STATES],
 }
 

@@ -1,47 +1,48 @@
-//! Power states: what a CPU can be doing, as its power has it.
+//! Power states: the activities of a CPU that differ in power.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`meter`] | what is kept of a thread's time and of each clock's |
+//! | [`meter`] | the record of a thread's time and of the time at each clock |
 
 pub(crate) mod meter;
 
 use baton_units::{Cycles, Hertz};
 
-/// What a CPU is doing, as its power has it.
+/// What a CPU is doing, as far as its power depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PowerState {
-    /// Instructions are under way, or wait for memory; system calls, switching and waking up included.
+    /// Instructions execute or wait for memory; this includes system calls, switching and waking
+    /// up.
     Active,
-    /// Tries of a spinning wait with nothing in between.
+    /// Tries of a spinning wait, with nothing in between.
     Spin,
-    /// The same with PAUSE or TPAUSE.
+    /// Tries of a spinning wait, with PAUSE or TPAUSE in between.
     Pause,
-    /// Stalled for a device's answer, or for room behind requests that are not answered.
+    /// Stalled for a device's answer, or for room behind unanswered requests.
     Device,
-    /// Still, with a monitor, at the shallowest depth.
+    /// Still in a monitor, at the shallowest depth.
     Monitor1,
-    /// At the second.
+    /// Still in a monitor, at the second depth.
     Monitor2,
-    /// At the third.
+    /// Still in a monitor, at the third depth.
     Monitor3,
     /// Halted by its thread.
     Halt,
-    /// No thread; the operating system polls for one.
+    /// Without a thread; the operating system polls for one.
     IdlePoll,
-    /// No thread, halted.
+    /// Without a thread, halted.
     Idle,
-    /// No thread, in one of `os.idle_states`.
+    /// Without a thread, in one of `os.idle_states`.
     IdleDeep,
     /// Not in use.
     Off,
 }
 
-/// How many there are.
+/// The number of states.
 pub const STATES: usize = 12;
 
 impl PowerState {
-    /// All of them, in the order of their numbers.
+    /// All states, in the order of their numbers.
     pub const ALL: [PowerState; STATES] = [
         PowerState::Active,
         PowerState::Spin,
@@ -57,7 +58,7 @@ impl PowerState {
         PowerState::Off,
     ];
 
-    /// Its name in results.
+    /// The name in results.
     pub fn name(self) -> &'static str {
         match self {
             PowerState::Active => "active",
@@ -75,7 +76,8 @@ impl PowerState {
         }
     }
 
-    /// Whether its power goes with the clock: nothing is clocked in the others, or what is does not matter.
+    /// Whether the state's power depends on the clock. In the other states nothing is clocked, or
+    /// the clock does not matter.
     pub fn is_clocked(self) -> bool {
         matches!(self, PowerState::Active | PowerState::Spin | PowerState::Pause | PowerState::Device)
     }
@@ -84,10 +86,10 @@ impl PowerState {
 /// Time that CPUs spent in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
-    /// The state.
+    /// The state of the CPUs.
     pub state: PowerState,
-    /// The clock that their cores had; `None` in a state without a thread.
+    /// The clock of the CPUs' cores; `None` in a state without a thread.
     pub clock: Option<Hertz>,
-    /// All CPUs together, in cycles of the reference.
+    /// The cycles of all CPUs together, in cycles of the reference.
     pub cycles: Cycles,
 }
