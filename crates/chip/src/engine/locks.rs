@@ -1,54 +1,57 @@
-//! What happens to lock words, to the cycle: every change of a word that a hinted atomic was done on, at the moment when it is
-//! visible to all cores, and what each thread does between a request for a lock and its acquisition.
+//! Records what happens to lock words, to the cycle: each change of a word on which a hinted atomic
+//! was done, at the moment when all cores can see it; and what each thread does between a request
+//! for a lock and its acquisition.
 //!
-//! From these two a study computes blocking, critical sections and competition overhead by two ways that share nothing.
+//! From these two records a study computes blocking, critical sections and competition overhead in
+//! two independent ways.
 
 use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use baton_memory::PARTS;
 use baton_units::{CpuId, Cycles};
 
-/// A watched word has changed.
+/// A change of a watched word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordChange {
-    /// When, as every core sees it.
+    /// The moment at which every core sees the change.
     pub at: Cycles,
-    /// The word, by its offset in guest memory.
+    /// The word, as an offset in guest memory.
     pub word: u64,
-    /// Who changed it.
+    /// The thread that changed the word.
     pub thread: u32,
-    /// What it held.
+    /// The former value.
     pub from: u32,
-    /// What it holds.
+    /// The new value.
     pub to: u32,
 }
 
 /// A stretch of a thread's time within a wait for a lock, with one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its first cycle.
+    /// The first cycle.
     pub from: Cycles,
-    /// The first one behind it.
+    /// The first cycle after the stretch.
     pub to: Cycles,
-    /// What it went to.
+    /// The reason.
     pub reason: Reason,
-    /// The CPU that the thread had, or had last.
+    /// The CPU that the thread has, or had last.
     pub cpu: CpuId,
-    /// If that is memory: what the cycles went to, in the order of [`MEMORY_PARTS`](crate::MEMORY_PARTS); what is left of
-    /// the stretch were hits.
+    /// For the memory reason: the cycles by part, in the order of
+    /// [`MEMORY_PARTS`](crate::MEMORY_PARTS). The rest of the stretch were hits.
     pub parts: [u32; PARTS],
 }
 
-/// What was watched in a run.
+/// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockLog {
-    /// Changes of watched words, in order of time.
+    /// The changes of watched words, in the order of time.
     pub changes: Vec<WordChange>,
-    /// By thread: its stretches between requests for locks and their acquisitions, in order of time.
+    /// For each thread, the stretches between requests for locks and acquisitions, in the order of
+    /// time.
     pub waits: Vec<Vec<Stretch>>,
 }
 
-/// A thread's stretches, as long as it waits.
+/// The stretches of a thread during its waits for locks.
 #[derive(Default)]
 pub(crate) struct Timeline {
     pub(crate) open: bool,
@@ -57,7 +60,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A wait begins: what the thread's requests had gone to before does not count.
+    /// A wait begins. Time of the thread's requests before that moment does not count.
     pub(crate) fn open(&mut self, parts: &[u64; PARTS]) {
         (self.open, self.before) = (true, *parts);
     }
@@ -77,12 +80,12 @@ impl Timeline {
     }
 }
 
-/// Watched words and their changes.
+/// The watched words and their changes.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// Whether words of locks are watched at all: those that a hinted atomic was done on.
+    /// Whether lock words are watched: words on which a hinted atomic was done.
     pub(crate) on: bool,
-    /// Offsets, and what stands there; in order of the offsets.
+    /// The offsets and current values of watched words, sorted by offset.
     words: Vec<(usize, u32)>,
     changes: Vec<WordChange>,
 }
@@ -96,14 +99,14 @@ impl Watch {
         self.words.binary_search_by_key(&offset, |word| word.0)
     }
 
-    /// The word at `offset`, which holds `value`, is a lock's.
+    /// Watches the word at `offset`, which holds `value`, because it belongs to a lock.
     pub(crate) fn add(&mut self, offset: usize, value: impl FnOnce() -> u32) {
         if let Err(at) = self.place(offset) {
             self.words.insert(at, (offset, value()));
         }
     }
 
-    /// Something was written at `offset`; `value` reads the word.
+    /// The thread has written at `offset`. `value` reads the watched word.
     pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId, now: u64, value: impl FnOnce() -> u32) {
         let Ok(at) = self.place(offset) else { return };
         let to = value();

@@ -1,4 +1,4 @@
-//! The engine's state: what is simulated, in the parts that the rooms own.
+//! The engine's state, in the parts that the rooms own.
 
 use crate::base::event::Event;
 use crate::base::queue::EventQueue;
@@ -24,19 +24,19 @@ use baton_memory::{MemorySystem, Notice};
 /// What the run loop does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// This guest runs on.
+    /// Resumes this guest.
     Resume(ThreadId),
-    /// The event is dealt with.
+    /// Continues: the event has been handled.
     Handled,
-    /// This application begins: its first thread is to be made.
+    /// Starts this application by creating its first thread.
     Arrival(App),
-    /// The time limit is reached.
+    /// Ends the run at its time limit.
     Limit,
-    /// Nothing will ever happen again.
+    /// Ends the run, because nothing will ever happen again.
     Silence,
 }
 
-/// What the engine counted.
+/// The engine's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EngineCounts {
     pub(crate) events: u64,
@@ -45,41 +45,41 @@ pub(crate) struct EngineCounts {
     pub(crate) migrations: u64,
 }
 
-/// What the cores of the chip do besides memory accesses: contexts, clocks, windows.
+/// The state of the cores besides memory accesses: contexts, clocks, windows.
 pub(crate) struct Cores {
-    /// Which contexts of the cores are active.
     pub(crate) contexts: Contexts,
     pub(crate) clocks: Clocks,
-    /// By hardware context.
+    /// The window of each hardware context.
     pub(crate) windows: Vec<Window>,
-    /// What the chip file says of each core, by its kind.
+    /// The chip file's table for each kind of core.
     pub(crate) kinds: CoresByKind,
-    /// Instructions that come with accesses.
+    /// The instructions that come with accesses.
     pub(crate) own_instructions: Instructions,
-    /// Atomics are load-linked and store-conditional.
+    /// Whether atomics are load-linked and store-conditional.
     pub(crate) links: bool,
-    /// Homes do atomics.
+    /// Whether homes perform atomics.
     pub(crate) far: bool,
 }
 
-/// How far and by which shortcuts a run goes.
+/// The bounds of a run, and the shortcuts that it may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Events after this moment do not happen.
     pub(crate) limit: u64,
-    /// A timer interrupt after so many events is the last.
+    /// The run ends at the first timer interrupt after this many events.
     pub(crate) events: u64,
-    /// Finish operations at once where nothing comes before them; off in tests that compare.
+    /// Whether to finish operations at once if no event comes before their end; off in tests that
+    /// compare.
     pub(crate) run_ahead: bool,
-    /// Leave out tries of spinning waits that cannot succeed; off in tests that compare.
+    /// Whether to count tries of spinning waits that cannot succeed instead of simulating them; off
+    /// in tests that compare.
     pub(crate) skip_tries: bool,
 }
 
-/// What a run keeps of what guests and locks did.
+/// The records that a run keeps about guests and locks.
 pub(crate) struct Log {
-    /// Events that guests record; `None`: they are not kept.
+    /// The events that guests record; `None` if they are not kept.
     pub(crate) record: Option<Vec<baton_trace::Event>>,
-    /// Lock words that are watched.
     pub(crate) watch: Watch,
 }
 
@@ -91,10 +91,10 @@ pub(crate) struct Engine {
     pub(crate) threads: Vec<Thread>,
     pub(crate) bounds: Bounds,
     pub(crate) memory: MemorySystem,
-    /// Notices of the memory system that are being handled; kept for its room.
+    /// The memory system's notices that are being handled, kept to reuse their memory.
     pub(crate) notices: Vec<Notice>,
     pub(crate) cores: Cores,
-    /// Phases, on a chip that plays computations as such.
+    /// The state of phases, on a chip in the coarse mode.
     pub(crate) phases: Option<Box<PhaseMemory>>,
     pub(crate) guest: GuestMemory,
     pub(crate) os: Os,
@@ -103,7 +103,7 @@ pub(crate) struct Engine {
     pub(crate) chip: Chip,
     pub(crate) log: Log,
     pub(crate) counts: EngineCounts,
-    /// When monitors end for no reason.
+    /// Draws when monitors end spuriously.
     pub(crate) spurious: Random,
     /// The thread-local data of the host's own code.
     pub(crate) outside: Box<Local>,
@@ -111,5 +111,5 @@ pub(crate) struct Engine {
     pub(crate) mechanism: Active,
 }
 
-/// The end of an operation that the memory system will tell.
+/// The end of an operation that the memory system will report later.
 pub(crate) const PENDING: u64 = u64::MAX;

@@ -1,4 +1,4 @@
-//! What is counted of a guest thread: every cycle of its life by its reason, and how often it did what.
+//! The counters of a guest thread: every cycle of its life by reason, and how often it did what.
 
 use super::locks::Timeline;
 use crate::engine::reason::Reason;
@@ -20,32 +20,33 @@ counters! {
     }
 }
 
-/// A thread's counters.
+/// The counters of a thread.
 pub(crate) struct Stats {
-    /// When the thread was created.
+    /// The time of the thread's creation.
     pub(crate) born: u64,
-    /// Its cycles up to here have a reason.
+    /// The time up to which the thread's cycles have a reason.
     pub(crate) since: u64,
-    /// Its cycles by reason.
+    /// The cycles by reason.
     pub(crate) times: [u64; Reason::COUNT],
-    /// Where the cycles of requests that were not served at once went.
+    /// The cycles of requests that were not served at once, by part.
     pub(crate) parts: [u64; PARTS],
-    /// What it did how often.
+    /// How often the thread did what.
     pub(crate) counts: ThreadCounts,
-    /// Its requests whose line came from memory.
+    /// The thread's requests whose line came from memory.
     pub(crate) fetches: u64,
-    /// Instructions that were charged to it and those of its tries, in units; each of its operations is one more.
+    /// Instructions that were charged to the thread, and those of its tries, in units. Each
+    /// operation is one more instruction.
     pub(crate) instructions: u64,
-    /// When it last fell asleep.
+    /// When the thread last fell asleep.
     pub(crate) last_sleep: Option<u64>,
-    /// What energy needs to know beside the cycle stack.
+    /// What the energy account needs besides the cycle stack.
     pub(crate) finer: Finer,
-    /// What it does while it waits for a lock, if a study asks for it.
+    /// What the thread does while it waits for a lock, if a study asks for it.
     pub(crate) timeline: Timeline,
 }
 
 impl Stats {
-    /// Those of a thread that is created now.
+    /// The counters of a thread that is created now.
     pub(crate) fn new(now: u64) -> Stats {
         Stats {
             born: now,
@@ -61,7 +62,7 @@ impl Stats {
         }
     }
 
-    /// All time since the last charge, on that CPU or without one, had this reason.
+    /// Charges the time since the last charge, on a CPU or without one, to `reason`.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64, cpu: u32) {
         self.times[reason as usize] += now - self.since;
@@ -71,7 +72,7 @@ impl Stats {
         self.since = now;
     }
 
-    /// Of the time under that reason, so much was for another one.
+    /// Moves `cycles` from one reason to another.
     pub(crate) fn shift(&mut self, from: Reason, to: Reason, cycles: u64) {
         self.times[from as usize] -= cycles;
         self.times[to as usize] += cycles;

@@ -13,81 +13,82 @@ use baton_machine::{Local, LockHint};
 use baton_units::CoreId;
 use corosensei::Yielder;
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Waits in a run queue.
+    /// The thread waits in a run queue.
     Ready,
-    /// A core is switching to it.
+    /// A core is switching to the thread.
     Starting,
-    /// On a CPU whose interrupt handler runs; then its coroutine runs on.
+    /// The thread is on a CPU whose interrupt handler runs; its coroutine resumes afterwards.
     Interrupted,
-    /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted.
+    /// The thread runs guest code, which takes no time, or an operation that cannot be interrupted.
     Running,
-    /// Computes until then; can be interrupted.
+    /// The thread computes until this moment, and can be interrupted.
     Working(u64),
-    /// Spins on a line that its core holds.
+    /// The thread spins on a line that its core holds.
     Spinning,
-    /// Its CPU stands still: with a monitor, or halted.
+    /// The thread's CPU stands still: in a monitor, or halted.
     IdleWait,
-    /// On a CPU that it is to leave: it has called its requests to devices back, and does not know yet what came of them.
+    /// The thread is to leave its CPU. It has called back its requests to devices and does not know
+    /// their fate yet.
     Cancelling,
-    /// Sleeps: in a futex, in a join or for a time.
+    /// The thread sleeps: in a futex, in a join, or for a time.
     Asleep,
-    /// Has ended.
+    /// The thread has ended.
     Done,
 }
 
-/// How a thread goes on when it gets a core again.
+/// How a thread continues when it gets a core again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    /// Its coroutine runs on.
+    /// The thread's coroutine resumes.
     Guest,
-    /// It computes on, so much more.
+    /// The thread computes the rest of its computation.
     Work(Remaining),
 }
 
 /// Why a wait of any kind ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Woken, or the line has gone.
+    /// The waiter was woken, or the line was lost.
     Woken,
-    /// The time has come.
+    /// The deadline has come.
     Expired,
     /// The core was taken away.
     Interrupted,
 }
 
-/// A guest thread: what all rooms need of it, and each room's own part.
+/// A guest thread: what all rooms need, and the part of each room.
 pub(crate) struct Thread {
     pub(crate) name: String,
     pub(crate) state: State,
-    /// The CPU that it has, or had last: a context of a core.
+    /// The CPU that the thread has, or had last. It is a context of a core.
     pub(crate) cpu: u32,
-    /// That core.
+    /// The core of that CPU.
     pub(crate) core: CoreId,
     pub(crate) resume: Resume,
-    /// What is left of its computation, which its coroutine goes on with when it has looked why that was cut short.
+    /// The rest of a computation that was cut short. The coroutine continues it after it has found
+    /// out why.
     pub(crate) cut: Option<Remaining>,
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) local: Box<Local>,
     /// The operating system's part.
     pub(crate) os: Task,
-    /// What it has under way in its core.
+    /// The operations under way in the core.
     pub(crate) pipeline: Pipeline,
-    /// How its computation goes on beside its siblings.
+    /// How the thread's computation proceeds beside its siblings.
     pub(crate) pace: Pace,
-    /// The wait that it is in.
+    /// The wait that the thread is in.
     pub(crate) wait: WaitState,
-    /// What its locks have told the network interface.
+    /// What the thread's locks have told the network interface.
     pub(crate) mechanism: Marks,
-    /// What is counted of it.
     pub(crate) stats: Stats,
 }
 
 impl Thread {
-    /// A thread that a CPU will be chosen for.
+    /// A thread for which a CPU will be chosen.
     pub(crate) fn new(name: String, number: u32, os: Task, now: u64) -> Thread {
         Thread {
             name,
@@ -108,19 +109,20 @@ impl Thread {
         }
     }
 
-    /// Whether something is wanted of it before its next operation: its CPU, or to stand still.
+    /// Whether the thread must do something before its next operation: leave its CPU, or stand
+    /// still.
     #[inline(always)]
     pub(crate) fn is_called(&self) -> bool {
         self.os.preempt | (self.pace.owed != 0)
     }
 
-    /// All time since the last charge had this reason.
+    /// Charges the time since the last charge to `reason`.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64) {
         self.stats.charge(reason, now, self.cpu);
     }
 
-    /// The last hint that a lock gave, if one did, with the newest progress: the section that has just ended counts.
+    /// The last hint of a lock, with the newest progress: a section that has just ended counts.
     pub(crate) fn newest_hint(&self) -> Option<LockHint> {
         let progress = self.local.get(Use::Progress) as u32;
         self.mechanism.last_hint.map(|hint| LockHint { progress, ..hint })

@@ -1,4 +1,4 @@
-//! Homes perform far atomics.
+//! Far atomics, which homes perform.
 
 use crate::base::thread::ThreadId;
 use crate::core::rmw::Far;

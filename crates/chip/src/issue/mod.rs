@@ -1,15 +1,15 @@
-//! Cores at work: what a guest thread's operations ask of its core, one access after another.
+//! Cores at work: what each operation of a guest thread does in its core.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`drain`] | stores leave the buffer, and who waits until they have |
+//! | [`drain`] | stores leave the buffer; threads that wait for that |
 //! | [`requests`] | requests to devices leave the buffer |
 //! | [`stall`] | threads that wait for their buffers, or for devices |
 //! | [`walk`] | loads that do not depend on each other |
 //! | [`hints`] | prefetches and pushes |
-//! | [`atomics`] | far atomics, performed at their homes |
+//! | [`atomics`] | far atomics, which homes perform |
 //! | [`instructions`] | the algorithm's own instructions between accesses |
-//! | [`locks`] | which words are locks |
+//! | [`locks`] | which words belong to locks |
 
 pub(crate) mod atomics;
 pub(crate) mod drain;
