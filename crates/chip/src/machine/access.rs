@@ -10,8 +10,9 @@ use crate::issue::instructions::execute;
 use crate::issue::walk;
 use baton_memory::{Access, Line, Memory};
 
-/// One access to the line of `address`, by a guest or, without time, from outside. An atomic that always writes is, on a
-/// chip with load-linked and store-conditional, these two until the second succeeds.
+/// One access to the line of `address`, by a guest or, without taking time, from outside. On a chip
+/// with load-linked and store-conditional, an atomic that always writes is a pair of these,
+/// repeated until the second succeeds.
 #[inline(always)]
 pub(super) fn access(address: usize, access: Access) {
     let (outside, units, links) = with(|engine| {
@@ -38,12 +39,12 @@ pub(super) fn access(address: usize, access: Access) {
     one(address, access);
 }
 
-/// An access whose own instructions were charged for already.
+/// An access whose instructions have been charged already.
 #[inline(always)]
 pub(super) fn one(address: usize, access: Access) {
     operate(Reason::Memory, |engine| {
         let line = engine.guest.line_of(address);
-        // The thread may have come to another CPU on its way here.
+        // The thread may have moved to another CPU on its way here.
         let access = match access {
             Access::LoadLinked(_) => Access::LoadLinked(engine.context()),
             Access::StoreConditional(_) => Access::StoreConditional(engine.context()),
@@ -66,42 +67,44 @@ pub(super) fn end_hint() {
     });
 }
 
-/// Whether the chip does its atomics by load-linked and store-conditional, and a guest asks.
+/// Whether the chip does its atomics by load-linked and store-conditional, and the caller is a
+/// guest.
 #[inline]
 pub(super) fn by_links() -> bool {
     with(|engine| engine.cores.links && engine.running != OUTSIDE)
 }
 
-/// Whether homes do the chip's atomics, and a guest asks.
+/// Whether homes perform the chip's atomics, and the caller is a guest.
 #[inline]
 pub(super) fn far() -> bool {
     with(|engine| engine.cores.far && engine.running != OUTSIDE)
 }
 
-/// By the context on which it is done.
+/// A load-linked. The issuing context replaces the number.
 pub(super) const LOAD_LINKED: Access = Access::LoadLinked(0);
 
-/// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
+/// A store-conditional. Returns whether it writes, because the line has not been lost since the
+/// load-linked.
 pub(super) fn conditional(address: usize) -> bool {
     one(address, Access::StoreConditional(0));
     with(|engine| !engine.memory.failed(engine.core_of(engine.running), engine.context()))
 }
 
-/// One access to each line of a range whose data is read or written directly. Loads do not wait for each other as far as
-/// the core's window goes; stores go through the store buffer.
+/// One access to each line of a range whose data is read or written directly. Loads overlap as far
+/// as the core's window allows; stores go through the store buffer.
 pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
     if running() != OUTSIDE && bytes != 0 {
         access_lines(lines(start, bytes), u64::from(A_LINE) * UNIT, kind);
     }
 }
 
-/// A load of each of these places, which do not wait for each other as far as the core's window goes; each comes with so many
-/// instructions.
+/// Loads each of these places. The loads overlap as far as the core's window allows, and each comes
+/// with `instructions` instructions.
 pub(super) fn load_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
     walk::load_all(places.into_iter().map(|at| place(at.addr()).1), instructions);
 }
 
-/// As [`access_range`], for a row of slots, whose copying has the algorithm's own instructions.
+/// Like [`access_range`], for a row of slots, whose copying has the algorithm's own instructions.
 pub(super) fn access_row(start: usize, bytes: usize, slots: usize, kind: Access) {
     if running() != OUTSIDE && bytes != 0 {
         let lines = lines(start, bytes);
@@ -110,7 +113,7 @@ pub(super) fn access_row(start: usize, bytes: usize, slots: usize, kind: Access)
     }
 }
 
-/// One access to each of these lines, each with so many units of instructions, the access among them.
+/// One access to each of these lines, each with `units` of instructions, including the access.
 fn access_lines(lines: impl ExactSizeIterator<Item = usize>, units: u64, kind: Access) {
     let (buffers, window) = with(|engine| (engine.buffers(), engine.window().loads(walk::entries(units))));
     if kind == Access::Load && window > 1 && lines.len() > 1 {
@@ -132,14 +135,14 @@ fn access_lines(lines: impl ExactSizeIterator<Item = usize>, units: u64, kind: A
 
 /// The first address of each line's part of a range.
 pub(super) fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
-    // Lines begin where the arena does, or whole lines from there.
+    // Lines begin at the start of the arena.
     let (base, line) = with(|engine| (engine.guest.base, 1usize << engine.guest.line_shift));
     let first = start - start.wrapping_sub(base) % line;
     let count = (start + bytes - first).div_ceil(line);
     (0..count).map(move |turn| start.max(first + turn * line))
 }
 
-/// Where an address lies in guest memory, and in which line.
+/// The offset of an address in guest memory, and its line.
 #[inline(always)]
 pub(super) fn place(address: usize) -> (usize, Line) {
     with(|engine| {

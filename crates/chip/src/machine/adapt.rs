@@ -1,7 +1,8 @@
-//! The policy `adaptive` on the chip: as the native one, with the chip's prices and its operating system's answer; and offers of the CPU.
+//! The `adaptive` wait policy on a simulated chip, and yielding the CPU.
 //!
-//! What a thread has learnt lies in lines of its own that no other thread reads, so it costs a read of the clock before
-//! the wait, and no message.
+//! The policy is the native one, with the chip's prices and its operating system's answers. What a
+//! thread has learnt lies in lines that no other thread reads, so it costs a read of the clock
+//! before the wait, and no message.
 
 use super::idle_wait::Watch;
 use super::kernel::system_call;
@@ -16,7 +17,8 @@ use baton_machine::{WaitResult, Word};
 use baton_sched as sched;
 
 impl<T: Word> Waiting<'_, T> {
-    /// Tries, then a monitor if the chip's users have one, then sleep, as planned by the waits before.
+    /// Tries, then waits in a monitor if the chip's users have one, then sleeps, according to the
+    /// plan from earlier waits.
     pub(super) fn adapt(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
         let cell = with(|engine| engine.guest.offset_of(self.cell.address()));
@@ -36,8 +38,9 @@ impl<T: Word> Waiting<'_, T> {
         ended
     }
 
-    /// What comes before a sleep, and about how long it lasted: the clock is not read at the end, as others wait for the thread then.
-    /// `None`: the thread is to sleep.
+    /// The stages before a sleep. Returns their result and approximately how long they lasted: the
+    /// clock is not read at the end, because other threads wait for this one then. `None` if the
+    /// thread must sleep.
     fn stages(
         &mut self,
         priced: &Priced,
@@ -76,7 +79,8 @@ impl<T: Word> Waiting<'_, T> {
         None
     }
 
-    /// So many tries, with an offer of the CPU behind each; `Expired` also says that they are used up.
+    /// Tries at most `most` times, and yields the CPU after each try. `Expired` also means that the
+    /// tries are used up.
     pub(super) fn offer_cpu(&self, most: u64) -> WaitResult<T> {
         for _ in 0..most {
             let seen = self.try_load();
@@ -92,7 +96,7 @@ impl<T: Word> Waiting<'_, T> {
     }
 }
 
-/// The monitor that the chip's users have, if they have one.
+/// The monitor that the chip's users have, if any.
 fn user_monitor() -> Option<Watch> {
     with(|engine| {
         let prices = &engine.chip.wait;
@@ -131,13 +135,13 @@ fn learnt<R>(then: impl FnOnce(&Learnt) -> R) -> R {
     then(unsafe { &*learnt })
 }
 
-/// What a read of the clock costs; when it is.
+/// Charges a read of the clock. Returns the time.
 fn read_clock() -> u64 {
     operate(Reason::Work, |engine| engine.after(engine.core_here().clock_read.0.max(1)));
     with(|engine| engine.now)
 }
 
-/// A system call that offers the CPU: whether another thread had it.
+/// Yields the CPU by system call. Returns whether another thread ran.
 fn yields() -> bool {
     system_call();
     let wanted = with(|engine| engine.cpu_is_wanted());
@@ -152,7 +156,7 @@ fn yields() -> bool {
 }
 
 impl Engine {
-    /// Whether a thread is in the queue of the running thread's CPU.
+    /// Whether a thread is in the run queue of the running thread's CPU.
     fn cpu_is_wanted(&self) -> bool {
         let cpu = self.threads[self.running as usize].cpu;
         let scheduler = &self.os.policy.scheduler;

@@ -1,4 +1,5 @@
-//! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
+//! Cells and slots of the simulated machine. They have the layout of the value itself, in guest
+//! memory.
 
 use super::access::{LOAD_LINKED, access, access_range, access_row, by_links, conditional, end_hint, far, one, place};
 use crate::base::thread::OUTSIDE;
@@ -27,17 +28,17 @@ impl<T: Word> SimulatedAtomic<T> {
         self.0.get().addr()
     }
 
-    /// Reads without time: for values that a counted but unsimulated try has read.
+    /// Reads without taking time: for values that a counted but not simulated try has read.
     #[inline(always)]
     pub(crate) fn peek(&self) -> T {
         // SAFETY: see `Sync`: no other access happens meanwhile; the cell is alive, as it is borrowed.
         unsafe { self.0.get().read() }
     }
 
-    /// A load: from the thread's own store buffer, or from memory.
+    /// A load, served by the thread's own store buffer or by memory.
     #[inline]
     pub(crate) fn read(&self) -> T {
-        // One look at the engine for what most loads need none of.
+        // A single look at the engine is enough for most loads.
         let (outside, units, stores) = with(|engine| match engine.running {
             OUTSIDE => (true, 0, 0),
             id => (false, engine.cores.own_instructions.access, engine.threads[id as usize].pipeline.buffer.len()),
@@ -58,7 +59,8 @@ impl<T: Word> SimulatedAtomic<T> {
         self.peek()
     }
 
-    /// A failing one only reads, which may hit.
+    /// A compare-exchange by load-linked and store-conditional. A failing one only reads, and may
+    /// hit.
     fn exchange_by_links(&self, current: T, new: T) -> Result<T, T> {
         drain();
         note_lock_word(self.address());
@@ -70,7 +72,7 @@ impl<T: Word> SimulatedAtomic<T> {
                 return Err(old);
             }
             if conditional(self.address()) {
-                // The link stood, so no other core has written since.
+                // The link held, so no other core has written since.
                 end_hint();
                 self.poke(new);
                 return Ok(old);
@@ -90,8 +92,8 @@ impl<T: Word> SimulatedAtomic<T> {
         drain::store(|core| Store { offset, bytes, value, write: Some(write), line, access: Access::Store, core });
     }
 
-    /// A locked instruction, which waits until earlier stores have left their buffer: in the core's cache, or at the line's
-    /// home. What the cell held.
+    /// A locked instruction, performed in the core's cache or at the line's home. It waits until
+    /// earlier stores have left their buffer. Returns the former value.
     #[inline]
     fn locked(&self, what: Rmw) -> T {
         drain();
@@ -106,7 +108,7 @@ impl<T: Word> SimulatedAtomic<T> {
             if let Some(old) = done.and_then(|far| far.old) {
                 return T::from_bits(old);
             }
-            // The core had the line to itself and did it here.
+            // The core owned the line and performed the atomic.
         } else {
             access(self.address(), Access::Atomic);
         }
@@ -117,7 +119,7 @@ impl<T: Word> SimulatedAtomic<T> {
         old
     }
 
-    /// Writes; time has passed already.
+    /// Writes; the time has passed already.
     #[inline(always)]
     fn poke(&self, value: T) {
         // SAFETY: see `Sync`: no other access happens meanwhile.
@@ -131,7 +133,7 @@ impl<T: Word> SimulatedAtomic<T> {
 }
 
 impl<T> Drop for SimulatedAtomic<T> {
-    /// A cell on a stack can go while a store to it is still on its way.
+    /// A cell on a stack can be dropped while a store to it is still in the buffer.
     #[inline]
     fn drop(&mut self) {
         drain::forget_own(self.0.get().addr(), size_of::<T>());
@@ -149,7 +151,7 @@ fn forwarded(address: usize, bytes: usize) -> Option<u64> {
     Some(bits)
 }
 
-/// Tells the engine that a guest is about to do an atomic there.
+/// Tells the engine that a guest is about to do an atomic on this cell.
 #[inline]
 fn note_lock_word(address: usize) {
     with(|engine| {
@@ -197,7 +199,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
         if by_links() {
             return self.exchange_by_links(current, new);
         }
-        // A failing one takes the line as well.
+        // A failing compare-exchange acquires the line as well.
         let old = self.locked(Rmw::Exchange(current.to_bits(), new.to_bits()));
         if old == current { Ok(old) } else { Err(old) }
     }
@@ -211,7 +213,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     }
 }
 
-/// A slot in guest memory: reading or writing it accesses each of its lines.
+/// A slot in guest memory. A read or write of the slot accesses each of its lines.
 #[repr(transparent)]
 pub struct SimulatedSlot<T>(UnsafeCell<T>);
 
@@ -238,7 +240,7 @@ impl<T: 'static> Slot<T> for SimulatedSlot<T> {
         self.all_lines(Access::Store);
         f(self.0.get())
     }
-    /// The data is loaded: its line may stay shared.
+    /// The data is only loaded, so its lines may stay shared.
     unsafe fn take(&self) -> T {
         self.all_lines(Access::Load);
         // SAFETY: by contract no other thread accesses the slot.

@@ -1,5 +1,6 @@
-//! The verbs by which a guest reaches the devices of its chip: [`Devices`], an extension of
-//! [`Machine`](baton_machine::Machine) with requests and answers of a protocol's types, and below it the words that travel.
+//! How a guest reaches the devices of its chip: [`Devices`], an extension of
+//! [`Machine`](baton_machine::Machine) with typed requests and answers of a protocol, and below it
+//! the words that travel.
 
 use super::access::place;
 use super::cell::SimulatedAtomic;
@@ -22,32 +23,32 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device(u32);
 
-/// A request under way. Dropping it posts the request: its answer is discarded.
+/// A request under way. Dropping it posts the request, whose answer is then discarded.
 #[derive(Debug)]
 #[must_use = "dropped, the request is posted and its answer discarded"]
 pub struct Ticket(u32);
 
 impl Simulated {
-    /// How many devices the chip has.
+    /// The number of devices of the chip.
     pub fn devices() -> u32 {
         with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.count))
     }
 
-    /// The chip's device of that number, if it has so many.
+    /// The chip's device with this number, if it exists.
     pub fn device(number: u32) -> Option<Device> {
         (number < Simulated::devices()).then_some(Device(number))
     }
 }
 
 impl Device {
-    /// Its number.
+    /// The device's number.
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// Issues a request: an entry of the store buffer, which leaves for the device when all older stores of the thread are
-    /// written. It takes a cycle; without a free entry, or with `device.outstanding` requests that are not answered, the thread
-    /// stalls until there is one.
+    /// Issues a request: an entry of the store buffer that leaves for the device when all older
+    /// stores of the thread have been written. This takes a cycle. Without a free entry, or with
+    /// `device.outstanding` unanswered requests, the thread stalls.
     ///
     /// # Panics
     /// Outside of guest code.
@@ -55,8 +56,9 @@ impl Device {
         self.send(Words::new(op, words))
     }
 
-    /// A system call to the device: the request comes privileged, and the core waits for its answer in the kernel. Outside of guest
-    /// code it comes as from CPU 0, is answered at once, and takes no time.
+    /// A system call to the device. The request is privileged, and the core waits for the answer in
+    /// the kernel. Outside of guest code the request counts as CPU 0's, is answered at once, and
+    /// takes no time.
     ///
     /// # Panics
     /// Outside of guest code, if the device does not answer at once.
@@ -69,7 +71,8 @@ impl Device {
         if speaks == QueueDevice::KIND { qimu::call(self.0, words) } else { qimu::call_as_is(self.0, words) }
     }
 
-    /// Sleeps until the device interrupts, if it has not done so since the last time: a driver's wait. It costs a system call.
+    /// Sleeps until the device interrupts, unless it has interrupted since the last call: the wait
+    /// of a driver. Costs a system call.
     ///
     /// # Panics
     /// Outside of guest code.
@@ -77,7 +80,8 @@ impl Device {
         while !self.interrupt_once() {}
     }
 
-    /// The same, up to a signal: whether the device has interrupted.
+    /// Like [`interrupt`](Self::interrupt), but returns at a signal. Returns whether the device has
+    /// interrupted.
     fn interrupt_once(self) -> bool {
         kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
         let sleeps = with(|engine| {
@@ -112,7 +116,7 @@ impl Device {
     }
 }
 
-/// A device of a protocol's kind.
+/// A device that speaks a protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DeviceOf<P>(Device, PhantomData<P>);
 
@@ -125,8 +129,8 @@ impl<P> Clone for DeviceOf<P> {
 impl<P> Copy for DeviceOf<P> {}
 
 impl DeviceOf<QueueDevice> {
-    /// [`Machine::post`](baton_machine::Machine::post). A chip whose queues can move has no posted requests: one that is sent on to another device
-    /// would need its core.
+    /// Implements [`Machine::post`](baton_machine::Machine::post). A chip whose queues can move has
+    /// no posted requests, because a request that is forwarded to another device needs its core.
     pub(super) fn post(self, requests: &[Post<'_, SimulatedAtomic<u64>>]) -> bool {
         let can = with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.qimu.is_none()));
         if can && !requests.is_empty() {
@@ -143,7 +147,7 @@ impl DeviceOf<QueueDevice> {
     }
 }
 
-/// A request of a protocol, under way. Dropped, it is posted.
+/// A request of a protocol, under way. Dropping it posts the request.
 #[derive(Debug)]
 #[must_use = "dropped, the request is posted: its answer is thrown away"]
 pub struct TicketOf<P>(Ticket, PhantomData<P>);
@@ -195,12 +199,12 @@ fn value<P: Protocol>(answer: Answer) -> P::Answer {
 }
 
 impl Ticket {
-    /// Whether the answer is here. It costs nothing to look.
+    /// Whether the answer has arrived. The check costs nothing.
     pub fn is_here(&self) -> bool {
         with(|engine| engine.devices.as_ref().is_none_or(|devices| devices.packet(self.0).place == PacketAt::Here))
     }
 
-    /// Stalls the core until the answer is here.
+    /// Stalls the core until the answer arrives.
     ///
     /// # Panics
     /// In a thread that has not made the request.

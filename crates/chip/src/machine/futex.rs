@@ -1,4 +1,5 @@
-//! What a guest can ask of futexes beside waiting and waking: moving sleepers from one cell to another.
+//! Futex operations for guests besides waiting and waking: moving sleepers from one cell to
+//! another.
 
 use super::cell::SimulatedAtomic;
 use crate::engine::current::with;
@@ -9,11 +10,12 @@ use crate::machine::kernel::kernel;
 use crate::os::futex::protocol;
 use baton_machine::Word;
 
-/// If `from` holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind those of `to` without
-/// waking them (FUTEX_CMP_REQUEUE). How many were woken and moved; `None`: the cell has changed.
+/// If `from` holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind
+/// the sleepers of `to` without waking them (FUTEX_CMP_REQUEUE). Returns how many were woken and
+/// how many were moved; `None` if the cell has changed.
 ///
-/// Wake those that were moved by [`wake_moved`]: they are not announced where [`Machine::wake`](baton_machine::Machine::wake)
-/// looks.
+/// Moved sleepers must be woken by [`wake_moved`], because
+/// [`Machine::wake`](baton_machine::Machine::wake) does not see them.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -42,7 +44,8 @@ pub fn requeue<T: Word>(
     })
 }
 
-/// Wakes up to `n` sleepers of a cell that sleepers were moved to; how many there were. Always enters the kernel.
+/// Wakes up to `n` sleepers of a cell to which sleepers were moved. Returns how many there were.
+/// Always enters the kernel.
 ///
 /// # Panics
 /// Outside of guest code.

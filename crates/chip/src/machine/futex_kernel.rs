@@ -1,5 +1,5 @@
-//! The futex protocol on the simulated machine: the kernel's memory at the start of the arena, prices from the chip file,
-//! and sleeping by the run queues.
+//! The futex protocol on the simulated machine: the kernel's memory at the start of the arena,
+//! prices from the chip file, and sleeping by the run queues.
 
 use crate::base::event::Event;
 use crate::base::thread::ThreadId;
@@ -20,15 +20,14 @@ use baton_machine::{Deadline, Word};
 use baton_memory::Line;
 use std::cell::Cell;
 
-/// The kernel of the simulation that is current on this host thread.
+/// The kernel of the current simulation on this host thread.
 pub(crate) struct SimulatedKernel {
     layout: Layout,
-    /// A CPU was roused by this call: the first one costs the interrupt.
+    /// Whether this call has roused a CPU. Only the first one costs an interrupt.
     roused: Cell<bool>,
 }
 
 impl SimulatedKernel {
-    /// The kernel of the current simulation.
     pub(crate) fn new() -> SimulatedKernel {
         SimulatedKernel { layout: with(|engine| engine.os.layout), roused: Cell::new(false) }
     }
@@ -81,7 +80,8 @@ impl Kernel for SimulatedKernel {
                 Path::Wake => os.futex.wake_none.0,
             }
         }));
-        // The next access is the atomic on the bucket's lock: the registration, or the look for a sleeper.
+        // The next access is the atomic on the bucket's lock, for the registration or for the
+        // search for a sleeper.
         match path {
             Path::Wait => mark_next(LockRequest::Registration),
             Path::Wake => mark_next(LockRequest::WakeUp),
@@ -109,8 +109,8 @@ impl Kernel for SimulatedKernel {
     fn block(&self, key: u64, state: &SimulatedAtomic<u32>, deadline: Option<Deadline>) -> bool {
         let sleeps = with(|engine| {
             let deadline = deadline.map_or(u64::MAX, |deadline| engine.chip.core.clock.cycles(deadline.at).0);
-            // Its own store may still be on its way, and no other thread writes what it says before: the value that counts is
-            // whether a waker has marked it.
+            // The thread's own store may still be in its buffer, and no other thread writes to the
+            // word before that. What matters is whether a waker has marked it.
             if state.peek() == OUT {
                 return Err(false);
             }
@@ -127,7 +127,7 @@ impl Kernel for SimulatedKernel {
                 with(|engine| {
                     let thread = &mut engine.threads[engine.running as usize];
                     thread.wait.waits_on = None;
-                    // A signal has it give up as well.
+                    // A signal makes the thread give up as well.
                     thread.ended != Ended::Woken
                 })
             }
@@ -135,7 +135,7 @@ impl Kernel for SimulatedKernel {
     }
 
     fn unblock(&self, number: u32, bucket: u32) {
-        // The mark on the node is there before its thread can look.
+        // The mark must be on the node before its thread can look.
         drain();
         let (id, roused, os) = with(|engine| {
             let id = engine.os.numbers[number as usize];
@@ -143,14 +143,15 @@ impl Kernel for SimulatedKernel {
             (id, engine.unblock(id, line), engine.chip.os.clone())
         });
         enter_queue(id);
-        // An idle CPU is roused by an interrupt, once for all; the queue of a busy one just grows.
+        // An idle CPU is roused by one interrupt; the queue of a busy CPU only grows.
         let interrupt = os.futex.wake.0.saturating_sub(os.futex.wake_none.0);
         kernel(if roused && !self.roused.replace(true) { interrupt } else { os.futex.wake_more.0 });
     }
 }
 
 impl Engine {
-    /// Rouses a thread that sleeps on a cell, and leaves any other alone. Whether that roused an idle CPU.
+    /// Rouses a thread that sleeps on a cell, and no other. Returns whether that roused an idle
+    /// CPU.
     fn unblock(&mut self, id: ThreadId, bucket: Line) -> bool {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {

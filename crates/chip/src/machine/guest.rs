@@ -1,4 +1,4 @@
-//! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
+//! What a simulated guest can do besides the verbs of [`Machine`](baton_machine::Machine).
 
 use super::access::load_each;
 pub use super::futex::{requeue, wake_moved};
@@ -21,12 +21,12 @@ pub use baton_sched::{Nice, Notice};
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
 
-/// A guest thread, to be waited for.
+/// A guest thread, which can be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guest(pub(crate) u32);
 
 impl Guest {
-    /// Its number: dense, from 0, in the order of creation.
+    /// The thread's number: consecutive, from 0, in the order of creation.
     pub fn number(self) -> u32 {
         self.0
     }
@@ -58,11 +58,11 @@ pub fn join(guest: Guest) {
     while !join_once(guest) {}
 }
 
-/// The same, up to a signal: whether the thread has ended.
+/// Like [`join`], but returns at a signal. Returns whether the thread has ended.
 fn join_once(guest: Guest) -> bool {
     Engine::shielded(|| {
         enter_kernel();
-        // The look at the thread is an operation, so that a loop of joins takes time.
+        // Looking at the thread is an operation, so that a loop of joins takes time.
         operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex.wait_changed.0.max(1)));
         leave_queue();
     });
@@ -79,8 +79,9 @@ fn join_once(guest: Guest) -> bool {
     !sleeps || until_woken()
 }
 
-/// Kills a thread, the calling one too: it ends at its next operation, wherever it sleeps, waits or stalls. Its requests to devices
-/// are called back. Its stores are written; what it owns, locks too, stays as it is, and no destructor runs. Costs `os.syscall`.
+/// Kills a thread, which may be the calling one. It ends at its next operation, wherever it sleeps,
+/// waits or stalls. Its requests to devices are called back. Its stores are written; what it owns,
+/// including locks, stays as it is, and no destructor runs. Costs `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -90,8 +91,9 @@ pub fn kill(guest: Guest) {
     with(|engine| engine.kill(guest.0));
 }
 
-/// Runs kernel code of the guest's own that looks at no signal, as in an uninterruptible sleep of Linux: a thread that is [killed](kill)
-/// or has a [signal] meanwhile ends or handles it when it is over.
+/// Runs kernel code on behalf of the guest that ignores signals, like an uninterruptible sleep of
+/// Linux. If the thread is [killed](kill) or receives a [signal] in the meantime, it ends or
+/// handles the signal afterwards.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -111,10 +113,11 @@ pub fn uninterruptible<R>(work: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Has a thread run on these cores and CPUs only, from now on; both empty: on all. Costs `os.syscall`.
+/// Restricts a thread to these cores and CPUs from now on; if both lists are empty, to none in
+/// particular. Costs `os.syscall`.
 ///
 /// # Errors
-/// Where none of them is in use and on.
+/// If none of them is in use and online.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -124,10 +127,11 @@ pub fn set_affinity(guest: Guest, cores: &[CoreId], cpus: &[CpuId]) -> Result<()
     with(|engine| engine.set_affinity(guest.0, cores, cpus))
 }
 
-/// Switches a core off or on; threads that run or wait there go elsewhere. Costs `os.syscall`.
+/// Switches a core off or on; threads that run or wait there move to other cores. Costs
+/// `os.syscall`.
 ///
 /// # Errors
-/// Where there is no such core in use, or a thread would be left without any.
+/// If there is no such core in use, or if a thread would be left without a core.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -137,7 +141,7 @@ pub fn set_online(core: CoreId, online: bool) -> Result<(), Refused> {
     with(|engine| engine.set_online(core, online))
 }
 
-/// How many threads of the calling thread's application can run now, itself included.
+/// How many threads of the calling thread's application can run now, including itself.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -146,8 +150,8 @@ pub fn runnable() -> u32 {
     with(|engine| engine.runnable(engine.threads[engine.running as usize].os.app))
 }
 
-/// Says something of the calling thread to the policy that schedules it: the run-time extensions of Saez and others
-/// (section 2.2). Costs `os.syscall`.
+/// Tells the scheduling policy something about the calling thread: the run-time extensions of Saez
+/// and others (section 2.2). Costs `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -156,31 +160,32 @@ pub fn notify(notice: Notice, lock: Option<u64>, holder: Option<Guest>) {
     super::notices::tell(notice, lock, holder.map(|guest| baton_sched::ThreadId(guest.0)));
 }
 
-/// Loads these cells of guest memory, each with `instructions` of its own beside it; ends when all have come. They do not
-/// depend on each other: as many are under way as the thread's part of its core's window has room for, as in a loop over an
-/// array in any order of its elements.
+/// Loads these cells of guest memory, each with `instructions` of its own, and returns when all
+/// have arrived. The loads are independent: as many are under way as the thread's share of its
+/// core's window permits, as in a loop over an array in any order.
 ///
 /// # Panics
-/// Outside of guest code, or a cell that is not in guest memory.
+/// Outside of guest code, or for a cell that is not in guest memory.
 pub fn load_all<T>(cells: impl IntoIterator<Item = *const T>, instructions: u32) {
     assert_guest("load_all");
     load_each(cells, instructions);
 }
 
-/// Records an act of the calling thread, which happened at `at`, no later than now. Takes no time; does nothing where
-/// the simulation records nothing.
+/// Records an event of the calling thread that happened at `at`, no later than now. Takes no time.
+/// Does nothing if the simulation records nothing.
 #[inline]
 pub fn record(at: Cycles, what: What) {
     with(|engine| engine.record(at.0, what));
 }
 
-/// The time, read without taking any.
+/// The time; reading it takes no time.
 #[inline]
 pub fn time() -> Cycles {
     with(|engine| Cycles(engine.now))
 }
 
-/// The calling thread begins to wait for a lock: what it does is kept until [`wait_ends`]. Takes no time.
+/// The calling thread begins to wait for a lock: its activity is recorded until [`wait_ends`].
+/// Takes no time.
 #[inline]
 pub fn wait_begins() {
     with(|engine| {
@@ -195,18 +200,19 @@ pub fn wait_ends() {
     with(|engine| engine.threads[engine.running as usize].stats.timeline.open = false);
 }
 
-/// Messages that caches and homes have sent so far; 0 on a chip of fixed latencies.
+/// The number of messages that caches and homes have sent so far; 0 on a chip of fixed latencies.
 pub fn messages() -> u64 {
     with(|engine| engine.memory.counts().messages)
 }
 
-/// What is measured begins now: the longest ways of packets so far do not count. Takes no time.
+/// The measured part of the run begins: the longest ways of packets so far no longer count. Takes
+/// no time.
 pub fn forget_longest() {
     with(|engine| engine.memory.forget_longest());
 }
 
-/// Runs `f` as the simulation's outside does: nothing takes time. For data that a guest sets up for others, where the
-/// setting up is not measured.
+/// Runs `f` without taking time, like the outside of the simulation. For data that a guest sets up
+/// for others where setting up is not measured.
 ///
 /// # Panics
 /// Outside of guest code. `f` must not panic.
@@ -227,11 +233,11 @@ pub fn core() -> CoreId {
     })
 }
 
-/// Has a core's clock change, `core.clock_latency` from now on: a system call.
+/// Changes a core's clock, `core.clock_latency` from now: a system call.
 ///
 /// # Errors
-/// [`Refused::ClockIsFixed`] on a chip without `core.clock_change`,
-/// [`Refused::Clock`] for a core or a clock that it does not have.
+/// [`Refused::ClockIsFixed`] on a chip without `core.clock_change`, [`Refused::Clock`] for a core
+/// or a clock that the chip does not have.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -246,7 +252,7 @@ pub fn set_clock(core: CoreId, clock: Hertz) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A core's clock. It costs nothing to ask.
+/// A core's clock. Asking costs nothing.
 ///
 /// # Panics
 /// If there is no such core.
@@ -263,7 +269,8 @@ pub fn this() -> Option<Guest> {
     }
 }
 
-/// Whether the calling thread has fallen asleep at or after `time`: for events that say how a wait ended.
+/// Whether the calling thread has fallen asleep at or after `time`: for events that say how a wait
+/// ended.
 #[inline]
 pub fn slept_since(time: Cycles) -> bool {
     with(|engine| match engine.running {

@@ -1,4 +1,4 @@
-//! Guest memory, taken and given back.
+//! Allocates and frees guest memory.
 
 use crate::engine::current::{is_any, with};
 use core::alloc::Layout;
@@ -25,9 +25,9 @@ pub(super) fn alloc(layout: Layout) -> NonNull<u8> {
     })
 }
 
-/// Gives memory of [`alloc`] back.
+/// Frees memory that [`alloc`] returned.
 pub(super) fn dealloc(memory: NonNull<u8>, layout: Layout) {
-    // What outlived its simulation stays mapped; there is no heap any more to give it to.
+    // Memory that outlived its simulation stays mapped, because its heap no longer exists.
     if layout.size() == 0 || !is_any() {
         return;
     }

@@ -1,8 +1,10 @@
-//! Waits in which the CPU stands still: with a monitor on the line, at user level or in a system call, or halted.
+//! Waits during which the CPU stands still: with a monitor on the line, at user level or in a
+//! system call, or halted.
 //!
-//! MONITOR, the look at the value and MWAIT are three steps. A store that comes after MONITOR's load has been served
-//! takes the line away and so ends MWAIT, at once if it has not begun; one that came before is seen by the look. So no
-//! store is missed, and every wait that ends, for whatever reason, looks again.
+//! MONITOR, the check of the value, and MWAIT are three steps. A store that is served after
+//! MONITOR's load takes the line away and so ends MWAIT, at once if MWAIT has not begun. A store
+//! that is served before is seen by the check. So no store is missed, and every wait that ends, for
+//! whatever reason, checks again.
 
 use super::access::access;
 use super::wait::{Waiting, add, give_way};
@@ -18,17 +20,18 @@ use baton_chipfile::config::{Halt, MonitorPrice, SystemCall};
 use baton_machine::{WaitResult, Word};
 use baton_memory::Access;
 
-/// How a monitor is waited with.
+/// The parameters of a monitor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     pub(super) price: MonitorPrice,
-    /// From 1.
+    /// The depth, from 1.
     pub(super) depth: u32,
-    /// The longest that one idle wait takes.
+    /// The longest that one idle wait lasts.
     pub(super) limit: u64,
 }
 
-/// Whether the running thread, which waits in a system call, was killed or has a signal: it leaves the call.
+/// Whether the running thread, which waits in a system call, was killed or has a signal and
+/// therefore leaves the call.
 fn leaves_call() -> bool {
     with(|engine| {
         let task = &engine.threads[engine.running as usize].os;
@@ -36,7 +39,8 @@ fn leaves_call() -> bool {
     })
 }
 
-/// The running thread is in a system call from now on in which it handles no signal, or is no more.
+/// Marks that the running thread is, or is no longer, in a system call during which it handles no
+/// signal.
 fn in_call(enters: bool) {
     with(|engine| {
         let count = &mut engine.threads[engine.running as usize].os.signals.in_call;
@@ -45,7 +49,8 @@ fn in_call(enters: bool) {
 }
 
 impl<T: Word> Waiting<'_, T> {
-    /// Arms a monitor, looks again and waits, until the value has changed. A deadline is a timer's interrupt.
+    /// Arms a monitor, checks again and waits, until the value has changed. A deadline is a timer
+    /// interrupt.
     pub(super) fn monitor(&self, watch: Watch) -> WaitResult<T> {
         loop {
             if let Some(ended) = self.monitor_up_to(watch, || false) {
@@ -54,7 +59,8 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// The same, `None` as soon as `leaves` says so between two idle waits.
+    /// Like [`monitor`](Self::monitor), but returns `None` as soon as `leaves` returns true between
+    /// two idle waits.
     fn monitor_up_to(&self, watch: Watch, leaves: impl Fn() -> bool) -> Option<WaitResult<T>> {
         loop {
             if leaves() {
@@ -80,8 +86,8 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// MONITOR: loads the line, so that the core is one of its sharers, and watches it from then on. Whether it does: a
-    /// thread that another one has put off the CPU meanwhile starts anew.
+    /// MONITOR: loads the line, so that the core becomes a sharer, and watches it from then on.
+    /// Returns whether it does so; a thread that lost its CPU in the meantime starts again.
     fn arm(&self) -> bool {
         if give_way() {
             return false;
@@ -95,7 +101,6 @@ impl<T: Word> Waiting<'_, T> {
         true
     }
 
-    /// MWAIT.
     fn wait(&self, watch: Watch) {
         let Watch { price, depth, limit } = watch;
         let waits = !give_way()
@@ -112,8 +117,8 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// The same in a system call. The kernel gives the CPU up when it is asked to, between two idle waits. A signal ends the call, and
-    /// behind its handler the thread calls again.
+    /// Waits in a system call. The kernel gives up the CPU when it is wanted, between two idle
+    /// waits. A signal ends the call, and after its handler the thread calls again.
     pub(super) fn system_call(&self, call: SystemCall, watch: Watch) -> WaitResult<T> {
         loop {
             in_call(true);
@@ -143,7 +148,8 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// Announces itself, enters the kernel, which looks again, and halts: the futex's protocol, with the CPU kept.
+    /// Registers as a waiter, enters the kernel, which checks again, and halts: the futex's
+    /// protocol, with the CPU kept.
     fn halt_once(&self, price: Halt) -> Ended {
         let (offset, counter) = with(|engine| {
             let offset = engine.guest.offset_of(self.cell.address());
@@ -157,7 +163,8 @@ impl<T: Word> Waiting<'_, T> {
         } else if with(|engine| engine.now) >= self.deadline {
             Ended::Expired
         } else {
-            // From here on an interrupt finds us: no time passes between the look and the halt.
+            // From here on an interrupt reaches the thread: no time passes between the check and
+            // the halt.
             with(|engine| {
                 engine.os.halted.push((offset, engine.running));
                 let until = self.deadline;
@@ -172,7 +179,8 @@ impl<T: Word> Waiting<'_, T> {
     }
 }
 
-/// Wakes up to `n` threads that have halted for the cell at `address`, the longest halted first: an interrupt each.
+/// Wakes up to `n` threads that have halted for the cell at `address`, the longest halted first,
+/// with one interrupt each.
 pub(super) fn wake_halted(address: usize, n: u32) {
     let (offset, counter) = with(|engine| {
         let offset = engine.guest.offset_of(address);

@@ -11,8 +11,9 @@ use crate::engine::thread::{Ended, State};
 use crate::issue::drain::drain;
 use baton_memory::Access;
 
-/// A system call begins: its CPU's kernel lines are read, if they are in memory (`os.kernel_lines`). They lie behind the
-/// kernel's other memory, a stretch for each CPU, so a thread that has moved reads those of its new CPU.
+/// A system call begins. The kernel lines of its CPU are read if they are in memory
+/// (`os.kernel_lines`). They lie behind the kernel's other memory, one stretch per CPU, so a thread
+/// that has moved reads those of its new CPU.
 pub(crate) fn enter_kernel() {
     drain();
     let lines = with(|engine| engine.chip.os.lines.syscall);
@@ -25,7 +26,7 @@ pub(crate) fn enter_kernel() {
     }
 }
 
-/// Writes the lines of a CPU's run queue, if they are in memory (`os.queue_lines`).
+/// Writes the lines of a CPU's run queue if they are in memory (`os.queue_lines`).
 pub(crate) fn touch_queue(cpu: u32) {
     let lines = with(|engine| engine.chip.os.lines.queue);
     for number in 0..lines {
@@ -33,12 +34,12 @@ pub(crate) fn touch_queue(cpu: u32) {
     }
 }
 
-/// The running thread is about to sleep: it leaves its CPU's run queue.
+/// The running thread is about to sleep and leaves its CPU's run queue.
 pub(crate) fn leave_queue() {
     touch_queue(with(|engine| engine.threads[engine.running as usize].cpu));
 }
 
-/// The running thread has woken another one: it has put that into a run queue.
+/// The running thread has woken another thread and put it into a run queue.
 pub(crate) fn enter_queue(woken: ThreadId) {
     touch_queue(with(|engine| engine.os.policy.scheduler.place(baton_sched::ThreadId(woken)).0));
 }
@@ -51,7 +52,8 @@ pub(crate) fn system_call() {
     });
 }
 
-/// In a system call, or any other stretch that cannot be interrupted. Stores leave their buffer first.
+/// Spends `cycles` in a system call or another stretch that cannot be interrupted. Stores leave
+/// their buffer first.
 pub(crate) fn kernel(cycles: u64) {
     drain();
     if cycles != 0 {
@@ -59,8 +61,8 @@ pub(crate) fn kernel(cycles: u64) {
     }
 }
 
-/// The running thread, which went to sleep in a system call, suspends, and handles its signals behind that. Whether it was woken, and not
-/// interrupted.
+/// The running thread, which went to sleep in a system call, suspends, and then handles its
+/// signals. Returns whether it was woken rather than interrupted.
 pub(super) fn until_woken() -> bool {
     suspend();
     let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
@@ -68,7 +70,7 @@ pub(super) fn until_woken() -> bool {
     woken
 }
 
-/// Computes; can be interrupted.
+/// Computes; the computation can be interrupted.
 #[inline]
 pub(crate) fn work(cycles: u64) {
     if cycles != 0 {
@@ -76,7 +78,7 @@ pub(crate) fn work(cycles: u64) {
     }
 }
 
-/// A computation: `begin` says when it will be over, `end` is done when it is.
+/// A computation: `begin` returns its end, and `end` is called at the end.
 #[inline]
 pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&mut Engine)) {
     if with(|engine| engine.threads[engine.running as usize].is_called()) {
@@ -95,7 +97,8 @@ pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&
     });
 }
 
-/// A computation was cut short: the thread ends if it was killed, runs the handlers of its signals, and computes on.
+/// A computation was cut short: the thread ends if it was killed, or runs its signal handlers and
+/// resumes.
 #[cold]
 fn compute_the_rest() {
     let left = with(|engine| {
@@ -114,7 +117,8 @@ fn compute_the_rest() {
 }
 
 impl Engine {
-    /// The running thread computes until the time that `begin` gives. Whether that is over at once; if not, it is to suspend.
+    /// The running thread computes until the time that `begin` returns. Returns whether that is
+    /// now; if not, the thread must suspend.
     #[inline(always)]
     fn computes_at_once(&mut self, begin: impl FnOnce(&mut Engine) -> u64) -> bool {
         self.demand(Demand::Computes);
@@ -126,7 +130,7 @@ impl Engine {
         over
     }
 
-    /// The running thread does not compute any more: charges what it has.
+    /// The running thread's computation is over: charges it.
     #[inline(always)]
     fn charge_computation(&mut self) {
         let now = self.now;

@@ -1,8 +1,9 @@
-//! [`Simulated`]: the machine trait on the simulated chip. Every operation of a guest is a request to the memory system
-//! or to the operating system; the guest suspends until it is served.
+//! [`Simulated`]: the machine trait on the simulated chip. Every operation of a guest is a request
+//! to the memory system or to the operating system; the guest suspends until the request has been
+//! served.
 //!
-//! Outside of guest code ([`Simulation::outside`](crate::Simulation::outside)) the same operations take no time: that
-//! is how data is set up before a run and read after it.
+//! Outside of guest code ([`Simulation::outside`](crate::Simulation::outside)) the same operations
+//! take no time. That is how data is set up before a run and read after it.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -12,17 +13,18 @@
 //! | [`qimu`] | queue ids of programs, translated |
 //! | [`moving`] | queues that move between devices |
 //! | [`wait`] | the wait policies and their prices |
-//! | [`idle_wait`] | those of them in which the CPU stands still: monitors, and halting |
+//! | [`idle_wait`] | wait policies during which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
-//! | `notices` | what guests tell the policy that schedules them |
+//! | `notices` | what guests tell the scheduling policy |
 //! | [`phase`] | phases of the coarse mode |
 //! | [`routines`] | coroutines of guest threads |
-//! | `heap` | guest memory, taken and given back |
-//! | `shared` | what all guests share, and cells that one guest polls alone |
+//! | `heap` | allocates and frees guest memory |
+//! | `shared` | words that all guests share, and cells that a single guest polls |
 //! | [`signal`] | signals, as guests send and handle them |
-//! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
+//! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads,
+//! record events |
 
 mod access;
 mod adapt;
@@ -86,7 +88,7 @@ unsafe impl Machine for Simulated {
 
     fn relax() {
         if running() != OUTSIDE {
-            // At least a cycle: a guest that only relaxes must not stop time.
+            // At least a cycle passes: a guest that only pauses must not stop time.
             with(|engine| engine.threads[engine.running as usize].pauses());
             operate(Reason::Spin, |engine| engine.after(engine.chip.wait.pause.0.max(1)));
             with(|engine| engine.threads[engine.running as usize].paused());
@@ -246,7 +248,8 @@ unsafe impl Machine for Simulated {
         }
     }
 
-    /// None outside of a simulation, where a queue that has outlived its own can be dropped.
+    /// `None` outside of a simulation, where a queue that has outlived its simulation can be
+    /// dropped.
     fn queues(number: u32) -> Option<Self::Queues> {
         if !is_any() {
             return None;

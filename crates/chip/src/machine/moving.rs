@@ -12,17 +12,19 @@ use baton_chipfile::peripheral::qmd::Step;
 use baton_machine::device::Words;
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 
-/// The device that the calling process's queue is at; `None`: the process has no such queue, or the chip translates no ids.
+/// The device of the calling process's queue; `None` if the process has no such queue, or if the
+/// chip translates no ids.
 pub fn home_of(queue: QueueId) -> Option<u32> {
     let (process, _) = here();
     let (number, _) = qimu(|qimu| qimu.find(process, queue)).flatten()?;
     qimu(|qimu| qimu.queue(number).map(|queue| queue.at.device)).flatten()
 }
 
-/// Gives another application an id for a queue that the calling one has made, with what it may do: enqueue, dequeue. Costs `os.syscall`.
+/// Gives another application an id for a queue that the calling application created, with the
+/// rights to enqueue and to dequeue. Costs `os.syscall`.
 ///
 /// # Errors
-/// The queue is none that the caller has made, or the other one has no id left.
+/// If the caller did not create the queue, or if the other application has no id left.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -36,19 +38,21 @@ pub fn grant(queue: QueueId, to: App, [enqueue, dequeue]: [bool; 2]) -> Result<Q
     Ok(given)
 }
 
-/// Moves a queue that the calling process has made to another device, while its threads and others use it. Requests for it wait at its old
-/// device while its items are copied, one by one, and are then sent on by their cores; nothing is lost, doubled or reordered. Gives how
-/// many items were moved. Costs `os.syscall` and the calls to both devices.
+/// Moves a queue that the calling process created to another device, while threads use it. Requests
+/// for the queue wait at the old device while its items are copied one by one, and are then
+/// forwarded by their cores; nothing is lost, doubled or reordered. Returns the number of items
+/// that were moved. Costs `os.syscall` and the calls to both devices.
 ///
 /// # Errors
-/// The queue is none that the caller has made, it is being moved, a group's or a reducer's; there is no such device, or no room in it.
+/// If the caller did not create the queue; if the queue is being moved or belongs to a group or a
+/// reducer; if there is no such device, or no room in it.
 ///
 /// # Panics
 /// Outside of guest code.
 pub fn migrate(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
     assert_guest("migrate");
     system_call();
-    // A thread that is killed meanwhile ends behind it: half a queue is of no use.
+    // A thread that is killed in the meantime ends afterwards, because half a queue is useless.
     Engine::shielded(|| move_to(queue, to))
 }
 
@@ -68,12 +72,13 @@ fn move_to(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
     moved
 }
 
-/// A step that a device does for the operating system.
+/// A step that a device carries out for the operating system.
 fn step(device: u32, step: Step, words: [u64; 3]) -> Answer {
     call_as_is(device, Words { tag: step.tag(), words })
 }
 
-/// The same of one that cannot be refused: both queues are the operating system's alone until the move is over.
+/// A step that the device cannot refuse, because both queues belong to the operating system alone
+/// until the move is over.
 fn surely(device: u32, what: Step, words: [u64; 3]) -> Answer {
     let answer = step(device, what, words);
     assert_eq!(answer.status, 0, "{what:?} at device {device}");

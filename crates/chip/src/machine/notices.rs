@@ -1,4 +1,4 @@
-//! What guests tell the policy that schedules them.
+//! What guests tell the scheduling policy.
 
 use super::kernel::system_call;
 use crate::base::thread::OUTSIDE;
@@ -8,7 +8,7 @@ use crate::engine::state::Engine;
 use baton_machine::{LockNotice, Notice};
 use baton_sched::ThreadId;
 
-/// The same, in the words of the policies.
+/// A notice as the scheduling crate defines it.
 fn of(notice: Notice) -> baton_sched::Notice {
     match notice {
         Notice::Spinning => baton_sched::Notice::Spinning,
@@ -17,26 +17,27 @@ fn of(notice: Notice) -> baton_sched::Notice {
     }
 }
 
-/// The running thread says something of itself, in a system call.
+/// The running thread tells the policy something about itself, in a system call.
 pub(super) fn notify(notice: Notice) {
     if running() != OUTSIDE {
         tell(of(notice), None, None);
     }
 }
 
-/// Whether the policy listens to what the running thread has to do with locks.
+/// Whether the policy listens to what the running thread does with locks.
 pub(super) fn hears_locks() -> bool {
     running() != OUTSIDE && with(|engine| engine.os.policy.hears_locks)
 }
 
-/// The running thread puts down what it has to do with a lock or barrier: a store, and a system call if it is about to wait.
+/// The running thread writes down what it does with a lock or barrier: a store, and a system call
+/// if it is about to wait.
 pub(super) fn notify_lock(notice: LockNotice, address: usize) {
     if !hears_locks() {
         return;
     }
     operate(Reason::Work, |engine| engine.after(1));
     let waits = with(|engine| {
-        // A number of its own where it is no address of guest memory.
+        // An address outside of guest memory serves as its own number.
         let lock = address.checked_sub(engine.guest.base).unwrap_or(address);
         engine.os.locks.put(engine.running, notice, lock)
     });
@@ -46,7 +47,7 @@ pub(super) fn notify_lock(notice: LockNotice, address: usize) {
     }
 }
 
-/// The same, with the lock and its holder where they are known.
+/// Tells the policy, with the lock and its holder if they are known.
 pub(super) fn tell(notice: baton_sched::Notice, lock: Option<u64>, holder: Option<ThreadId>) {
     system_call();
     with(|engine| {

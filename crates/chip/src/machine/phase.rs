@@ -7,7 +7,8 @@ use crate::engine::state::Engine;
 use baton_machine::Behaviour;
 use std::sync::Arc;
 
-/// Computes for so many instructions of that behaviour, on a chip that plays phases; whether it is one.
+/// Executes `instructions` instructions with a behaviour, on a chip in the coarse mode. Returns
+/// whether the chip is in that mode.
 pub(super) fn phase(behaviour: &Arc<Behaviour>, instructions: u64) -> bool {
     if with(|engine| engine.phases.is_none()) {
         return false;

@@ -1,5 +1,6 @@
-//! Queue ids of programs, from a guest's side: a request's id is translated before it is issued, and system calls that make, give back or
-//! share queues keep the tables. Without `device.qimu` programs use the devices' own ids, and nothing here has a cost.
+//! Queue ids of programs on a guest's side. A request's id is translated before the request is
+//! issued, and system calls that create, release or share queues maintain the tables. Without
+//! `device.qimu` programs use the devices' own ids, and nothing here has a cost.
 
 use super::access::{access, one};
 use crate::base::thread::OUTSIDE;
@@ -19,12 +20,12 @@ use std::alloc::Layout;
 
 type Said = Result<u64, QueueRefusal>;
 
-/// The chip's QIMU, where there is one.
+/// The chip's QIMU, if it has one.
 pub(super) fn qimu<R>(f: impl FnOnce(&mut Qimu) -> R) -> Option<R> {
     with(|engine| engine.devices.as_mut().and_then(|devices| devices.qimu.as_mut()).map(f))
 }
 
-/// The process and the hardware context of the code that runs.
+/// The process and the hardware context of the running code.
 pub(super) fn here() -> (u32, u32) {
     with(|engine| match engine.running {
         OUTSIDE => (0, 0),
@@ -32,8 +33,9 @@ pub(super) fn here() -> (u32, u32) {
     })
 }
 
-/// Where a request for a queue goes, with the process and its id; `None`: it is no request for a queue, and goes as it is. A translation
-/// that the context does not keep is loaded from the process's table, a load of the core's own.
+/// Where a request for a queue goes, with the process and its id; `None` for other requests, which
+/// are not translated. A translation that the context has not cached is loaded from the process's
+/// table by a load of the core.
 pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>, QueueRefusal> {
     let (operand, direction) = match QueueRequest::from_words(words) {
         Some(QueueRequest::Enqueue { to, .. }) => (to, Direction::Enqueue),
@@ -47,7 +49,7 @@ pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>
         None => match qimu(|qimu| qimu.address(process, id)).flatten() {
             Some(address) => {
                 one(address, Access::Load);
-                // The thread may have come to another context meanwhile.
+                // The thread may have moved to another context in the meantime.
                 let (_, cpu) = here();
                 qimu(|qimu| qimu.fill(cpu, process, id)).flatten()
             }
@@ -63,7 +65,7 @@ pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>
     Err(refusal)
 }
 
-/// A request that its core refuses: its packet, which is answered and never leaves.
+/// A request that its core refuses. Returns its packet, which is answered and never leaves.
 pub(super) fn refuse(device: u32, refusal: QueueRefusal) -> u32 {
     operate(Reason::Device, |engine| engine.after(1));
     with(|engine| {
@@ -73,12 +75,13 @@ pub(super) fn refuse(device: u32, refusal: QueueRefusal) -> u32 {
     })
 }
 
-/// A device's answer to a system call, in its own ids.
+/// A device's answer to a system call, in the device's own ids.
 pub(super) fn ask(device: u32, asked: QueueRequest) -> Said {
     said(call_as_is(device, asked.to_words()))
 }
 
-/// A system call with the device's own words, for whose answer the core waits in the kernel. Outside of guest code it takes no time.
+/// A system call with the device's own words; the core waits for the answer in the kernel. Outside
+/// of guest code it takes no time.
 pub(super) fn call_as_is(device: u32, words: Words) -> Answer {
     if running() == OUTSIDE {
         return with(|engine| engine.call_device(device, words));
@@ -99,7 +102,8 @@ fn said(answer: Answer) -> Said {
     Said::from_words(answer.into()).unwrap_or(Err(QueueRefusal::Refused))
 }
 
-/// A program's system call to a queue device. The steps by which the operating system moves a queue are none that a program may ask for.
+/// A program's system call to a queue device. Steps by which the operating system moves a queue are
+/// not available to programs.
 pub(super) fn call(device: u32, words: Words) -> Answer {
     if words.tag >= FIRST_STEP {
         return Answer::refused(QueueRefusal::Refused.code());
@@ -142,7 +146,7 @@ pub(super) fn touch(process: u32, id: QueueId) {
     }
 }
 
-/// New queues of this process; the first one's id.
+/// Adds new queues of this process. Returns the first one's id.
 fn enter(process: u32, queues: Vec<Queue>) -> Option<QueueId> {
     let count = queues.len() as u32;
     with_table(process);
@@ -173,7 +177,7 @@ fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> Said {
     Err(QueueRefusal::NoRoom)
 }
 
-/// The number of a queue that the running process owns and that stays where it is for now.
+/// The number of a queue that the running process owns and that is not being moved.
 pub(super) fn owned(id: QueueId) -> Result<usize, QueueRefusal> {
     let (process, _) = here();
     let (number, rights) = qimu(|qimu| qimu.find(process, id)).flatten().ok_or(QueueRefusal::NoQueue)?;
@@ -181,7 +185,8 @@ pub(super) fn owned(id: QueueId) -> Result<usize, QueueRefusal> {
     if rights.owns && !moving { Ok(number) } else { Err(QueueRefusal::Refused) }
 }
 
-/// The place of the first of so many neighbouring queues that the process owns, if they are neighbours at their device too.
+/// The place of the first of `count` consecutive queues that the process owns, if they are
+/// consecutive at their device too.
 fn still(first: QueueId, count: u32) -> Result<Location, QueueRefusal> {
     let ids = qimu(|qimu| qimu.ids).unwrap_or(0);
     if count == 0 || count > ids || first.0.checked_add(count).is_none() {
@@ -199,7 +204,7 @@ fn still(first: QueueId, count: u32) -> Result<Location, QueueRefusal> {
     begins.ok_or(QueueRefusal::Refused)
 }
 
-/// These queues are a group's or a reducer's from now on.
+/// Marks that these queues belong to a group or a reducer from now on.
 fn pin(first: QueueId, count: u32) {
     for place in 0..count {
         if let Ok(number) = owned(first.plus(place)) {
@@ -232,8 +237,8 @@ fn reduce(from: QueueId, to: QueueId, count: u32) -> Said {
     Ok(said)
 }
 
-/// Takes a queue out of all tables and QTLBs, and gives its entries back, and the slots of the devices where it was before. Contexts that
-/// kept a translation are interrupted.
+/// Removes a queue from all tables and QTLBs, and releases its entries and its slots in former
+/// devices. Contexts that had a translation cached are interrupted.
 fn release(id: QueueId) -> Said {
     let number = owned(id)?;
     let (process, cpu) = here();

@@ -14,7 +14,8 @@ use std::ptr::NonNull;
 
 pub(crate) type Routine = Coroutine<(), (), (), GuestStack>;
 
-/// Coroutines and stacks; apart from the engine, as guests run while these are in use.
+/// Coroutines and stacks. They are separate from the engine, because guests run while they are in
+/// use.
 pub(crate) struct Routines {
     pub(crate) all: Vec<Option<NonNull<Routine>>>,
     pub(crate) free_stacks: Vec<usize>,

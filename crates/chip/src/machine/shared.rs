@@ -1,4 +1,4 @@
-//! What all guests of a simulation share, and cells that one guest polls alone.
+//! Words that all guests of a simulation share, and cells that a single guest polls.
 
 use super::cell::SimulatedAtomic;
 use super::heap::alloc;
@@ -10,7 +10,8 @@ use baton_machine::{Atomic, Shared};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// The words that all guests share, made when one asks for them first: what runs without them has the same memory as ever.
+/// The words that all guests share. They are created when a guest first asks for them, so that a
+/// run without them has the same memory as before.
 pub(super) fn words() -> &'static Shared<SimulatedAtomic<usize>> {
     let offset = with(|engine| engine.guest.shared).unwrap_or_else(make);
     let at = with(|engine| engine.guest.arena.at(offset));
@@ -20,7 +21,7 @@ pub(super) fn words() -> &'static Shared<SimulatedAtomic<usize>> {
 
 #[cold]
 fn make() -> usize {
-    // Lines of their own: they are read often and written once.
+    // The words have lines of their own, because they are read often and written once.
     let layout =
         Layout::new::<Shared<SimulatedAtomic<usize>>>().align_to(128).expect("a small power of two").pad_to_align();
     let at = keep(layout).cast::<Shared<SimulatedAtomic<usize>>>();
@@ -33,7 +34,8 @@ fn make() -> usize {
     })
 }
 
-/// Memory that goes with the simulation: no guest holds on to it afterwards, so that it does not count as live.
+/// Allocates memory that lasts as long as the simulation. No guest holds it afterwards, so it does
+/// not count as live.
 pub(super) fn keep(layout: Layout) -> NonNull<u8> {
     let memory = alloc(layout);
     if layout.size() != 0 {
@@ -42,10 +44,10 @@ pub(super) fn keep(layout: Layout) -> NonNull<u8> {
     memory
 }
 
-/// Notes that the running thread alone polls the cell, or polls it no more.
+/// Records that the running thread alone polls the cell, or no longer polls it.
 ///
 /// # Panics
-/// If another thread polls it already.
+/// If another thread polls the cell already.
 pub(super) fn polls_alone(cell: usize, polls: bool) {
     let id = running();
     if id == OUTSIDE {
@@ -54,7 +56,7 @@ pub(super) fn polls_alone(cell: usize, polls: bool) {
     with(|engine| {
         let offset = engine.guest.offset_of(cell);
         let other = if polls { engine.guest.polled.insert(offset, id) } else { engine.guest.polled.remove(&offset) };
-        // A thread that was killed while it polled says no more that it does not.
+        // A thread that was killed while it polled can no longer withdraw.
         let lives = |other: &u32| engine.threads[*other as usize].state != State::Done;
         let expected = if polls { None } else { Some(id) };
         let other = other.filter(lives);

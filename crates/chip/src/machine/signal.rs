@@ -10,9 +10,10 @@ use crate::os::refused::Refused;
 pub use crate::os::signal::{Action, Signal, SignalHandler, SignalSet};
 use baton_units::Cycles;
 
-/// Sends a signal to a thread, the calling one too: what it sleeps, waits or stalls for is interrupted, its application's handler runs on
-/// it, and then it goes on. Without a handler most signals end the whole application. Whether there is such a thread that has not
-/// ended. Costs `os.syscall`.
+/// Sends a signal to a thread, which may be the calling one. Whatever it sleeps, waits or stalls
+/// for is interrupted, its application's handler runs on it, and then it goes on. Without a
+/// handler, most signals end the whole application. Returns whether there is such a thread that has
+/// not ended. Costs `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -20,13 +21,13 @@ pub fn signal(guest: Guest, signal: Signal) -> bool {
     assert_guest("signal");
     system_call();
     let sent = with(|engine| engine.send_signal(guest.0, signal));
-    // Its own.
+    // The signal may be for the calling thread.
     Engine::attend();
     sent
 }
 
-/// From now on the calling thread's application does that when the signal comes to one of its threads; what it did before. Costs
-/// `os.syscall`.
+/// Sets the action of the calling thread's application for a signal. Returns the former action.
+/// Costs `os.syscall`.
 ///
 /// # Errors
 /// [`Refused::Kill`] for [`Signal::KILL`].
@@ -42,8 +43,9 @@ pub fn on_signal(signal: Signal, action: Action) -> Result<Action, Refused> {
     Ok(with(|engine| engine.act_on_signal(signal, action)))
 }
 
-/// The calling thread blocks these signals from now on, and no others: one that comes waits. The set that it blocked before. Those that
-/// are unblocked and have come are handled before this returns. Threads have the set of their creator. Costs `os.syscall`.
+/// Sets the signals that the calling thread blocks; a blocked signal stays pending. Returns the
+/// former set. Pending signals that are unblocked are handled before the function returns. Threads
+/// inherit the set of their creator. Costs `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -55,7 +57,7 @@ pub fn block_signals(signals: SignalSet) -> SignalSet {
     before
 }
 
-/// Signals that have come to the calling thread and that it blocks. Costs `os.syscall`.
+/// The pending signals that the calling thread blocks. Costs `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.

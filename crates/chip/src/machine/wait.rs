@@ -32,21 +32,22 @@ use baton_memory::{Access, Line, Memory};
 
 /// A policy's steps at this chip's prices.
 pub(super) struct Priced {
-    /// Reads of the cell before the idle wait, [`u64::MAX`] without end.
+    /// The number of reads of the cell before the idle wait, or [`u64::MAX`] if it never comes.
     tries: u64,
-    /// Cycles between two of them.
+    /// The cycles between two tries.
     pub(super) cycles: u64,
-    /// Whether nothing between the tries keeps the core from speculating on the next ones.
+    /// Whether the core speculates on the next tries because nothing between the tries prevents it.
     pub(super) speculates: bool,
-    /// What stands between them.
+    /// The instruction between two tries.
     between: Between,
-    /// What follows them.
+    /// The idle wait that follows the tries.
     idle: Option<PricedIdle>,
-    /// Cycles of all that, after which the thread sleeps; [`u64::MAX`]: never.
+    /// The cycles of all steps after which the thread sleeps, or [`u64::MAX`] for never.
     pub(super) sleep_after: u64,
-    /// How long each stage takes follows from the waits before.
+    /// Whether the length of each stage depends on earlier waits.
     adapts: bool,
-    /// Tries after which the policy that schedules the thread hears that it spins; 0: never.
+    /// The number of tries after which the scheduling policy is told that the thread spins; 0 for
+    /// never.
     tell_after: u64,
 }
 
@@ -59,7 +60,7 @@ enum PricedIdle {
     Futex,
 }
 
-/// Watching a line with a monitor, at these prices.
+/// The parameters for watching a line with a monitor, at these prices.
 pub(super) fn watch(prices: &WaitPrices, monitor: Monitor) -> Watch {
     Watch {
         price: prices.of_monitor(monitor).unwrap_or_default(),
@@ -81,12 +82,13 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     let Steps { tries, between, idle, sleep_after, tell_after, adapts } = wait.steps();
     let (cycles, speculates) = match between {
         Between::Nothing => (prices.spin, true),
-        // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where
-        // the chip's pause takes no longer than a turn of the plain loop it is no instruction of that kind.
+        // PAUSE prevents speculation of the loads behind it, which is its purpose (Intel SDM vol.
+        // 2, PAUSE). If the chip's pause takes no longer than a turn of the plain loop, it is not
+        // such an instruction.
         Between::Pause => (prices.pause, prices.pause <= prices.spin),
         Between::Tpause => (prices.tpause.unwrap_or_default(), false),
         Between::TpauseC02 => (prices.tpause_c02.unwrap_or_default(), false),
-        // What it costs is the system call's.
+        // The price is that of the system call.
         Between::Yield => (Default::default(), false),
     };
     let watch = |monitor| watch(prices, monitor);
@@ -105,18 +107,19 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after, adapts, tell_after })
 }
 
-/// The wait of one cell, with its deadline in cycles.
+/// The wait of the running thread on one cell, with its deadline in cycles.
 pub(super) struct Waiting<'a, T> {
     pub(super) cell: &'a SimulatedAtomic<T>,
     pub(super) value: T,
     pub(super) line: Line,
     pub(super) deadline: u64,
     until: Option<Deadline>,
-    /// What the time of tries that hit goes to.
+    /// The reason to which the time of hitting tries is charged.
     pub(super) reason: Reason,
-    /// What tries that hit ask of the core.
+    /// What hitting tries demand of the core.
     demand: Demand,
-    /// The thread has said that it spins, when it had slept so often: a sleep takes that back.
+    /// If the thread has told the policy that it spins: how often the thread had slept at that
+    /// time. A sleep takes the notice back.
     told: Option<u64>,
 }
 
@@ -157,7 +160,7 @@ pub(super) fn wait_while<T: Word>(
         };
         (Waiting { cell, value, line, deadline, until, reason: Reason::Spin, demand, told: None }, priced)
     });
-    // A try must not find the line on its way to this very core.
+    // A try must not find the line on its way to this core.
     drain_line(waiting.line);
     let priced = priced.unwrap_or_else(|missing| panic!("{missing}"));
     if priced.between != Between::Nothing {
@@ -176,7 +179,8 @@ pub(super) fn wait_while<T: Word>(
 }
 
 impl<T: Word> Waiting<'_, T> {
-    /// All of it, for as long as the policy says before the thread sleeps. (The end of a rest in MWAIT is a timer's interrupt.)
+    /// Carries out the steps for as long as the policy permits before the thread sleeps. (A rest in
+    /// MWAIT is ended by a timer interrupt.)
     fn rest_then_sleep(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
         if priced.sleep_after != u64::MAX {
@@ -190,7 +194,7 @@ impl<T: Word> Waiting<'_, T> {
         self.park()
     }
 
-    /// It ends then, at the latest.
+    /// Bounds the deadline.
     pub(super) fn until(&mut self, deadline: u64) {
         self.deadline = deadline;
         with(|engine| engine.threads[engine.running as usize].wait.bounded = deadline != u64::MAX);
@@ -201,7 +205,7 @@ impl<T: Word> Waiting<'_, T> {
         (self.reason, self.demand) = (Reason::Monitor, Demand::Nothing);
     }
 
-    /// The tries, and the idle wait behind them.
+    /// The tries, and the idle wait that follows them.
     fn carry_out(&mut self, priced: &Priced) -> WaitResult<T> {
         let &Priced { mut tries, cycles, speculates, between, idle, tell_after, .. } = priced;
         if tell_after != 0 {
@@ -220,7 +224,8 @@ impl<T: Word> Waiting<'_, T> {
         let (WaitResult::Expired, Some(idle)) = (&tried, idle) else { return tried };
         let over = with(|engine| engine.now) >= self.deadline;
         let futex = matches!(idle, PricedIdle::Futex);
-        // A monitor and a halted CPU look at the clock themselves, after a read: tries before them need no other one.
+        // A monitor and a halted CPU check the clock themselves, after a read, so tries before them
+        // need no further check.
         if over && (futex || tries != 0) {
             return tried;
         }
@@ -235,12 +240,12 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// One try: a load, first among the events of its moment if it hits.
+    /// A try: a load that comes first among the events of its moment if it hits.
     pub(super) fn try_load(&self) -> T {
         self.try_once().0
     }
 
-    /// The same, and whether it hits.
+    /// A try that also returns whether it hits.
     fn try_once(&self) -> (T, bool) {
         let from = with(|engine| {
             let stats = &mut engine.threads[engine.running as usize].stats;
@@ -266,13 +271,13 @@ impl<T: Word> Waiting<'_, T> {
         charge(if hits { self.reason } else { Reason::Memory });
         let seen = self.cell.peek();
         if seen == self.value {
-            // Only now is it known to have found nothing new.
+            // Only now is it known that the try has found nothing new.
             with(|engine| engine.threads[engine.running as usize].wait.looked = from);
         }
         (seen, hits)
     }
 
-    /// Tries until the value changes; `Expired` also says that the tries are used up.
+    /// Tries until the value changes. `Expired` also means that the tries are used up.
     pub(super) fn spin(&self, between: u64, most: u64, speculates: bool) -> WaitResult<T> {
         if most == 0 {
             return WaitResult::Expired;
@@ -311,7 +316,7 @@ impl<T: Word> Waiting<'_, T> {
                 let Spin { core, done, hits, .. } = thread.wait.spin;
                 if skips {
                     thread.stats.counts.tries += done;
-                    // Their loads are no operations.
+                    // The loads of tries do not count as operations.
                     thread.stats.instructions += done * (A_TRY + 1) * UNIT;
                     engine.memory.count_hits(core, done);
                 }
@@ -331,15 +336,16 @@ impl<T: Word> Waiting<'_, T> {
                 }
                 self.try_once()
             };
-            // A new value in a line that has not gone is a sibling's store into the cache that they share.
+            // A new value in a line that was not lost comes from a sibling, which shares the cache.
             if ahead && hit && seen != self.value && with(|engine| engine.chip.core.contexts != 1) {
                 self.flush();
             }
         }
     }
 
-    /// The core was ahead of its tries: later loads were done with the line, or the value, that it had. If that has gone,
-    /// they are thrown away (a memory-order violation; Intel Optimization Reference Manual, "Pipelined spin-wait loops").
+    /// The core was ahead of its tries: later loads were done with the line, or the value, that it
+    /// had. If the line was lost, those loads are discarded (a memory-order violation; Intel
+    /// Optimization Reference Manual, "Pipelined spin-wait loops").
     fn flush(&self) {
         let price = with(|engine| engine.core_here().flush.0);
         if price != 0 {
@@ -361,13 +367,13 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// One futex wait; who is killed meanwhile leaves the queue first.
+    /// One futex wait. A thread that is killed in the meantime leaves the queue first.
     fn sleep(&self) -> Ended {
         drain();
         Engine::shielded(|| self.sleep_shielded())
     }
 
-    /// Announces the sleeper, enters the kernel, which looks again, and sleeps.
+    /// Registers the sleeper, enters the kernel, which checks again, and sleeps.
     fn sleep_shielded(&self) -> Ended {
         if with(|engine| engine.os.layout.in_memory()) {
             return match protocol::wait(&SimulatedKernel::new(), self.cell, self.value, self.until) {
@@ -392,7 +398,8 @@ impl<T: Word> Waiting<'_, T> {
         let ended = if self.cell.read() != self.value {
             Ended::Woken
         } else {
-            // From here on a wake finds us: no time passes between the look and the queue.
+            // From here on a wake reaches the thread: no time passes between the check and entering
+            // the queue.
             with(|engine| {
                 let id = engine.running;
                 engine.os.futexes.queue(offset, id);
@@ -403,7 +410,7 @@ impl<T: Word> Waiting<'_, T> {
             kernel(long);
             self.fall_asleep(offset)
         };
-        // A wake-up that is still on its way has come too late.
+        // A wake-up that is still on its way is too late for this sleep.
         with(|engine| engine.threads[engine.running as usize].os.futex_sleep += 1);
         add(counter, u32::MAX);
         ended
@@ -416,7 +423,7 @@ impl<T: Word> Waiting<'_, T> {
             if engine.threads[id as usize].os.woken_early {
                 return Some(Ended::Woken);
             }
-            // It may have been moved to another cell on its way here.
+            // The sleeper may have been moved to another cell on its way here.
             let offset = match engine.threads[id as usize].wait.waits_on {
                 Some((Waited::Cell(now), _)) => now,
                 _ => offset,
@@ -436,7 +443,7 @@ impl<T: Word> Waiting<'_, T> {
 }
 
 impl Engine {
-    /// The running thread waits `between` cycles before its next try; can be interrupted.
+    /// The running thread waits `between` cycles before its next try; the wait can be interrupted.
     fn begin_pause(&mut self, between: u64) {
         let id = self.running;
         let core = self.core_of(id);
@@ -449,7 +456,7 @@ impl Engine {
     }
 }
 
-/// An atomic addition to a counter of the table of sleepers, at the start of the arena.
+/// Atomically adds to a counter of the table of sleepers at the start of the arena.
 pub(super) fn add(counter: usize, value: u32) {
     drain();
     let address = with(|engine| engine.guest.base + counter);
@@ -462,7 +469,7 @@ pub(super) fn add(counter: usize, value: u32) {
     });
 }
 
-/// The next access is of that sort, if the thread's locks give hints.
+/// Marks the next access as a lock request of this class, if the thread's locks give hints.
 pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
@@ -470,17 +477,17 @@ pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
     });
 }
 
-/// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
-/// call if a thread is announced there.
+/// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's
+/// count, and a system call if a thread is registered there.
 pub(super) fn wake(address: usize, n: u32) {
     drain();
-    // Who is taken out of the queue is woken.
+    // A thread that was taken out of the queue must be woken even if the waker is killed.
     Engine::shielded(|| wake_shielded(address, n));
 }
 
 fn wake_shielded(address: usize, n: u32) {
     if with(|engine| engine.os.layout.in_memory()) {
-        // The address is a name only.
+        // The address serves only as a name.
         protocol::wake::<_, u32>(&SimulatedKernel::new(), core::ptr::without_provenance(address), n);
         return;
     }
@@ -501,7 +508,8 @@ fn wake_shielded(address: usize, n: u32) {
     wake_queued(offset, n);
 }
 
-/// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices; how many there were.
+/// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices. Returns how many there
+/// were.
 pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     let (sleepers, first, more) = with(|engine| {
         let taken = engine.os.futexes.take(offset, n);
@@ -511,7 +519,7 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
         (sleepers, first, os.futex.wake_more.0)
     });
     let n = sleepers.len() as u32;
-    // An idle core is roused by an interrupt, once for all; the queue of a busy one just grows.
+    // An idle core is roused by one interrupt; the queue of a busy core only grows.
     let mut interrupt = first;
     for (id, sleep) in sleepers {
         let roused = with(|engine| engine.wake(id, sleep));
@@ -525,13 +533,13 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     n
 }
 
-/// How often the running thread's core was taken from it: a thread that comes back has nothing speculated.
+/// How often the running thread lost its core. A thread that comes back has speculated nothing.
 fn preemptions() -> u64 {
     with(|engine| engine.threads[engine.running as usize].stats.counts.preemptions)
 }
 
-/// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very
-/// core, which then holds it still.
+/// Gives up the core if it is wanted. Returns whether it was. Another thread may have written the
+/// line in the meantime on this very core, which then still holds the line.
 pub(super) fn give_way() -> bool {
     let wanted = with(|engine| engine.threads[engine.running as usize].os.preempt);
     if wanted {
