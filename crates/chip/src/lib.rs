@@ -1,5 +1,5 @@
-//! The simulated many-core: [`Simulated`] implements [`Machine`](baton_machine::Machine), so that every algorithm of
-//! `sync` runs on it as it is.
+//! The simulated many-core. [`Simulated`] implements [`Machine`](baton_machine::Machine), so that
+//! every algorithm of `sync` runs on it unchanged.
 //!
 //! ```
 //! use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
@@ -27,16 +27,18 @@
 //! | --- | --- |
 //! | `base` | events and their order, request tokens, clock ratios, random numbers: uses no other room |
 //! | `guest` | guest memory: heap and stacks in one arena |
-//! | `contexts`, `clock`, `core` | what hardware contexts have of a core, its clock, its store buffer and window |
+//! | `contexts`, `clock`, `core` | the shares of hardware contexts, a core's clock, its store
+//! buffer and window |
 //! | [`device`] | devices on the network or on wires of their own |
-//! | `power` | states of CPUs, as their power has them |
+//! | `power` | power states of CPUs |
 //! | `os` | the operating system's state: CPUs, applications, futexes, the policy |
 //! | `engine` | the simulated machine as one state, its threads, and its next event |
-//! | `rate`, `issue`, `waits`, `kernel` | what happens to it: clocks and modes change, cores issue accesses, waits, scheduling |
+//! | `rate`, `issue`, `waits`, `kernel` | logic: clocks and modes change, cores issue accesses,
+//! waits, scheduling |
 //! | [`machine`] | the machine trait's verbs |
-//! | [`outcome`] | what comes out |
+//! | [`outcome`] | the result of a run |
 //! | [`simulation`] | a simulation from the host's side |
-//! | [`energy`] | states times watts and events times joules |
+//! | [`energy`] | time in states by watts, and events by joules |
 //! | [`account`] | what a run's locks cost |
 //!
 //! Chip files and kinds of devices are a crate of their own, `baton-chipfile`; its [`config`] and [`peripheral`] can be
@@ -44,7 +46,7 @@
 //!
 //! Arrows between rooms run only downward: the table in `docs/rooms.md`, which `crates/cli/tests/house/floors` checks.
 //!
-//! `docs/reference/chip.md` tells what is modelled and what is not.
+//! `docs/reference/chip.md` says what is modelled and what is not.
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! What happens at a time: the engine's events, each packed into the number by which the queue knows it.
+//! The engine's events, each packed into the number by which the queue knows it.
 //!
 //! The queue keeps an entry for every number up to the largest in use, so the numbers are dense: four to a thread, of which
 //! the third belongs to the chip (devices, clocks, switches, the policy's alarm, arrivals, the governor) and then to the CPU of that number. Which events happen first
@@ -8,14 +8,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u32);
 
-/// What an event is about: the unpacked [`Event`].
+/// The unpacked form of an [`Event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     /// A thread's own operation, wait or computation is over.
     Thread(u32),
     /// A sleeping thread's deadline has come.
     Timeout(u32),
-    /// The store at the head of a thread's buffer is written.
+    /// The store at the head of a thread's buffer has been written.
     Store(u32),
     /// The timer of a CPU has come.
     Timer(u32),
@@ -33,7 +33,7 @@ pub(crate) enum Happening {
     Governor,
 }
 
-/// Events of the chip as a whole, which come before the timers of its CPUs.
+/// The number of events of the chip as a whole, which come before the timers of its CPUs.
 const CHIP: u32 = 6;
 
 impl Event {
@@ -68,13 +68,13 @@ impl Event {
         Event((CHIP + cpu) * 4 + 2)
     }
 
-    /// The store at the head of a thread's buffer is written.
+    /// The store at the head of a thread's buffer has been written.
     #[inline(always)]
     pub(crate) fn store(thread: u32) -> Event {
         Event(thread * 4 + 3)
     }
 
-    /// What the event is about.
+    /// The unpacked form.
     #[inline(always)]
     pub(crate) fn happening(self) -> Happening {
         let number = self.0 / 4;

@@ -33,9 +33,9 @@ pub(crate) enum Demand {
     /// No slots: the context waits for memory, or for a price of the kernel to pass.
     #[default]
     Nothing,
-    /// As many slots as its part of the window sustains: the context computes.
+    /// All slots that its part of the window sustains: the context computes.
     Computes,
-    /// The instructions of one turn every so many cycles: the context spins with PAUSE.
+    /// The instructions of one turn in every `n` cycles: the context spins with PAUSE.
     Turns(u64),
     /// All slots: the context spins without PAUSE, and its branches are predicted far ahead.
     Everything,

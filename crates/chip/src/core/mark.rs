@@ -69,8 +69,8 @@ impl Marks {
         self.standing = mechanism.holding().filter(|_| self.locks_held != 0).unwrap_or_default();
     }
 
-    /// The mark of the next access. One instruction takes a hint. Of a load-linked and
-    /// store-conditional pair both halves carry the hint, which the end of the pair removes.
+    /// The mark of the next access. One instruction takes a hint. Both halves of a load-linked and
+    /// store-conditional pair carry the hint, which the end of the pair removes.
     #[inline(always)]
     pub(crate) fn mark(&mut self, access: Access, mechanism: &Active) -> Header {
         let Some(request) = self.hint else { return self.standing };

@@ -1,4 +1,4 @@
-//! Applications at work: their threads start, can run and end.
+//! Applications at work: their threads start, become runnable and end.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -12,13 +12,13 @@ use baton_sched::AppId;
 use baton_units::Cycles;
 
 impl Engine {
-    /// The number of an application that is added.
+    /// Adds an application. Returns its number.
     pub(crate) fn add_app(&mut self, state: AppState) -> App {
         self.os.apps.push(state);
         App(self.os.apps.len() as u32 - 1)
     }
 
-    /// Has an application begin at a time that is not past.
+    /// Plans the beginning of an application at a time that is not past.
     pub(crate) fn arrives_at(&mut self, at: u64, app: App) {
         self.os.arrivals.insert((at, app));
         self.queue.cancel(Event::ARRIVALS);
@@ -31,19 +31,19 @@ impl Engine {
         }
     }
 
-    /// The time of an application has come. Of several at one moment each has an event.
+    /// An application's time has come. Each of several at the same moment has an event of its own.
     pub(crate) fn arrivals_step(&mut self) -> Step {
         let Some((_, app)) = self.os.arrivals.pop_first() else { return Step::Handled };
         self.schedule_arrival();
         Step::Arrival(app)
     }
 
-    /// What an application's first thread is, and does.
+    /// What an application's first thread is, and what it runs.
     pub(crate) fn app_main(&self, app: App) -> Option<(Spawn, Main)> {
         self.os.apps[app.0 as usize].main.clone()
     }
 
-    /// An application cannot begin.
+    /// Records that an application cannot begin.
     pub(crate) fn app_refused(&mut self, app: App, refused: Refused) {
         self.os.apps[app.0 as usize].give_up();
         self.os.switches.refused.push((Cycles(self.now), refused));
@@ -54,7 +54,7 @@ impl Engine {
         self.os.alive != 0 || !self.os.arrivals.is_empty()
     }
 
-    /// How many threads of an application can run now.
+    /// The number of an application's threads that can run now.
     pub(crate) fn runnable(&self, app: App) -> u32 {
         self.os.apps[app.0 as usize].runnable
     }
@@ -74,8 +74,8 @@ impl Engine {
         app.count(runnable, now);
     }
 
-    /// A thread has ended. If it was its application's last, that begins anew as long as it has runs: then its first thread
-    /// is to be made.
+    /// A thread has ended. If it was the last of its application and the application has runs left,
+    /// returns the first thread of the next run, which must be created.
     pub(crate) fn app_exits(&mut self, thread: ThreadId) -> Option<(Spawn, Main)> {
         let now = self.now;
         let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
@@ -93,12 +93,12 @@ impl Engine {
         app.main.clone().filter(|_| again)
     }
 
-    /// Every application that is waited for is through, though others may still run.
+    /// Whether every application that is waited for has finished, though others may still run.
     pub(crate) fn apps_are_through(&self) -> bool {
         self.os.apps.iter().all(AppState::is_through)
     }
 
-    /// The figures of all applications; the first one only if it had threads.
+    /// The figures of all applications; the first application is included only if it had threads.
     pub(crate) fn app_figures(&mut self) -> Vec<AppFigures> {
         let now = self.now;
         let mut times = vec![AppTimes::default(); self.os.apps.len()];

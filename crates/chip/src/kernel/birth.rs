@@ -1,4 +1,4 @@
-//! A thread is born.
+//! The creation of a thread.
 
 use crate::base::thread::OUTSIDE;
 use crate::engine::state::Engine;
@@ -11,12 +11,13 @@ use baton_sched::{AppId, Born, ThreadId};
 use baton_units::CpuId;
 
 impl Engine {
-    /// Enters a thread into the tables; it becomes ready after its start's delay and noise.
+    /// Adds a thread to the tables. It becomes ready after its start delay and noise.
     pub(crate) fn add_thread(&mut self, id: u32, spawn: Spawn) -> Result<(), Refused> {
         let name = if spawn.name.is_empty() { format!("thread {id}") } else { spawn.name };
         let affinity = self.allowed(&name, &spawn.affinity, &spawn.cpus)?;
         let cpus = self.os.cpus.len() as u32;
-        // From its number on, so that threads begin their search for a place all over the chip.
+        // The search begins at the CPU with the thread's number, so that threads are spread over
+        // the chip.
         let first = affinity.list().map_or(id % cpus, |list| list[0].0);
         let from_there = (0..cpus).map(|turn| CpuId((first + turn) % cpus));
         let on = |cpu: &CpuId| self.os.cpus[cpu.0 as usize].online && affinity.has(*cpu);

@@ -1,4 +1,4 @@
-//! The policy is told what happens, and its decisions are carried out.
+//! Tells the policy what happens, and carries out its decisions.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -9,7 +9,7 @@ use baton_machine::LockNotice;
 use baton_sched::{Cpus, Decision, Params, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 
-/// What a thread says of a lock, in the words of the policies.
+/// A thread's notice about a lock, as the scheduling crate defines it.
 fn of_lock(notice: LockNotice) -> baton_sched::LockNotice {
     match notice {
         LockNotice::Wanted => baton_sched::LockNotice::Wanted,
@@ -20,13 +20,13 @@ fn of_lock(notice: LockNotice) -> baton_sched::LockNotice {
 }
 
 impl Engine {
-    /// The policy hears of locks that it has not heard of yet.
+    /// Tells the policy about locks, as far as it has not been told yet.
     pub(crate) fn tell_locks(&mut self) {
         self.tell(|_, _, _| ());
         self.decide();
     }
 
-    /// Tells the policy how fast the CPUs of a core are from now on.
+    /// Tells the policy the speed of a core's CPUs from now on.
     pub(crate) fn tell_speed(&mut self, core: CoreId) {
         let speed = speed(self.cores.clocks.clock(core), self.chip.core.clock);
         for cpu in 0..self.os.cpus.len() as u32 {
@@ -38,7 +38,7 @@ impl Engine {
         self.decide();
     }
 
-    /// Another policy decides, on a chip without threads.
+    /// Replaces the policy, on a chip without threads.
     pub(crate) fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
         assert!(self.threads.is_empty(), "the policy is replaced before the first thread is spawned");
         let cores: Vec<CoreId> = self.os.cpus.iter().map(|cpu| cpu.core).collect();
@@ -52,14 +52,14 @@ impl Engine {
         self.decide();
     }
 
-    /// What the chip file says of the running thread's core.
+    /// The chip file's table for the running thread's core.
     #[inline(always)]
     pub(crate) fn core_here(&self) -> &Core {
         let kinds = &self.cores.kinds;
         if kinds.are_alike() { kinds.common() } else { kinds.of(self.core_of(self.running)) }
     }
 
-    /// Tells the policy something, and keeps what it decides for [`Engine::decide`].
+    /// Tells the policy something, and keeps its decisions for [`Engine::decide`].
     pub(crate) fn tell<R>(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>) -> R) -> R {
         let policy = &mut self.os.policy;
         if !self.os.locks.unheard.is_empty() {
@@ -73,8 +73,8 @@ impl Engine {
         answer
     }
 
-    /// Carries out what the policy has decided, unless a caller is doing so. Gives how many CPUs were roused from
-    /// idling by that.
+    /// Carries out the policy's decisions, unless a caller is already doing so. Returns how many
+    /// idle CPUs that roused.
     pub(crate) fn decide(&mut self) -> u32 {
         if self.os.policy.waiting.is_empty() || std::mem::replace(&mut self.os.policy.at_work, true) {
             return 0;
@@ -87,12 +87,12 @@ impl Engine {
         roused
     }
 
-    /// Whether it roused a CPU.
+    /// Carries out one decision. Returns whether it roused an idle CPU.
     fn carry_out(&mut self, decision: Decision) -> bool {
         match decision {
             Decision::Start(CpuId(cpu)) => return self.rouse(cpu),
             Decision::Preempt(CpuId(cpu)) => self.call_off(cpu),
-            // A periodic tick stands for all timers.
+            // A periodic tick replaces all timers.
             Decision::Timer(..) | Decision::NoTimer(_) if self.chip.os.interrupt.tick.0 != 0 => {}
             Decision::Timer(CpuId(cpu), at) => {
                 self.forget_timer(cpu);

@@ -1,4 +1,5 @@
-//! The engine's side of devices: their events, answers that come, and what an interrupt does at its core.
+//! The engine's side of devices: their events, answers that arrive, and what an interrupt does at
+//! its core.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -31,7 +32,8 @@ impl Engine {
         Step::Handled
     }
 
-    /// The network has carried a packet to its end; `placed`: to a place of a device's endpoint.
+    /// The network has delivered a packet. `placed` says whether it took a place of a device's
+    /// endpoint.
     pub(crate) fn carried(&mut self, packet: u32, placed: bool) {
         let now = self.now;
         if let Some(devices) = &mut self.devices {
@@ -40,7 +42,7 @@ impl Engine {
         self.devices_did();
     }
 
-    /// Does what follows from what the devices did, and puts their next event in.
+    /// Carries out the consequences of what devices did, and inserts their next event.
     pub(crate) fn devices_did(&mut self) {
         while let Some(outcome) = self.devices.as_mut().and_then(|devices| devices.out.pop_front()) {
             match outcome {
@@ -98,11 +100,11 @@ impl Engine {
         }
     }
 
-    /// A device interrupts a CPU: its handler takes `device.interrupt` cycles there, as those of ticks and of calls between
-    /// CPUs take theirs, and wakes the thread that waits for the device longest; without one the interrupt is kept for
-    /// the next that asks.
+    /// A device interrupts a CPU. Its handler takes `device.interrupt` cycles there, as ticks and
+    /// calls between CPUs take theirs, and wakes the thread that has waited for the device for
+    /// longest. Without such a thread, the interrupt is kept for the next one that asks.
     fn interrupt(&mut self, device: u32, cpu: u32) {
-        // A device can name only CPUs that there are.
+        // A device may name a CPU that does not exist.
         let Some(core) = self.os.cpus.get(cpu as usize).map(|cpu| cpu.core) else { return };
         let Some(devices) = &mut self.devices else { return };
         let cost = devices.of_one(device).interrupt.0;
@@ -113,7 +115,7 @@ impl Engine {
         let Some(waiter) = waiter else { return };
         let running = self.os.cpus[cpu as usize].current.map(|id| &self.threads[id as usize]);
         let ends = match running {
-            // Behind the handlers that have put the computation off already.
+            // Handlers that have already delayed the computation come first.
             Some(thread) if matches!(thread.state, State::Working(_)) => thread.pace.still_until.max(self.now),
             _ => self.now + self.cores.clocks.whole(core, cost),
         };

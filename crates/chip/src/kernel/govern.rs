@@ -1,4 +1,4 @@
-//! The governor is told what CPUs did, and the clocks that it decides are asked for.
+//! Tells the governor what CPUs did, and requests the clocks that it decides.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -11,7 +11,7 @@ use baton_memory::{Memory, Part};
 use baton_sched::governor::{Governed, Governor};
 use baton_units::{CoreId, Cycles, Hertz};
 
-/// Parts of a request that a core's clock has no part in.
+/// The parts of a request that do not depend on a core's clock.
 const FAR: [Part; 6] =
     [Part::Home, Part::HomeQueueing, Part::Network, Part::NetworkQueueing, Part::Remote, Part::Memory];
 
@@ -23,7 +23,7 @@ impl Engine {
         }
     }
 
-    /// Another governor decides, on a chip that has one.
+    /// Replaces the governor, on a chip that has one.
     pub(crate) fn replace_governor(&mut self, name: &'static str, make: &dyn Fn(&Governed) -> Box<dyn Governor>) {
         let cores: Vec<CoreId> = self.os.cpus.iter().map(|cpu| cpu.core).collect();
         let governor = make(&governed(&self.chip, &self.cores.kinds, &cores));
@@ -31,13 +31,13 @@ impl Engine {
         governing.replace(name, governor);
     }
 
-    /// What a thread has done on CPUs so far. An operation that is under way counts as waiting for memory.
+    /// What a thread has done on CPUs so far. An operation under way counts as waiting for memory.
     fn done(&self, id: ThreadId) -> Done {
         let thread = &self.threads[id as usize];
         let (times, open) = (&thread.stats.times, self.now - thread.stats.since);
         let sum = |reasons: &[Reason]| reasons.iter().map(|&reason| times[reason as usize]).sum::<u64>();
         let in_memory = times[Reason::Memory as usize];
-        // What no part is known of were hits in the nearest cache.
+        // Time without a known part was spent on hits in the nearest cache.
         let far = FAR.iter().map(|&part| thread.stats.parts[part as usize]).sum::<u64>().min(in_memory);
         let own = [Reason::Work, Reason::Flush, Reason::Mode, Reason::Kernel, Reason::Switch, Reason::Waking];
         let waits = [Reason::StoreBuffer, Reason::Device, Reason::QueueFull, Reason::QueueEmpty];
@@ -78,7 +78,7 @@ impl Engine {
 
     /// The governor's period is over.
     pub(crate) fn governor_came(&mut self) -> Step {
-        // Without threads the run is over; where nothing else will ever happen it falls silent.
+        // Without threads the run is over. If nothing else will ever happen, the governor stops.
         if !self.lives_on() || self.queue.first() == u64::MAX && self.memory.next() == u64::MAX {
             return Step::Handled;
         }
@@ -96,7 +96,7 @@ impl Engine {
         Step::Handled
     }
 
-    /// The clock that each core in use is to have: the fastest of what its CPUs get.
+    /// The clock for each core in use: the fastest that its CPUs get.
     fn governor_decides(&mut self) -> Vec<(CoreId, Hertz)> {
         let current: Vec<_> = self.os.cpus.iter().map(|cpu| (cpu.core, cpu.current)).collect();
         for (cpu, &(_, id)) in (0..).zip(&current) {
@@ -118,7 +118,8 @@ impl Engine {
         wanted
     }
 
-    /// A core is to have that clock: where it has, or has been promised, another one, it is asked for, and a thread of the core pays for it.
+    /// Requests a clock for a core if the core has, or has been promised, another one. A thread of
+    /// the core pays for the request.
     fn govern(&mut self, core: CoreId, clock: Hertz) {
         let coming = self.cores.clocks.changes.values().rev().find(|(other, _)| *other == core);
         if coming.map_or(self.cores.clocks.clock(core), |&(_, clock)| clock) == clock {
@@ -133,7 +134,7 @@ impl Engine {
         self.ask_for_clock(core, clock);
     }
 
-    /// Puts down which clock each core has had until then.
+    /// Settles which clock each core has had until then.
     fn put_clocks_down(&mut self, until: u64) {
         for core in (0..self.chip.core.count).map(CoreId) {
             let (clock, in_use) = (self.cores.clocks.clock(core), self.is_in_use(core));
@@ -143,7 +144,7 @@ impl Engine {
         }
     }
 
-    /// How clocks were governed in a run that ended then.
+    /// How the governor set clocks in a run that ended at `end`.
     pub(crate) fn clock_figures(&mut self, end: Cycles) -> Option<ClockFigures> {
         self.put_clocks_down(end.0);
         self.os.governing.as_ref().map(|governing| governing.figures())

@@ -1,4 +1,5 @@
-//! Handlers of signals: guest code that runs on its thread's own coroutine, within whatever that did.
+//! Signal handlers: guest code that runs on its thread's own coroutine, in the middle of whatever
+//! the thread did.
 
 use crate::engine::current::{operate, with};
 use crate::engine::reason::Reason;
@@ -6,7 +7,8 @@ use crate::engine::state::Engine;
 use crate::os::signal::{Fate, Signal, SignalHandler, SignalSet};
 
 impl Engine {
-    /// The running thread, which is outside of a sleep or a computation now, ends if it was killed, and runs the handlers of its signals.
+    /// The running thread, which is not sleeping or computing now, ends if it was killed, and runs
+    /// the handlers of its signals.
     #[inline]
     pub(crate) fn attend() {
         if with(|engine| engine.threads[engine.running as usize].os.signalled) {
@@ -15,8 +17,8 @@ impl Engine {
         }
     }
 
-    /// The handlers of the running thread's signals run, one after another. Not while it does the kernel's work, or waits in a system
-    /// call.
+    /// Runs the handlers of the running thread's signals one after another, unless the thread does
+    /// kernel work or waits in a system call.
     #[cold]
     fn look_at_signals() {
         while let Some((signal, fate)) = with(Engine::next_signal) {
@@ -34,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// The next signal that the running thread is to look at, and what comes of it.
+    /// The next signal that the running thread must look at, and its effect.
     fn next_signal(&mut self) -> Option<(Signal, Fate)> {
         let task = &mut self.threads[self.running as usize].os;
         if task.dying || !task.attends() {
@@ -49,7 +51,8 @@ impl Engine {
     }
 }
 
-/// The running thread runs the handler of a signal; one that has come meanwhile and is not blocked interrupts it at its first operation.
+/// The running thread runs a signal's handler. A signal that arrives in the meantime and is not
+/// blocked interrupts the handler at its first operation.
 fn handle(signal: Signal, handler: &SignalHandler, blocks: SignalSet) {
     let (saved, prices) = with(|engine| {
         let blocked = engine.threads[engine.running as usize].os.signals.blocked;
@@ -62,13 +65,13 @@ fn handle(signal: Signal, handler: &SignalHandler, blocks: SignalSet) {
     stretch(prices.back.0);
     with(|engine| {
         engine.restore(saved);
-        // Whatever was quiet before, the handler may have stored something.
+        // The handler may have stored something, so the run is not quiet.
         engine.os.quiet = None;
         engine.look_again();
     });
 }
 
-/// The kernel's way into a handler, or out of it: no other handler comes between.
+/// The kernel's way into a handler, or out of it. No other handler can intervene.
 fn stretch(cycles: u64) {
     if cycles != 0 {
         with(|engine| engine.threads[engine.running as usize].os.shields += 1);

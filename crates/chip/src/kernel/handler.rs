@@ -1,8 +1,10 @@
 //! What interrupt handlers do in memory.
 //!
-//! With `os.interrupt_lines` a handler reads so many lines of its CPU's kernel data, with `os.queue_lines` it writes those of its
-//! CPU's run queue: one after the other, through the core's caches, so they miss, take lines from other cores and evict the
-//! thread's. Its code's price comes behind them. Meanwhile the thread stands still, whatever it did.
+//! With `os.interrupt_lines` a handler reads that number of lines of its CPU's kernel data, and
+//! with `os.queue_lines` it writes the lines of its CPU's run queue. It accesses them one after the
+//! other through the core's caches, so they miss, take lines from other cores, and evict the
+//! thread's lines. The price of the handler's code is paid afterwards. In the meantime the thread
+//! stands still, whatever it did.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -16,12 +18,13 @@ use baton_memory::{Access, Answer, Memory, Request};
 use baton_units::Cycles;
 
 impl Engine {
-    /// Lines that a handler touches.
+    /// The number of lines that a handler accesses.
     pub(super) fn handler_lines(&self) -> u32 {
         self.chip.os.lines.interrupt + self.chip.os.lines.queue
     }
 
-    /// Has so many handlers run on the thread's CPU, whose code takes so long together; the thread goes on as its `resume` says.
+    /// Runs `handlers` handlers on the thread's CPU, whose code takes `code` cycles in total. The
+    /// thread then continues as its `resume` says.
     pub(crate) fn begin_handlers(&mut self, id: ThreadId, handlers: u32, code: u64) {
         let left = handlers * self.handler_lines();
         let thread = &mut self.threads[id as usize];
@@ -29,7 +32,7 @@ impl Engine {
         self.handler_goes_on(id);
     }
 
-    /// The next step of a thread's handlers; false if they are through.
+    /// Carries out the next step of a thread's handlers. Returns false if they are finished.
     fn handler_goes_on(&mut self, id: ThreadId) -> bool {
         let each = self.handler_lines();
         let Handler { left, code } = self.threads[id as usize].os.handler;
@@ -59,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// The event of a thread whose CPU runs handlers; whether its guest runs on.
+    /// Handles the event of a thread whose CPU runs handlers. Returns whether its guest continues.
     pub(crate) fn handler_event(&mut self, id: ThreadId) -> bool {
         if self.handler_goes_on(id) {
             return false;

@@ -1,9 +1,11 @@
-//! Runs that hang although time goes on: ticks and time slices come for ever, and no thread gets anywhere.
+//! Detects runs that hang although time goes on: ticks and time slices come for ever, and no thread
+//! makes progress.
 //!
-//! Without timers such a run falls silent: nothing is queued. With them it is looked for at each timer. A thread that waits
-//! leaves its wait only by what another thread does, so a run hangs if **every** thread waits without a deadline, no store
-//! and no answer of a device is on its way, and every thread that has a look at its cell from time to time has had one
-//! since then and found nothing new.
+//! Without timers such a run falls silent, because nothing is queued. With timers, each timer
+//! checks for a hang. A thread that waits leaves its wait only through another thread. So a run
+//! hangs if **every** thread waits without a deadline, no store and no answer of a device is on its
+//! way, and every thread that looks at its cell from time to time has looked since then and found
+//! nothing new.
 
 use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
@@ -18,7 +20,7 @@ impl Engine {
         let thread = &self.threads[id as usize];
         match self.devices.as_ref().filter(|_| thread.state == State::Cancelling) {
             None => thread.wait.waits_on,
-            // Whatever it did when it lost its CPU, it waits for an answer now.
+            // Whatever the thread did when it lost its CPU, it waits for an answer now.
             Some(devices) => {
                 let packet = thread.pipeline.buffer.asked().find(|request| request.sent)?.packet;
                 Some((Waited::Device(devices.packet(packet).device), thread.stats.since))
@@ -26,10 +28,11 @@ impl Engine {
         }
     }
 
-    /// The waits of all threads, if all of them wait without a deadline and nothing is on its way to any.
+    /// The common state of all waits, if every thread waits without a deadline and nothing is on
+    /// its way to any of them.
     fn all_wait(&self) -> Option<(u64, usize, u64)> {
         if !self.os.arrivals.is_empty() {
-            // An application that comes may wake them.
+            // A future application may wake them.
             return None;
         }
         let mut newest = 0;
@@ -42,12 +45,13 @@ impl Engine {
             newest = newest.max(since);
         }
         let devices = self.devices.as_ref().is_none_or(|devices| devices.scheduled == u64::MAX);
-        // A request that comes again when its thread runs may find what another one, answered meanwhile, has left.
+        // A request that is repeated when its thread runs may find what another, answered in the
+        // meantime, has left.
         let answers = self.devices.as_ref().map_or(0, |devices| devices.answers);
         (devices && self.memory.next() == u64::MAX).then_some((newest, self.os.alive, answers))
     }
 
-    /// Called at a timer: whether no thread will ever leave its wait again.
+    /// Called at a timer. Returns whether no thread will ever leave its wait again.
     pub(crate) fn hangs(&mut self) -> bool {
         let Some(waits) = self.all_wait() else {
             self.os.quiet = None;
@@ -62,14 +66,14 @@ impl Engine {
             && !self.threads.iter().any(|thread| matches!(thread.state, State::Ready | State::Starting));
         self.threads.iter().all(|thread| match thread.state {
             State::Done => true,
-            // It is about to look at a signal.
+            // The thread is about to look at a signal.
             _ if thread.os.is_interrupted() => false,
             State::Asleep => true,
-            // It would have noticed a store at once.
+            // The thread would have noticed a store at once.
             State::Spinning | State::IdleWait if thread.wait.watches => true,
-            // A halted CPU that no interrupt will reach.
+            // No interrupt will reach the halted CPU.
             State::IdleWait if undisturbed => true,
-            // Stalled for a device, which has nothing to do.
+            // The thread stalls for a device that has nothing to do.
             State::Running if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) => true,
             State::Cancelling => true,
             _ => thread.wait.looked > quiet.from,

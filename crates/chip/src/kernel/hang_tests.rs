@@ -1,4 +1,5 @@
-//! What a run says that hangs as the memory system has lost a message, which only debug builds can have it do.
+//! The report of a run that hangs because the memory system has lost a message. Only debug builds
+//! can lose one.
 
 #![cfg(debug_assertions)]
 
@@ -34,7 +35,8 @@ fn tiny() -> Chip {
 
 const CORES: u32 = 4;
 
-/// Two threads add to one cell; the memory system loses a message of that kind. What the run then says.
+/// Two threads add to one cell, and the memory system loses a message of this kind. Returns the
+/// run's report.
 fn hang(kind: Kind, settings: impl Fn(&mut Chip)) -> String {
     let mut chip = tiny();
     settings(&mut chip);
@@ -51,7 +53,7 @@ fn hang(kind: Kind, settings: impl Fn(&mut Chip)) -> String {
         let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
         let body = move || {
             for turn in 0..100 {
-                // Lines of one home, 4 homes of 32 cells a line.
+                // These lines have the same home: with 4 homes, and 32 cells per line.
                 cells[turn % 4 * 128].fetch_add(1, Relaxed);
             }
         };
@@ -70,7 +72,8 @@ fn a_hang_says_who_waits_for_what() {
     let text = hang(Kind::DataM, |_| {});
     assert!(text.contains("in state IM_AD") && text.contains("in state X_U"), "{text}");
 
-    // A home with one place, which the request that waits for the lost message has: the rest stand in the network.
+    // The home has one place, which the request that waits for the lost message occupies. The other
+    // requests stay in the network.
     let text = hang(Kind::Unblock, |chip| {
         let config = chip.coherent.as_mut().expect("coherent");
         config.home.places = 1;

@@ -1,11 +1,12 @@
 //! Interrupts: ticks, and calls from one CPU to another.
 //!
-//! A handler takes its cycles from the thread that runs on the CPU. A computation is put off by them; a thread that spins
-//! on a line does not try meanwhile; an operation that is under way ends first, and the thread pays before its next one. An idle
-//! CPU gets no ticks.
+//! A handler takes its cycles from the thread that runs on the CPU. A computation is delayed by
+//! them; a thread that spins on a line does not try in the meantime; an operation under way ends
+//! first, and the thread pays before its next one. An idle CPU gets no ticks.
 //!
-//! A call goes by `os.ipi`: as a price, as a packet from core to core, or, if it wakes a futex's sleeper, as two packets: from
-//! who wakes to the home of the futex's bucket, and from there to the sleeper.
+//! A call is modelled as `os.ipi` says: as a price; as a packet from core to core; or, if it wakes
+//! a futex's sleeper, as two packets, from the waker to the home of the futex's bucket and from
+//! there to the sleeper.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -22,7 +23,8 @@ use baton_noc::Header;
 use baton_units::{CpuId, Cycles};
 
 impl Engine {
-    /// A futex with that bucket, if it lives in memory, wakes a thread. Whether that roused an idle CPU.
+    /// A futex with this bucket, if futexes live in memory, wakes a thread. Returns whether that
+    /// roused an idle CPU.
     pub(crate) fn wake_sleeper(&mut self, id: ThreadId, bucket: Option<Line>) -> bool {
         self.tell_waker();
         let hint = self.threads.get(self.running as usize).and_then(|waker| waker.newest_hint());
@@ -32,8 +34,8 @@ impl Engine {
         roused
     }
 
-    /// A handler takes `cost` cycles on that CPU, and its accesses where handlers touch memory. Whatever it costs, it ends an
-    /// idle wait.
+    /// A handler takes `cost` cycles on this CPU, plus its accesses if handlers access memory. It
+    /// ends an idle wait in any case.
     pub(crate) fn interrupt_cpu(&mut self, cpu: u32, cost: u64) {
         let (now, current) = (self.now, self.os.cpus[cpu as usize].current);
         let touches = self.handler_lines() != 0;
@@ -68,13 +70,14 @@ impl Engine {
                 self.end_idle_wait(id, Ended::Interrupted);
             }
             State::Running | State::Starting | State::Interrupted | State::Cancelling => self.owes(id, cost),
-            // It has ended, and its CPU is about to know.
+            // The thread has ended, and its CPU is about to know.
             State::Done => {}
             State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }
     }
 
-    /// A handler takes so many cycles of the reference from a computation: it stands still for them, from now on.
+    /// A handler takes `cost` cycles of the reference from a computation, which stands still from
+    /// now on.
     pub(crate) fn steal(&mut self, id: u32, until: u64, cost: u64) {
         let left = self.rest_of(id, until);
         let thread = &mut self.threads[id as usize];
@@ -83,7 +86,7 @@ impl Engine {
         self.compute_on(id, left);
     }
 
-    /// The thread has a handler's cycles, and its accesses, before it: it pays before its next operation.
+    /// The thread must pay for a handler's cycles, and its accesses, before its next operation.
     pub(super) fn owes(&mut self, id: u32, cost: u64) {
         let touches = u32::from(self.handler_lines() != 0);
         let thread = &mut self.threads[id as usize];
@@ -91,18 +94,21 @@ impl Engine {
             (thread.os.due + cost, thread.os.handlers + touches, true);
     }
 
-    /// The thread that acts now, if it runs on another CPU than this one: who an interrupt comes from.
+    /// The CPU of the current thread, if it is another CPU than this one: the source of an
+    /// interrupt.
     pub(super) fn other_than(&self, cpu: u32) -> Option<u32> {
         let id = self.running;
         (id != OUTSIDE).then(|| self.threads[id as usize].cpu).filter(|&from| from != cpu)
     }
 
-    /// Whether an idle CPU that polls is called, too: a home's wake-up is a message in any case.
+    /// Whether an idle CPU that polls is called, too. A wake-up through a home is a message in any
+    /// case.
     pub(super) fn calls_pollers(&self) -> bool {
         self.chip.os.interrupt.ipi == Ipi::Home && self.os.wake_up.is_some()
     }
 
-    /// Sends an interrupt from one CPU to another as a packet, if the chip has it so; [`Engine::interrupt_came`] goes on.
+    /// Sends an interrupt from one CPU to another as a packet, if the chip models it so;
+    /// [`Engine::interrupt_came`] continues.
     pub(super) fn send_interrupt(&mut self, from: u32, cpu: u32) -> bool {
         if self.chip.os.interrupt.ipi == Ipi::Price {
             return false;
@@ -121,7 +127,7 @@ impl Engine {
         let from = core(from);
         let (to, mark) = match bucket {
             Some(line) => (InterruptEnd::HomeOf(line), waker),
-            // No home has a part in it: the message that comes to the sleeper.
+            // No home takes part: this is the message to the sleeper.
             None => (core(cpu), home),
         };
         self.os.cpus[cpu as usize].by_way_of = bucket.map(|line| (line, home));
@@ -129,15 +135,15 @@ impl Engine {
         true
     }
 
-    /// The network carries an interrupt; a chip without one has no interrupts that are packets.
+    /// Sends an interrupt over the network. A chip without a network has no interrupts as packets.
     fn carry_interrupt(&mut self, interrupt: Interrupt) {
         if let Some(mut transport) = self.memory.transport() {
             transport.interrupt(interrupt, Cycles(self.now));
         }
     }
 
-    /// An interrupt has come to the home that sends it on, or to its CPU: that wakes up for the thread that it was given, or
-    /// its thread loses it.
+    /// An interrupt has arrived at the home that forwards it, or at its CPU. The CPU then wakes for
+    /// the thread that it was given, or its thread loses it.
     pub(crate) fn interrupt_came(&mut self, cpu: u32) {
         let here = &mut self.os.cpus[cpu as usize];
         if let Some((line, mark)) = here.by_way_of.take() {
@@ -163,7 +169,7 @@ impl Engine {
         }
     }
 
-    /// The timer of that CPU has come: the policy's own, or the periodic tick.
+    /// A timer of this CPU has come: the policy's own, or the periodic tick.
     pub(crate) fn timer_came(&mut self, cpu: u32) -> Step {
         self.os.cpus[cpu as usize].timer = false;
         self.os.cpus[cpu as usize].counts.ticks += 1;
@@ -173,7 +179,8 @@ impl Engine {
         if self.counts.events > self.bounds.events {
             return Step::Limit;
         }
-        // The policy's own timer is as free as the end of a slice; it ends no idle wait by itself.
+        // The policy's own timer is as free as the end of a slice, and does not end an idle wait by
+        // itself.
         if self.chip.os.interrupt.tick.0 != 0 {
             self.interrupt_cpu(cpu, self.chip.os.interrupt.tick_cost.0);
         }
@@ -183,7 +190,7 @@ impl Engine {
         Step::Handled
     }
 
-    /// The policy's alarm has come: it costs no thread anything.
+    /// The policy's alarm has come. It costs no thread anything.
     pub(crate) fn alarm_came(&mut self) -> Step {
         self.os.policy.alarm = false;
         if self.hangs() {
@@ -197,7 +204,8 @@ impl Engine {
         Step::Handled
     }
 
-    /// Has the next tick come, at the next multiple of its period, if there are ticks and the CPU is not idle.
+    /// Inserts the next tick at the next multiple of its period, if there are ticks and the CPU is
+    /// not idle.
     pub(super) fn arm_tick(&mut self, cpu: u32) {
         let period = self.chip.os.interrupt.tick.0;
         let here = &mut self.os.cpus[cpu as usize];

@@ -1,7 +1,9 @@
-//! Threads that are killed: each ends at its next operation outside of the kernel's own work, as by a signal that cannot be caught.
+//! Threads that are killed. Each ends at its next operation outside of kernel work, as by a signal
+//! that cannot be caught.
 //!
-//! What it sleeps or waits for ends at once, and it needs a CPU to end on. Its requests to devices are called back; an answer that
-//! was given all the same is dropped and counted. Its stores are written. What it owned stays as it was: locks are the guest's
+//! A sleep or wait of the thread ends at once, and the thread needs a CPU on which to end. Its
+//! requests to devices are called back; an answer that was given all the same is dropped and
+//! counted. Its stores are written. What the thread owned stays as it was: locks are the guest's
 //! concern, and destructors do not run.
 
 use crate::base::event::Event;
@@ -16,7 +18,7 @@ use crate::engine::waiting::Waited;
 use crate::issue::stall::stall;
 
 impl Engine {
-    /// Has a thread end.
+    /// Kills a thread.
     pub(crate) fn kill(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
         if thread.state == State::Done || thread.os.killed {
@@ -38,19 +40,21 @@ impl Engine {
                 self.threads[id as usize].pipeline.stall = None;
                 self.goes_on(id);
             }
-            // It ends an operation, comes onto a CPU, or is through with a sleep that nothing interrupts, first.
+            // First the thread ends an operation, comes onto a CPU, or completes a sleep that
+            // nothing interrupts.
             State::Running | State::Starting | State::Interrupted | State::Cancelling => {}
             State::Ready | State::Asleep | State::Done => {}
         }
     }
 
-    /// The thread's coroutine runs on now.
+    /// The thread's coroutine continues now.
     pub(super) fn goes_on(&mut self, id: ThreadId) {
         self.threads[id as usize].state = State::Running;
         self.queue.put(Event::thread(id), self.now, Rank::Next);
     }
 
-    /// The sleep of a thread that was killed or has a signal ends; in memory, it leaves the futex's queue itself, once it runs.
+    /// Ends the sleep of a thread that was killed or has a signal. With futexes in guest memory,
+    /// the thread itself leaves the queue when it runs.
     pub(super) fn end_sleep(&mut self, id: ThreadId) {
         self.queue.cancel(Event::timeout(id));
         if let Some((on, _)) = self.threads[id as usize].wait.waits_on {
@@ -61,7 +65,7 @@ impl Engine {
         self.threads[id as usize].os.preempt = true;
     }
 
-    /// What would wake the thread from a sleep on that forgets it.
+    /// Makes whatever would wake the thread from a sleep on `on` forget the thread.
     pub(super) fn forget_wait(&mut self, id: ThreadId, on: Waited) {
         match on {
             Waited::Cell(offset) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
@@ -71,7 +75,8 @@ impl Engine {
         }
     }
 
-    /// A thread waits for a device's interrupt no more. If one was about to wake it, that is another thread's, or is kept.
+    /// A thread no longer waits for a device's interrupt. If an interrupt was about to wake it,
+    /// another thread gets the interrupt, or it is kept.
     fn forget_device(&mut self, id: ThreadId, device: u32) {
         let now = self.now;
         let Some(devices) = &mut self.devices else { return };
@@ -86,14 +91,15 @@ impl Engine {
         }
     }
 
-    /// Whether the thread is to end now.
+    /// Whether the thread must end now.
     #[inline]
     pub(crate) fn dies(&self, id: ThreadId) -> bool {
         let task = &self.threads[id as usize].os;
         task.killed && task.shields == 0
     }
 
-    /// What the running thread did has ended: it ends here if it was killed meanwhile.
+    /// The running thread's activity is over. The thread ends here if it was killed in the
+    /// meantime.
     #[inline]
     pub(crate) fn end_if_killed() {
         if with(|engine| engine.dies(engine.running)) {
@@ -125,7 +131,8 @@ impl Engine {
         unreachable!("a thread that was killed runs on")
     }
 
-    /// Work of the kernel that the running guest, if it was not killed before, does to its end. Signals that came before are handled before.
+    /// Kernel work that the running guest completes unless it was killed before. Signals that came
+    /// before are handled before.
     pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
         let signalled = with(|engine| {
             let task = &mut engine.threads[engine.running as usize].os;
@@ -144,7 +151,7 @@ impl Engine {
         result
     }
 
-    /// The same as [`Engine::attend`], without the shield that is to come.
+    /// Like [`Engine::attend`], but before the shield.
     #[cold]
     fn attend_before_shield() {
         let shield = |by: i32| {

@@ -2,21 +2,21 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`decide`] | the policy is told what happens, and its decisions are carried out |
-//! | [`govern`] | the governor is told what CPUs did, and its clocks are asked for |
+//! | [`decide`] | tells the policy what happens, and carries out its decisions |
+//! | [`govern`] | tells the governor what CPUs did, and requests its clocks |
 //! | [`run`] | threads come onto CPUs and leave them |
-//! | [`birth`] | a thread is born |
+//! | [`birth`] | the creation of a thread |
 //! | [`apps`] | applications start, end and start again |
-//! | [`online`] | cores switched off and on, and affinity that changes |
+//! | [`online`] | cores are switched off and on, and affinities change |
 //! | [`kill`] | threads that are killed |
-//! | [`signal`] | signals come to threads; applications that end by them |
-//! | [`handle`] | handlers of signals run |
+//! | [`signal`] | signals come to threads, or end applications |
+//! | [`handle`] | signal handlers run |
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
-//! | [`handler`] | what their handlers do in memory |
+//! | [`handler`] | what interrupt handlers do in memory |
 //! | [`device`] | events of devices, answers that come, interrupts of devices |
 //! | `posted` | answers to posted requests are written |
 //! | [`futex`] | sleepers move from cell to cell |
-//! | [`hang`] | runs in which no thread gets anywhere, though timers come |
+//! | [`hang`] | runs in which no thread makes progress, although timers come |
 
 pub(crate) mod apps;
 pub(crate) mod birth;

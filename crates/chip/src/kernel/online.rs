@@ -1,4 +1,4 @@
-//! Cores that are switched off and on while the chip runs, and threads that change where they may run.
+//! Cores are switched off and on during a run, and threads change where they may run.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -12,7 +12,7 @@ use baton_sched::Affinity;
 use baton_units::{CoreId, CpuId, Cycles};
 
 impl Engine {
-    /// Has a core switched off or on at a time that is not past.
+    /// Plans to switch a core off or on at a time that is not past.
     pub(crate) fn switch_at(&mut self, at: u64, core: CoreId, online: bool) {
         let switches = &mut self.os.switches;
         switches.given += 1;
@@ -30,7 +30,7 @@ impl Engine {
         }
     }
 
-    /// The time of a switch has come.
+    /// The time of a planned switch has come.
     pub(crate) fn switches_step(&mut self) -> Step {
         self.os.switches.scheduled = false;
         if !self.lives_on() {
@@ -52,7 +52,8 @@ impl Engine {
         all.filter(|(_, cpu)| cpu.core == core).map(|(id, _)| id).collect()
     }
 
-    /// The CPUs that cores and CPUs stand for, as far as they are in use; both empty: all.
+    /// The CPUs that cores and CPUs stand for, as far as they are in use; if both lists are empty,
+    /// all CPUs.
     pub(super) fn allowed(&self, thread: &str, cores: &[CoreId], cpus: &[CpuId]) -> Result<Affinity, Refused> {
         let has = self.os.cpus.len() as u32;
         let named = cpus.iter().copied().filter(|cpu| cpu.0 < has);
@@ -67,7 +68,8 @@ impl Engine {
         Ok(affinity)
     }
 
-    /// One of the CPUs is on, beside those that are to be switched off.
+    /// Checks that one of the CPUs is online, not counting those in `but`, which are to be switched
+    /// off.
     fn some_on(&self, thread: &str, affinity: &Affinity, but: &[CpuId]) -> Result<(), Refused> {
         let all = (0..self.os.cpus.len() as u32).map(CpuId);
         if all.clone().any(|cpu| self.os.cpus[cpu.0 as usize].online && affinity.has(cpu) && !but.contains(&cpu)) {
@@ -85,7 +87,7 @@ impl Engine {
         Err(Refused::Off { thread: thread.to_owned(), cores, place })
     }
 
-    /// Switches all CPUs of a core off or on. Threads that run or wait there go elsewhere.
+    /// Switches all CPUs of a core off or on. Threads that run or wait there move to other cores.
     pub(crate) fn set_online(&mut self, core: CoreId, online: bool) -> Result<(), Refused> {
         let cpus = self.cpus_of(core);
         if cpus.is_empty() {
@@ -111,7 +113,8 @@ impl Engine {
         Ok(())
     }
 
-    /// From now on the thread may run on these cores and CPUs only; both empty: on all.
+    /// Restricts the thread to these cores and CPUs from now on; if both lists are empty, to none
+    /// in particular.
     pub(crate) fn set_affinity(&mut self, id: ThreadId, cores: &[CoreId], cpus: &[CpuId]) -> Result<(), Refused> {
         let affinity = self.allowed(&self.threads[id as usize].name, cores, cpus)?;
         let thread = &mut self.threads[id as usize];

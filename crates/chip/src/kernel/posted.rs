@@ -1,5 +1,6 @@
-//! Answers to posted requests: each is written to its two words of guest memory by the caches of the core that asked, which
-//! take its line as for a store, and give it to the shared level if the chip says so (`device.posted_to`).
+//! Answers to posted requests. The caches of the core that asked write each answer to two words of
+//! guest memory: they acquire the line as for a store, and give it to the shared level if the chip
+//! says so (`device.posted_to`).
 
 use crate::base::token::{Asked, Token};
 use crate::device::packet::{Landing, Packet, PacketAt};
@@ -11,7 +12,7 @@ use baton_memory::{Access, Answer, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// The posted request's packet, where its answer goes, and the core that writes it.
+    /// The posted request's packet, where its answer goes, and the core that writes the answer.
     fn landing(&self, id: u32) -> Option<(Packet, Landing, CoreId)> {
         let packet = *self.devices.as_ref()?.packet(id);
         Some((packet, packet.lands?, self.chip.core_of(packet.cpu)))
@@ -25,7 +26,7 @@ impl Engine {
         Some(self.memory.request(request, Cycles(self.now)))
     }
 
-    /// The answer has come to its core.
+    /// The answer has arrived at its core.
     pub(super) fn write_answer(&mut self, id: u32) {
         if let Some(Answer::Served(served)) = self.ask_for_answer(id, Access::Store) {
             if let Some((_, landing, _)) = self.landing(id)
@@ -38,7 +39,7 @@ impl Engine {
         }
     }
 
-    /// The core owns the answer's line then, and writes it.
+    /// The core will own the answer's line at `at`, and writes the answer then.
     pub(crate) fn answer_written_at(&mut self, id: u32, at: u64) {
         if let Some(devices) = &mut self.devices {
             devices.written_at(id, at);
@@ -46,8 +47,9 @@ impl Engine {
         self.devices_did();
     }
 
-    /// The core owns the line of the answer. If it is to lie in the shared level, it leaves the core before its words change: a look that has
-    /// begun, as a spinning thread's, does not see them.
+    /// The core owns the line of the answer. If the line is to lie in the shared level, it leaves
+    /// the core before its words change, so that a look that has begun (of a spinning thread, for
+    /// example) does not see them.
     pub(super) fn answer_written(&mut self, id: u32) {
         let Some((packet, Landing { offset, .. }, core)) = self.landing(id) else { return };
         let line = self.guest.line(offset);
@@ -63,7 +65,7 @@ impl Engine {
             self.write_words(id);
         }
         if self.guest.is_watched(line) {
-            // Its watchers at this core have not noticed otherwise.
+            // The watchers at this core have not noticed the write otherwise.
             self.invalidated(line);
         }
     }

@@ -14,7 +14,8 @@ use baton_sched as sched;
 use baton_units::CpuId;
 
 impl Engine {
-    /// The thread can run from now on; until now its cycles had `reason`. Whether that roused an idle CPU.
+    /// The thread can run from now on; its cycles until now get `reason`. Returns whether that
+    /// roused an idle CPU.
     pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> bool {
         let now = self.now;
         self.counts.wakes += 1;
@@ -27,7 +28,7 @@ impl Engine {
         self.decide() != 0
     }
 
-    /// An idle CPU is to run a thread; whether it idled and has found one.
+    /// An idle CPU must run a thread. Returns whether the CPU was idle and has found a thread.
     pub(crate) fn rouse(&mut self, cpu: u32) -> bool {
         if self.os.cpus[cpu as usize].current.is_some() || !self.os.cpus[cpu as usize].online {
             return false;
@@ -42,11 +43,11 @@ impl Engine {
             spread => price * spread.thousandths(self.os.wake_noise.below(WakeSpread::DRAWS)) / 1000,
         };
         let event = self.start(cpu, id, Doing::Waking, latency);
-        // A CPU that polls sees that there is work; one that has halted is called.
+        // A CPU that polls sees the work; a halted one must be called.
         let is_called = !polls || self.calls_pollers();
         let called = self.other_than(cpu).filter(|_| is_called).is_some_and(|from| self.send_interrupt(from, cpu));
         if is_called && self.handler_lines() != 0 {
-            // The interrupt's handler comes before the thread.
+            // The interrupt's handler runs before the thread.
             self.owes(id, 0);
         }
         if called {
@@ -57,7 +58,7 @@ impl Engine {
         true
     }
 
-    /// Has a busy CPU's thread lose it: by an interrupt, if a thread on another CPU is the cause.
+    /// Takes a busy CPU from its thread, by an interrupt if a thread on another CPU is the cause.
     pub(super) fn call_off(&mut self, cpu: u32) {
         if let Some(from) = self.other_than(cpu).filter(|_| self.os.cpus[cpu as usize].current.is_some()) {
             if self.send_interrupt(from, cpu) {
@@ -90,7 +91,8 @@ impl Engine {
                     self.threads[id as usize].os.leaves = true;
                 }
             }
-            // The interrupt ends its idle wait; it gives the CPU up when it has left it.
+            // The interrupt ends the idle wait, and the thread gives up the CPU when it has left
+            // the wait.
             State::IdleWait => {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
@@ -105,16 +107,16 @@ impl Engine {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
             }
-            // It leaves when it knows what came of its requests.
+            // The thread leaves when it knows the fate of its requests.
             State::Cancelling => {}
-            // It is about to leave: those who wait for its end are woken first.
+            // The thread is about to leave, after it has woken the threads that wait for its end.
             State::Done => {}
             State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }
     }
 
-    /// The thread on a CPU becomes one that waits for a CPU, at once or when it knows what came of its requests to devices; it goes
-    /// on as `resume` says.
+    /// The thread on a CPU begins to wait for a CPU, at once or when it knows the fate of its
+    /// requests to devices. It will continue as `resume` says.
     pub(crate) fn step_aside(&mut self, id: ThreadId, resume: Resume, reason: Reason) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -127,14 +129,14 @@ impl Engine {
         }
     }
 
-    /// The thread on a CPU becomes one that waits for a CPU, at once; until now its cycles had `reason`.
+    /// The thread on a CPU begins to wait for a CPU at once; its cycles until now get `reason`.
     pub(crate) fn stand_aside(&mut self, id: ThreadId, reason: Reason) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
         thread.state = State::Ready;
         if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) {
-            // It has asked, in vain.
+            // The thread has looked at its cell, in vain.
             thread.wait.looked = now;
         }
         thread.stats.counts.preemptions += 1;
@@ -142,7 +144,7 @@ impl Engine {
         self.leave(cpu, id, |policy, now, out| policy.yields(now, sched::ThreadId(id), out));
     }
 
-    /// The thread has left its CPU, which `f` tells the policy: the next one gets it.
+    /// The thread has left its CPU, which `f` tells the policy. The next thread gets the CPU.
     pub(crate) fn leave(
         &mut self,
         cpu: u32,
@@ -174,8 +176,8 @@ impl Engine {
         self.decide();
     }
 
-    /// Gives the CPU to a thread that is ready; when it will have switched to it, which takes `latency` and what a
-    /// migration costs.
+    /// Gives the CPU to a ready thread. Returns when the CPU will have switched, which takes
+    /// `latency` plus the cost of a migration.
     fn start(&mut self, cpu: u32, id: ThreadId, doing: Doing, latency: u64) -> u64 {
         let now = self.now;
         let here = &mut self.os.cpus[cpu as usize];
@@ -203,7 +205,7 @@ impl Engine {
         now + mode + self.cores.clocks.whole(core, latency)
     }
 
-    /// The CPU has switched to the thread; whether its coroutine runs on now.
+    /// The CPU has switched to the thread. Returns whether the thread's coroutine runs now.
     pub(crate) fn started(&mut self, id: ThreadId) -> bool {
         let now = self.now;
         let cpu = self.threads[id as usize].cpu;
@@ -214,7 +216,8 @@ impl Engine {
         thread.charge(reason, now);
         thread.state = State::Running;
         if thread.pipeline.buffer.requests() != 0 {
-            // Those that it had called back, and those whose stores were written meanwhile.
+            // These are requests that the thread had called back, and requests whose older stores
+            // were written in the meantime.
             self.send_requests(id);
         }
         let thread = &mut self.threads[id as usize];
@@ -232,8 +235,8 @@ impl Engine {
         false
     }
 
-    /// A thread goes on with what is left of its computation, behind the handlers that came while it could not. Whether it is to
-    /// leave its CPU at once.
+    /// A thread resumes the rest of its computation, after the handlers that came while it could
+    /// not. Returns whether it must leave its CPU at once.
     pub(super) fn computes_on(&mut self, id: ThreadId, left: Remaining) -> bool {
         let thread = &mut self.threads[id as usize];
         let (due, handlers) = (std::mem::take(&mut thread.os.due), std::mem::take(&mut thread.os.handlers));
@@ -249,7 +252,7 @@ impl Engine {
         let until = self.end_of(id, left);
         self.threads[id as usize].state = State::Working(until);
         self.queue.put(Event::thread(id), until, Rank::Next);
-        // It asks for its part of the core again.
+        // The thread demands its share of the core again.
         self.share_core(self.core_of(id));
         leaves
     }
@@ -262,32 +265,32 @@ impl Engine {
         self.queue.put(Event::timeout(id), at, Rank::Next);
     }
 
-    /// Wakes a thread from the sleep that it was in, or on its way to, when it was taken from its queue. Whether that
-    /// roused an idle CPU.
+    /// Wakes a thread from the sleep with this number, which it is in or about to begin. Returns
+    /// whether that roused an idle CPU.
     pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> bool {
         let thread = &mut self.threads[id as usize];
         if thread.os.futex_sleep != sleep {
-            // It has given up meanwhile.
+            // The thread has given up in the meantime.
             false
         } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(Event::timeout(id));
             self.wake_sleeper(id, None)
         } else {
-            // Still on its way to sleep: it will find that it need not.
+            // The thread is still on its way to sleep, and will find that it need not.
             thread.os.woken_early = true;
             false
         }
     }
 
-    /// The policy learns whose CPU the wake-up that follows comes from.
+    /// Tells the policy from which CPU the following wake-up comes.
     pub(super) fn tell_waker(&mut self) {
         if let Some(waker) = self.threads.get(self.running as usize) {
             self.os.policy.scheduler.waker(CpuId(waker.cpu));
         }
     }
 
-    /// The running thread sleeps until it is woken, or until `deadline`; the guest suspends.
+    /// The running thread sleeps until it is woken, or until `deadline`. The guest suspends.
     pub(crate) fn sleep(&mut self, on: Waited, deadline: u64) {
         let (id, now) = (self.running, self.now);
         if self.threads[id as usize].os.signalled && self.stays_awake(on) {

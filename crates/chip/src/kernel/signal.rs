@@ -1,8 +1,10 @@
-//! Signals come to threads: what each one does meanwhile is interrupted, or its whole application ends.
+//! Signals come to threads: the thread's current activity is interrupted, or its whole application
+//! ends.
 //!
-//! A signal that is not blocked interrupts its thread as the end of a time slice would: a thread on another CPU than the sender's by an
-//! interrupt (`os.ipi`, `os.interrupt`), one that sleeps by a wake-up. The handler runs when the thread goes on, outside of the kernel's
-//! own work (`handle.rs`). A signal that is blocked waits; one that is ignored is gone.
+//! A signal that is not blocked interrupts its thread as the end of a time slice would: a thread on
+//! another CPU than the sender's by an interrupt (`os.ipi`, `os.interrupt`), a sleeping thread by a
+//! wake-up. The handler runs when the thread continues outside of kernel work (`handle.rs`). A
+//! blocked signal stays pending; an ignored one is dropped.
 
 use crate::base::event::Event;
 use crate::base::thread::ThreadId;
@@ -14,7 +16,7 @@ use crate::os::signal::{Action, Actions, Death, Fate, Signal, SignalSet};
 use baton_units::Cycles;
 
 impl Engine {
-    /// Sends a signal to a thread; whether there is one that has not ended.
+    /// Sends a signal to a thread. Returns whether the thread exists and has not ended.
     pub(crate) fn send_signal(&mut self, id: ThreadId, signal: Signal) -> bool {
         let task = &self.threads[id as usize].os;
         if self.threads[id as usize].state == State::Done {
@@ -37,7 +39,7 @@ impl Engine {
         true
     }
 
-    /// A signal ends an application: all its threads end, each as one that is killed.
+    /// A signal ends an application: all its threads end as if they were killed.
     pub(super) fn end_app(&mut self, app: App, signal: Signal) {
         let name = self.os.apps[app.0 as usize].name.clone();
         self.os.deaths.push(Death { app: name, signal, at: Cycles(self.now) });
@@ -48,7 +50,8 @@ impl Engine {
         }
     }
 
-    /// A thread has a signal that is not blocked: it is interrupted, at once or when the interrupt is there.
+    /// A thread has a signal that is not blocked. It is interrupted at once, or when the interrupt
+    /// arrives.
     fn interrupt_for_signal(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
         thread.os.signalled = true;
@@ -56,7 +59,7 @@ impl Engine {
         let runs = match thread.state {
             State::Running | State::Working(_) | State::Spinning | State::IdleWait => true,
             State::Interrupted | State::Cancelling => true,
-            // The kernel looks at signals when it has switched.
+            // The kernel checks for signals when it has switched to the thread.
             State::Starting | State::Ready | State::Asleep | State::Done => false,
         };
         if let Some(from) = self.other_than(cpu).filter(|_| runs) {
@@ -69,7 +72,8 @@ impl Engine {
         self.notices_signal(id);
     }
 
-    /// The interrupt is there that tells threads of signals, wherever they are by now.
+    /// The interrupt has arrived that tells threads about signals, wherever these threads are by
+    /// now.
     #[cold]
     pub(super) fn signals_came(&mut self, cpu: u32) {
         for id in std::mem::take(&mut self.os.cpus[cpu as usize].signalled) {
@@ -77,19 +81,19 @@ impl Engine {
         }
     }
 
-    /// A thread notices that it has a signal: what it sleeps or waits for ends, and what it computes is cut short. It looks at its signals
-    /// before its next operation.
+    /// A thread notices that it has a signal: its sleep or wait ends, and its computation is cut
+    /// short. It handles its signals before its next operation.
     fn notices_signal(&mut self, id: ThreadId) {
         let task = &mut self.threads[id as usize].os;
         if !task.signalled {
-            // It has looked meanwhile.
+            // The thread has checked in the meantime.
             return;
         }
         task.preempt = true;
         let kernel = task.shields != 0;
         let state = self.threads[id as usize].state;
         match state {
-            // One that has not begun to run looks when it does.
+            // A thread that has not begun to run checks when it does.
             State::Asleep => {
                 let task = &self.threads[id as usize].os;
                 if task.has_run && task.is_interrupted() {
@@ -108,12 +112,12 @@ impl Engine {
             State::Working(until) if !kernel => self.cut_short(id, until),
             State::Spinning if !kernel && self.interrupt_spin(id) => self.goes_on(id),
             State::Ready | State::Starting | State::Interrupted | State::Cancelling if !kernel => self.leaves_work(id),
-            // It is through with the kernel's work first, or has ended.
+            // The thread finishes its kernel work first, or has ended.
             _ => {}
         }
     }
 
-    /// A computation ends here; its coroutine runs on now, and knows what is left of it.
+    /// Cuts a computation short. Its coroutine runs now, and knows the rest of the computation.
     pub(super) fn cut_short(&mut self, id: ThreadId, until: u64) {
         self.queue.cancel(Event::thread(id));
         let left = self.rest_of(id, until);
@@ -122,7 +126,8 @@ impl Engine {
         self.goes_on(id);
     }
 
-    /// A thread whose computation waits for a CPU: its coroutine runs when it has one, and knows what is left of it.
+    /// Cuts the computation of a thread short that waits for a CPU. Its coroutine runs when it has
+    /// a CPU, and knows the rest.
     pub(super) fn leaves_work(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
         if let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) {
@@ -130,7 +135,8 @@ impl Engine {
         }
     }
 
-    /// The running thread is about to sleep on that, and was killed or has a signal: it goes on at once, interrupted. Whether it does so.
+    /// The running thread is about to sleep on `on`. If it was killed or has a signal, it continues
+    /// at once, interrupted. Returns whether it does so.
     #[cold]
     pub(super) fn stays_awake(&mut self, on: Waited) -> bool {
         let id = self.running;
@@ -144,19 +150,19 @@ impl Engine {
         true
     }
 
-    /// Another action of the running thread's application; the one before.
+    /// Sets another action of the running thread's application. Returns the former one.
     pub(crate) fn act_on_signal(&mut self, signal: Signal, action: Action) -> Action {
         let app = self.threads[self.running as usize].os.app;
         self.os.apps[app.0 as usize].actions.replace(signal, action)
     }
 
-    /// The application of a thread has ended: its actions end with it.
+    /// The application of a thread has ended. Returns its actions, so that they are dropped.
     pub(crate) fn take_actions(&mut self, id: ThreadId) -> Actions {
         let app = self.threads[id as usize].os.app;
         std::mem::take(&mut self.os.apps[app.0 as usize].actions)
     }
 
-    /// The running thread blocks these signals and no others, from now on; those that it blocked.
+    /// Sets the signals that the running thread blocks. Returns the former set.
     pub(crate) fn block_signals(&mut self, signals: SignalSet) -> SignalSet {
         let task = &mut self.threads[self.running as usize].os;
         let before = std::mem::replace(&mut task.signals.blocked, signals.without(Signal::KILL));
@@ -164,7 +170,8 @@ impl Engine {
         before
     }
 
-    /// Signals of the running thread may have been unblocked, or handled: it is to look if one is left.
+    /// Signals of the running thread may have been unblocked or handled. If one is pending, the
+    /// thread must check again.
     pub(super) fn look_again(&mut self) {
         let task = &mut self.threads[self.running as usize].os;
         task.signalled = task.killed || task.signals.any();

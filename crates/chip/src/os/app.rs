@@ -8,37 +8,41 @@ use baton_units::Cycles;
 use baton_units::{CoreId, CpuId};
 use std::rc::Rc;
 
-/// An application of a simulation. The first one has the threads that name none.
+/// An application of a simulation. The first application has the threads that name none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct App(pub(crate) u32);
 
 /// A thread to be started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spawn {
-    /// Its name in results; empty: `thread N`.
+    /// The thread's name in results; if empty, `thread N`.
     pub name: String,
-    /// Cores that it may run on, each with all of its contexts.
+    /// Cores on which the thread may run, each with all of its contexts.
     pub affinity: Vec<CoreId>,
-    /// CPUs that it may run on beside these. Both empty: all.
+    /// Further CPUs on which the thread may run. If both lists are empty, it may run on all.
     pub cpus: Vec<CpuId>,
-    /// Its application; `None`: its creator's.
+    /// The thread's application; `None` for its creator's.
     pub app: Option<App>,
-    /// How much of a CPU it gets beside others (policies `fair` and `eevdf`); `None`: what its creator has.
+    /// The nice value, which sets the share of a CPU (policies `fair` and `eevdf`); `None` for the
+    /// creator's.
     pub nice: Option<Nice>,
-    /// How much faster it is on a fast core than on a slow one, in thousandths, where that was measured (policy `static-ipc`).
+    /// The thread's measured speed-up on a fast core over a slow one, in thousandths, if known
+    /// (policy `static-ipc`).
     pub speedup: Option<u32>,
-    /// When it can run first, after the moment of its creation.
+    /// The delay from the thread's creation to the moment at which it can first run.
     pub after: Cycles,
 }
 
 /// How often an application runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// So many times, one after the other; at least once.
+    /// This many times, one after the other; at least once.
     Times(u32),
-    /// Again and again, until all applications that run a number of times are through. Then the run ends.
+    /// Again and again, until all applications with a number of runs have finished. Then the run
+    /// ends.
     Background,
-    /// Again and again, until each application that says so has run its number of times. Then the run ends.
+    /// Again and again, until each application of this kind has run its number of times. Then the
+    /// run ends.
     Together(u32),
 }
 
@@ -49,9 +53,10 @@ pub struct Application {
     pub name: String,
     /// How often it runs.
     pub runs: Runs,
-    /// When it begins: the operating system knows nothing of it before. 0: with the simulation.
+    /// The time at which the application begins; the operating system knows nothing about it
+    /// before. 0 for the start of the simulation.
     pub start: Cycles,
-    /// Its first thread, which starts the others.
+    /// The application's first thread, which starts the others.
     pub main: Spawn,
 }
 
@@ -113,27 +118,29 @@ impl From<AppUse> for AmpCounts {
 /// The figures of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppFigures {
-    /// Its name.
+    /// The application's name.
     pub name: String,
     /// When it was to begin.
     pub start: Cycles,
-    /// How long each of its complete runs took, from the start of the first thread to the end of the last.
+    /// The duration of each complete run, from the start of the first thread to the end of the
+    /// last.
     pub runs: Vec<Cycles>,
     /// What it counted.
     pub counts: AppCounts,
-    /// Most threads that could run at one moment.
+    /// The most threads that could run at one moment.
     pub most_runnable: u32,
-    /// Threads that could run, summed over the cycles: over the length of the run it is their mean number.
+    /// The sum of runnable threads over the cycles. Divided by the length of the run, it is their
+    /// mean number.
     pub runnable: Cycles,
-    /// Where its threads' cycles went.
+    /// The cycles of the application's threads, by activity.
     pub times: AppTimes,
-    /// What it had of fast and slow cores, if the policy tells them apart.
+    /// The use of fast and slow cores, if the policy distinguishes them.
     pub amp: Option<AmpCounts>,
 }
 
 pub(crate) type Main = Rc<dyn Fn()>;
 
-/// An application as the operating system knows it.
+/// The operating system's record of an application.
 pub(crate) struct AppState {
     pub(crate) name: String,
     pub(crate) runs: Runs,
@@ -142,7 +149,7 @@ pub(crate) struct AppState {
     pub(crate) done: Vec<Cycles>,
     pub(crate) began: u64,
     pub(crate) alive: u32,
-    /// What it does when signals come.
+    /// The actions for signals.
     pub(crate) actions: Actions,
     pub(crate) counts: AppCounts,
     pub(crate) runnable: u32,
@@ -178,12 +185,13 @@ impl AppState {
         self.most_runnable = self.most_runnable.max(runnable);
     }
 
-    /// It will never begin: the run does not wait for it.
+    /// The application will never begin, and the run does not wait for it.
     pub(crate) fn give_up(&mut self) {
         (self.runs, self.main) = (Runs::Times(1), None);
     }
 
-    /// Whether it has no thread, and the run does not wait for those that it will still start.
+    /// Whether the application has no thread, and the run does not wait for threads that it will
+    /// still start.
     pub(crate) fn is_through(&self) -> bool {
         match self.runs {
             Runs::Together(n) => self.done.len() >= n as usize,

@@ -1,10 +1,11 @@
-//! Arrivals of programs: a Poisson process, drawn by the seed.
+//! Arrival times of programs: a Poisson process, drawn by the seed.
 
 use crate::base::random::{Purpose, Random};
 use baton_units::Cycles;
 
-/// When `count` programs come, in order. From one to the next, and from 0 to the first, is an exponential time of this mean. Each
-/// `stream` has draws of its own.
+/// The arrival times of `count` programs, in order. The time from one to the next, and from 0 to
+/// the first, is exponentially distributed with this mean. Each `stream` has random numbers of its
+/// own.
 pub fn arrivals(seed: u64, stream: u32, mean: Cycles, count: u32) -> Vec<Cycles> {
     let mut random = Random::new(seed ^ u64::from(stream) << 32, Purpose::Arrival);
     let mut now = 0u64;
@@ -15,8 +16,10 @@ pub fn arrivals(seed: u64, stream: u32, mean: Cycles, count: u32) -> Vec<Cycles>
     (0..count).map(next).collect()
 }
 
-/// An exponential time of this mean, by comparisons alone, so that it is the same on every machine. Von Neumann's method: the run
-/// of falling numbers that begins with x has odd length with probability e^-x; each run that has not adds 1 to what is drawn.
+/// An exponentially distributed time with this mean. It is computed by comparisons alone, so that
+/// it is the same on every machine. Von Neumann's method: a falling sequence of random numbers that
+/// begins with x has odd length with probability e^-x; each sequence of even length adds 1 to the
+/// result.
 fn exponential(random: &mut Random, mean: u64) -> u64 {
     let mut whole = 0u64;
     loop {
@@ -49,7 +52,8 @@ mod tests {
         all.iter().zip(before).map(|(at, before)| at.0 - before).collect()
     }
 
-    /// The share of gaps longer than a, 2 and 3 means, and their mean and second moment, are an exponential's.
+    /// The shares of gaps longer than one, two and three means, the mean, and the second moment
+    /// must be those of an exponential distribution.
     #[test]
     fn gaps_are_exponential() {
         let gaps = gaps(7, 0, 200_000);
@@ -57,7 +61,7 @@ mod tests {
         for k in 1..=3u32 {
             let longer = gaps.iter().filter(|&&gap| gap > u64::from(k) * MEAN).count() as f64 / n;
             let expected = (-f64::from(k)).exp();
-            // Four standard deviations of a share.
+            // The tolerance is four standard deviations of a share.
             assert!((longer - expected).abs() < 4.0 * (expected / n).sqrt(), "{k}: {longer} for {expected}");
         }
         let moment = |power: i32| gaps.iter().map(|&gap| (gap as f64 / MEAN as f64).powi(power)).sum::<f64>() / n;

@@ -1,4 +1,4 @@
-//! A CPU, and where its cycles go.
+//! A CPU, and the account of its cycles.
 
 use crate::base::thread::ThreadId;
 use baton_chipfile::config::Os;
@@ -7,46 +7,46 @@ use baton_memory::counters;
 use baton_noc::Header;
 use baton_units::{CoreId, CpuId, Cycles};
 
-/// What a CPU does. Every cycle of a run is one of these.
+/// What a CPU does. Every cycle of a run belongs to one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
-    /// Nothing: first it polls, then it halts, then it goes to deeper states.
+    /// Nothing: the CPU first polls, then halts, then enters deeper states.
     Idle,
-    /// It leaves idling.
+    /// The CPU leaves an idle state.
     Waking,
-    /// It switches from thread to thread.
+    /// The CPU switches from one thread to another.
     Switching,
-    /// It runs a thread.
+    /// The CPU runs a thread.
     Busy,
-    /// It is switched off.
+    /// The CPU is switched off.
     Off,
 }
 
 /// A CPU: a hardware context of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
-    /// The core that it belongs to.
     pub(crate) core: CoreId,
-    /// The thread that runs here, or that it switches to.
+    /// The thread that runs here, or that the CPU switches to.
     pub(crate) current: Option<ThreadId>,
-    /// Threads may run here. One that still does, on a CPU that is being switched off, leaves it.
+    /// Whether threads may run here. A thread that still runs on a CPU that is being switched off
+    /// leaves it.
     pub(crate) online: bool,
-    /// What it does, and since when.
+    /// What the CPU does, and since when.
     pub(crate) doing: Doing,
     pub(crate) since: u64,
-    /// The policy's timer, or the tick, is in the queue.
+    /// Whether the policy's timer, or the tick, is in the event queue.
     pub(crate) timer: bool,
-    /// An interrupt is on its way here.
+    /// Whether an interrupt is on its way here.
     pub(crate) interrupt_comes: bool,
-    /// That interrupt goes to a line's home first, which sends it on with this mark.
+    /// If that interrupt first goes to a line's home: the line, and the mark with which the home
+    /// forwards it.
     pub(crate) by_way_of: Option<(Line, Header)>,
-    /// That interrupt takes the CPU from its thread.
+    /// Whether that interrupt takes the CPU from its thread.
     pub(crate) called_off: bool,
-    /// That interrupt tells these threads of signals.
+    /// The threads that that interrupt tells about signals.
     pub(crate) signalled: Vec<ThreadId>,
-    /// That interrupt wakes it, and then it takes so long until its thread runs.
+    /// If that interrupt wakes the CPU: the time from the interrupt until the thread runs.
     pub(crate) wakes: Option<u64>,
-    /// What it counted.
     pub(crate) counts: CpuCounts,
     /// Cycles so far: waking, switching, busy, off; then idle, by state.
     times: [u64; 4],
@@ -67,35 +67,35 @@ counters! {
     }
 }
 
-/// Where a CPU's cycles went.
+/// The cycles of a CPU, by activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuFigures {
-    /// Its number.
+    /// The number of the CPU.
     pub cpu: CpuId,
-    /// The core that it is a context of.
+    /// The core of which the CPU is a context.
     pub core: CoreId,
-    /// Every cycle of the run by what the CPU did: `busy`, `switching`, `waking`, `polling`, `halted`, `idle_1` and deeper,
-    /// `off`. Sums to the run.
+    /// Every cycle of the run by activity: `busy`, `switching`, `waking`, `polling`, `halted`,
+    /// `idle_1` and deeper, `off`. The sum is the run.
     pub times: Vec<(String, Cycles)>,
-    /// What it counted.
+    /// What the CPU counted.
     pub counts: CpuCounts,
 }
 
 impl CpuFigures {
-    /// Cycles of that name; 0 if there is none.
+    /// The cycles with this name; 0 if there is none.
     pub fn time(&self, name: &str) -> Cycles {
         self.times.iter().find(|(other, _)| other == name).map_or(Cycles(0), |&(_, time)| time)
     }
 }
 
-/// When each idle state begins, polling first, and what leaving it takes.
+/// For each idle state, polling first: when it begins, and the latency of leaving it.
 fn idle_states(os: &Os) -> impl Iterator<Item = (u64, u64)> + '_ {
     let first = [(0, os.idle.wake_polling.0), (os.idle.poll.0, os.idle.wake.0)];
     first.into_iter().chain(os.idle.states.0.iter().map(|state| (state.after, state.exit)))
 }
 
 impl Cpu {
-    /// A context of that core, which idles.
+    /// A context of a core, which idles.
     pub(crate) fn new(core: CoreId) -> Cpu {
         Cpu {
             core,
@@ -115,7 +115,7 @@ impl Cpu {
         }
     }
 
-    /// From now on it does something else.
+    /// Changes the activity from now on.
     pub(crate) fn turn(&mut self, to: Doing, now: u64, os: &Os) {
         let spent = now - self.since;
         match self.doing {
@@ -124,7 +124,8 @@ impl Cpu {
             Doing::Busy => self.times[2] += spent,
             Doing::Off => self.times[3] += spent,
             Doing::Idle => {
-                // The deepest state reached has what is left of the stretch; each before it ends where the next begins.
+                // The deepest state reached has the rest of the stretch; each earlier state ends
+                // where the next begins.
                 let mut begins = 0;
                 for (state, (after, _)) in idle_states(os).skip(1).enumerate() {
                     let ends = after.clamp(begins, spent.max(begins));
@@ -144,14 +145,14 @@ impl Cpu {
         self.idle[state] += time;
     }
 
-    /// What leaving the idle state takes that it is in now, and whether it still polls.
+    /// The latency of leaving the current idle state, and whether the CPU still polls.
     pub(crate) fn wake_latency(&self, now: u64, os: &Os) -> (u64, bool) {
         let idle = now - self.since;
         let deepest = idle_states(os).enumerate().filter(|(_, (after, _))| *after <= idle).last();
         deepest.map_or((os.idle.wake_polling.0, true), |(at, (_, exit))| (exit, at == 0))
     }
 
-    /// Its figures up to now.
+    /// The CPU's figures up to now.
     pub(crate) fn figures(&mut self, number: u32, now: u64, os: &Os) -> CpuFigures {
         self.turn(self.doing, now, os);
         let [waking, switching, busy, off] = self.times;

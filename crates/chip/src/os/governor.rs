@@ -1,4 +1,5 @@
-//! What is kept for the governor: what each CPU did in the period under way, and how long cores had each clock.
+//! The records for the governor: what each CPU did in the current period, and how long cores had
+//! each clock.
 
 use baton_chipfile::config::energy::{Price, Scaling};
 use baton_chipfile::config::{Chip, CoresByKind};
@@ -6,51 +7,52 @@ use baton_sched::governor::{Governed, Governor, Level, Microwatts, Period, Sampl
 use baton_units::{CoreId, Cycles, Hertz};
 use std::collections::BTreeMap;
 
-/// What a thread has done on CPUs so far, in reference cycles: computing, waiting for memory, spinning, in idle waits.
+/// What a thread has done on CPUs so far, in reference cycles: computing, waiting for memory,
+/// spinning, in idle waits.
 pub(crate) type Done = [u64; 4];
 
-/// Of a CPU.
+/// The record of a CPU.
 #[derive(Clone, Copy, Default)]
 struct OfCpu {
-    /// What its thread had done when it came, or when the period began.
+    /// What the current thread had done when it came, or when the period began.
     from: Done,
-    /// What its earlier threads did in the period under way.
+    /// What earlier threads did in the current period.
     spent: Done,
 }
 
-/// Of a core.
+/// The record of a core.
 #[derive(Clone, Copy, Default)]
 struct OfCore {
-    /// Since when it has its clock, or the period's begin.
+    /// The time since which the core has its clock, or the beginning of the period.
     since: u64,
-    /// Cycles times hertz of the period under way, before that.
+    /// Cycles times hertz in the current period before `since`.
     sum: u128,
 }
 
-/// How clocks were governed.
+/// How the governor set clocks in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockFigures {
-    /// The governor.
+    /// The name of the governor.
     pub governor: &'static str,
-    /// How often it decided.
+    /// The number of its decisions.
     pub periods: u64,
-    /// Changes of a core's clock that it asked for.
+    /// The changes of a core's clock that it requested.
     pub changes: u64,
-    /// How long the cores in use, all together, had each clock. Sums to the run for each core.
+    /// How long the cores in use, added up, had each clock. The sum is the run for each core.
     pub at: Vec<(Hertz, Cycles)>,
 }
 
-/// The governor, and what is kept for it.
+/// The governor and its records.
 pub(crate) struct Governing {
     governor: Box<dyn Governor>,
     name: &'static str,
-    /// From one decision to the next.
+    /// The time from one decision to the next.
     pub(crate) period: u64,
     began: u64,
     cpus: Vec<OfCpu>,
-    /// By core, of all of the chip.
+    /// The record of each core of the chip.
     cores: Vec<OfCore>,
-    /// By clock in hertz: time of all cores in use.
+    /// The time of all cores in use, by clock in hertz.
     at: BTreeMap<u64, u64>,
     periods: u64,
     pub(crate) changes: u64,
@@ -73,20 +75,21 @@ impl Governing {
         })
     }
 
-    /// Another governor decides, from the begin on.
+    /// Replaces the governor, from the beginning of the run on.
     pub(crate) fn replace(&mut self, name: &'static str, governor: Box<dyn Governor>) {
         (self.name, self.governor) = (name, governor);
     }
 
-    /// A thread that has done so much comes to a CPU.
+    /// A thread that has done `done` so far comes to a CPU.
     pub(crate) fn comes(&mut self, cpu: u32, done: Done) {
         self.cpus[cpu as usize].from = done;
     }
 
-    /// It has done so much as it leaves.
+    /// The thread leaves the CPU, having done `done` so far.
     pub(crate) fn leaves(&mut self, cpu: u32, done: Done) {
         let here = &mut self.cpus[cpu as usize];
-        // What was under way at a sample may have turned out to be something else: no sum goes back.
+        // Activity that was under way at a sample may have turned out to be another; sums do not go
+        // back.
         here.spent
             .iter_mut()
             .zip(done.iter().zip(here.from))
@@ -94,7 +97,7 @@ impl Governing {
         here.from = done;
     }
 
-    /// A core has had that clock until now.
+    /// A core has had this clock until now.
     pub(crate) fn had_clock(&mut self, core: CoreId, clock: Hertz, now: u64, in_use: bool) {
         let here = &mut self.cores[core.0 as usize];
         let time = now.saturating_sub(here.since);
@@ -105,7 +108,8 @@ impl Governing {
         }
     }
 
-    /// What a CPU of that core did in the period that ends now. The clocks were put down before.
+    /// What a CPU of this core did in the period that ends now. Its clocks must have been settled
+    /// before.
     fn sample(&self, cpu: usize, core: CoreId, now: u64, has_thread: bool) -> Sample {
         let length = now - self.began;
         let [computing, memory, spinning, still] = self.cpus[cpu].spent;
@@ -116,8 +120,8 @@ impl Governing {
         Sample { clock, has_thread, spent: Spent { computing, memory, spinning, still, idle } }
     }
 
-    /// The period ends now: the clock of each CPU. `cpus`: the core of each, and whether it has a thread; what these did and the
-    /// clocks of all cores were put down before.
+    /// Ends the period. Returns the clock for each CPU. `cpus` has the core of each CPU and whether
+    /// it has a thread; their work, and the clocks of all cores, must have been settled before.
     pub(crate) fn decide(&mut self, now: u64, cpus: &[(CoreId, bool)]) -> Vec<Hertz> {
         let samples: Vec<Sample> =
             cpus.iter().enumerate().map(|(cpu, &(core, has))| self.sample(cpu, core, now, has)).collect();
@@ -131,14 +135,15 @@ impl Governing {
         clocks
     }
 
-    /// How clocks were governed. The clocks of all cores were put down up to the run's end.
+    /// How clocks were set. The clocks of all cores must have been settled up to the run's end.
     pub(crate) fn figures(&self) -> ClockFigures {
         let at = self.at.iter().map(|(&clock, &time)| (Hertz(clock), Cycles(time))).collect();
         ClockFigures { governor: self.name, periods: self.periods, changes: self.changes, at }
     }
 }
 
-/// What a governor is made for: the levels of each CPU, and what these take at the chip's prices; 0 for those that it does not give.
+/// What a governor is created with: the levels of each CPU, and their power at the chip's prices; 0
+/// for prices that the chip does not state.
 pub(crate) fn governed(chip: &Chip, kinds: &CoresByKind, contexts: &[CoreId]) -> Governed {
     let price = |price| chip.energy.of(price).0.unwrap_or(0.0);
     let micro = |watts: f64| Microwatts((watts * 1e6).round() as u64);

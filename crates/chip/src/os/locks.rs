@@ -1,6 +1,9 @@
-//! Which locks are held and wanted, as the threads have put it down where the kernel can read it, for a policy that listens.
+//! Which locks are held and wanted, for a policy that listens. Threads write this down where the
+//! kernel can read it.
 //!
-//! To put it down is a store. A thread that finds the lock held enters the kernel to say that it waits; the policy then hears of all that
+//! Writing it down is a store. A thread that finds a lock held enters the kernel to say that it
+//! waits, and the policy then receives everything that has happened since it was last called, in
+//! order. So the policy never acts on what the kernel could not know.
 //! has happened since it last was told anything, in order. So it never acts on what the kernel could not know.
 
 use crate::base::thread::ThreadId;
@@ -11,20 +14,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Default)]
 struct Lock {
     held: bool,
-    /// Threads that want it and have not got it.
+    /// The number of threads that want the lock and have not got it.
     wanted: u32,
 }
 
-/// All locks that are held or wanted, and what the policy has not heard yet.
+/// All locks that are held or wanted, and the notices that the policy has not received yet.
 #[derive(Default)]
 pub(crate) struct Locks {
     locks: BTreeMap<usize, Lock>,
-    /// In order.
+    /// The notices, in order.
     pub(crate) unheard: Vec<(ThreadId, LockNotice, usize)>,
 }
 
 impl Locks {
-    /// A thread puts something down. Whether it enters the kernel to say so: it is about to wait.
+    /// A thread writes a notice down. Returns whether it enters the kernel to say so, because it is
+    /// about to wait.
     pub(crate) fn put(&mut self, thread: ThreadId, notice: LockNotice, address: usize) -> bool {
         self.unheard.push((thread, notice, address));
         let lock = self.locks.entry(address).or_default();

@@ -1,4 +1,4 @@
-//! What the policy is told, and its decisions carried out.
+//! The policy, and its decisions that wait to be carried out.
 
 use baton_chipfile::config::{Chip, CoresByKind};
 use baton_sched::{Cpu, Cpus, Decision, FULL_SPEED, Params, Scheduler};
@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 /// The policy and the decisions that wait to be carried out.
 pub(crate) struct Policy {
     pub(crate) scheduler: Box<dyn Scheduler>,
-    /// The answers of one call; kept for its room.
+    /// The decisions of one call, kept to reuse the memory.
     pub(crate) out: Vec<Decision>,
     pub(crate) waiting: VecDeque<Decision>,
-    /// A caller carries decisions out: new ones wait behind the others.
+    /// Whether a caller is carrying out decisions, so that new ones wait behind the others.
     pub(crate) at_work: bool,
-    /// The policy's alarm is in the queue.
+    /// Whether the policy's alarm is in the event queue.
     pub(crate) alarm: bool,
-    /// The policy listens to what threads have to do with locks.
+    /// Whether the policy listens to what threads do with locks.
     pub(crate) hears_locks: bool,
 }
 
@@ -25,7 +25,7 @@ impl Policy {
         Policy::made(chip, kinds, cores, &chip.os.sched.policy.policy().make)
     }
 
-    /// The policy that `make` gives for them.
+    /// The policy that `make` creates for these cores.
     pub(crate) fn made(
         chip: &Chip,
         kinds: &CoresByKind,
@@ -55,7 +55,7 @@ impl Policy {
     }
 }
 
-/// A core's clock as policies know it: its part of the chip's fastest.
+/// A core's clock as policies see it: its share of the chip's fastest clock.
 pub(crate) fn speed(clock: Hertz, fastest: Hertz) -> u32 {
     (u128::from(clock.0) * u128::from(FULL_SPEED) / u128::from(fastest.0.max(1))).max(1) as u32
 }

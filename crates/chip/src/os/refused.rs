@@ -1,14 +1,14 @@
-//! What cannot be made, and why.
+//! What cannot be created, and why.
 
 use baton_chipfile::config::Chip;
 use baton_chipfile::config::limits::SLOWEST;
 use baton_units::{CoreId, Hertz};
 use thiserror::Error;
 
-/// A simulation that cannot be made, or a thread that cannot be added.
+/// The reason why a simulation cannot be created, or a thread cannot be added.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refused {
-    /// More cores asked for than there are.
+    /// More cores were asked for than there are.
     #[error("{asked} CPUs asked for; chip `{chip}` has {has} (core.count times core.contexts)")]
     Cores {
         /// The chip.
@@ -18,16 +18,16 @@ pub enum Refused {
         /// How many it has.
         has: u32,
     },
-    /// A thread that may run nowhere.
+    /// A thread may run nowhere.
     #[error("thread `{thread}` may run only on cores {cores:?} and CPUs {cpus:?}; {has} CPUs are in use")]
     Affinity {
         /// The thread.
         thread: String,
-        /// Cores that it may run on.
+        /// The cores on which it may run.
         cores: Vec<u32>,
-        /// CPUs that it may run on beside these.
+        /// The further CPUs on which it may run.
         cpus: Vec<u32>,
-        /// CPUs in use.
+        /// The number of CPUs in use.
         has: u32,
     },
     /// A clock that a core cannot have.
@@ -39,32 +39,32 @@ pub enum Refused {
         core: u32,
         /// What was asked for.
         clock: Hertz,
-        /// The last core.
+        /// The number of the last core.
         last: u32,
-        /// The fastest.
+        /// The fastest clock.
         most: Hertz,
     },
     /// A thread cannot change clocks.
     #[error("chip `{0}` has no core.clock_change: no thread can change a core's clock")]
     ClockIsFixed(String),
-    /// A thread that may run only where cores are off.
+    /// A thread may run only where cores are switched off.
     #[error("thread `{thread}` may run only on cores {cores:?}, which are off: {place}")]
     Off {
         /// The thread.
         thread: String,
-        /// Cores that it may run on.
+        /// The cores on which it may run.
         cores: Vec<u32>,
-        /// Who switched them off: file, line and key, where it was the chip file.
+        /// The place that switched them off: file, line and key, if it was the chip file.
         place: String,
     },
-    /// All CPUs in use are off.
+    /// All CPUs in use are switched off.
     #[error("all of the {cpus} CPUs in use are off: {place}: key `os.off` is {off}; expected one of them to be on")]
     AllOff {
-        /// How many are in use.
+        /// The number of CPUs in use.
         cpus: u32,
         /// File and line.
         place: String,
-        /// What stands there.
+        /// The value at that place.
         off: String,
     },
     /// No room for another stack.
@@ -81,7 +81,7 @@ pub enum Refused {
         "signal {0}: expected 1 to 31 without 19 to 22; the simulated system stops no process and queues no signals, as those from 32 on"
     )]
     Signal(u32),
-    /// An action for the signal that has none but to end the application.
+    /// The signal can have no action other than to end the application.
     #[error("signal 9 (KILL) ends its application: it cannot be handled, ignored or blocked")]
     Kill,
 }

@@ -1,4 +1,5 @@
-//! Signals as the operating system knows them: numbers, sets, what an application does when one comes, and what a thread has of them.
+//! Signals as the operating system knows them: numbers, sets, an application's actions, and a
+//! thread's pending signals.
 
 use super::refused::Refused;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ pub struct Signal(u8);
 impl Signal {
     /// A user's interrupt.
     pub const INT: Signal = Signal(2);
-    /// Ends an application, whatever it says: it cannot be handled, ignored or blocked.
+    /// Ends an application unconditionally: this signal cannot be handled, ignored or blocked.
     pub const KILL: Signal = Signal(9);
     /// For the application's own use.
     pub const USR1: Signal = Signal(10);
@@ -23,19 +24,20 @@ impl Signal {
     pub const TERM: Signal = Signal(15);
     /// A child has changed; ignored by default.
     pub const CHLD: Signal = Signal(17);
-    /// Has a stopped process go on; ignored by default, as the simulated system stops none.
+    /// Resumes a stopped process; ignored by default, because the simulated system stops none.
     pub const CONT: Signal = Signal(18);
     /// Urgent data have come; ignored by default.
     pub const URG: Signal = Signal(23);
     /// A window has changed; ignored by default.
     pub const WINCH: Signal = Signal(28);
 
-    /// Those that stop a process, which the simulated system does not do.
+    /// The signals that stop a process, which the simulated system does not do.
     const STOPS: std::ops::RangeInclusive<u32> = 19..=22;
-    /// The last of the standard signals. Those behind it are queued, which the simulated system does not do.
+    /// The last of the standard signals. Higher ones are queued, which the simulated system does
+    /// not do.
     const LAST: u32 = 31;
 
-    /// The signal of that number.
+    /// The signal with this number.
     ///
     /// # Errors
     /// [`Refused::Signal`] for a number that is no signal of the simulated system.
@@ -46,12 +48,12 @@ impl Signal {
         Ok(Signal(number as u8))
     }
 
-    /// Its number.
+    /// The signal's number.
     pub fn number(self) -> u32 {
         self.0.into()
     }
 
-    /// What comes of it where its application has said nothing.
+    /// Whether the signal ends an application that has set no action.
     fn ends_by_default(self) -> bool {
         !matches!(self, Signal::CHLD | Signal::CONT | Signal::URG | Signal::WINCH)
     }
@@ -62,47 +64,47 @@ impl Signal {
 pub struct SignalSet(u32);
 
 impl SignalSet {
-    /// None.
+    /// The empty set.
     pub const NONE: SignalSet = SignalSet(0);
-    /// All.
+    /// The set of all signals.
     pub const ALL: SignalSet = SignalSet(u32::MAX);
 
-    /// These.
+    /// The set of these signals.
     pub fn of(signals: &[Signal]) -> SignalSet {
         signals.iter().fold(SignalSet::NONE, |set, &signal| set.with(signal))
     }
 
-    /// The set, and that signal.
+    /// The set with `signal` added.
     pub fn with(self, signal: Signal) -> SignalSet {
         SignalSet(self.0 | 1 << signal.0)
     }
 
-    /// The set without that signal.
+    /// The set with `signal` removed.
     pub fn without(self, signal: Signal) -> SignalSet {
         SignalSet(self.0 & !(1 << signal.0))
     }
 
-    /// Both sets.
+    /// The union of both sets.
     pub fn and(self, other: SignalSet) -> SignalSet {
         SignalSet(self.0 | other.0)
     }
 
-    /// Whether the signal is one of them.
+    /// Whether the set contains the signal.
     pub fn has(self, signal: Signal) -> bool {
         self.0 & 1 << signal.0 != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Its members, by number.
+    /// The signals in the set, by number.
     pub(crate) fn list(self) -> Vec<Signal> {
         (1..=Signal::LAST as u8).map(Signal).filter(|&signal| self.has(signal)).collect()
     }
 
-    /// The one of the least number that is not in another set.
+    /// The lowest signal of this set that is not in `other`.
     pub(crate) fn first_beside(self, other: SignalSet) -> Option<Signal> {
         let left = self.0 & !other.0;
         (left != 0).then(|| Signal(left.trailing_zeros() as u8))
@@ -115,17 +117,18 @@ pub type SignalHandler = Rc<dyn Fn(Signal)>;
 /// What an application does when a signal comes to one of its threads.
 #[derive(Clone, Default)]
 pub enum Action {
-    /// What the signal does by itself: most end the application, a few are ignored.
+    /// The signal's default: most end the application, a few are ignored.
     #[default]
     Default,
     /// Nothing.
     Ignore,
-    /// The thread runs the handler. Meanwhile the signal itself is blocked, and so are those.
+    /// The thread runs the handler. In the meantime the signal itself and the signals in the set
+    /// are blocked.
     Handle(SignalHandler, SignalSet),
 }
 
 impl Action {
-    /// Runs a handler, with nothing blocked but the signal itself.
+    /// Runs a handler, with only the signal itself blocked.
     pub fn handle(handler: impl Fn(Signal) + 'static) -> Action {
         Action::Handle(Rc::new(handler), SignalSet::NONE)
     }
@@ -141,7 +144,7 @@ impl std::fmt::Debug for Action {
     }
 }
 
-/// What comes of a signal now.
+/// The effect of a signal that is delivered now.
 pub(crate) enum Fate {
     /// Nothing.
     Ignored,
@@ -151,17 +154,17 @@ pub(crate) enum Fate {
     Handled(SignalHandler, SignalSet),
 }
 
-/// An application's actions.
+/// The actions of an application.
 #[derive(Default)]
 pub(crate) struct Actions(BTreeMap<Signal, Action>);
 
 impl Actions {
-    /// Another action from now on; the one before.
+    /// Sets another action from now on. Returns the former one.
     pub(crate) fn replace(&mut self, signal: Signal, action: Action) -> Action {
         self.0.insert(signal, action).unwrap_or_default()
     }
 
-    /// What comes of a signal.
+    /// The effect of a signal.
     pub(crate) fn fate(&self, signal: Signal) -> Fate {
         match self.0.get(&signal) {
             Some(Action::Ignore) => Fate::Ignored,
@@ -172,21 +175,22 @@ impl Actions {
     }
 }
 
-/// What a thread has of signals.
+/// The signals of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signals {
-    /// Those that have come and were not handled yet; two of one number are one.
+    /// Signals that have come and were not handled yet. Several of the same number count once.
     pub(crate) pending: SignalSet,
-    /// Those that wait until they are unblocked.
+    /// Signals that the thread blocks.
     pub(crate) blocked: SignalSet,
-    /// It waits in a system call that it leaves before a handler runs, one within another.
+    /// The nesting depth of system calls that the thread waits in and must leave before a handler
+    /// runs.
     pub(crate) in_call: u32,
-    /// It does work of the kernel that no signal interrupts, its sleeps neither, one within another.
+    /// The nesting depth of kernel work that no signal interrupts, including its sleeps.
     pub(crate) uninterruptible: u32,
 }
 
 impl Signals {
-    /// Whether one has come that is not blocked.
+    /// Whether a signal is pending that is not blocked.
     pub(crate) fn any(&self) -> bool {
         self.pending.first_beside(self.blocked).is_some()
     }
@@ -195,10 +199,10 @@ impl Signals {
 /// An application that a signal has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Death {
-    /// Its name; empty for the threads that named no application.
+    /// The application's name; empty for threads that named no application.
     pub app: String,
-    /// The signal.
+    /// The signal that ended it.
     pub signal: Signal,
-    /// When: its threads end at their next operations.
+    /// The time of the signal; the threads end at their next operations.
     pub at: baton_units::Cycles,
 }

@@ -18,18 +18,18 @@ use baton_units::Cycles;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-/// Cores that are to be switched off or on, in order of time.
+/// Planned switches of cores off or on, in the order of time.
 #[derive(Default)]
 pub(crate) struct Switches {
     pub(crate) to_come: BTreeMap<(u64, u64), (CoreId, bool)>,
-    /// Given so far, to keep the order of those of one moment.
+    /// The number of switches planned so far, which keeps those of the same moment in order.
     pub(crate) given: u64,
     pub(crate) scheduled: bool,
-    /// What could not be when its time came.
+    /// The switches that were refused when their time came.
     pub(crate) refused: Vec<(Cycles, Refused)>,
 }
 
-/// A futex's wake-up while it is carried out: what interrupts that it causes are.
+/// A futex wake-up that is being carried out; it says what the interrupts that it causes are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WakeUp {
     /// The waker's newest hint, if its locks give hints.
@@ -38,46 +38,47 @@ pub(crate) struct WakeUp {
     pub(crate) bucket: Option<Line>,
 }
 
-/// What is known of a quiet spell.
+/// A spell during which every thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
-    /// When the newest of the waits began, how many threads live, and how many answers devices have given: another one is another
-    /// spell.
+    /// When the newest wait began, how many threads live, and how many answers devices have given.
+    /// If any of these differs, it is another spell.
     pub(crate) waits: (u64, usize, u64),
-    /// When it was noticed.
+    /// When the spell was first noticed.
     pub(crate) from: u64,
 }
 
 /// The operating system.
 pub(crate) struct Os {
-    /// What threads are scheduled onto: the contexts of the cores in use.
+    /// The CPUs onto which threads are scheduled: the contexts of the cores in use.
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
-    /// Who decides clocks; `None`: they stay as they are.
+    /// The governor, which decides clocks; `None` if clocks stay as they are.
     pub(crate) governing: Option<Governing>,
-    /// What threads have put down of locks.
+    /// What threads have written down about locks.
     pub(crate) locks: Locks,
     pub(crate) apps: Vec<AppState>,
-    /// Applications that a signal has ended.
+    /// The applications that a signal has ended.
     pub(crate) deaths: Vec<Death>,
-    /// Applications that have not begun, by when they do. The first one has an event.
+    /// Applications that have not begun, by their starting time. The first one has an event.
     pub(crate) arrivals: BTreeSet<(u64, App)>,
-    /// Cores that are to be switched off or on.
+    /// The planned switches of cores off or on.
     pub(crate) switches: Switches,
-    /// Every thread waits, as the last timer found.
+    /// The spell during which every thread waits, if the last timer found one.
     pub(crate) quiet: Option<Quiet>,
-    /// Sleepers of futexes at fixed prices.
+    /// The sleepers of futexes at fixed prices.
     pub(crate) futexes: Futexes,
     /// The futex wake-up that is being carried out.
     pub(crate) wake_up: Option<WakeUp>,
-    /// Where the kernel's memory is.
+    /// The layout of the kernel's memory.
     pub(crate) layout: Layout,
-    /// Halted threads, by the cell that they wait on, in the order in which they halted.
+    /// The halted threads, by the cell that they wait on, in the order in which they halted.
     pub(crate) halted: Vec<(usize, ThreadId)>,
-    /// The thread that has each number ([`Local::index`](baton_machine::Local::index)), or had it last.
+    /// For each number ([`Local::index`](baton_machine::Local::index)), the thread that has it or
+    /// had it last.
     pub(crate) numbers: Vec<ThreadId>,
     pub(crate) free_numbers: BTreeSet<u32>,
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     pub(crate) alive: usize,
     pub(crate) start_noise: Random,
     pub(crate) wake_noise: Random,

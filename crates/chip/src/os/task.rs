@@ -1,60 +1,62 @@
-//! What the operating system keeps of a guest thread: where it may run, and what its CPU still wants of it.
+//! The operating system's record of a guest thread: where it may run, and what its CPU demands of
+//! it.
 
 use super::app::App;
 use super::signal::Signals;
 use crate::base::thread::ThreadId;
 use baton_sched::{Affinity, Nice};
 
-/// Handlers under way on a thread's CPU.
+/// The interrupt handlers under way on a thread's CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Handler {
-    /// Accesses to come.
+    /// The accesses that remain.
     pub(crate) left: u32,
-    /// Cycles of their code, which come last.
+    /// The cycles of the handlers' code, which come last.
     pub(crate) code: u64,
 }
 
-/// A thread as the operating system knows it.
+/// The operating system's record of a thread.
 pub(crate) struct Task {
-    /// Its application.
     pub(crate) app: App,
-    /// How much of a CPU it gets beside others.
+    /// The nice value, which sets the thread's share of a CPU.
     pub(crate) nice: Nice,
-    /// CPUs that it may run on.
+    /// The CPUs on which the thread may run.
     pub(crate) affinity: Affinity,
-    /// It has run before.
+    /// Whether the thread has run before.
     pub(crate) has_run: bool,
-    /// The CPU is wanted by another thread: give it up before the next operation.
+    /// Whether the thread must act before its next operation, because its CPU is wanted or it owes
+    /// time.
     pub(crate) preempt: bool,
-    /// It is to leave the CPU; otherwise `preempt` is only for what it owes.
+    /// Whether the thread must leave the CPU. Otherwise `preempt` is set only because it owes time.
     pub(crate) leaves: bool,
-    /// Cycles of interrupt handlers that it has yet to pay, before its next operation.
+    /// Cycles of interrupt handlers that the thread must still pay for before its next operation.
     pub(crate) due: u64,
-    /// So many handlers are among them that touch memory (`os.interrupt_lines`, `os.queue_lines`).
+    /// The number of those handlers that access memory (`os.interrupt_lines`, `os.queue_lines`).
     pub(crate) handlers: u32,
     /// The handlers that run now.
     pub(crate) handler: Handler,
-    /// Spin locks of the kernel that it holds or waits for: it cannot be preempted.
+    /// The number of kernel spin locks that the thread holds or waits for. With any, it cannot be
+    /// preempted.
     pub(crate) holds: u32,
-    /// The CPU is wanted as soon as it holds none.
+    /// Whether the CPU is wanted as soon as the thread holds no such lock.
     pub(crate) wanted: bool,
-    /// Number of its sleep in a futex queue, so that a wake-up cannot meet a later one.
+    /// The number of the thread's futex sleep, so that a late wake-up does not end a later sleep.
     pub(crate) futex_sleep: u64,
-    /// Woken between its entry into a futex queue and its sleep.
+    /// Whether the thread was woken between its entry into a futex queue and its sleep.
     pub(crate) woken_early: bool,
-    /// Threads that wait for its end.
+    /// The threads that wait for this thread's end.
     pub(crate) joiners: Vec<ThreadId>,
-    /// It is to look outside of the kernel's work whether it was killed or has a signal that is not blocked.
+    /// Whether the thread must check, outside of kernel work, if it was killed or has a signal that
+    /// is not blocked.
     pub(crate) signalled: bool,
-    /// What it has of signals.
     pub(crate) signals: Signals,
-    /// It was killed: it ends at its next operation, unless it is shielded.
+    /// Whether the thread was killed: it ends at its next operation, unless it is shielded.
     pub(crate) killed: bool,
-    /// It does work of the kernel that it ends first, one within another.
+    /// The nesting depth of kernel work that the thread completes before it ends.
     pub(crate) shields: u32,
-    /// It was killed, and does what comes before its end.
+    /// Whether the thread was killed and does what must come before its end.
     pub(crate) dying: bool,
-    /// It was killed, and its coroutine runs no more.
+    /// Whether the thread was killed and its coroutine will never run again.
     pub(crate) dead: bool,
 }
 
@@ -85,17 +87,17 @@ impl Task {
         }
     }
 
-    /// What it sleeps or waits for is to end, as it was killed or has a signal to look at.
+    /// Whether the thread's sleep or wait must end, because it was killed or has a signal.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.signalled && self.signals.uninterruptible == 0
     }
 
-    /// It is outside of the kernel's work, and was killed or has a signal to look at.
+    /// Whether the thread is outside of kernel work and was killed or has a signal.
     pub(crate) fn attends(&self) -> bool {
         self.signalled && self.shields == 0 && (self.killed || self.signals.in_call == 0)
     }
 
-    /// Handlers have run on its account, or are to, that it has yet to pay for.
+    /// Whether the thread must still pay for handlers that have run, or will run.
     pub(crate) fn is_due(&self) -> bool {
         self.due != 0 || self.handlers != 0
     }

@@ -1,9 +1,9 @@
-//! Queues at fixed prices: the simulator's own, outside guest memory.
+//! Futex queues at fixed prices. They are the simulator's own, outside guest memory.
 
 use super::{BUCKETS, bucket};
 use crate::base::thread::ThreadId;
 
-/// The kernel's queues, one a bucket.
+/// The kernel's queues, one per bucket.
 pub(crate) struct Futexes {
     queues: Vec<Vec<(usize, ThreadId)>>,
 }
@@ -13,12 +13,13 @@ impl Futexes {
         Futexes { queues: vec![Vec::new(); BUCKETS] }
     }
 
-    /// Puts the thread behind the others of the cell.
+    /// Adds the thread behind the other sleepers of the cell.
     pub(crate) fn queue(&mut self, offset: usize, thread: ThreadId) {
         self.queues[bucket(offset)].push((offset, thread));
     }
 
-    /// Takes up to `n` sleepers of the cell, all that one call wakes: who comes while it works is not among them.
+    /// Removes up to `n` sleepers of the cell. Sleepers that arrive during the call are not
+    /// included.
     pub(crate) fn take(&mut self, offset: usize, n: u32) -> Vec<ThreadId> {
         let mut taken = Vec::new();
         self.queues[bucket(offset)].retain(|&(cell, thread)| {
@@ -31,14 +32,15 @@ impl Futexes {
         taken
     }
 
-    /// Moves up to `n` sleepers of a cell behind those of another; who they are.
+    /// Moves up to `n` sleepers of a cell behind those of another cell. Returns the threads that
+    /// were moved.
     pub(crate) fn move_to(&mut self, from: usize, to: usize, n: u32) -> Vec<ThreadId> {
         let moved = self.take(from, n);
         moved.iter().for_each(|&thread| self.queue(to, thread));
         moved
     }
 
-    /// Takes the thread out of the cell's queue, if it is there.
+    /// Removes the thread from the cell's queue, if it is there.
     pub(crate) fn forget(&mut self, offset: usize, thread: ThreadId) {
         self.queues[bucket(offset)].retain(|&(_, sleeper)| sleeper != thread);
     }

@@ -1,11 +1,14 @@
-//! Where the kernel's memory is, at the start of the arena, and which bucket a cell has.
+//! The layout of the kernel's memory at the start of the arena, and the bucket of each cell.
 //!
-//! The counters of sleepers come first, which belong to the program and lie as in the native table. Kernel data and the run queue of
-//! each CPU come last (`os.kernel_lines`, `os.interrupt_lines`, `os.queue_lines`). Between them, if futexes live in memory, the hash buckets, each alone in a line, and the nodes, one for each thread that can live at a time.
+//! The counters of sleepers come first; they belong to the program and lie as in the native table.
+//! Kernel data and the run queue of each CPU come last (`os.kernel_lines`, `os.interrupt_lines`,
+//! `os.queue_lines`). If futexes live in memory, the hash buckets lie in between, each alone in a
+//! line, followed by the nodes, one for each thread that can live at a time.
 //!
-//! With `os.futex_home = "lock"` a cell's bucket is one whose line has the cell's own home (OCOR, section 4.1: a sleeper
-//! registers "into the lock queue in the home node where the lock variable locates"). Lines go round the homes, so buckets
-//! that are so many lines apart share one.
+//! With `os.futex_home = "lock"`, a cell's bucket is one whose line has the same home as the cell
+//! (OCOR, section 4.1: a sleeper registers "into the lock queue in the home node where the lock
+//! variable locates"). Lines are distributed over the homes in turn, so the buckets of one home
+//! recur at a fixed distance.
 
 use super::{BUCKET_BYTES, BUCKETS, hash};
 use crate::guest::arena::PAGE;
@@ -14,25 +17,25 @@ use baton_chipfile::config::{Chip, FutexHome};
 /// The layout, in bytes from the start of the arena.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// Where buckets are, if futexes live in memory.
+    /// How buckets are placed, if futexes live in memory.
     home: Option<FutexHome>,
     buckets_at: usize,
     bucket_bytes: usize,
     nodes_at: usize,
     node_bytes: usize,
     cpus_at: usize,
-    /// Lines of a CPU: its kernel data, then its run queue.
+    /// The lines of a CPU: its kernel data, then its run queue.
     cpu_lines: usize,
     data_lines: usize,
-    /// Where the heap can begin.
+    /// The offset at which the heap can begin.
     pub(crate) end: usize,
-    /// How many homes lines go round; 1 where there are none.
+    /// The number of homes over which lines are distributed; 1 if there are none.
     homes: usize,
     line_shift: u32,
 }
 
 impl Layout {
-    /// The layout on a chip for so many threads.
+    /// The layout on a chip, for `threads` threads.
     pub(crate) fn new(chip: &Chip, threads: usize) -> Layout {
         let line = chip.cache.line_bytes as usize;
         let homes = chip.coherent.as_ref().map_or(1, |coherent| coherent.home.banks as usize);
@@ -67,7 +70,7 @@ impl Layout {
         self.home.is_some()
     }
 
-    /// The counter of sleepers for the cell at `offset`.
+    /// The offset of the counter of sleepers for the cell at `offset`.
     pub(crate) fn counter(offset: usize) -> usize {
         super::bucket(offset) * BUCKET_BYTES
     }
@@ -87,22 +90,22 @@ impl Layout {
         number as u32
     }
 
-    /// Where that bucket is.
+    /// The offset of a bucket.
     pub(crate) fn bucket(&self, number: u32) -> usize {
         self.buckets_at + number as usize * self.bucket_bytes
     }
 
-    /// Where that line of a CPU's kernel data is.
+    /// The offset of a line of a CPU's kernel data.
     pub(crate) fn cpu_line(&self, cpu: u32, number: u32) -> usize {
         self.cpus_at + ((cpu as usize * self.cpu_lines + number as usize) << self.line_shift)
     }
 
-    /// Where that line of a CPU's run queue is.
+    /// The offset of a line of a CPU's run queue.
     pub(crate) fn queue_line(&self, cpu: u32, number: u32) -> usize {
         self.cpu_line(cpu, self.data_lines as u32 + number)
     }
 
-    /// Where that node is.
+    /// The offset of a node.
     pub(crate) fn node(&self, number: u32) -> usize {
         self.nodes_at + number as usize * self.node_bytes
     }

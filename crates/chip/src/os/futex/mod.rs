@@ -1,4 +1,4 @@
-//! Futexes: who sleeps on which cell.
+//! Futexes: which threads sleep on which cell.
 //!
 //! In two forms, by `os.futex_home`. Without it a call costs its price and the queues are the simulator's own ([`fixed`]).
 //! With it the kernel's hash buckets, their locks and the queues lie in guest memory ([`layout`]), and the protocol
@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`fixed`] | queues at fixed prices |
 //! | [`protocol`] | wait, wake and requeue, for any machine: simulated here, explored by a checker in the tests |
-//! | [`layout`] | where the kernel's memory is, and which bucket a cell has |
+//! | [`layout`] | where the kernel's memory is, and the bucket of each cell |
 //!
 //! Sleepers of a cell are woken in the order in which they came.
 
@@ -18,10 +18,10 @@ pub mod protocol;
 
 pub(crate) use fixed::Futexes;
 
-/// Buckets of the sleepers' table, as many as the native one has: a waker looks at one bucket's count before it enters
-/// the kernel.
+/// The number of buckets in the sleepers' table; the native table has as many. A waker looks at the
+/// count of one bucket before it enters the kernel.
 pub(crate) const BUCKETS: usize = 256;
-/// Each bucket alone in its pair of lines, as in the native table.
+/// Each bucket has its pair of lines to itself, as in the native table.
 pub(crate) const BUCKET_BYTES: usize = 128;
 
 fn hash(offset: usize) -> u64 {

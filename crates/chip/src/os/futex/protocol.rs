@@ -19,7 +19,7 @@ use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, Word};
 /// One counter of the sleepers' table.
 #[repr(C)]
 pub struct Counter<M: Machine> {
-    /// How many are asleep here, or on their way.
+    /// The number of threads that sleep here, or are about to.
     pub sleepers: M::Atomic<u32>,
 }
 
@@ -28,33 +28,33 @@ pub struct Counter<M: Machine> {
 pub struct Bucket<M: Machine> {
     tickets: M::Atomic<u32>,
     serving: M::Atomic<u32>,
-    /// First and last node, by number plus one; 0: none.
+    /// The first and the last node, by number plus one; 0 for none.
     head: M::Atomic<u32>,
     tail: M::Atomic<u32>,
 }
 
-/// A thread's place in a queue.
+/// A thread's entry in a queue.
 #[repr(C)]
 pub struct Node<M: Machine> {
-    /// The cell, by what [`Kernel::key`] says.
+    /// The cell, as [`Kernel::key`] represents it.
     key: M::Atomic<u64>,
-    /// The node behind it, by number plus one.
+    /// The next node, by number plus one.
     next: M::Atomic<u32>,
-    /// The bucket that it is in.
+    /// The number of the bucket that holds the node.
     bucket: M::Atomic<u32>,
-    /// [`QUEUED`] while it stands in a queue.
+    /// [`QUEUED`] while the node is in a queue.
     state: M::Atomic<u32>,
 }
 
 impl<M: Machine> Counter<M> {
-    /// None.
+    /// A counter without sleepers.
     pub fn new() -> Self {
         Counter { sleepers: M::Atomic::new(0) }
     }
 }
 
 impl<M: Machine> Bucket<M> {
-    /// Free and empty.
+    /// A bucket that is unlocked and empty.
     pub fn new() -> Self {
         let zero = || M::Atomic::new(0);
         Bucket { tickets: zero(), serving: zero(), head: zero(), tail: zero() }
@@ -62,13 +62,13 @@ impl<M: Machine> Bucket<M> {
 }
 
 impl<M: Machine> Node<M> {
-    /// In no queue.
+    /// A node that is in no queue.
     pub fn new() -> Self {
         let zero = || M::Atomic::new(0);
         Node { key: M::Atomic::new(0), next: zero(), bucket: zero(), state: zero() }
     }
 
-    /// [`QUEUED`] or [`OUT`].
+    /// The state: [`QUEUED`] or [`OUT`].
     pub fn state(&self) -> &M::Atomic<u32> {
         &self.state
     }
@@ -92,26 +92,26 @@ impl<M: Machine> Default for Node<M> {
     }
 }
 
-/// A node in a queue.
+/// The state of a node in a queue.
 pub const QUEUED: u32 = 1;
-/// A node that was taken out, or never was in.
+/// The state of a node that was taken out of a queue, or never was in one.
 pub const OUT: u32 = 0;
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slept {
-    /// The cell had changed before: no sleep at all.
+    /// The cell had changed before; the thread did not sleep.
     Changed,
-    /// Taken out of the queue by a waker.
+    /// A waker took the thread out of the queue.
     Woken,
     /// The deadline came first.
     Expired,
 }
 
-/// A stretch of the kernel's code, for its price.
+/// A stretch of the kernel's code, which has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// Into the kernel to wait, up to the bucket's lock.
+    /// The way into the kernel to wait, up to the bucket's lock.
     Wait,
     /// From the queue to the moment when the CPU is free.
     Sleep,
@@ -121,39 +121,40 @@ pub enum Path {
 
 /// The kernel that the protocol runs in.
 pub trait Kernel {
-    /// Its machine.
+    /// The machine that it runs on.
     type M: Machine;
-    /// What stands for the cell in nodes; not 0.
+    /// The value that stands for a cell in nodes; not 0.
     fn key<T: Word>(&self, cell: *const <Self::M as Machine>::Atomic<T>) -> u64;
     /// The counter of a cell.
     fn counter(&self, key: u64) -> &Counter<Self::M>;
-    /// The bucket of a cell.
+    /// The number of the bucket of a cell.
     fn bucket_of(&self, key: u64) -> u32;
-    /// The bucket of that number.
+    /// The bucket with this number.
     fn bucket(&self, number: u32) -> &Bucket<Self::M>;
-    /// The node of that number.
+    /// The node with this number.
     fn node(&self, number: u32) -> &Node<Self::M>;
     /// The number of the calling thread's node.
     fn me(&self) -> u32;
-    /// The code between two steps.
+    /// Executes the code between two steps.
     fn path(&self, path: Path);
-    /// From here on (`true`) up to there (`false`) the calling thread cannot be preempted.
+    /// Makes the calling thread non-preemptible (`true`) or preemptible again (`false`).
     fn hold(&self, held: bool);
-    /// Sleeps until this thread is roused, or the deadline comes; returns at once if the node's state is no longer
-    /// [`QUEUED`]. May return for no reason. Whether the deadline has come.
+    /// Sleeps until this thread is roused or the deadline comes. Returns at once if the node's
+    /// state is no longer [`QUEUED`], and may return spuriously. The result is whether the deadline
+    /// has come.
     fn block(&self, key: u64, state: &<Self::M as Machine>::Atomic<u32>, deadline: Option<Deadline>) -> bool;
-    /// Rouses the thread whose node has that number, which was taken out of that bucket, if it sleeps.
+    /// Rouses the thread with this node, which was taken out of this bucket, if the thread sleeps.
     fn unblock(&self, number: u32, bucket: u32);
 }
 
-/// How a kernel's spin lock waits.
+/// How threads wait for a bucket's spin lock.
 const SPIN: Wait = Wait::Pause;
 
 fn lock<K: Kernel>(kernel: &K, number: u32) -> &Bucket<K::M> {
     kernel.hold(true);
     let bucket = kernel.bucket(number);
     let mine = bucket.tickets.fetch_add(1, Relaxed);
-    // Acquire: what the holder before did is done.
+    // Acquire: see what the previous holder did.
     let mut serving = bucket.serving.load(Acquire);
     while serving != mine {
         serving = match K::M::wait_while(&bucket.serving, serving, SPIN, None) {
@@ -165,7 +166,7 @@ fn lock<K: Kernel>(kernel: &K, number: u32) -> &Bucket<K::M> {
 }
 
 fn unlock<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>) {
-    // The holder alone writes it.
+    // Only the holder writes this word.
     let serving = bucket.serving.load(Relaxed);
     // Release: the next holder sees what was done.
     bucket.serving.store(serving.wrapping_add(1), Release);
@@ -173,7 +174,7 @@ fn unlock<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>) {
     kernel.hold(false);
 }
 
-/// Puts a node behind the others; the bucket is locked.
+/// Appends a node to the queue of a locked bucket.
 fn push<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, number: u32) {
     let last = bucket.tail.load(Relaxed);
     match last {
@@ -183,7 +184,8 @@ fn push<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, number: u32) {
     bucket.tail.store(number + 1, Relaxed);
 }
 
-/// Takes nodes out of a locked bucket, in order, those that `wants` names; it stops when that says `None`.
+/// Removes nodes from a locked bucket, in order, if `wants` returns true for them. Stops when
+/// `wants` returns `None`.
 fn take<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, mut wants: impl FnMut(u32, u64) -> Option<bool>) -> Vec<u32> {
     let mut taken = Vec::new();
     let (mut before, mut at) = (0, bucket.head.load(Relaxed));
@@ -208,7 +210,7 @@ fn take<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, mut wants: impl FnMut(u32,
     taken
 }
 
-/// Takes up to `n` sleepers of a cell out of its locked bucket.
+/// Removes up to `n` sleepers of a cell from its locked bucket.
 fn take_first<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
     let mut left = n;
     take(kernel, bucket, |_, other| {
@@ -220,17 +222,17 @@ fn take_first<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) ->
     })
 }
 
-/// Takes up to `n` sleepers of a cell out of its locked bucket and marks them.
+/// Removes up to `n` sleepers of a cell from its locked bucket and marks them.
 fn take_sleepers<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
     let taken = take_first(kernel, bucket, key, n);
     for &number in &taken {
-        // Release: the thread that reads it may use its node again.
+        // Release: the thread that reads the mark may use its node again.
         kernel.node(number).state.store(OUT, Release);
     }
     taken
 }
 
-/// Sleeps until woken if the cell holds `value`, at the latest until `deadline`.
+/// Sleeps until woken if the cell holds `value`, at most until `deadline`.
 pub fn wait<K: Kernel, T: Word>(
     kernel: &K,
     cell: &<K::M as Machine>::Atomic<T>,
@@ -239,7 +241,8 @@ pub fn wait<K: Kernel, T: Word>(
 ) -> Slept {
     let key = kernel.key(core::ptr::from_ref(cell));
     let counter = kernel.counter(key);
-    // SeqCst: before the look at the cell, as the waker's fence is before its look at the counter.
+    // SeqCst orders this before the look at the cell, as the waker's fence comes before its look at
+    // the counter.
     counter.sleepers.fetch_add(1, SeqCst);
     kernel.path(Path::Wait);
     let number = kernel.bucket_of(key);
@@ -276,8 +279,8 @@ fn sleep<K: Kernel>(kernel: &K, key: u64, me: u32, deadline: Option<Deadline>) -
     }
 }
 
-/// The deadline has come: the thread takes itself out, unless a waker was faster. The node may have been moved to another
-/// bucket meanwhile.
+/// The deadline has come. The thread removes itself, unless a waker was faster. The node may have
+/// been moved to another bucket in the meantime.
 fn give_up<K: Kernel>(kernel: &K, me: u32) -> Slept {
     let node = kernel.node(me);
     loop {
@@ -298,7 +301,8 @@ fn give_up<K: Kernel>(kernel: &K, me: u32) -> Slept {
     }
 }
 
-/// Wakes up to `n` sleepers of a cell, the ones that came first; how many there were. The caller has changed the cell.
+/// Wakes up to `n` sleepers of a cell, the earliest first. Returns how many there were. The caller
+/// must have changed the cell.
 pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
     let key = kernel.key(cell);
     // The change of the cell comes before the look at the counter.
@@ -315,11 +319,12 @@ pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atom
     taken.len() as u32
 }
 
-/// If the cell holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind those of `to`, without
-/// waking them (FUTEX_CMP_REQUEUE). How many were woken and moved; `None`: the cell has changed.
+/// If the cell holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind
+/// those of `to`, without waking them (FUTEX_CMP_REQUEUE). Returns how many were woken and how many
+/// were moved; `None` if the cell has changed.
 ///
-/// A sleeper that was moved is counted at its first cell's counter until it goes on: a thread that wakes others at `to` must not look at the
-/// counter there, and [`wake_moved`] does not.
+/// A sleeper that was moved counts at its first cell's counter until it resumes. A thread that
+/// wakes others at `to` must therefore not rely on the counter there, and [`wake_moved`] does not.
 pub fn requeue<K: Kernel, T: Word>(
     kernel: &K,
     from: &<K::M as Machine>::Atomic<T>,
@@ -331,7 +336,7 @@ pub fn requeue<K: Kernel, T: Word>(
     let (key, other) = (kernel.key(core::ptr::from_ref(from)), kernel.key(to));
     let (here, there) = (kernel.bucket_of(key), kernel.bucket_of(other));
     kernel.path(Path::Wake);
-    // In the order of their numbers, so that two requeues cannot wait for each other.
+    // Buckets are locked in the order of their numbers, so that two requeues cannot deadlock.
     let first = lock(kernel, here.min(there));
     let second = (here != there).then(|| lock(kernel, here.max(there)));
     let (source, target) = (kernel.bucket(here), kernel.bucket(there));
@@ -357,7 +362,7 @@ pub fn requeue<K: Kernel, T: Word>(
     Some((taken.len() as u32, moved))
 }
 
-/// As [`wake`], for a cell that sleepers were moved to: always enters the kernel.
+/// Like [`wake`], for a cell to which sleepers were moved: always enters the kernel.
 pub fn wake_moved<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
     let key = kernel.key(cell);
     K::M::fence(SeqCst);
