@@ -9,24 +9,30 @@
 //! | `share` | the number of the barrier that ends the cancelled loop or sections |
 //! | `more` | the numbers of the last even and odd barrier that a thread entered before the region's end |
 
+use crate::beyond::Beyond;
+use crate::settings::Settings;
 use crate::team::Context;
 use crate::waits::Why;
-use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine};
 
 /// The state of cancellation in a team. Barriers are numbered from 1.
 pub struct Cancel<M: Machine> {
     on: bool,
+    /// Where anything can be cancelled.
+    pub(crate) beyond: Option<Box<Beyond<M>>>,
     region: M::Atomic<u32>,
     share: M::Atomic<u64>,
     more: [M::Atomic<u64>; 2],
 }
 
 impl<M: Machine> Cancel<M> {
-    /// Nothing is cancelled; with `on` false nothing will be.
-    pub fn new(on: bool) -> Self {
+    /// Nothing is cancelled; where cancellation is off nothing will be.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let on = settings.cancellation;
+        let beyond = on.then(|| Box::new(Beyond::new(settings)));
         let word = || M::Atomic::new(0);
-        Cancel { on, region: M::Atomic::new(0), share: word(), more: [word(), word()] }
+        Cancel { on, beyond, region: M::Atomic::new(0), share: word(), more: [word(), word()] }
     }
 
     /// Whether anything can be cancelled.
@@ -64,8 +70,22 @@ impl<M: Machine> Cancel<M> {
 impl<M: Machine> Context<M> {
     /// Cancels the region.
     pub fn cancel_region(&self) {
+        let (team, waits) = (self.team(), self.waits());
         // Release: who sees it sees what was done before.
-        self.team().cancel.region.store(1, Release);
+        team.cancel.region.store(1, Release);
+        // SeqCst: either a thread that is about to wait for a slot sees that the region is cancelled, or this one sees the slot as that thread
+        // saw it, open, and closes it.
+        M::fence(SeqCst);
+        team.shares.iter().for_each(|share| share.close_to_later(waits));
+    }
+
+    /// Whether the region is cancelled, as a thread asks before it waits for a slot of the ring.
+    pub(crate) fn must_not_wait(&self) -> bool {
+        self.team().cancel.is_on() && {
+            // SeqCst: see `cancel_region`.
+            M::fence(SeqCst);
+            self.region_cancelled()
+        }
     }
 
     /// Whether the region is cancelled.

@@ -14,6 +14,7 @@
 //! | [`objects`] | locks and barriers chosen by name |
 //! | [`space`] | the iterations of a loop and their chunks |
 //! | [`share`] | work-shares: loops, sections, single |
+//! | `beyond` | work-shares of a cancelled region that the ring has no room for |
 //! | `turns` | the turns of an ordered loop |
 //! | [`cancel`] | what is cancelled, and barriers on the way to the end of a cancelled region |
 //! | [`team`] | a team, and a thread's place in it |
@@ -25,6 +26,7 @@
 
 #![warn(missing_docs)]
 
+mod beyond;
 pub mod cancel;
 mod closures;
 pub mod crew;

@@ -1,7 +1,7 @@
 //! Locks and barriers chosen by name, behind one type each.
 
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Owned, Wait};
+use baton_machine::{Atomic, Machine, Native, Owned, Wait};
 use baton_sync::barrier::{self, BarrierVisitor, RawBarrier, UnknownBarrier};
 use baton_sync::lock::{self, LockError, Token, TryLock, TryVisitor, ZeroInit};
 use core::num::NonZeroU32;
@@ -78,6 +78,21 @@ impl<M: Machine> BarrierVisitor<M> for MakeBarrier {
     fn visit<B: RawBarrier<M>>(self) -> Self::Out {
         Box::new(Named::<M, B>(Owned::new(B::new(self.0))))
     }
+}
+
+struct HasGate;
+
+impl<M: Machine> BarrierVisitor<M> for HasGate {
+    type Out = bool;
+    fn visit<B: RawBarrier<M>>(self) -> bool {
+        B::new(NonZeroU32::MIN).gate().is_some()
+    }
+}
+
+/// The names of the barriers that tell threads which have arrived of new tasks, as a program with tasks needs.
+pub fn telling_barriers() -> impl Iterator<Item = &'static str> {
+    let tells = |name: &&str| barrier::visit::<Native, _>(name, HasGate).is_ok_and(|tells| tells);
+    barrier::BARRIERS.iter().map(|info| info.name).filter(tells)
 }
 
 /// A barrier for `participants` threads, by its name.

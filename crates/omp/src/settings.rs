@@ -65,7 +65,7 @@ pub struct Settings {
     pub lock: String,
     /// How threads wait; `None`: `spin` tries and then the kernel.
     pub waits: Option<Waits>,
-    /// Tries before a waiter sleeps; `None`: for some time, or 100 with more threads than CPUs.
+    /// Tries before a waiter sleeps; `None`: a waiter tries for some time. With more threads than CPUs it offers the CPU a few times only.
     pub spin: Option<u32>,
     /// Where tasks wait.
     pub tasks: TaskQueue,
@@ -115,25 +115,28 @@ impl Settings {
         }
     }
 
-    /// How the threads of a team of that size wait.
+    /// How the threads of a team of `size` wait, on `cpus` CPUs. With more threads than CPUs a number of tries that the user sets bounds
+    /// how often they offer the CPU; policies that the user names are taken as they are.
     pub fn waits(&self, size: u32, cpus: u32) -> Waits {
         if let Some(waits) = self.waits {
             return waits;
         }
-        match self.spin {
-            Some(0) => Waits::all(Wait::Futex),
-            Some(tries) => Waits::all(Wait::SpinPark(tries)),
-            None => {
-                let crowded = size > cpus;
-                let wait = if crowded { Wait::YieldPark(OFFERS) } else { Wait::SpinFor(BUSY_NS) };
-                let mut waits = Waits::all(wait);
-                waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES));
-                if !crowded {
-                    waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
-                }
-                waits
-            }
+        if self.spin == Some(0) {
+            return Waits::all(Wait::Futex);
         }
+        let tries = self.spin.unwrap_or(u32::MAX);
+        if size > cpus {
+            let mut waits = Waits::all(Wait::YieldPark(OFFERS.min(tries)));
+            waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES.min(tries)));
+            return waits;
+        }
+        if self.spin.is_some() {
+            return Waits::all(Wait::SpinPark(tries));
+        }
+        let mut waits = Waits::all(Wait::SpinFor(BUSY_NS));
+        waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES));
+        waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+        waits
     }
 
     /// The settings of an environment. `warn` is told of each bad OMP_* value; the error is that of a bad BATON_OMP_* value.
@@ -231,6 +234,14 @@ impl Settings {
         if let Some(name) = variable("BATON_OMP_BARRIER") {
             objects::barrier::<Native>(&name, NonZeroU32::MIN)
                 .map_err(|error| format!("BATON_OMP_BARRIER: {error}"))?;
+            if !objects::telling_barriers().any(|telling| telling == name) {
+                let those: Vec<_> = objects::telling_barriers().collect();
+                return Err(format!(
+                    "BATON_OMP_BARRIER: `{name}` cannot tell threads that have arrived of new tasks, and a program could hang; expected \
+                     one of {}",
+                    those.join(", ")
+                ));
+            }
             self.barrier = name;
         }
         if let Some(name) = variable("BATON_OMP_LOCK") {
@@ -361,6 +372,34 @@ mod tests {
     }
 
     #[test]
+    fn a_crowd_offers_the_cpu_whatever_the_user_sets() {
+        const FREE: u32 = 4;
+        const CROWDED: u32 = 5;
+        let parks = |tries| Waits::all(Wait::SpinPark(tries));
+        let offers = |offers, tries| {
+            let mut waits = Waits::all(Wait::YieldPark(offers));
+            waits.set(Why::Lock, Wait::SpinPark(tries));
+            waits
+        };
+        let endless = u32::MAX - 1;
+        let product = [
+            ("OMP_WAIT_POLICY", "active", parks(endless), offers(20, 1000)),
+            ("OMP_WAIT_POLICY", "passive", Waits::all(Wait::Futex), Waits::all(Wait::Futex)),
+            ("GOMP_SPINCOUNT", "infinity", parks(endless), offers(20, 1000)),
+            ("GOMP_SPINCOUNT", "300000", parks(300_000), offers(20, 1000)),
+            ("GOMP_SPINCOUNT", "7", parks(7), offers(7, 7)),
+            ("GOMP_SPINCOUNT", "0", Waits::all(Wait::Futex), Waits::all(Wait::Futex)),
+            ("BATON_OMP_WAIT", "pause", Waits::all(Wait::Pause), Waits::all(Wait::Pause)),
+        ];
+        for (name, value, free, crowded) in product {
+            let settings = read(name, value).0.unwrap();
+            assert_eq!(settings.waits(FREE, 4), free, "{name}={value}, a CPU each");
+            assert_eq!(settings.waits(CROWDED, 4), crowded, "{name}={value}, crowded");
+        }
+        assert_eq!(read("", "").0.unwrap().waits(CROWDED, 4), offers(20, 1000));
+    }
+
+    #[test]
     fn places_and_how_to_bind_go_together() {
         let cpu = |id| baton_machine::discover::Cpu { id, siblings: vec![id], socket: 0, node: 0, cluster: vec![0, 1] };
         let told = |variables: &[(&str, &str)]| {
@@ -389,6 +428,16 @@ mod tests {
         for (name, value) in bad {
             let name: &'static str = format!("BATON_OMP_{name}").leak();
             assert!(read(name, value).0.unwrap_err().starts_with(name));
+        }
+        for name in ["tree", "dissemination"] {
+            let error = read("BATON_OMP_BARRIER", name).0.unwrap_err();
+            assert!(
+                error.contains(name) && error.ends_with("expected one of central, two-level, levels, gomp"),
+                "{error}"
+            );
+        }
+        for name in ["central", "two-level", "levels", "gomp"] {
+            assert_eq!(read("BATON_OMP_BARRIER", name).0.unwrap().barrier, name);
         }
         let tasks = |name, value| read(name, value).0.unwrap().tasks;
         assert_eq!([tasks("", ""), tasks("BATON_OMP_TASKS", "team")], [TaskQueue::Steal, TaskQueue::Team]);

@@ -8,6 +8,7 @@
 //! | 4n | free for work-share n |
 //! | 4n + 1 | the first thread fills it in |
 //! | 4n + 2 | open |
+//! | 4n + 3 | open, and closed to the work-shares after it: the region is cancelled (`beyond`) |
 
 use crate::space::{Schedule, ScheduleKind, Space, guided_chunk};
 use crate::turns::Turns;
@@ -68,15 +69,22 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Enters work-share `number`; `make` is called in the first thread. Whether it was the first, and the work.
-    pub fn enter(&self, number: u32, waits: &Waits, make: impl FnOnce() -> Work) -> (bool, Work) {
+    /// Enters work-share `number`; `make` is called in the first thread. Returns whether the calling thread is the first, and the work;
+    /// `None`: the slot has no room for this work-share, and will have none, as the region is `cancelled`.
+    pub fn enter(
+        &self,
+        number: u32,
+        waits: &Waits,
+        cancelled: impl Fn() -> bool,
+        make: impl FnOnce() -> Work,
+    ) -> Option<(bool, Work)> {
         let free = number.wrapping_mul(4);
         loop {
             // Acquire: see what the first thread said.
             let state = self.state.load(Acquire);
-            if state == free.wrapping_add(2) {
+            if state == free.wrapping_add(2) || state == free.wrapping_add(3) {
                 // SAFETY: the slot is open: no thread writes the work.
-                return (false, unsafe { self.work.read(|work| *work) });
+                return Some((false, unsafe { self.work.read(|work| *work) }));
             }
             // Acquire: what those did that left the slot's last work-share comes before.
             // C11: the load above has acquired that already: one store alone makes a slot free for this number, so it read what the exchange
@@ -94,16 +102,35 @@ impl<M: Machine> Share<M> {
                 // Release: the others see the work.
                 self.state.store(free.wrapping_add(2), Release);
                 waits.wake::<M, u32>(Why::Barrier, &self.state);
-                return (true, work);
+                return Some((true, work));
             }
-            if state != free {
+            if state % 4 == 3 {
+                return None;
+            }
+            if state == free {
+                continue;
+            }
+            if state % 4 == 2 && cancelled() {
+                self.close_to_later(waits);
+            } else {
+                // A slot that is not open yet will be this work-share's: the thread has been at the slot's last one.
                 waits.wait::<M, u32>(Why::Barrier, &self.state, state);
             }
         }
     }
 
-    /// Leaves work-share `number`. The last one frees the slot and its memory.
-    pub fn leave(&self, number: u32, waits: &Waits) {
+    /// Says that an open slot gets no other work-share in this region, which is cancelled: those that wait for the slot go on.
+    pub(crate) fn close_to_later(&self, waits: &Waits) {
+        // Relaxed, both: it hands nothing over; whoever acquires from it acquires what the first thread said, of whose release sequence this
+        // exchange is a part.
+        let state = self.state.load(Relaxed);
+        if state % 4 == 2 && self.state.compare_exchange(state, state.wrapping_add(1), Relaxed, Relaxed).is_ok() {
+            waits.wake::<M, u32>(Why::Barrier, &self.state);
+        }
+    }
+
+    /// Leaves work-share `number`. The last one frees the slot and its memory. With `can_close` the slot may be closed meanwhile.
+    pub fn leave(&self, number: u32, waits: &Waits, can_close: bool) {
         // AcqRel: the last one comes after what all did with the slot.
         if self.left.fetch_add(1, AcqRel) + 1 < self.threads {
             return;
@@ -111,19 +138,32 @@ impl<M: Machine> Share<M> {
         self.free_memory();
         // Relaxed: the store below publishes it.
         self.left.store(0, Relaxed);
-        // Release: the next first thread comes after all of this.
-        self.state.store(number.wrapping_add(RING).wrapping_mul(4), Release);
+        let (open, next) = (number.wrapping_mul(4).wrapping_add(2), number.wrapping_add(RING).wrapping_mul(4));
+        if !can_close {
+            // Release: the next first thread comes after all of this.
+            self.state.store(next, Release);
+        } else if self.state.compare_exchange(open, next, Release, Relaxed).is_err() {
+            // The slot is closed. Relaxed: says to `close` that the memory is given back.
+            return self.left.store(self.threads, Relaxed);
+        }
         waits.wake::<M, u32>(Why::Barrier, &self.state);
     }
 
     /// Makes the slot free for work-share `number`, whatever it was. No thread is in a work-share of the team.
     pub fn restart(&self, number: u32) {
-        // Relaxed, all: no thread is in the region, and the next one's begin publishes them.
-        if self.state.load(Relaxed) % 4 == 2 {
-            self.free_memory();
-        }
+        self.close();
+        // Relaxed, both: no thread is in the region, and the next one's begin publishes them.
         self.left.store(0, Relaxed);
         self.state.store(number.wrapping_mul(4), Relaxed);
+    }
+
+    /// Gives back what a slot holds that some threads have not left. No thread is in a work-share of the team.
+    pub(crate) fn close(&self) {
+        // Relaxed, both: no thread is in the region.
+        let open = self.state.load(Relaxed) % 4 >= 2;
+        if open && self.left.load(Relaxed) != self.threads {
+            self.free_memory();
+        }
     }
 
     /// Gives back the memory of an open slot that all have left.

@@ -111,7 +111,7 @@ impl<M: Machine> Team<M> {
             next_share: M::Atomic::new(0),
             next_barrier: M::Atomic::new(1),
             singles: M::Atomic::new(0),
-            cancel: Cancel::new(settings.cancellation),
+            cancel: Cancel::new(settings),
             tasks: Queue::new(settings, size),
         })
     }
@@ -134,6 +134,8 @@ impl<M: Machine> Team<M> {
         if self.cancel.begin() {
             // Each thread has left the work-shares where it was: the ring begins anew.
             (0..RING).map(|at| share.wrapping_add(at)).for_each(|n| self.shares[(n % RING) as usize].restart(n));
+            // SAFETY: the region has ended.
+            self.cancel.beyond.iter().for_each(|beyond| unsafe { beyond.clear() });
         }
     }
 
@@ -187,6 +189,8 @@ pub struct Context<M: Machine> {
     pub next_barrier: Cell<u64>,
     /// The number of the next single.
     pub next_single: Cell<u32>,
+    /// The work-share that it is in, or was in last.
+    pub(crate) share: Cell<*const Share<M>>,
     /// What the work-share that it is in was said to be.
     pub work: Cell<Work>,
     /// The chunk that it has.
@@ -216,6 +220,7 @@ impl<M: Machine> Context<M> {
             next_share: Cell::new(region.shares),
             next_barrier: Cell::new(region.barriers),
             next_single: Cell::new(0),
+            share: Cell::new(core::ptr::null()),
             work: Cell::new(Work::default()),
             chunk: Cell::new((0, 0)),
             trip: Cell::new(0),

@@ -8,21 +8,31 @@ use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::{Atomic, Machine};
 
 impl<M: Machine> Context<M> {
-    /// The slot of a work-share by its number.
-    fn slot(&self, number: u32) -> &Share<M> {
-        &self.team().shares[number as usize % self.team().shares.len()]
-    }
-
     /// The work-share that the thread is in.
+    #[inline]
     fn share(&self) -> &Share<M> {
-        self.slot(self.next_share.get().wrapping_sub(1))
+        // SAFETY: a thread that is in a work-share has entered one of its team's.
+        unsafe { &*self.share.get() }
     }
 
     /// Enters the next work-share. Whether this thread is the first.
     pub fn enter(&self, make: impl FnOnce() -> Work) -> bool {
         let number = self.next_share.get();
         self.next_share.set(number.wrapping_add(1));
-        let (first, work) = self.slot(number).enter(number, self.waits(), make);
+        let mut make = Some(make);
+        let mut once = || make.take().expect("a work-share has one first thread")();
+        let (team, waits) = (self.team(), self.waits());
+        let mut share: *const Share<M> = &raw const team.shares[number as usize % team.shares.len()];
+        // SAFETY: it is the team's.
+        let entered = unsafe { &*share }.enter(number, waits, || self.must_not_wait(), &mut once);
+        let (first, work) = entered.unwrap_or_else(|| {
+            let beyond = team.cancel.beyond.as_ref().expect("a slot is closed only where cancellation is on");
+            share = beyond.share(number, team.size, waits);
+            // SAFETY: it stays until the region has ended.
+            let entered = unsafe { &*share }.enter(number, waits, || false, &mut once);
+            entered.expect("a work-share beyond the ring is closed to none")
+        });
+        self.share.set(share);
         self.work.set(work);
         self.chunk.set((0, 0));
         self.trip.set(0);
@@ -33,7 +43,7 @@ impl<M: Machine> Context<M> {
     /// Leaves the work-share.
     pub fn leave(&self) {
         let number = self.next_share.get().wrapping_sub(1);
-        self.slot(number).leave(number, self.waits());
+        self.share().leave(number, self.waits(), self.team().cancel.is_on());
     }
 
     /// The thread's next chunk, as the loop's values at its begin and end.

@@ -160,12 +160,40 @@ static void groups(int on) {
     expect("tasks outside are not", outside == 2);
 }
 
+// Threads of a cancelled region that meet no cancellation point go through any number of loops, and each iteration is done once.
+static void loops_after(int loops) {
+    for (int round = 0; round < 20; round++) {
+        int done = 0, whole = 0;
+        #pragma omp parallel num_threads(3)
+        {
+            if (omp_get_thread_num() == 0) {
+                #pragma omp cancel parallel
+            }
+            for (int loop = 0; loop < loops; loop++) {
+                #pragma omp for schedule(dynamic) nowait
+                for (int i = 0; i < 3; i++) {
+                    #pragma omp atomic
+                    done++;
+                }
+            }
+        }
+        expect("each iteration after the cancellation is done once", done == 3 * loops);
+        #pragma omp parallel for num_threads(3) schedule(dynamic) reduction(+ : whole)
+        for (int i = 0; i < 100; i++)
+            whole++;
+        expect("the next loop is whole", whole == 100);
+    }
+}
+
 int main(void) {
     int on = omp_get_cancellation();
     loops(on);
     sections(on);
     regions(on);
     groups(on);
+    // Around the number of work-shares that the runtime keeps for a team.
+    for (int loops = 6; loops <= 18; loops++)
+        loops_after(loops);
     printf("cancellation %d %s\n", on, wrong ? "wrong" : "right");
     return wrong;
 }

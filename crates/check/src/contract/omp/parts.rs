@@ -36,9 +36,9 @@ pub fn shares<W: World>() {
                     tally.note(at, 5);
                     Work { reductions: 7 + at, memory: shared_memory::<W::M>(8), ..Work::default() }
                 };
-                let (_, work) = share.enter(number, place.waits(), make);
+                let (_, work) = share.enter(number, place.waits(), || false, make).expect("nothing is cancelled");
                 tally.expect(work.reductions == 7 + at && tally.noted(at) == 5);
-                share.leave(number, place.waits());
+                share.leave(number, place.waits(), team.cancel.is_on());
             }
         },
         |tally, _| assert_eq!(tally.counts(2), [1, u32::from(W::few().rounds > 1)], "first threads"),
@@ -52,13 +52,13 @@ pub fn slots_awaited<W: World>() {
         |place, tally| {
             let (team, waits) = (place.context.team(), place.waits());
             let share = &team.shares[0];
-            share.enter(0, waits, Work::default);
-            share.leave(0, waits);
+            share.enter(0, waits, || false, Work::default);
+            share.leave(0, waits, team.cancel.is_on());
             if place.context.id != 0 {
                 return await_flag(place, tally);
             }
-            let (first, _) = share.enter(RING, waits, Work::default);
-            tally.expect(first);
+            let entered = share.enter(RING, waits, || false, Work::default);
+            tally.expect(entered.is_some_and(|(first, _)| first));
             raise(place, tally);
         },
         |_, _| {},
@@ -142,6 +142,28 @@ pub fn cancelled_unmet<W: World>() {
             tally.expect(tally.noted(0) == 1);
         },
         |_, _| {},
+    );
+}
+
+/// The threads of a cancelled region that meet no cancellation point go through more work-shares than the ring has slots, and do each
+/// iteration once, though one thread enters none of them.
+pub fn beyond_the_ring<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            let context = &place.context;
+            if context.id == 0 {
+                return context.cancel_region();
+            }
+            for _ in 0..RING + 2 {
+                let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
+                context.enter(|| Work { space: Space::signed(0, 1, 1), schedule, ..Work::default() });
+                while context.next_chunk().is_some() {
+                    tally.count(0);
+                }
+                context.leave();
+            }
+        },
+        |tally, size| assert_eq!(tally.counted(0), if size > 1 { RING + 2 } else { 0 }, "iterations"),
     );
 }
 

@@ -15,6 +15,7 @@ use anyhow::Context;
 use baton_host::launch::choice;
 use baton_host::launch::program::Program;
 use baton_host::launch::{library, openmp, program};
+use baton_omp::Settings;
 use baton_report::format::duration;
 use baton_report::html::{self, Predicted};
 use baton_sync::barrier::BARRIERS;
@@ -120,6 +121,9 @@ fn barriers(names: &[String], program: &Program) -> anyhow::Result<Vec<Candidate
         let known = || BARRIERS.iter().map(|barrier| barrier.name);
         let barrier =
             known().find(|known| *known == name).ok_or_else(|| BadInput::unknown("barrier", name, known()))?;
+        let variable = |asked: &str| (asked == "BATON_OMP_BARRIER").then(|| barrier.to_owned());
+        Settings::read(1, variable, |_| ())
+            .map_err(|why| BadInput::new(why.replace("BATON_OMP_BARRIER", "--barrier")))?;
         Ok((barrier, wait.parse().map_err(BadInput::new)?))
     };
     let named: Vec<_> = names.iter().map(named).collect::<Result<_, _>>()?;
