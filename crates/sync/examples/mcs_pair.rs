@@ -1,10 +1,12 @@
-//! Uncontended lock-unlock pairs, for counting instructions: `mcs_pair generic|hand|LOCK N`. `mcs_pair list` prints what
-//! the registries say of every lock and queue that there are here: the kind, the name, and tenths of an instruction.
+//! Runs uncontended pairs of lock and unlock, for counting instructions: `mcs_pair
+//! generic|hand|LOCK N`. `mcs_pair list` prints kind, name and tenths of instructions of each lock
+//! and queue, from the registries.
 //!
-//! `generic` is this crate's lock on the native machine with a node that the caller brings; `hand` is the same algorithm
-//! written down for this program alone, over core's atomics. The abstraction must cost nothing:
-//! `scripts/check/sync-instructions` counts both under callgrind and fails if `generic` takes more. Any other name is a lock
-//! of the registry, used as a tool uses it: its wait policy is known at run time only, and it brings its own nodes.
+//! `generic` is this crate's MCS lock on the native machine with a node that the caller provides;
+//! `hand` is the same algorithm written for this program alone, over core's atomics. The
+//! abstraction must cost nothing: `scripts/check/sync-instructions` counts both under callgrind and
+//! fails if `generic` takes more. Any other name is a lock of the registry, used as tools use it:
+//! its wait policy is known only at run time, and it provides its own nodes.
 
 #![allow(
     clippy::disallowed_types,
@@ -40,7 +42,8 @@ impl Hand {
         place.next.store(null_mut(), Ordering::Relaxed);
         let front = self.tail.swap(from_ref(place).cast_mut(), Ordering::AcqRel);
         if !front.is_null() {
-            // SAFETY: the owner of the place in front cannot leave before we have linked ourselves behind it.
+            // SAFETY: the owner of the node in front cannot leave before this thread has linked
+            // itself behind it.
             Hand::queue(unsafe { &*front }, place);
         }
     }
@@ -68,7 +71,7 @@ impl Hand {
                 behind = place.next.load(Ordering::Acquire);
             }
         }
-        // SAFETY: the one behind waits, so that its place is alive.
+        // SAFETY: the thread behind waits, so its node is alive.
         unsafe { (*behind).waiting.store(false, Ordering::Release) };
     }
 }
@@ -78,7 +81,7 @@ fn generic(pairs: u64) {
     let (lock, node) = (Mcs::<Native>::new(), Node::new());
     for _ in 0..pairs {
         let (lock, node) = (black_box(&lock), black_box(&node));
-        // SAFETY: the node is alive, and in no other queue.
+        // SAFETY: the node is alive and in no other queue.
         unsafe {
             lock.lock_node(node, Wait::Pause);
             lock.unlock_node(node, Wait::Pause);
@@ -97,7 +100,7 @@ fn hand(pairs: u64) {
     }
 }
 
-/// Pairs of a lock that is known by its name.
+/// Locks and unlocks a lock of the registry this many times.
 struct Named(u64);
 
 impl LockVisitor<Native> for Named {
@@ -109,7 +112,7 @@ impl LockVisitor<Native> for Named {
         for _ in 0..self.0 {
             let lock = black_box(&lock);
             let token = lock.lock(wait);
-            // SAFETY: held by `token`.
+            // SAFETY: the lock is held by `token`.
             unsafe { lock.unlock(token, wait) };
         }
     }
@@ -119,7 +122,7 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     if arguments == ["list"] {
         let locks = LOCKS.iter().map(|lock| ("lock", lock.name, lock.counted));
-        // What lies in a device is not there on the native machine.
+        // The native machine has no queue device.
         let queues = QUEUES.iter().filter(|queue| !queue.device).map(|queue| ("queue", queue.name, queue.counted));
         for (kind, name, counted) in locks.chain(queues) {
             println!("{kind} {name} {}", (counted.instructions * 10.0).round());

@@ -1,7 +1,8 @@
-//! Episodes of barriers and waits for events, for counting instructions: `meeting barrier|event NAME N`. `meeting list` prints what
-//! the registries say of each: the kind, the name, and tenths of an instruction.
+//! Runs episodes of barriers and waits for events, for counting instructions: `meeting
+//! barrier|event NAME N`. `meeting list` prints kind, name and tenths of instructions of each, from
+//! the registries.
 //!
-//! One thread plays all participants in turn, on a machine whose waits are over at their first look
+//! One thread plays all participants in turn, on a machine that never waits
 //! ([`Unwaited`](baton_machine::Unwaited)).
 
 use baton_machine::{Native, Unwaited, Wait};
@@ -13,10 +14,10 @@ use std::process::ExitCode;
 
 type Counting = Unwaited<Native>;
 
-/// Participants of a barrier.
+/// Number of participants of a barrier.
 const PARTICIPANTS: NonZeroU32 = NonZeroU32::new(8).unwrap();
 
-/// So many episodes, or waits.
+/// How many episodes or waits to run.
 struct Times(u64);
 
 impl BarrierVisitor<Counting> for Times {
@@ -42,7 +43,7 @@ impl EventVisitor<Counting> for Times {
             let event = black_box(&event);
             let waiter = event.prepare(wait);
             event.notify_one(wait);
-            // SAFETY: prepared above, and retired once.
+            // SAFETY: the waiter is prepared above, and retired once.
             unsafe {
                 let _ = black_box(event.sleep(waiter, wait, None));
                 black_box(event.retire(waiter, wait));

@@ -1,13 +1,13 @@
-//! Bulks of items that go into a queue and out again, for counting instructions: `queue_bulk QUEUE N BULK`. A program of its own, as
-//! `queue_pair` is. `queue_bulk list` prints what the registry says of the queues that move ranges: the name, the items, and tenths of
-//! an instruction.
+//! Moves bulks of items into a queue and out again, for counting instructions: `queue_bulk QUEUE N
+//! BULK`. It is a program of its own for the same reason as `queue_pair`. `queue_bulk list` prints
+//! name, items and tenths of instructions of the queues that move ranges, from the registry.
 
 use baton_machine::{Native, Wait};
 use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue};
 use std::hint::black_box;
 use std::process::ExitCode;
 
-/// So many times so many items.
+/// How many bulks to move, and the items of each.
 struct Bulks(u64, usize);
 
 impl QueueVisitor<Native> for Bulks {

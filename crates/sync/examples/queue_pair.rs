@@ -1,12 +1,13 @@
-//! Items that go into a queue and out again, for counting instructions: `queue_pair QUEUE N`. A program of its own, so that
-//! the code of the locks in `mcs_pair`, whose counts are guarded to one instruction, is not laid out anew with it.
+//! Moves items into a queue and out again, for counting instructions: `queue_pair QUEUE N`. It is a
+//! program of its own so that it does not change the layout of the locks' code in `mcs_pair`, whose
+//! counts are checked to one instruction.
 
 use baton_machine::{Native, Wait};
 use baton_sync::queue::{self, QueueVisitor, RawQueue};
 use std::hint::black_box;
 use std::process::ExitCode;
 
-/// So many items.
+/// How many items to move.
 struct Items(u64);
 
 impl QueueVisitor<Native> for Items {

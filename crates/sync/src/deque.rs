@@ -1,43 +1,46 @@
-//! Work-stealing deque of Chase and Lev (SPAA 2005), bounded, with the fences of Lê, Pop, Cohen and Zappa Nardelli (PPoPP 2013).
+//! Work-stealing deque of Chase and Lev (SPAA 2005), bounded, with the fences of Lê, Pop, Cohen and
+//! Zappa Nardelli (PPoPP 2013).
 //!
-//! One thread, its owner, pushes and pops at the bottom; any number of others steal at the top. It is no queue: what the owner pops is
-//! what it pushed last. It does not grow: an owner that finds it full does the item itself.
+//! One thread, the owner, pushes and pops at the bottom; any number of other threads steal at the
+//! top. It is not a queue: the owner pops what it pushed last. It does not grow: an owner that
+//! finds it full must process the item itself.
 
 use crate::queue::QueueError;
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine, OwnedSlice, Word};
 use core::marker::PhantomData;
 
-/// One end, alone in its pair of cache lines.
+/// One end of the deque, alone in its pair of cache lines.
 #[repr(C, align(128))]
 struct End<M: Machine>(M::Atomic<u64>);
 
-/// The deque. Ends count the items that went by, and never wrap: an item a nanosecond takes centuries.
+/// A bounded work-stealing deque. Each end counts the items that passed it, and never wraps: at an
+/// item a nanosecond that takes centuries.
 pub struct Deque<M: Machine, T: Word> {
-    /// Written by the owner alone.
+    /// Only the owner writes it.
     bottom: End<M>,
-    /// Moved on by what takes the oldest item.
+    /// Advanced by the thread that takes the oldest item.
     top: End<M>,
     places: OwnedSlice<M, M::Atomic<u64>>,
     items: PhantomData<fn(T) -> T>,
 }
 
-/// What came of a steal.
+/// The result of a steal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steal<T> {
-    /// The oldest item.
+    /// The oldest item was taken.
     Taken(T),
-    /// There was none.
+    /// The deque was empty.
     Empty,
-    /// Another thread took it first: there may be more.
+    /// Another thread took the item first; there may be more.
     Lost,
 }
 
 impl<M: Machine, T: Word> Deque<M, T> {
-    /// An empty deque for so many items, a power of two from 1 to 2^30.
+    /// Creates an empty deque with room for `capacity` items, a power of two from 1 to 2^30.
     ///
     /// # Errors
-    /// The capacity.
+    /// Returns the capacity if it is not allowed.
     pub fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
         crate::queue::check_capacity(capacity)?;
         let end = || End(M::Atomic::new(0));
@@ -49,71 +52,77 @@ impl<M: Machine, T: Word> Deque<M, T> {
         &self.places[count as usize & (self.places.len() - 1)]
     }
 
-    /// Takes the item at `top`, unless another thread does.
+    /// Takes the item at `top`. Returns false if another thread took it first.
     fn claim(&self, top: u64) -> bool {
-        // Release: the owner uses the place again only after our read of it, and a thief that reads this top has us before its fence.
-        // C11: without the first an owner's later store could be read too early, which loom has no execution for; the second matters
-        // where fences order no more than the standard says, and loom's order all that came before them.
+        // Release: the owner reuses the place only after this thread's read of it, and a thief that
+        // reads the new top has this thread's claim before its fence. C11: without the first
+        // guarantee an owner's later store could be read too early, an execution that loom does not
+        // have. The second matters where fences order no more than the standard says; loom's order
+        // everything that came before them.
         self.top.0.compare_exchange(top, top + 1, Release, Relaxed).is_ok()
     }
 
-    /// Puts an item at the bottom, or gives it back if there is no room.
+    /// Pushes an item at the bottom.
     ///
     /// # Errors
-    /// The item.
+    /// Returns the item if there is no room.
     ///
     /// # Safety
-    /// The caller is the owner: no other thread pushes or pops meanwhile, and the earlier owner's calls happened before this one.
+    /// The caller is the owner: no other thread pushes or pops meanwhile, and calls of an earlier
+    /// owner happened before this one.
     #[inline]
     pub unsafe fn push(&self, item: T) -> Result<(), T> {
-        // Relaxed: the owner alone writes it.
+        // Relaxed: only the owner writes it.
         let bottom = self.bottom.0.load(Relaxed);
-        // Acquire: the thief that moved the top on has read the place that we shall use. C11: see `claim`, the first reason.
+        // Acquire: the thief that advanced the top has finished reading the place that this push
+        // reuses. C11: see the first reason in `claim`.
         let top = self.top.0.load(Acquire);
         if bottom - top >= self.places.len() as u64 {
             return Err(item);
         }
         // Relaxed: the store below publishes it.
         self.place(bottom).store(item.to_bits(), Relaxed);
-        // Release: who steals the item sees it, and what was written before the push.
+        // Release: the thief that takes the item sees it, and what was written before the push.
         self.bottom.0.store(bottom + 1, Release);
         Ok(())
     }
 
-    /// Takes the item that was pushed last.
+    /// Pops the item that was pushed last; `None` if there is none.
     ///
     /// # Safety
-    /// As [`Deque::push`].
+    /// The caller is the owner, as for [`Deque::push`].
     #[inline]
     pub unsafe fn pop(&self) -> Option<T> {
-        // Relaxed: the owner alone writes it.
+        // Relaxed: only the owner writes it.
         let bottom = self.bottom.0.load(Relaxed);
-        // Relaxed: an item that was there is there until the top moves, and the top does not pass a bottom that is as old as our last push.
+        // Relaxed: an item stays until the top advances, and the top never passes a bottom as old
+        // as this thread's last push.
         if self.top.0.load(Relaxed) == bottom {
             return None;
         }
         let last = bottom - 1;
-        // Release: a thief may read this bottom instead of the one that a push stored, and steal an older item by it. The fence
-        // orders it before the load: thieves that read it behind theirs do not touch the last item.
+        // Release: a thief may read this bottom instead of the one that a push stored, and steal an
+        // older item by it. The fence orders this store before the load: a thief that reads this
+        // bottom after its own fence leaves the last item alone.
         self.bottom.0.store(last, Release);
         M::fence(SeqCst);
         let top = self.top.0.load(Relaxed);
         if top < last {
-            // Relaxed: our own item.
+            // Relaxed: this thread pushed the item.
             return Some(T::from_bits(self.place(last).load(Relaxed)));
         }
-        // The last one, which thieves may want, or none any more.
+        // Only one item is left, which thieves may want, or none.
         let item = (top == last && self.claim(top)).then(|| T::from_bits(self.place(last).load(Relaxed)));
-        // Relaxed: the deque is empty with it, so that a thief steals nothing by it.
+        // Relaxed: the deque is empty now, so no thief steals anything on account of this bottom.
         self.bottom.0.store(bottom, Relaxed);
         item
     }
 
-    /// Takes the oldest item, if no other thread does.
+    /// Takes the oldest item, unless another thread does.
     #[inline]
     pub fn steal(&self) -> Steal<T> {
-        // Acquire: the claim that moved it comes before our fence, so that an owner whose fence comes later reads no older top. C11: see
-        // `claim`, the second reason.
+        // Acquire: the claim that advanced the top comes before this thread's fence, so that an
+        // owner with a later fence reads no older top. C11: see the second reason in `claim`.
         let top = self.top.0.load(Acquire);
         M::fence(SeqCst);
         // Acquire: see the item, and what its owner wrote before it.
@@ -121,7 +130,8 @@ impl<M: Machine, T: Word> Deque<M, T> {
         if top >= bottom {
             return Steal::Empty;
         }
-        // Relaxed: read before the claim, as the owner may use the place again behind it. If it has done so already the claim fails.
+        // Relaxed: read before the claim, because the owner may reuse the place afterwards. If it
+        // has already done so, the claim fails.
         let item = self.place(top).load(Relaxed);
         if self.claim(top) { Steal::Taken(T::from_bits(item)) } else { Steal::Lost }
     }

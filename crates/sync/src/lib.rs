@@ -1,25 +1,27 @@
-//! Locks, barriers, events, queues, reader-writer locks and semaphores, each written once over [`Machine`](baton_machine::Machine): the source that
-//! is simulated is the source that ships, and it has been model-checked.
+//! Locks, barriers, events, queues, reader-writer locks and semaphores, each written once over
+//! [`Machine`](baton_machine::Machine): the source that is simulated is the source that ships, and
+//! it has been model-checked.
 //!
-//! A folder is a concept: `mod.rs` states the contract, each algorithm has a file of its own beside it, and one line
-//! in the registry makes it known to every tool.
+//! Each folder holds one concept: `mod.rs` states the contract, each algorithm has its own file
+//! beside it, and one line in the registry makes it known to every tool.
 //!
 //! | room | holds |
 //! | --- | --- |
 //! | [`lock`] | mutual exclusion, and the registry by which tools find a lock |
-//! | [`barrier`] | all arrive before any goes on |
+//! | [`barrier`] | all threads arrive before any continues |
 //! | [`event`] | wait for a condition, notify one or all |
 //! | [`queue`] | bounded queues |
 //! | [`deque`] | the work-stealing deque of Chase and Lev |
 //! | [`rwlock`] | any number of readers at a time, or one writer |
 //! | [`semaphore`] | permits that are taken and posted |
-//! | [`region`] | monitored regions: the paper's on MONITOR and MWAIT between hyper-threads, as printed and mended |
+//! | [`region`] | monitored regions of the paper on MONITOR and MWAIT between hyper-threads, as printed and corrected |
 //! | [`api`] | the locks as mutexes for Rust programs |
-//! | `monitors` | monitors of waiters, which a machine keeps for ever |
+//! | `monitors` | cells that waiters of `1spinner` watch; a machine keeps them for ever |
 //! | [`nodes`] | queue nodes, which each thread keeps for all of these |
 //!
-//! Rules of this room: no `std::sync::atomic`, no simulator type, every ordering justified in a comment, every
-//! `unsafe` by its invariant. Waiting is [`wait_while`](baton_machine::Machine::wait_while), never a loop of loads.
+//! Rules of this crate: no `std::sync::atomic`, no simulator type, a comment that justifies every
+//! ordering, and one that states the invariant of every `unsafe`. Algorithms wait by
+//! [`wait_while`](baton_machine::Machine::wait_while), never by a loop of loads.
 
 #![warn(missing_docs)]
 

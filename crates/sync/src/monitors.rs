@@ -1,21 +1,30 @@
-//! Monitors: the cells by which waiters of [`1spinner`](crate::lock::one_spinner) hear of those in front of them. A monitor has an *id* for
-//! life. A thread keeps a few of them, each for one acquisition at a time; a ticket is an id and the *generation* of its acquisition.
-//! A monitor shows the generation of its next acquisition, or of the one under way, and beside it whether that one has left without the lock.
+//! Monitors: cells by which waiters of [`1spinner`](crate::lock::one_spinner) watch the threads in
+//! front of them.
 //!
-//! What always holds:
+//! A monitor has an *id* for life. A thread keeps a few monitors, each for one acquisition at a
+//! time; a ticket is an id and the *generation* of its acquisition. A monitor shows the generation
+//! of its next acquisition, or of the one in progress, and whether that one has left without the
+//! lock.
 //!
-//! 1. A monitor is never freed and never set back, whatever becomes of its thread: so an old ticket may name it.
-//! 2. An id is with one thread, in that thread's list or in the hands of one acquisition of that thread, or in a list of the
-//!    table. A thread that ends leaves its ids to the table. A signal handler that comes while its thread waits finds the thread's id
-//!    gone from the list, and takes another. The ids of waits with a deadline are kept apart, in a list of one ([`take_spare`]): they may go to
-//!    the thread behind, and what a handler finds in the other list it leaves there.
-//! 3. Only the acquisition that has the id changes `shown`, and each one that was seen by others moves it to the next generation. So
-//!    tickets of 48 bits of generation and 16 of id are different for 2^48 acquisitions of an id: a month of nothing but that, at
-//!    10^8 a second.
-//! 4. A thread that knows a ticket may look its monitor up: it was made before the ticket was put into the lock's tail with Release, and
-//!    tickets come from there with Acquire. The table's entries are plain memory for that reason.
-//! 5. A block of monitors is a page, made and first touched by the thread that asked for it, at whose node it lies where the machine
-//!    places pages so; an id goes back to the list of its own node.
+//! Invariants:
+//!
+//! 1. A monitor is never freed and never reset, whatever happens to its thread, so an old ticket
+//!    may name it.
+//! 2. An id belongs to one thread, in that thread's list or used by one of its acquisitions, or is
+//!    in a list of the table. A thread that ends returns its ids to the table. A signal handler
+//!    that runs while its thread waits finds the thread's id missing from the list, and takes
+//!    another. Ids for waits with a deadline are kept separately, in a list of one
+//!    ([`take_spare`]), because they may move to the thread behind; handlers leave the ids of the
+//!    other list where they are.
+//! 3. Only the acquisition that has the id changes `shown`, and each acquisition that others have
+//!    seen advances it to the next generation. Tickets have 48 bits of generation and 16 of id, so
+//!    they are different for 2^48 acquisitions of an id: a month of nothing else, at 10^8 a second.
+//! 4. A thread that knows a ticket may look up its monitor: the monitor was created before the
+//!    ticket was put into the lock's tail with Release, and tickets are read from there with
+//!    Acquire. For this reason the table's entries can be plain memory.
+//! 5. A block of monitors is a page, created and first touched by the thread that asked for it, so
+//!    machines that place pages by first touch put it at that thread's node. An id returns to the
+//!    list of its own node.
 
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::local::Use;
@@ -27,18 +36,18 @@ use core::ptr::NonNull;
 
 const ID_BITS: u32 = 16;
 const ID: u64 = (1 << ID_BITS) - 1;
-/// Ids from 1 on; zero is no id.
+/// Number of ids, including zero, which is no id.
 const IDS: usize = 1 << ID_BITS;
 const GENERATION: u64 = u64::MAX >> ID_BITS;
-/// Beside a generation that a monitor shows: its acquisition has left.
+/// Set beside a monitor's generation once its acquisition has left.
 const LEFT: u64 = 1;
-/// Monitors of a block: a page of them.
+/// Monitors in a block, which fill a page.
 const BLOCK: usize = 32;
 const BLOCKS: usize = IDS / BLOCK;
-/// Nodes whose ids are kept apart; the nodes of a larger machine share by remainder.
+/// Number of nodes with lists of their own; a larger machine's nodes share by remainder.
 const NODES: usize = 8;
 
-/// The name of an acquisition: its id, and the generation. Zero names none.
+/// The name of an acquisition: its id and its generation. Zero names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(pub(crate) u64);
 
@@ -47,113 +56,123 @@ impl Ticket {
         self.0 >> ID_BITS
     }
 
-    /// What its monitor shows until the acquisition has the lock or leaves.
+    /// What the ticket's monitor shows until the acquisition has the lock or leaves.
     #[inline(always)]
     pub(crate) fn waiting(self) -> u64 {
         self.generation() << 1
     }
 
-    /// What its monitor shows from when the acquisition has left until the thread behind has seen it.
+    /// What the ticket's monitor shows after the acquisition has left, until the thread behind has
+    /// seen it.
     #[inline(always)]
     pub(crate) fn left(self) -> u64 {
         self.waiting() | LEFT
     }
 }
 
-/// A monitor, alone in its pair of lines.
+/// A monitor, alone in its pair of cache lines.
 #[repr(C, align(128))]
 pub(crate) struct Monitor<M: Machine> {
-    /// The generation of the id's next acquisition, or of the one under way, and in the lowest bit whether that one has left: what the
-    /// waiter behind watches.
+    /// The generation of the id's next acquisition, or of the one in progress, and in the lowest
+    /// bit whether that one has left. The waiter behind watches it.
     pub(crate) shown: M::Atomic<u64>,
-    /// If it has left: the ticket that was in front of it.
+    /// If the acquisition has left, the ticket that was in front of it.
     front: M::Atomic<u64>,
-    /// The id below in a list of the table.
+    /// The next id in a list of the table.
     link: M::Atomic<u64>,
     table: *const Table<M>,
     id: u64,
-    /// Which of the table's lists it comes from.
+    /// The table's list that the id belongs to.
     node: usize,
-    /// The monitor below in its thread's list; only that thread touches it.
+    /// The next monitor in its thread's list; only that thread accesses it.
     below: Cell<usize>,
 }
 
 impl<M: Machine> Monitor<M> {
-    /// The ticket of the acquisition that has this id.
+    /// Returns the ticket of the acquisition that has this id.
     #[inline(always)]
     pub(crate) fn ticket(&self) -> Ticket {
-        // Relaxed: only the id's acquisitions write it, and an id goes from thread to thread with Release and Acquire. The bit beside
-        // the generation is clear here, so one shift does.
+        // Relaxed: only the id's acquisitions write it, and an id moves between threads with
+        // Release and Acquire. The lowest bit is clear here, so one shift suffices.
         Ticket(self.shown.load(Relaxed) << (ID_BITS - 1) | self.id)
     }
 
-    /// Ends the acquisition of `ticket`, this id's: a waiter that watches for it sees another generation.
+    /// Ends the acquisition `ticket` of this id: a waiter that watches for it sees another
+    /// generation.
     #[inline(always)]
     pub(crate) fn end(&self, ticket: Ticket) {
-        // Relaxed: the waiter learns only that it is the next one. What it may read of the lock's data follows from the head.
+        // Relaxed: the waiter learns only that it is next. The head orders its accesses to the
+        // lock's data.
         self.shown.store(((ticket.generation() + 1) & GENERATION) << 1, Relaxed);
     }
 
-    /// Ends the acquisition of `ticket`, this id's, that leaves with a thread behind it: which has this id from now on, and `front` in front.
+    /// Ends the acquisition `ticket` of this id, which leaves with a thread behind it: that thread
+    /// owns this id from now on, and has `front` in front.
     pub(crate) fn leave(&self, ticket: Ticket, front: Ticket) {
-        // Relaxed: the bit below is read first, with Acquire.
+        // Relaxed: readers read the bit below first, with Acquire.
         self.front.store(front.0, Relaxed);
-        // Release: the front stands there.
+        // Release: publishes `front`.
         self.shown.store(ticket.left(), Release);
     }
 
-    /// Whether the acquisition of `ticket`, once this id's, has left without the lock.
+    /// Whether the acquisition `ticket`, which once had this id, has left without the lock.
     pub(crate) fn has_left(&self, ticket: Ticket) -> bool {
-        // Acquire: the ticket that was in front of it.
+        // Acquire: see the ticket that was in front of it.
         self.shown.load(Acquire) == ticket.left()
     }
 
-    /// The ticket that was in front of one that has left: what counts only while the thread behind it has not taken the id.
+    /// Returns the ticket that was in front of the acquisition that has left. It is valid only
+    /// until the thread behind takes over the id.
     pub(crate) fn front(&self) -> Ticket {
-        // Relaxed: the thread that asks has seen the bit with Acquire.
+        // Relaxed: the caller has seen the bit with Acquire.
         Ticket(self.front.load(Relaxed))
     }
 
-    /// The monitor of a ticket.
+    /// Returns the monitor of a ticket.
     ///
     /// # Safety
     /// The ticket came from a lock's tail, read with Acquire, and is not zero.
     #[inline]
     pub(crate) unsafe fn of(&self, ticket: Ticket) -> &Monitor<M> {
-        // SAFETY: the table is never freed; by contract the ticket's monitor was made before this.
+        // SAFETY: the table is never freed; by contract the ticket's monitor was created before
+        // this call.
         unsafe { (*self.table).monitor(ticket.0 & ID) }
     }
 }
 
-/// The monitors of a machine: found by its shared word, made by the first thread that asks.
+/// The monitors of a machine, found by its shared word and created by the first thread that asks.
 #[repr(C, align(128))]
 struct Table<M: Machine> {
-    /// By node: the first free id, below a number that moves with every change so that an old one is told apart.
+    /// For each node, the first free id, below a number that changes with every update so that an
+    /// outdated value is recognised.
     free: [M::Atomic<u64>; NODES],
-    /// Blocks that have a number.
+    /// Number of blocks that have been allotted.
     blocks: M::Atomic<u32>,
-    /// The first generation of monitors to be made: any will do.
+    /// The first generation of monitors yet to be created; any value will do.
     first: M::Atomic<u64>,
-    /// Blocks by number. Plain memory: an entry is written by the thread that took the number, before any of its ids is known to another thread.
+    /// Blocks by number, in plain memory: the thread that took the number writes its entry before
+    /// another thread knows any of its ids.
     entries: [UnsafeCell<*const [Monitor<M>; BLOCK]>; BLOCKS],
 }
 
-/// Why there is no id.
+/// Why no id could be had.
 enum Lack {
     Memory,
     Ids,
 }
 
 impl<M: Machine> Table<M> {
-    /// The machine's table. `memory` gives zeroed memory that stays, or null.
+    /// Returns the machine's table, creating it if needed. `memory` returns zeroed memory that is
+    /// never freed, or null.
     fn here(memory: fn(Layout) -> *mut u8) -> Result<&'static Table<M>, Lack> {
         let word = M::shared().word(shared::Use::Monitors);
-        // Acquire: the table is ready.
+        // Acquire: the table is initialised.
         let mut at = word.load(Acquire);
         if at == 0 {
             let layout = Layout::new::<Table<M>>();
             let new = NonNull::new(memory(layout).cast::<Table<M>>()).ok_or(Lack::Memory)?;
-            // SAFETY: the memory is for a table and ours. Its entries are null, as zeroed memory is.
+            // SAFETY: the memory has room for a table and belongs to this thread. Its entries are
+            // null, like zeroed memory.
             unsafe {
                 let table = new.as_ptr();
                 (&raw mut (*table).free).write(core::array::from_fn(|_| M::Atomic::new(0)));
@@ -161,15 +180,19 @@ impl<M: Machine> Table<M> {
                 (&raw mut (*table).first).write(M::Atomic::new(0));
             }
             let new = new.as_ptr().expose_provenance();
-            // Release: the table is ready. Acquire: or another thread's is. Ours is lost then, once a thread at most.
+            // Release: the table is initialised. Acquire: so is another thread's, if that was
+            // faster; this thread's is then lost, once for each thread at most.
             at = word.compare_exchange(0, new, Release, Acquire).map_or_else(|theirs| theirs, |_| new);
         }
-        // SAFETY: made above, by this thread or by another before its Release, and never freed.
+        // SAFETY: initialised above, by this thread or by another before its Release, and never
+        // freed.
         Ok(unsafe { &*core::ptr::with_exposed_provenance::<Table<M>>(at) })
     }
 
+    /// Returns the monitor of an id; ignores higher bits.
+    ///
     /// # Safety
-    /// The id was given out before this.
+    /// The id was given out before this call.
     #[inline(always)]
     unsafe fn monitor(&self, id: u64) -> &Monitor<M> {
         let id = (id & ID) as usize;
@@ -177,17 +200,17 @@ impl<M: Machine> Table<M> {
         unsafe { &(*(*self.entries[id / BLOCK].get()))[id % BLOCK] }
     }
 
-    /// Takes an id from a node's list.
+    /// Takes an id from a node's list; `None` if it is empty.
     fn pop(&self, node: usize) -> Option<NonNull<Monitor<M>>> {
-        // Acquire: what was done with the id, and its making, come before.
+        // Acquire: the id's creation, and what was done with it, come before.
         let mut head = self.free[node].load(Acquire);
         while head & ID != 0 {
             // SAFETY: ids in a list were given out before they were put there with Release.
             let first = unsafe { self.monitor(head) };
             // Relaxed: if the list has changed meanwhile, the exchange fails.
             let below = first.link.load(Relaxed);
-            // Relaxed: the look at `head` acquired, and an exchange goes on with the Release of the push that it follows.
-            // Acquire on failure: as the first look.
+            // Relaxed: the load of `head` acquired, and an exchange continues the Release of the
+            // push that it follows. Acquire on failure, like that load.
             match self.free[node].compare_exchange(head, Self::moved(head) | below, Relaxed, Acquire) {
                 Ok(_) => return Some(NonNull::from(first)),
                 Err(now) => head = now,
@@ -199,12 +222,12 @@ impl<M: Machine> Table<M> {
     /// Puts ids that are linked from `first` to `last` into their node's list.
     fn push(&self, first: &Monitor<M>, last: &Monitor<M>) {
         let list = &self.free[first.node];
-        // Relaxed: only what is compared below.
+        // Relaxed: the exchange below compares it.
         let mut head = list.load(Relaxed);
         loop {
             last.link.store(head & ID, Relaxed);
-            // Release: the monitors are ready, and what was done with their ids comes before what is done next. Relaxed on failure: as
-            // the first look.
+            // Release: the monitors are initialised, and what was done with their ids comes before
+            // their next use. Relaxed on failure, like the first load.
             match list.compare_exchange(head, Self::moved(head) | first.id, Release, Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
@@ -216,9 +239,10 @@ impl<M: Machine> Table<M> {
         (head | ID).wrapping_add(1)
     }
 
-    /// Makes a block of monitors, keeps the first and leaves the others to the node's list.
+    /// Creates a block of monitors. Returns the first usable one and puts the others into the
+    /// node's list.
     fn make(&self, node: usize, memory: fn(Layout) -> *mut u8) -> Result<NonNull<Monitor<M>>, Lack> {
-        // Relaxed, both: the number orders nothing.
+        // Relaxed for both: the number orders nothing.
         let mut number = self.blocks.load(Relaxed);
         if number as usize == BLOCKS {
             return Err(Lack::Ids);
@@ -232,7 +256,7 @@ impl<M: Machine> Table<M> {
             }
         }
         let generation = self.first.load(Relaxed);
-        // SAFETY: the page is ours, and large enough.
+        // SAFETY: the page belongs to this thread, and is large enough.
         let at = |i: usize| unsafe { block.add(i) };
         for i in 0..BLOCK {
             let id = number as usize * BLOCK + i;
@@ -245,19 +269,20 @@ impl<M: Machine> Table<M> {
                 node,
                 below: Cell::new(0),
             };
-            // SAFETY: inside the page.
+            // SAFETY: the address is inside the page.
             unsafe { at(i).write(new) };
         }
-        // SAFETY: the number is ours alone, and no thread knows an id of the block yet.
+        // SAFETY: only this thread has the number, and no thread knows an id of the block yet.
         unsafe { *self.entries[number as usize].get() = block.cast().as_ptr() };
         let mine = usize::from(number == 0);
-        // SAFETY: written above.
+        // SAFETY: both were written above.
         let (first, last) = unsafe { (at(mine + 1).as_ref(), at(BLOCK - 1).as_ref()) };
         self.push(first, last);
         Ok(at(mine))
     }
 
-    /// An id for the calling thread: of its node if there is one, a new one, or any.
+    /// Returns an id for the calling thread: from its node's list, else a new one, else from any
+    /// list.
     fn obtain(&self, memory: fn(Layout) -> *mut u8) -> Result<NonNull<Monitor<M>>, Lack> {
         let node = M::node() as usize % NODES;
         if let Some(monitor) = self.pop(node) {
@@ -270,16 +295,16 @@ impl<M: Machine> Table<M> {
     }
 }
 
-/// Takes an id of the calling thread that no acquisition of its has, or a new one.
+/// Takes an id of the calling thread that no acquisition uses, or a new one.
 ///
 /// # Panics
-/// If all ids are in use.
+/// Panics if all ids are in use.
 #[inline]
 pub(crate) fn take<M: Machine>() -> NonNull<Monitor<M>> {
     let local = M::local();
     match NonNull::new(core::ptr::with_exposed_provenance_mut::<Monitor<M>>(local.get(Use::Monitors))) {
         Some(monitor) => {
-            // SAFETY: a monitor in the list is this thread's, and never freed.
+            // SAFETY: a monitor in the list belongs to this thread, and is never freed.
             local.set(Use::Monitors, unsafe { monitor.as_ref() }.below.get());
             monitor
         }
@@ -287,11 +312,11 @@ pub(crate) fn take<M: Machine>() -> NonNull<Monitor<M>> {
     }
 }
 
-/// Gives back an id whose acquisition has ended.
+/// Returns an id to the calling thread's list after its acquisition has ended.
 #[inline]
 pub(crate) fn give<M: Machine>(monitor: NonNull<Monitor<M>>) {
     let local = M::local();
-    // SAFETY: never freed, and of this thread.
+    // SAFETY: the monitor is never freed, and belongs to this thread.
     unsafe { monitor.as_ref() }.below.set(local.get(Use::Monitors));
     local.set(Use::Monitors, monitor.as_ptr().expose_provenance());
 }
@@ -299,34 +324,35 @@ pub(crate) fn give<M: Machine>(monitor: NonNull<Monitor<M>>) {
 /// Takes the id that the calling thread keeps for a wait with a deadline, or one from the table.
 ///
 /// # Panics
-/// If all ids are in use.
+/// Panics if all ids are in use.
 pub(crate) fn take_spare<M: Machine>() -> NonNull<Monitor<M>> {
-    // One step: a signal handler finds the id or does not.
+    // Takes it in one step, so that a signal handler either finds the id or does not.
     match NonNull::new(core::ptr::with_exposed_provenance_mut::<Monitor<M>>(M::local().swap(Use::SpareMonitor, 0))) {
         Some(monitor) => monitor,
         None => fetch_spare::<M>(|layout| M::keep(layout).as_ptr()).expect("`keep` returns memory"),
     }
 }
 
-/// Keeps an id for the calling thread's next wait with a deadline; one that it has already goes to the table.
+/// Keeps an id for the calling thread's next wait with a deadline. If the thread already keeps one,
+/// that goes to the table.
 pub(crate) fn give_spare<M: Machine>(monitor: NonNull<Monitor<M>>) {
     let local = M::local();
     local.at_end(Use::SpareMonitor, end_spare::<M>);
     end_spare::<M>(local.swap(Use::SpareMonitor, monitor.as_ptr().expose_provenance()));
 }
 
-/// Sees to it that [`take_spare`] finds an id. False: there is no memory.
+/// Makes sure that [`take_spare`] finds an id. Returns false if there is no memory.
 pub(crate) fn provide_spare<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
     M::local().get(Use::SpareMonitor) != 0 || fetch_spare::<M>(memory).map(give_spare::<M>).is_some()
 }
 
-/// Sees to it that the calling thread has an id at hand. False: there is no memory.
+/// Makes sure that the calling thread has an id at hand. Returns false if there is no memory.
 #[inline]
 pub(crate) fn provide<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
     M::local().get(Use::Monitors) != 0 || fetch::<M>(memory).map(give::<M>).is_some()
 }
 
-/// Has monitors that are made from now on begin just before their generations wrap.
+/// Makes monitors that are created from now on begin just before their generations wrap.
 pub(crate) fn age<M: Machine>() {
     if let Ok(table) = Table::<M>::here(|layout| M::keep(layout).as_ptr()) {
         table.first.store(GENERATION - 1, Relaxed);
@@ -349,11 +375,12 @@ fn fetch_spare<M: Machine>(memory: fn(Layout) -> *mut u8) -> Option<NonNull<Moni
     }
 }
 
-/// Leaves the ids of a thread that ends to the table.
+/// Returns the ids of a thread that ends to the table.
 fn end<M: Machine>(first: usize) {
     let mut next = first;
     while let Some(monitor) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Monitor<M>>(next)) {
-        // SAFETY: the list's monitors are the ending thread's; neither they nor their table are ever freed.
+        // SAFETY: the list's monitors belong to the ending thread; neither they nor their table are
+        // ever freed.
         unsafe {
             let monitor = monitor.as_ref();
             next = monitor.below.get();
@@ -362,10 +389,10 @@ fn end<M: Machine>(first: usize) {
     }
 }
 
-/// Leaves an id that a thread keeps for a wait with a deadline, if it is one, to the table.
+/// Returns the id that a thread keeps for a wait with a deadline, if there is one, to the table.
 fn end_spare<M: Machine>(monitor: usize) {
     if let Some(monitor) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Monitor<M>>(monitor)) {
-        // SAFETY: as in `end`; no other thread has the id.
+        // SAFETY: neither monitors nor their table are ever freed, and no other thread has the id.
         unsafe {
             let monitor = monitor.as_ref();
             (*monitor.table).push(monitor, monitor);

@@ -1,5 +1,6 @@
-//! Queue nodes: each guest thread keeps a free list of them in its storage, so that a lock needs no node from its
-//! caller and allocates only the first few times. A node may go home to another thread's list than it came from.
+//! Queue nodes: each guest thread keeps a free list of them in its storage, so that locks need no
+//! node from their caller and allocate only the first few times. A node may return to another
+//! thread's list than the one that it came from.
 
 use crate::lock::Token;
 use baton_machine::cell::Ptr;
@@ -9,22 +10,23 @@ use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
 
-/// A waiter's place in a queue, alone in its pair of cache lines (adjacent-line prefetch takes pairs).
+/// A waiter's place in a queue, alone in its pair of cache lines (prefetchers fetch adjacent lines
+/// in pairs).
 #[repr(C, align(128))]
 pub struct Node<M: Machine> {
     /// The waiter behind, once it has linked itself.
     pub(crate) next: M::Atomic<Ptr<Node<M>>>,
-    /// What the owner waits on: 1 while it must wait.
+    /// The flag that the owner waits on: 1 while it must wait.
     pub(crate) waiting: M::Atomic<u32>,
-    /// The waiter in front, and the order of arrival: in the queue of an event only.
+    /// The waiter in front, and the order of arrival; used only in the queue of an event.
     pub(crate) prev: M::Atomic<Ptr<Node<M>>>,
     pub(crate) ticket: M::Atomic<u64>,
-    /// The node below in the free list; only the list's thread touches it.
+    /// The next node in the free list; only the list's thread accesses it.
     below: Cell<usize>,
 }
 
 impl<M: Machine> Node<M> {
-    /// A node that no thread waits behind.
+    /// Creates a node that no thread waits behind.
     pub fn new() -> Self {
         Node {
             next: M::Atomic::new(Ptr::NULL),
@@ -42,9 +44,10 @@ impl<M: Machine> Default for Node<M> {
     }
 }
 
-// SAFETY: its one field that is not atomic, `below`, is touched by the thread whose list the node is in.
+// SAFETY: only the thread whose list the node is in accesses `below`, the one field that is not
+// atomic.
 unsafe impl<M: Machine> Sync for Node<M> {}
-// SAFETY: as above.
+// SAFETY: only the thread whose list the node is in accesses `below`.
 unsafe impl<M: Machine> Send for Node<M> {}
 
 impl<M: Machine> Token for NonNull<Node<M>> {
@@ -58,7 +61,8 @@ impl<M: Machine> Token for NonNull<Node<M>> {
     }
 }
 
-/// Waits for the waiter behind, which is already in the queue, to link itself.
+/// Waits until the waiter behind, which is already in the queue, has linked itself. Returns its
+/// node.
 #[cold]
 pub(crate) fn linked<M: Machine>(link: &M::Atomic<Ptr<Node<M>>>, wait: Wait) -> Ptr<Node<M>> {
     match M::wait_while(link, Ptr::NULL, wait, None) {
@@ -67,7 +71,7 @@ pub(crate) fn linked<M: Machine>(link: &M::Atomic<Ptr<Node<M>>>, wait: Wait) -> 
     }
 }
 
-/// Takes a node from the calling thread's list, or a new one.
+/// Takes a node from the calling thread's list, or allocates one.
 #[inline]
 pub(crate) fn take<M: Machine>() -> NonNull<Node<M>> {
     let local = M::local();
@@ -88,13 +92,13 @@ pub(crate) fn take<M: Machine>() -> NonNull<Node<M>> {
 #[inline]
 pub(crate) unsafe fn give<M: Machine>(node: NonNull<Node<M>>) {
     let local = M::local();
-    // SAFETY: the caller says that the node is ours alone.
+    // SAFETY: by contract the node belongs to this thread alone.
     unsafe { node.as_ref() }.below.set(local.get(Use::QueueNodes));
     local.set(Use::QueueNodes, node.as_ptr().expose_provenance());
 }
 
-/// Sees to it that the calling thread's list has a node. False: there is no memory. `memory` gives what [`Machine::alloc`]
-/// gives, or null.
+/// Makes sure that the calling thread's list has a node. Returns false if there is no memory.
+/// `memory` returns memory like [`Machine::alloc`], or null.
 #[inline]
 pub(crate) fn provide<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
     if M::local().get(Use::QueueNodes) != 0 {
@@ -111,7 +115,7 @@ fn allocate<M: Machine>() -> NonNull<Node<M>> {
     node.expect("`alloc` returns memory")
 }
 
-/// Makes a node of memory for one, unless that is null.
+/// Creates a node in `memory`. Returns `None` if that is null.
 #[cold]
 fn prepare<M: Machine>(memory: *mut Node<M>) -> Option<NonNull<Node<M>>> {
     let node = NonNull::new(memory)?;
@@ -125,7 +129,8 @@ fn prepare<M: Machine>(memory: *mut Node<M>) -> Option<NonNull<Node<M>>> {
 fn free_list<M: Machine>(first: usize) {
     let mut next = first;
     while let Some(node) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(next)) {
-        // SAFETY: the list's nodes came from `allocate`, belong to the ending thread, and no thread refers to them.
+        // SAFETY: the list's nodes came from `allocate`, belong to the ending thread, and no thread
+        // refers to them.
         unsafe {
             next = node.as_ref().below.get();
             node.drop_in_place();

@@ -1,14 +1,16 @@
-//! The shape of the registries of barriers, events, queues, reader-writer locks and semaphores: a table of what is
-//! said, and a visitor that is called with the type that a name stands for. Each registry's list stands in a macro that passes it to another macro:
-//! [`modules`] makes the modules of it, [`registry`] the table, `crates/check` the contract suites.
+//! The shape of the registries of barriers, events, queues, reader-writer locks and semaphores: a
+//! table of descriptions, and a visitor that is called with the type that a name stands for.
+//!
+//! The list of each registry is a macro that passes it to another macro: [`modules`] declares the
+//! modules, [`registry`] creates the table, and `crates/check` its contract suites.
 
 /// Declares the modules of a list.
 macro_rules! modules {
     ($($room:ident :: $entry:ident $($mutex:ident)? [$($ability:ident)*],)*) => { $(pub mod $room;)* };
 }
 
-/// Makes a registry: the table, the error for an unknown name, the visitor and `visit`. What holds items is followed by
-/// their type in the list's header.
+/// Creates a registry: the table, the error for an unknown name, the visitor and `visit`. For
+/// containers, the list's header also names the type of the items.
 macro_rules! registry {
     (
         $(#[$table_doc:meta])* $table:ident: $info:ty,
@@ -35,7 +37,7 @@ macro_rules! registry {
 
         $(#[$visitor_doc])*
         pub trait $visitor<M: Machine> {
-            /// What comes out.
+            /// The result of the visit.
             type Out;
             /// Called with the type.
             fn visit<T: $contract<M $(, $($bound)*)?>>(self) -> Self::Out;
@@ -51,7 +53,7 @@ macro_rules! registry {
     };
 }
 
-/// The type of an entry on a machine.
+/// Expands to the type of an entry on a machine.
 macro_rules! of {
     ($room:ident :: $entry:ident, $m:ty, ()) => { super::$room::$entry<$m> };
     ($room:ident :: $entry:ident, $m:ty, ($item:ty)) => { super::$room::$entry<$m, $item> };

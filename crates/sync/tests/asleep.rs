@@ -1,4 +1,5 @@
-//! Every lock that can be told to spin, when the watch on spins has put waiters to sleep: in a process of its own.
+//! Tests every lock that accepts a spinning policy after the watch on spins has made waiters sleep.
+//! The watch is global, so the test runs in its own process.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the tests stand outside of the algorithms")]
 
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Clocks that a test sets.
+/// Clocks that a test sets by hand.
 #[derive(Default)]
 struct Set(Cell<u64>);
 impl Clocks for Set {
@@ -27,7 +28,8 @@ impl Clocks for Set {
     }
 }
 
-/// Whether a waiter that goes by this policy sleeps, and is let in by a holder that goes by it, too: it wakes no thread.
+/// Checks that a waiter under this policy sleeps, and gets the lock although a holder under the
+/// same policy wakes no thread.
 struct Sleeps(Wait);
 impl LockVisitor<Native> for Sleeps {
     type Out = bool;
@@ -38,7 +40,7 @@ impl LockVisitor<Native> for Sleeps {
         std::thread::scope(|s| {
             let waiter = s.spawn(move || {
                 let before = sleeps();
-                // SAFETY: takes no argument.
+                // SAFETY: gettid takes no argument.
                 number.store(unsafe { libc::gettid() }, Ordering::Relaxed);
                 let token = lock.lock(wait);
                 // SAFETY: this thread holds the lock.
@@ -46,7 +48,7 @@ impl LockVisitor<Native> for Sleeps {
                 sleeps() != before
             });
             let start = Instant::now();
-            // A waiter that never sleeps fails the test, and does not stop it.
+            // A waiter that never sleeps must fail the test instead of hanging it.
             while !is_asleep(number.load(Ordering::Relaxed)) && start.elapsed() < Duration::from_secs(20) {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -57,7 +59,7 @@ impl LockVisitor<Native> for Sleeps {
     }
 }
 
-/// Whether the kernel says that the thread sleeps.
+/// Whether the kernel reports that the thread sleeps.
 fn is_asleep(number: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{number}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'))

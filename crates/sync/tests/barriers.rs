@@ -1,5 +1,5 @@
-//! Every barrier of the registry on the real machine: no thread passes early, what was written is seen, it can be used
-//! again, by any number of participants.
+//! Every barrier of the registry on the real machine: no thread passes early, writes before the
+//! barrier are seen after it, and it can be reused, by any number of participants.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside of the algorithms")]
 
@@ -9,9 +9,10 @@ use std::cell::UnsafeCell;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A row of counters, each written by its participant and read by its neighbour, with nothing but the barrier between.
+/// A row of counters, each written by its participant and read by a neighbour, separated only by
+/// the barrier.
 struct Row(Vec<UnsafeCell<u32>>);
-// SAFETY: the barrier stands between the writes and the reads.
+// SAFETY: the barrier separates the writes from the reads.
 unsafe impl Sync for Row {}
 
 struct Steps {
@@ -33,10 +34,11 @@ impl BarrierVisitor<Native> for Steps {
                 let (barrier, row, leaders) = (&barrier, &row, &leaders);
                 s.spawn(move || {
                     for episode in 1..=self.episodes {
-                        // SAFETY: everybody has passed the second barrier since it was read.
+                        // SAFETY: since the last read all threads have passed the second barrier.
                         unsafe { *row.0[index as usize].get() = episode };
                         let mut leads = u32::from(barrier.wait(index, self.wait));
-                        // SAFETY: everybody has written, and writes again only after the second barrier.
+                        // SAFETY: all threads have written, and write again only after the second
+                        // barrier.
                         let seen = unsafe { *row.0[(index as usize + 1) % n as usize].get() };
                         assert_eq!(seen, episode, "{} let go early", B::INFO.name);
                         leads += u32::from(barrier.wait(index, self.wait));
@@ -54,7 +56,7 @@ fn nobody_passes_before_all_have_arrived() {
     for info in BARRIERS {
         for participants in [1, 2, 3, 5, 8, 21] {
             for wait in [Wait::Futex, Wait::SpinPark(32), Wait::Pause] {
-                // Spinners that outnumber the CPUs wait for each other's time slices.
+                // Spinning threads that outnumber the CPUs wait for each other's time slices.
                 if wait.parks() || participants <= 3 {
                     let episodes = if wait.parks() { 60 } else { 5 };
                     barrier::visit::<Native, _>(info.name, Steps { participants, wait, episodes }).unwrap();

@@ -1,5 +1,5 @@
-//! The tables of `docs/reference`'s pages on locks, barriers, events and queues say what the registries say.
-//! `BLESS=1 cargo test -p baton-sync --test docs` writes them anew.
+//! Compares the tables in `docs/reference`'s pages on locks, barriers, events and queues with the
+//! registries. `BLESS=1 cargo test -p baton-sync --test docs` rewrites them.
 
 use baton_machine::Native;
 use baton_sync::barrier::{self, BARRIERS, BarrierVisitor, RawBarrier};
@@ -8,7 +8,7 @@ use baton_sync::lock::{self, LOCKS, LockVisitor, Posix, RawLock, Waits, ZeroInit
 use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue, Side};
 use std::fmt::Write;
 
-/// Sizes of a type and of its token, in bytes.
+/// Returns the size of a type, and of its token if it has one, in bytes.
 struct Bytes;
 
 impl LockVisitor<Native> for Bytes {
@@ -123,7 +123,8 @@ fn queues() -> String {
     table
 }
 
-/// Instructions of an uncontended pair. The first two rows are what `scripts/check/sync-instructions` compares with each other.
+/// Instructions of an uncontended pair of lock and unlock. `scripts/check/sync-instructions`
+/// compares the first two rows with each other.
 fn instructions() -> String {
     let mut table = String::from(
         "| lock | instructions |\n| --- | --- |\n\
@@ -136,7 +137,7 @@ fn instructions() -> String {
     table
 }
 
-/// Instructions of an item's way through each queue, in and out, and of a bulk's.
+/// Instructions to move an item, and bulks of items, through each queue.
 fn ways() -> String {
     let mut table = String::from("| queue | an item | 8 items | 32 items |\n| --- | --- | --- | --- |\n");
     for info in QUEUES.iter().filter(|info| !info.device) {
@@ -149,7 +150,8 @@ fn ways() -> String {
     table
 }
 
-/// The page with its table replaced: the one that begins with the same line and ends before a blank line.
+/// Returns the page with one table replaced: the one that begins with the same line as `table` and
+/// ends before a blank line.
 fn with_table(page: &str, table: &str) -> String {
     let head = table.lines().next().unwrap();
     let (before, old) = page.split_once(head).unwrap_or_else(|| panic!("no page has a table that begins {head}"));

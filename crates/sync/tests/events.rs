@@ -13,7 +13,8 @@ use std::time::Duration;
 
 const POLICIES: [Wait; 3] = [Wait::Pause, Wait::Futex, Wait::SpinPark(64)];
 
-/// How often to try with a policy: spinners that outnumber the CPUs wait for each other's time slices.
+/// Number of rounds under a policy; few for spinning threads that outnumber the CPUs, because they
+/// wait for each other's time slices.
 fn rounds(wait: Wait) -> u64 {
     if wait.parks() { 1500 } else { 30 }
 }
@@ -22,7 +23,7 @@ struct Guarded<T> {
     lock: Futex<Native>,
     value: UnsafeCell<T>,
 }
-// SAFETY: the value is touched under the lock only.
+// SAFETY: the value is accessed only under the lock.
 unsafe impl<T: Send> Sync for Guarded<T> {}
 
 impl<T> Guarded<T> {
@@ -32,17 +33,17 @@ impl<T> Guarded<T> {
 
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.lock.lock(Wait::Futex);
-        // SAFETY: we hold the lock.
+        // SAFETY: this thread holds the lock.
         let result = f(unsafe { &mut *self.value.get() });
-        // SAFETY: we hold the lock.
+        // SAFETY: this thread holds the lock.
         unsafe { self.lock.unlock((), Wait::Futex) };
         result
     }
 
-    /// Waits under the lock until `f` says something.
+    /// Waits under the lock until `f` returns a result.
     fn until<E: RawEvent<Native>, R>(&self, event: &E, wait: Wait, mut f: impl FnMut(&mut T) -> Option<R>) -> R {
         self.lock.lock(Wait::Futex);
-        // SAFETY: we hold the lock, but in `wait`, which takes it again.
+        // SAFETY: this thread holds the lock, except in `wait`, which takes it again.
         unsafe {
             let result = loop {
                 if let Some(result) = f(&mut *self.value.get()) {
@@ -61,7 +62,7 @@ fn soon(nanos: u64) -> Deadline {
     Deadline { at: Nanos(Native::now(Clock::Monotonic).0 + nanos), clock: Clock::Monotonic }
 }
 
-/// Two producers, two consumers, a buffer of one: every hand-off needs its notification.
+/// Two producers, two consumers and a buffer of one item: every hand-off needs its notification.
 struct Buffer(Wait);
 
 impl EventVisitor<Native> for Buffer {
@@ -109,7 +110,8 @@ fn no_notification_is_lost() {
     }
 }
 
-/// More waiters than a broadcast's batch all wake; a waiter that no thread notifies gives up at its deadline, not before.
+/// More waiters than a broadcast's batch all wake; a waiter that is not notified gives up at its
+/// deadline, not earlier.
 struct Broadcast(Wait);
 
 impl EventVisitor<Native> for Broadcast {
@@ -135,7 +137,7 @@ impl EventVisitor<Native> for Broadcast {
 
         state.lock.lock(Wait::Futex);
         let deadline = soon(3_000_000);
-        // SAFETY: we hold the lock.
+        // SAFETY: this thread holds the lock.
         let ((), ended) = unsafe { event.wait(&state.lock, (), Wait::Futex, self.0, Some(deadline)) };
         assert_eq!(ended, Ended::Expired);
         assert!(Native::now(Clock::Monotonic) >= deadline.at);
@@ -153,7 +155,7 @@ fn a_broadcast_wakes_all_and_a_deadline_ends_a_wait() {
     }
 }
 
-/// The event-count protocol: no lock, the condition looked at again after `prepare`.
+/// The event-count protocol: no lock, and the condition is checked again after `prepare`.
 struct PingPong(Wait);
 
 impl EventVisitor<Native> for PingPong {
@@ -170,7 +172,7 @@ impl EventVisitor<Native> for PingPong {
                         let mine = 2 * round + me;
                         while turn.load(Ordering::Acquire) != mine {
                             let waiter = event.prepare(self.0);
-                            // SAFETY: the waiter is ours and retired once.
+                            // SAFETY: this thread prepared the waiter, and retires it once.
                             unsafe {
                                 if turn.load(Ordering::Acquire) != mine {
                                     let _ = event.sleep(waiter, self.0, None);
@@ -210,7 +212,7 @@ fn the_oldest_waiter_is_notified_and_one_that_left_is_not() {
         assert_eq!(event.sleep(a, wait, Some(soon(0))), Ended::Notified);
         assert_eq!(event.sleep(c, wait, Some(soon(0))), Ended::Notified);
         assert_eq!(event.sleep(d, wait, Some(soon(0))), Ended::Expired);
-        // A waiter that is cancelled learns that a notification came, and passes it on.
+        // A waiter that leaves learns that a notification came, and passes it on.
         assert!(event.retire(a, wait) && event.retire(c, wait));
         event.notify_one(wait);
         assert!(event.retire(d, wait));
@@ -231,7 +233,7 @@ fn waiters_that_expire_amid_notifications_swallow_none() {
             s.spawn(move || {
                 while taken.load(Ordering::Relaxed) < rounds {
                     state.lock.lock(Wait::Futex);
-                    // SAFETY: we hold the lock, but in `wait`, which takes it again.
+                    // SAFETY: this thread holds the lock, except in `wait`, which takes it again.
                     unsafe {
                         if *state.value.get() == 0 {
                             let _ = event.wait(&state.lock, (), Wait::Futex, wait, Some(soon(20_000 * (t + 1))));

@@ -1,5 +1,6 @@
-//! What an uncontended pair of each lock costs, in instructions: no more than `docs/reference/locks.md` says, and the generic MCS lock
-//! no more than a hand-written one.
+//! Checks that an uncontended pair of lock and unlock takes no more instructions than
+//! `docs/reference/locks.md` says, and that the generic MCS lock takes no more than a hand-written
+//! one.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the test starts a program")]
 

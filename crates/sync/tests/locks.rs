@@ -1,5 +1,6 @@
-//! Every lock of the registry on the real machine, under real threads: mutual exclusion, hand-off of what was written,
-//! try and deadline, zeroed memory. (The contract suites of `check` go further; these run without it.)
+//! Every lock of the registry on the real machine, under real threads: mutual exclusion, visibility
+//! of the last holder's writes, try and deadline, zeroed memory. (The contract suites of `check` go
+//! further; these tests run without it.)
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside of the algorithms")]
 
@@ -13,10 +14,11 @@ struct Shared<L> {
     lock: L,
     sum: UnsafeCell<u64>,
 }
-// SAFETY: the sum is touched under the lock only.
+// SAFETY: the sum is accessed only under the lock.
 unsafe impl<L: Sync> Sync for Shared<L> {}
 
-/// The policies to try a lock with. Spinners get few rounds, as the tests may share their CPUs.
+/// Returns the policies to try a lock with, and the rounds for each. Spinning threads get few
+/// rounds, because the tests may share their CPUs.
 fn policies(info: &LockInfo) -> Vec<(Wait, u64)> {
     match info.waits {
         Waits::Fixed(own) => vec![(own, 20_000)],
@@ -27,7 +29,7 @@ fn policies(info: &LockInfo) -> Vec<(Wait, u64)> {
     }
 }
 
-/// Threads that add to a sum under the lock, after a pause that varies, so that all paths are taken.
+/// Threads add to a sum under the lock, with pauses of varying length, so that all paths are taken.
 struct Count {
     wait: Wait,
     rounds: u64,
@@ -44,7 +46,7 @@ impl LockVisitor<Native> for Count {
                 s.spawn(move || {
                     for i in 0..self.rounds {
                         let token = shared.lock.lock(self.wait);
-                        // SAFETY: we hold the lock, by `token`.
+                        // SAFETY: this thread holds the lock by `token`.
                         unsafe {
                             let sum = shared.sum.get();
                             *sum = std::hint::black_box(*sum) + 1;
@@ -70,24 +72,24 @@ fn one_holder_at_a_time_that_sees_what_the_last_one_wrote() {
     }
 }
 
-/// What holds for a lock that is zeroed memory.
+/// Checks a lock that is zeroed memory.
 struct Zeroed(Wait);
 
 impl lock::TryVisitor<Native> for Zeroed {
     type Out = ();
     fn visit<L: TryLock<Native> + ZeroInit>(self) {
-        // SAFETY: `ZeroInit` says that zero bytes are a free lock.
+        // SAFETY: `ZeroInit` guarantees that zero bytes are a free lock.
         let lock: L = unsafe { std::mem::zeroed() };
         let name = L::INFO.name;
         for _ in 0..3 {
             let token = lock.try_lock().unwrap_or_else(|| panic!("a zeroed {name} is not free"));
             assert!(lock.try_lock().is_none(), "{name} was taken twice");
             assert!(std::thread::scope(|s| s.spawn(|| lock.try_lock().is_none()).join().unwrap()));
-            // SAFETY: held by `token`.
+            // SAFETY: the lock is held by `token`.
             unsafe { lock.unlock(token, self.0) };
             let token = lock.lock(self.0);
             assert!(lock.try_lock().is_none(), "{name} was taken twice");
-            // SAFETY: held by `token`.
+            // SAFETY: the lock is held by `token`.
             unsafe { lock.unlock(token, self.0) };
         }
     }
@@ -106,7 +108,7 @@ fn soon(clock: Clock) -> Deadline {
     Deadline { at: Nanos(Native::now(clock).0 + 5_000_000), clock }
 }
 
-/// Giving up, then using the lock on.
+/// Gives up waiting, then uses the lock again.
 struct Timed(Wait);
 
 impl lock::TimedVisitor<Native> for Timed {
@@ -131,14 +133,14 @@ impl lock::TimedVisitor<Native> for Timed {
                     waits.store(true, Ordering::Release);
                     let later = Deadline { at: Nanos(Native::now(clock).0 + 60_000_000_000), clock };
                     let token = lock.lock_until(self.0, later).expect("the lock is freed long before the deadline");
-                    // SAFETY: held by `token`.
+                    // SAFETY: the lock is held by `token`.
                     unsafe { lock.unlock(token, self.0) };
                 });
                 while !waits.load(Ordering::Acquire) {
                     Native::relax();
                 }
                 std::thread::sleep(std::time::Duration::from_millis(2));
-                // SAFETY: held by `token`.
+                // SAFETY: the lock is held by `token`.
                 unsafe { lock.unlock(token, self.0) };
             });
         }

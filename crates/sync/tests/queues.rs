@@ -1,5 +1,5 @@
-//! Every queue of the registry that the real machine can have: nothing lost, nothing twice, in order, also in bulk, when counts
-//! wrap, and when items have destructors.
+//! Every queue of the registry that the real machine can have: no item is lost or duplicated, order
+//! is kept, also in bulk, when counts wrap, and when items have destructors.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside of the algorithms")]
 
@@ -11,21 +11,22 @@ use baton_sync::queue::{self, BulkQueue, QUEUES, QueueError, QueueVisitor, RawQu
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Producers number their items; each consumer sees those of one producer in their order, and together they see all.
+/// Producers number their items; each consumer sees the items of one producer in order, and
+/// together the consumers see all.
 fn transfer<Q: RawQueue<Native, Item = u64>>(queue: &Q, items: u64, wait: Wait) {
     let threads = |side| if side == Side::Single { 1 } else { 2 };
     let (producers, consumers) = (threads(Q::INFO.producers), threads(Q::INFO.consumers));
     let sum = AtomicU64::new(0);
     std::thread::scope(|s| {
         for p in 0..producers {
-            // SAFETY: as many producers as the queue allows.
+            // SAFETY: there are as many producers as the queue allows.
             s.spawn(move || (0..items).for_each(|i| unsafe { queue.enqueue((p << 32) + i, wait) }));
         }
         for _ in 0..consumers {
             s.spawn(|| {
                 let mut next = [0; 2];
                 for _ in 0..items * producers / consumers {
-                    // SAFETY: as many consumers as the queue allows.
+                    // SAFETY: there are as many consumers as the queue allows.
                     let item = unsafe { queue.dequeue(wait) };
                     let (from, number) = ((item >> 32) as usize, item & 0xffff_ffff);
                     assert!(number >= next[from], "{} overtakes under {wait}", Q::INFO.name);
@@ -36,7 +37,7 @@ fn transfer<Q: RawQueue<Native, Item = u64>>(queue: &Q, items: u64, wait: Wait) 
         }
     });
     assert_eq!(sum.into_inner(), producers * items * (items + 1) / 2, "{} under {wait}", Q::INFO.name);
-    // SAFETY: this thread is alone.
+    // SAFETY: no other thread uses the queue.
     assert!(unsafe { queue.try_dequeue(wait) }.is_none());
 }
 
@@ -47,7 +48,7 @@ impl QueueVisitor<Native> for Transfer {
     fn visit<Q: RawQueue<Native, Item = u64>>(self) {
         let queue = Q::with_capacity(self.0).unwrap();
         assert_eq!(queue.capacity(), self.0);
-        // Spinners that outnumber the CPUs wait for each other's time slices.
+        // Spinning threads that outnumber the CPUs wait for each other's time slices.
         let items = if self.1.parks() { 2_000 } else { 20 };
         transfer(&queue, items, self.1);
     }
@@ -74,7 +75,7 @@ impl QueueVisitor<Native> for Bounds {
             assert!(error.to_string().contains("power of two"), "{error}");
         }
         let queue = Q::with_capacity(4).unwrap();
-        // SAFETY: this thread is alone.
+        // SAFETY: no other thread uses the queue.
         unsafe {
             for lap in 0..5 {
                 for i in 0..4 {
@@ -104,7 +105,7 @@ impl QueueVisitor<Native> for Absent {
     fn visit<Q: RawQueue<Native, Item = u64>>(self) {
         assert_eq!(Q::with_capacity(4).err(), Some(QueueError::NoDevice), "{}", Q::INFO.name);
         assert_eq!(Q::with_capacity(3).err(), Some(QueueError::Capacity(3)), "{}", Q::INFO.name);
-        // Its handle is a value that cannot be.
+        // The type of its handle has no value.
         assert_eq!(size_of::<<Native as Machine>::Queues>(), 0);
     }
 }
@@ -144,10 +145,10 @@ impl QueueVisitor<Native> for All {
         let queue = Q::with_capacity(8).unwrap();
         let items: Vec<u64> = (0..120).collect();
         std::thread::scope(|s| {
-            // SAFETY: the only producer.
+            // SAFETY: this is the only producer.
             s.spawn(|| items.chunks(self.0).for_each(|some| unsafe { queue.enqueue_all(some, Wait::Futex) }));
             let mut got = vec![0; items.len()];
-            // SAFETY: the only consumer.
+            // SAFETY: this is the only consumer.
             got.chunks_mut(self.0).for_each(|some| unsafe { queue.dequeue_all(some, Wait::Futex) });
             assert_eq!(got, items, "{} by {}", Q::INFO.name, self.0);
         });
@@ -224,7 +225,7 @@ fn what_is_left_in_a_queue_is_dropped_with_it() {
     fn leave<Q: RawQueue<Native, Item = Arc<()>>>() {
         let item = Arc::new(());
         let queue = Q::with_capacity(4).unwrap();
-        // SAFETY: this thread is alone.
+        // SAFETY: no other thread uses the queue.
         unsafe {
             for _ in 0..3 {
                 queue.try_enqueue(item.clone(), Wait::Pause).unwrap();

@@ -1,4 +1,4 @@
-//! A condition variable for the mutexes of this room, whichever lock they are made of.
+//! A condition variable that works with the mutexes of every lock here.
 
 use super::WaitPolicy;
 use crate::event::{Ended, Event, RawEvent};
@@ -33,24 +33,26 @@ pub struct Condvar<W = super::SpinPark> {
 }
 
 impl<W: WaitPolicy> Condvar<W> {
-    /// A condition variable that no thread waits on.
+    /// Creates a condition variable without waiters.
     pub const fn new() -> Self {
         const { assert_zero_init::<Event<Native>>() };
         Condvar { event: MaybeUninit::zeroed(), wait: PhantomData }
     }
 
     fn event(&self) -> &Event<Native> {
-        // SAFETY: `new` made it of zeroes, which `ZeroInit` says are an event.
+        // SAFETY: `new` made the event of zeroes, which `ZeroInit` guarantees to be a valid event.
         unsafe { self.event.assume_init_ref() }
     }
 
-    /// Lets go of the mutex, waits to be notified, and takes the mutex again. All who wait at a time must have come with
-    /// the same mutex. Look at the condition again afterwards: another thread may have been quicker to take the mutex.
+    /// Releases the mutex, waits to be notified, and takes the mutex again. All concurrent waiters
+    /// must use the same mutex. Check the condition again afterwards: another thread may have taken
+    /// the mutex first.
     pub fn wait<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
         let _ = self.wait_or_expire(guard, None);
     }
 
-    /// As [`Condvar::wait`], at the latest until the deadline. A notification that came while it passed counts.
+    /// [`Condvar::wait`] until `deadline` at the latest. A notification that arrives while the
+    /// deadline passes counts as notified.
     pub fn wait_until<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>, deadline: Deadline) -> Ended {
         self.wait_or_expire(guard, Some(deadline))
     }
@@ -61,7 +63,7 @@ impl<W: WaitPolicy> Condvar<W> {
         deadline: Option<Deadline>,
     ) -> Ended {
         let waiter = self.event().prepare(W::WAIT);
-        // SAFETY: the waiter is ours, and retired once.
+        // SAFETY: this thread prepared the waiter, and retires it once.
         let notified = MutexGuard::unlocked(guard, || unsafe {
             let _ = self.event().sleep(waiter, W::WAIT, deadline);
             self.event().retire(waiter, W::WAIT)
@@ -69,18 +71,18 @@ impl<W: WaitPolicy> Condvar<W> {
         if notified { Ended::Notified } else { Ended::Expired }
     }
 
-    /// Wakes the thread that has waited longest, if any waits.
+    /// Wakes the thread that has waited longest, if there is one.
     pub fn notify_one(&self) {
         self.event().notify_one(W::WAIT);
     }
 
-    /// Wakes all that wait.
+    /// Wakes all waiting threads.
     pub fn notify_all(&self) {
         self.event().notify_all(W::WAIT);
     }
 }
 
-/// Compiles for what is valid as zeroes only.
+/// Compiles only for types that are valid as zeroes.
 const fn assert_zero_init<T: ZeroInit>() {}
 
 impl<W: WaitPolicy> Default for Condvar<W> {

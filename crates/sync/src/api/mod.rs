@@ -1,24 +1,5 @@
-//! The locks for Rust programs: each is a [`lock_api::RawMutex`], and has an alias that is used like `std`'s `Mutex`; with
-//! a condition variable for all of them.
-//!
-//! ```
-//! use baton_sync::api::{self, McsMutex, TtasMutex};
-//!
-//! // In a static: every lock is free when its memory is zero, so that it can be made in a constant.
-//! static HITS: McsMutex<u64> = McsMutex::new(0);
-//! *HITS.lock() += 1;
-//! assert_eq!(*HITS.lock(), 1);
-//!
-//! // Waiters sleep after 128 tries, as programs have more threads than CPUs. Say so to have them spin.
-//! let spinning: McsMutex<Vec<u32>, api::Pause> = McsMutex::new(vec![]);
-//! spinning.lock().push(7);
-//!
-//! // Locks whose waiters can give up have lock_api's timed calls.
-//! let timed: TtasMutex<&str> = TtasMutex::new("mine");
-//! let held = timed.lock();
-//! assert!(timed.try_lock_for(core::time::Duration::from_millis(1)).is_none());
-//! assert_eq!(*held, "mine");
-//! ```
+//! The locks for Rust programs: each is a [`lock_api::RawMutex`] with an alias that is used like
+//! `std`'s `Mutex`. A condition variable works with all of them.
 
 mod condvar;
 
@@ -36,7 +17,7 @@ use lock_api::{GuardNoSend, RawMutex, RawMutexFair, RawMutexTimed};
 
 /// A wait policy as a type.
 pub trait WaitPolicy: Send + Sync + 'static {
-    /// The policy.
+    /// The policy that the type stands for.
     const WAIT: Wait;
 }
 
@@ -61,15 +42,16 @@ impl<const TRIES: u32> WaitPolicy for SpinPark<TRIES> {
     const WAIT: Wait = Wait::SpinPark(TRIES);
 }
 
-/// A lock of this crate with its holder's token, as `lock_api` wants it. A lock that fixes its own wait policy uses
-/// that one; a lock that cannot have its waiters sleep does not compile with a policy that lets them.
+/// A lock of this crate together with its holder's token, as `lock_api` requires. A lock that fixes
+/// its own wait policy uses that one; a lock whose waiters cannot sleep does not compile with a
+/// policy that lets them.
 pub struct Raw<L: RawLock<Native>, W = SpinPark> {
     lock: MaybeUninit<L>,
     token: UnsafeCell<MaybeUninit<L::Token>>,
     wait: PhantomData<W>,
 }
 
-// SAFETY: a lock is made to be shared; the token is written and read by the holder only.
+// SAFETY: a lock is made for sharing; only the holder writes and reads the token.
 unsafe impl<L: RawLock<Native>, W: WaitPolicy> Sync for Raw<L, W> {}
 // SAFETY: a lock that no thread holds is plain data.
 unsafe impl<L: RawLock<Native>, W: WaitPolicy> Send for Raw<L, W> {}
@@ -83,25 +65,26 @@ impl<L: RawLock<Native> + ZeroInit, W: WaitPolicy> Raw<L, W> {
 
     #[inline(always)]
     fn raw(&self) -> &L {
-        // SAFETY: `INIT` made it of zeroes, which `ZeroInit` says are a lock.
+        // SAFETY: `INIT` made the lock of zeroes, which `ZeroInit` guarantees to be a valid lock.
         unsafe { self.lock.assume_init_ref() }
     }
 
-    /// Keeps the token of a lock just taken.
+    /// Stores the token of a lock just taken.
     #[inline(always)]
     fn keep(&self, token: L::Token) {
-        // SAFETY: we hold the lock, and only the holder touches the token.
+        // SAFETY: the calling thread holds the lock, and only the holder accesses the token.
         unsafe { *self.token.get() = MaybeUninit::new(token) };
     }
 }
 
-// SAFETY: `RawLock` is mutual exclusion; the token that `unlock` uses is the one that this holder kept.
+// SAFETY: `RawLock` guarantees mutual exclusion; `unlock` uses the token that this holder stored.
 unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Raw<L, W> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a lock in a constant")]
     const INIT: Self =
         Raw { lock: MaybeUninit::zeroed(), token: UnsafeCell::new(MaybeUninit::uninit()), wait: PhantomData };
 
-    /// A queue node or a grant cell goes back to the thread that it came from.
+    /// The guard must not move to another thread: a queue node or a grant cell returns to the
+    /// thread that it came from.
     type GuardMarker = GuardNoSend;
 
     #[inline]
@@ -123,7 +106,7 @@ unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Raw<L, W>
 
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller holds the lock and has kept its token.
+        // SAFETY: the caller holds the lock and has stored its token.
         unsafe { self.raw().unlock((*self.token.get()).assume_init(), Self::WAIT) };
     }
 }
@@ -136,7 +119,7 @@ unsafe impl<L: TryLock<Native> + ZeroInit + Fifo, W: WaitPolicy> RawMutexFair fo
     }
 }
 
-// SAFETY: as `lock`.
+// SAFETY: a successful `lock_until` excludes other threads like `lock`.
 unsafe impl<L: TimedLock<Native> + ZeroInit, W: WaitPolicy> RawMutexTimed for Raw<L, W> {
     type Duration = Duration;
     type Instant = Deadline;

@@ -1,25 +1,28 @@
-//! Centralised sense-reversing barrier: one counter of arrivals, and one word that the last to arrive changes.
+//! Centralised sense-reversing barrier: one counter of arrivals, and one word that the last thread
+//! to arrive changes.
 //!
-//! The sense is a number of episodes, read before arriving, rather than a bit that each thread keeps: so threads need
-//! neither storage nor an index.
+//! The sense is the number of the episode, read before arriving, rather than a bit that each thread
+//! keeps. So threads need neither storage nor an index.
 
 use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Counted, Machine, Wait};
 use core::num::NonZeroU32;
 
-/// The barrier. The waiters' word stands apart from the counter, which every arrival takes.
+/// A central barrier. The word that waiters watch is in another line than the counter, which every
+/// arrival writes.
 #[repr(C, align(128))]
 pub struct Central<M: Machine> {
-    /// Arrivals in this episode, those included that dropped out before; these once more in the upper half.
+    /// Arrivals in this episode, including threads that dropped out earlier; the upper half counts
+    /// these alone.
     arrived: M::Atomic<u64>,
     participants: u32,
     episode: Alone<M>,
 }
 
-/// The user's bit of the word.
+/// The bit of the word that the barrier leaves to its user.
 const BIT: u32 = 1;
-/// What an episode adds to it.
+/// An episode adds this to the word.
 const EPISODE: u32 = 2;
 
 impl<M: Machine> Central<M> {
@@ -28,18 +31,20 @@ impl<M: Machine> Central<M> {
         Central { arrived: M::Atomic::new(0), participants: participants.get(), episode }
     }
 
-    /// Lets all go, as the last one, which found so many dropped out.
+    /// Releases all waiters. The caller arrived last and found that `left` participants have
+    /// dropped out.
     fn release(&self, episode: u32, left: u64, wait: Wait) {
-        // Relaxed: the store below publishes it to those who arrive next.
+        // Relaxed: the store below publishes it to the threads that arrive next.
         self.arrived.store(left * LEFT + left, Relaxed);
-        // Release: see above.
+        // Release: makes the counter, and what all threads did before, visible to the waiters.
         self.episode.0.store(episode.wrapping_add(EPISODE), Release);
         M::wake::<u32>(&self.episode.0, u32::MAX, wait);
     }
 }
 
-// SAFETY: `episode` changes only when the last has arrived. Every arrival is a Release, the last one acquires them all
-// through the counter's release sequence, and its Release store of the episode is read with Acquire.
+// SAFETY: `episode` changes only after the last thread has arrived. Every arrival is a Release; the
+// last thread acquires them all through the counter's release sequence, and the others read its
+// Release store of the episode with Acquire.
 unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "central",
@@ -69,10 +74,12 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
 
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        // Relaxed: we took part in the episode before (or were ordered after it by the thread that handed us our place), so that
-        // we cannot see an older one, and there is no newer one until we arrive.
+        // Relaxed: this thread took part in the last episode (or was ordered after it by the thread
+        // that handed over the index), so it cannot see an older number, and no newer one exists
+        // until it arrives.
         let episode = self.episode.0.load(Relaxed) & !BIT;
-        // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
+        // Release: what this thread did comes before all threads continue. Acquire: the last thread
+        // passes on what all the others did.
         let arrived = self.arrived.fetch_add(1, AcqRel) + 1;
         if arrived as u32 != self.participants {
             return Some(episode);
@@ -83,7 +90,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
 
     fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        // Relaxed: as in `arrive`.
+        // Relaxed for the same reason as in `arrive`.
         let episode = self.episode.0.load(Relaxed) & !BIT;
         let arrived = count_out::<M, Self>(&self.arrived, LEFT + 1, self.participants)? + LEFT + 1;
         if arrived as u32 == self.participants {

@@ -1,25 +1,27 @@
-//! Dissemination barrier: in round *r* each participant tells the one 2^r places on, and waits to be told by the one 2^r
-//! places back. After ⌈log2 n⌉ rounds everybody has heard, directly or not, of everybody.
+//! Dissemination barrier: in round *r* each participant signals the one 2^r places ahead, and waits
+//! for the signal from the one 2^r places behind. After ⌈log2 n⌉ rounds every participant has
+//! heard, directly or indirectly, of every other.
 //!
-//! What is told is the number of the episode. A teller can be at most one episode ahead: to be two ahead, the listener
-//! would have had to arrive once more. So a listener waits for its own number or the next one.
+//! A signal is the number of the episode. The signalling participant can be at most one episode
+//! ahead: to be two ahead, it would need one more arrival of the waiting participant. So the latter
+//! waits for its own number or the next one.
 
 use super::{BarrierInfo, RawBarrier};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Wait, WaitResult};
 use core::num::NonZeroU32;
 
-/// Rounds at most: with `episode`, one participant's state fills a pair of cache lines.
+/// Largest number of rounds: with `episode`, a participant's state fills a pair of cache lines.
 const ROUNDS: usize = 31;
 
-/// What one participant is told in each round, and its own episode.
+/// A participant's own episode, and the signals that it gets in each round.
 #[repr(C, align(128))]
 struct Seat<M: Machine> {
     episode: M::Atomic<u32>,
     told: [M::Atomic<u32>; ROUNDS],
 }
 
-/// The barrier: a seat for each participant.
+/// A dissemination barrier: a seat for each participant.
 pub struct Dissemination<M: Machine> {
     seats: OwnedSlice<M, Seat<M>>,
     rounds: u32,
@@ -37,8 +39,8 @@ impl<M: Machine> Dissemination<M> {
     }
 }
 
-// SAFETY: what is told in a round is a Release store after an Acquire of the round before, so that after the last
-// round each has, in that order, heard of all arrivals.
+// SAFETY: each signal is a Release store that follows an Acquire of the round before. So after the
+// last round each participant has synchronized with all arrivals.
 unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "dissemination",
@@ -51,7 +53,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
     };
 
     /// # Panics
-    /// With more than 2^31 participants, whose seats no memory would hold.
+    /// Panics with more than 2^31 participants, for which no memory would suffice.
     fn new(participants: NonZeroU32) -> Self {
         Self::starting_at(participants, 0)
     }
@@ -68,17 +70,19 @@ unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
         let n = self.seats.len();
         assert!((index as usize) < n, "participant {index} of {n}");
         let me = &self.seats[index as usize];
-        // Relaxed, both: only this participant uses it.
+        // Relaxed for both: only this participant accesses it.
         let episode = me.episode.load(Relaxed).wrapping_add(1);
         me.episode.store(episode, Relaxed);
         for round in 0..self.rounds as usize {
             let other = &self.seats[(index as usize + (1 << round)) % n];
-            // Release: what we did, and what we have heard of so far.
+            // Release: publishes what this thread did and the signals that it has seen.
             other.told[round].store(episode, Release);
             M::wake::<u32>(&other.told[round], 1, wait);
-            // Acquire, here and in the wait: see what the teller did and had heard of.
+            // Acquire, here and in the wait: see what the signalling thread did and the signals
+            // that it had seen.
             let mut told = me.told[round].load(Acquire);
-            // As a signed difference: 0 or 1 once told, less than 0 before, whatever the numbers have wrapped to.
+            // A signed difference: 0 or 1 after the signal, negative before it, even when the
+            // numbers have wrapped.
             while (told.wrapping_sub(episode) as i32) < 0 {
                 told = match M::wait_while(&me.told[round], told, wait, None) {
                     WaitResult::Changed(now) => now,

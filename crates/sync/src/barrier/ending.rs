@@ -1,19 +1,21 @@
-//! Wraps a barrier so that it may be freed as soon as one participant has returned from its last episode: it knows how many are still
-//! inside, and waits for them when it is dropped, as `pthread_barrier_destroy` does.
+//! Wraps a barrier so that it may be freed as soon as one participant has returned from its last
+//! episode. The wrapper counts the threads inside, and waits for them when it is dropped, as
+//! `pthread_barrier_destroy` does.
 //!
-//! No barrier of the registry allows this by itself, as those that wait look at a word that lies in the barrier. The count costs
-//! two atomic additions a call on a line of its own, so it is not among what they do for all.
+//! No barrier of the registry allows this by itself, because waiters read a word of the barrier.
+//! The count costs two atomic additions a call on a line of its own, so barriers do not do this by
+//! default.
 
 use super::{Alone, BarrierInfo, DropError, RawBarrier};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 use core::num::NonZeroU32;
 
-/// The barrier `B`, which may be freed as soon as one participant has returned from the last episode. It stands in no registry, as it
-/// is no algorithm of its own.
+/// The barrier `B`, which may be freed as soon as one participant has returned from the last
+/// episode. It is not in the registry, because it is no algorithm of its own.
 pub struct Ending<M: Machine, B> {
     barrier: B,
-    /// How many calls are under way.
+    /// Number of calls in progress.
     inside: Alone<M>,
 }
 
@@ -23,16 +25,18 @@ impl<M: Machine, B: RawBarrier<M>> Ending<M, B> {
     }
 
     fn inside<R>(&self, call: impl FnOnce(&B) -> R) -> R {
-        // Relaxed: the barrier orders it before the return of any other participant, and so before the drop.
+        // Relaxed: the barrier orders this before the return of any other participant, and so
+        // before the drop.
         self.inside.0.fetch_add(1, Relaxed);
         let answer = call(&self.barrier);
-        // Release: what we read of the barrier comes before it goes. Afterwards it may be gone.
+        // Release: this thread's reads of the barrier come before it is freed. It may be gone right
+        // afterwards.
         self.inside.0.fetch_add(1u32.wrapping_neg(), Release);
         answer
     }
 }
 
-// SAFETY: `B`'s own wait; what is counted changes no memory of its.
+// SAFETY: waits are those of `B`; counting changes none of its memory.
 unsafe impl<M: Machine, B: RawBarrier<M>> RawBarrier<M> for Ending<M, B> {
     const INFO: BarrierInfo = B::INFO;
 
@@ -58,10 +62,10 @@ unsafe impl<M: Machine, B: RawBarrier<M>> RawBarrier<M> for Ending<M, B> {
 }
 
 impl<M: Machine, B> Drop for Ending<M, B> {
-    /// Waits for those that were let go and have not returned yet. They have nothing to wait for any more, so this looks again and
-    /// again instead of having each of them wake it.
+    /// Waits for threads that were released and have not returned yet. They no longer wait for
+    /// anything, so this polls instead of having each of them wake it.
     fn drop(&mut self) {
-        // Acquire, here and in the wait: what they read comes before the barrier goes.
+        // Acquire, here and in the wait: their reads come before the barrier is freed.
         let mut inside = self.inside.0.load(Acquire);
         while inside != 0 {
             if let WaitResult::Changed(now) = M::wait_while(&self.inside.0, inside, Wait::Pause, None) {

@@ -1,24 +1,28 @@
-//! The barrier of GCC's OpenMP runtime: arrivals count down what is awaited, and the last one moves the generation on.
+//! The barrier of GCC's OpenMP runtime: arrivals count down, and the last one advances the
+//! generation.
 //!
-//! The runtime's own waiting is a budget of tries, then the kernel: `spin-park(300000)`, `spin-park(100)` where more threads run
-//! than the process has CPUs, `futex` with `OMP_WAIT_POLICY=passive`. Here it is the caller's choice, as for every barrier.
-//! The low bits of the generation are flags of tasks and cancellation there; here the lowest is the user's, and the others stay zero.
+//! The runtime itself tries a number of times, then sleeps in the kernel: `spin-park(300000)`,
+//! `spin-park(100)` where more threads run than the process has CPUs, and `futex` with
+//! `OMP_WAIT_POLICY=passive`. Here the caller chooses the policy, as for every barrier. In the
+//! runtime the low bits of the generation are flags for tasks and cancellation; here the lowest bit
+//! belongs to the user, and the others stay zero.
 
 use super::{BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Counted, Machine, Wait};
 use core::num::NonZeroU32;
 
-/// What an episode adds to the generation, above the flags.
+/// An episode adds this to the generation, above the flags.
 const EPISODE: u32 = 8;
 
-/// The user's bit of the generation.
+/// The bit of the generation that the barrier leaves to its user.
 const BIT: u32 = 1;
 
-/// What an arrival adds to the awaited.
+/// An arrival adds this to `awaited`: minus one.
 const ONE_LESS: u64 = 1u64.wrapping_neg();
 
-/// The barrier, in the two lines that it has there: what arrivals read, and what they write.
+/// A barrier like libgomp's, in the same two lines: one that arrivals read, and one that they
+/// write.
 #[repr(C, align(64))]
 pub struct Gomp<M: Machine> {
     total: u32,
@@ -26,7 +30,7 @@ pub struct Gomp<M: Machine> {
     awaited: Awaited<M>,
 }
 
-/// Arrivals that are awaited; in the upper half, how many dropped out.
+/// Arrivals that are still missing; the upper half counts participants that dropped out.
 #[repr(C, align(64))]
 struct Awaited<M: Machine>(M::Atomic<u64>);
 
@@ -36,18 +40,20 @@ impl<M: Machine> Gomp<M> {
         Gomp { total, generation: M::Atomic::new(generation), awaited: Awaited(M::Atomic::new(u64::from(total))) }
     }
 
-    /// Lets all go, as the last one, which found so many dropped out.
+    /// Releases all waiters. The caller arrived last and found that `left` participants have
+    /// dropped out.
     fn release(&self, generation: u32, left: u64, wait: Wait) {
-        // Relaxed: the store below publishes it to those who arrive next.
+        // Relaxed: the store below publishes it to the threads that arrive next.
         self.awaited.0.store(left * LEFT + u64::from(self.total) - left, Relaxed);
-        // Release: see above.
+        // Release: makes the counter, and what all threads did before, visible to the waiters.
         self.generation.store(generation.wrapping_add(EPISODE), Release);
         M::wake::<u32>(&self.generation, u32::MAX, wait);
     }
 }
 
-// SAFETY: the generation changes only when the last has arrived. Every arrival is a Release, the last one acquires them all
-// through the counter's release sequence, and its Release store of the generation is read with Acquire.
+// SAFETY: the generation changes only after the last thread has arrived. Every arrival is a
+// Release; the last thread acquires them all through the counter's release sequence, and the others
+// read its Release store of the generation with Acquire.
 unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "gomp",
@@ -77,9 +83,11 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
 
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.total, "participant {index} of {}", self.total);
-        // Relaxed: no older generation can be seen, as we took part in it, and there is no newer one until we arrive.
+        // Relaxed: this thread took part in the last episode, so it cannot see an older generation,
+        // and no newer one exists until it arrives.
         let generation = self.generation.load(Relaxed) & !BIT;
-        // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
+        // Release: what this thread did comes before all threads continue. Acquire: the last thread
+        // passes on what all the others did.
         let awaited = self.awaited.0.fetch_add(ONE_LESS, AcqRel);
         if awaited as u32 != 1 {
             return Some(generation);
@@ -90,7 +98,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
 
     fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
         assert!(index < self.total, "participant {index} of {}", self.total);
-        // Relaxed: as in `arrive`.
+        // Relaxed for the same reason as in `arrive`.
         let generation = self.generation.load(Relaxed) & !BIT;
         let awaited = count_out::<M, Self>(&self.awaited.0, LEFT.wrapping_add(ONE_LESS), self.total)?;
         if awaited as u32 == 1 {

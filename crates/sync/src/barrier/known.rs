@@ -1,5 +1,6 @@
-//! Wraps a barrier and says to the scheduler who has arrived, for a policy that goes by who waits for whom: the last thread has the
-//! weight of all that wait. Where no scheduler listens the wrapped barrier is left as it is.
+//! Wraps a barrier and tells the scheduler which threads have arrived, for scheduling policies that
+//! consider which thread waits for which: the last thread gets the weight of all waiters. Where the
+//! scheduler does not listen, the wrapper does nothing.
 
 use super::{BarrierInfo, DropError, RawBarrier};
 use baton_machine::{LockNotice, Machine, Wait};
@@ -7,10 +8,11 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use core::ptr::from_ref;
 
-/// The barrier `B`, with those that wait known. It stands in no registry, as it is no algorithm of its own.
+/// The barrier `B`, whose waiters the scheduler knows. It is not in the registry, because it is no
+/// algorithm of its own.
 pub struct Known<M, B>(B, PhantomData<M>);
 
-// SAFETY: `B`'s own wait; what is said changes no memory of its.
+// SAFETY: waits are those of `B`; notices change none of its memory.
 unsafe impl<M: Machine, B: RawBarrier<M>> RawBarrier<M> for Known<M, B> {
     const INFO: BarrierInfo = B::INFO;
 

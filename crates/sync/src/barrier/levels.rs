@@ -1,13 +1,15 @@
-//! Barrier of as many levels as the machine has: a counter for each core, one for each cluster of cores that share a cache, one for
-//! each NUMA node, and one for all. The last to arrive at a counter arrives for its part of the machine at the next one up; all
-//! wait for one word, so that one store lets all go.
+//! Barrier with a level for each level of the machine: a counter for each core, for each cluster of
+//! cores that share a cache, for each NUMA node, and one for all. The last thread to arrive at a
+//! counter arrives for its part of the machine at the next counter up. All wait for one word, so
+//! that one store releases all.
 //!
-//! A part of the machine with one participant, and a part that is all that a larger one has, needs no counter: so this is the
-//! central barrier where all are in one part or each is alone, and the two-level barrier where only nodes differ.
+//! A part of the machine needs no counter if it has only one participant, or if it is the only part
+//! of a larger one. So this is the central barrier where all participants are in one part or each
+//! is alone, and the two-level barrier where only nodes differ.
 //!
-//! Where a participant runs is what [`Levels::placed`] was given, or what the participant finds in the first episode, in
-//! which all take the one counter. It is an index's and stays: a thread that moves counts where it was. It takes longer
-//! then, and is as right.
+//! The barrier learns where a participant runs from the argument of [`Levels::placed`], or in the
+//! first episode, in which all participants use the one counter. Sites belong to indices and never
+//! change: a thread that moves still counts at its index's site, which is slower, but correct.
 
 use super::published::Published;
 use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_left};
@@ -15,75 +17,80 @@ use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Site, Wait};
 use core::num::NonZeroU32;
 
-/// The barrier. The waiters' word stands apart from the counter, which every largest part's arrival takes.
+/// A multi-level barrier. The word that waiters watch is in another line than the counter, which an
+/// arrival of every largest part writes.
 #[repr(C, align(128))]
 pub struct Levels<M: Machine> {
-    /// Arrivals in this episode at the counter for all; in the upper half, how many drop out in it.
+    /// Arrivals in this episode at the counter for all; the upper half counts participants that
+    /// drop out in this episode.
     arrived: M::Atomic<u64>,
     participants: u32,
-    /// Participants that dropped out.
+    /// Number of participants that have dropped out.
     left: M::Atomic<u32>,
-    /// By participant, where it is.
+    /// Site of each participant.
     sites: OwnedSlice<M, SiteCell<M>>,
     gate: Published<M, Counters<M>>,
 }
 
-/// A participant's site.
+/// A participant's site: node, cluster, core.
 struct SiteCell<M: Machine>([M::Atomic<u32>; 3]);
 
-/// The counters below the one for all.
+/// The counters below the counter for all.
 struct Counters<M: Machine> {
-    /// By participant, the counter that it arrives at.
+    /// For each participant, the counter that it arrives at.
     first: OwnedSlice<M, M::Atomic<u32>>,
-    /// By counter, the arrivals that it waits for and the counter of the larger part: read by all, and written by none.
+    /// For each counter, the arrivals that it waits for and the counter of the larger part: all
+    /// threads read it, no thread writes it.
     parts: OwnedSlice<M, [M::Atomic<u32>; 2]>,
-    /// From a page's start on: those of a node are in pages which the machine may put at the node that first arrives.
+    /// The counters, from the start of a page on: a node's counters fill pages of their own, which
+    /// the machine may place at the node that first arrives.
     counters: OwnedSlice<M, Alone<M>>,
-    /// Counters before that page.
+    /// Number of unused counters before that page.
     before: usize,
-    /// Arrivals at the counter for all.
+    /// Arrivals that the counter for all waits for.
     top: u32,
 }
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
-/// Counters in a page.
+/// Number of counters in a page.
 const A_PAGE: usize = PAGE / 128;
 
-/// In the place of a counter's number: the one for all.
+/// Stands for the counter for all where a counter's number is expected.
 const TOP: u32 = u32::MAX;
 
-/// Instead of a node, a cluster and a core: those of a participant who dropped out.
+/// The site of a participant that dropped out.
 const NOWHERE: [u32; 3] = [u32::MAX; 3];
 
-/// The user's bit of the word.
+/// The bit of the word that the barrier leaves to its user.
 const BIT: u32 = 1;
-/// The bit of the word that says that there are counters.
+/// The bit of the word that says that the counters exist.
 const COUNTERS: u32 = 2;
-/// What an episode adds to it.
+/// An episode adds this to the word.
 const EPISODE: u32 = 4;
 
 impl<M: Machine> SiteCell<M> {
-    /// Relaxed, all three: the arrival publishes them to the last one.
+    /// Stores the site. Relaxed for all three: the arrival publishes them to the last thread.
     fn set(&self, parts: [u32; 3]) {
         for (cell, part) in self.0.iter().zip(parts) {
             cell.store(part, Relaxed);
         }
     }
 
-    /// Relaxed, all three: each was written before its participant arrived, and all have arrived.
+    /// Loads the site. Relaxed for all three: each was written before its participant arrived, and
+    /// all have arrived.
     fn get(&self) -> [u32; 3] {
         core::array::from_fn(|level| self.0[level].load(Relaxed))
     }
 }
 
-/// Which counters there are, and who arrives where.
+/// Which counters there are, and where each participant arrives.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Plan {
-    /// Of each counter, the arrivals that it waits for and its parent. Those of a node begin a page; between them stand
-    /// counters that wait for none.
+    /// For each counter, the arrivals that it waits for and its parent. A node's counters begin a
+    /// page; the gaps between nodes hold unused counters, which wait for no arrival.
     counters: Vec<(u32, u32)>,
-    /// By participant.
+    /// For each participant, the counter that it arrives at.
     first: Vec<u32>,
     top: u32,
 }
@@ -97,7 +104,8 @@ impl Plan {
         plan
     }
 
-    /// Has these arrive at the counter `parent`, for their parts of this level and smaller ones. Returns how many arrivals that is.
+    /// Lets `members` arrive at the counter `parent`, creating counters for their parts at this
+    /// level and below. Returns how many arrivals `parent` gets.
     fn fill(&mut self, members: &[([u32; 3], usize)], level: usize, parent: u32) -> u32 {
         if level == 3 {
             members.iter().for_each(|(_, index)| self.first[*index] = parent);
@@ -136,20 +144,22 @@ impl<M: Machine> Counters<M> {
         }
     }
 
-    /// Arrives where the participant is, and at the larger parts above as long as we are the last. Whether we are it in all of
-    /// them but the machine.
+    /// Arrives at the participant's counter, and at the larger parts above while this thread is the
+    /// last to arrive. Returns whether it was the last in all parts below the whole machine.
     fn arrive(&self, index: u32) -> bool {
-        // Relaxed, here and for the parts: written before the word said that there are counters.
+        // Relaxed, here and for the parts: written before the word said that the counters exist.
         let mut at = self.first[index as usize].load(Relaxed);
         while at != TOP {
             let [expected, parent] = &self.parts[at as usize];
             let expected = expected.load(Relaxed);
             let counter = &self.counters[self.before + at as usize].0;
-            // Release: what we did, and what those did for whom we arrive. Acquire: the last one takes it upwards.
+            // Release: publishes what this thread, and the threads that it arrives for, did.
+            // Acquire: the last thread carries it upwards.
             if counter.fetch_add(1, AcqRel) + 1 != expected {
                 return false;
             }
-            // Before the larger part is counted, as the others may be let go at once. Relaxed: the arrival there publishes it.
+            // Resets the counter before arriving at the larger part, because the others may be
+            // released at once. Relaxed: the arrival there publishes it.
             counter.store(0, Relaxed);
             at = parent.load(Relaxed);
         }
@@ -158,10 +168,10 @@ impl<M: Machine> Counters<M> {
 }
 
 impl<M: Machine> Levels<M> {
-    /// A barrier whose participant *i* is at `sites[i]`.
+    /// Creates a barrier whose participant *i* is at `sites[i]`.
     ///
     /// # Panics
-    /// If there is no participant, or more than four billion.
+    /// Panics if `sites` is empty, or has more than 2^32 - 1 elements.
     pub fn placed(sites: &[Site]) -> Self {
         let participants = u32::try_from(sites.len()).ok().and_then(NonZeroU32::new);
         let participants = participants.expect("a barrier has participants, as many as 32 bits count");
@@ -185,24 +195,28 @@ impl<M: Machine> Levels<M> {
         }
     }
 
-    /// Arrives at the counter for all; to the last of so many, how many drop out.
+    /// Arrives at the counter for all. The last of `expected` arrivals gets the number of
+    /// participants that drop out in this episode, the others `None`.
     fn add(&self, expected: u32) -> Option<u64> {
-        // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
+        // Release: publishes what this thread, and the threads that it arrives for, did. Acquire:
+        // the last thread passes it on.
         let arrived = self.arrived.fetch_add(1, AcqRel) + 1;
         (arrived as u32 == expected).then_some(arrived / LEFT)
     }
 
-    /// Makes the counters for those that have not dropped out.
+    /// Creates the counters for the participants that have not dropped out.
     ///
     /// # Safety
-    /// All have arrived, and we are the last.
+    /// All participants have arrived, and this thread was the last.
     unsafe fn count(&self) {
         let plan = Plan::of(&Vec::from_iter(self.sites.iter().map(SiteCell::get)));
-        // SAFETY: all others wait for the word, and read the slot when it says that there are counters.
+        // SAFETY: all other threads wait for the word, and read the slot only once the word says
+        // that the counters exist.
         unsafe { self.gate.write(Counters::new(&plan)) };
     }
 
-    /// Arrives while the sites are not known, and notes ours; to the last, how many drop out.
+    /// Arrives while the sites are not known, and records the participant's site. The last thread
+    /// gets the number of participants that drop out in this episode, the others `None`.
     fn arrive_and_note(&self, index: u32, drops: bool) -> Option<u64> {
         if !drops {
             let Site { node, cluster, core } = M::site();
@@ -211,42 +225,47 @@ impl<M: Machine> Levels<M> {
         self.add(self.participants)
     }
 
-    /// Arrives at the counters; to the last of all, how many drop out.
+    /// Arrives at the counters. The last thread of all gets the number of participants that drop
+    /// out in this episode, the others `None`.
     fn arrive_by_parts(&self, index: u32) -> Option<u64> {
-        // SAFETY: the word, which we were let go by, says that there are counters; they are not written again before all have
-        // arrived.
+        // SAFETY: the word that released this thread says that the counters exist; they are not
+        // written again before all have arrived.
         let counters = unsafe { self.gate.read() };
         if counters.arrive(index) { self.add(counters.top) } else { None }
     }
 
-    /// Arrives, and drops out if so said. `None`: all were let go. Otherwise what the word holds until they are.
+    /// Arrives, and drops out if `drops`. Returns `None` if this thread released all; otherwise the
+    /// word's value until all are released.
     fn come(&self, index: u32, drops: bool, wait: Wait) -> Option<u32> {
-        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        // Relaxed as in the central barrier: no older word can be seen, and no newer one exists
+        // until this thread arrives.
         let word = self.gate.word.load(Relaxed) & !BIT;
         let counted = word & COUNTERS != 0;
         if drops {
-            // Relaxed, both: the arrival publishes them to the last one, after whose count they take effect.
+            // Relaxed for both: the arrival publishes them to the last thread, whose new counters
+            // consider them.
             self.sites[index as usize].set(NOWHERE);
             self.arrived.fetch_add(LEFT, Relaxed);
         }
         let last = if counted { self.arrive_by_parts(index) } else { self.arrive_and_note(index, drops) };
         let Some(dropped) = last else { return Some(word) };
         if !counted || dropped != 0 {
-            // SAFETY: as the counter says.
+            // SAFETY: the counter says that all have arrived and this thread was the last.
             unsafe { self.count() };
         }
-        // Relaxed: the store below publishes it to those who arrive next.
+        // Relaxed: the store below publishes it to the threads that arrive next.
         self.arrived.store(0, Relaxed);
-        // Release: what all did, and the counters.
+        // Release: makes visible what all threads did, and the counters.
         self.gate.word.store((word | COUNTERS).wrapping_add(EPISODE), Release);
         M::wake::<u32>(&self.gate.word, u32::MAX, wait);
         None
     }
 }
 
-// SAFETY: the word changes only when the last has arrived: the last of all participants, or of all largest parts of the machine,
-// each of which arrived when all of its own had. Every arrival is a Release, the last one acquires them all through the counters'
-// release sequences, and its Release store of the word is read with Acquire.
+// SAFETY: the word changes only after the last thread has arrived: the last of all participants, or
+// of all largest parts of the machine, each of which arrived after all of its own had. Every
+// arrival is a Release; the last thread acquires them all through the counters' release sequences,
+// and the others read its Release store of the word with Acquire.
 unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "levels",
@@ -304,7 +323,9 @@ mod tests {
 
     #[test]
     fn a_part_with_several_smaller_ones_has_a_counter() {
-        // Two nodes: one of two clusters, the first of which has a core with two threads; one with a lonely thread.
+        // Two nodes. One has three clusters: the first with a core that two threads share and one
+        // with a single thread, then one with two cores, then one with a single thread. The other
+        // node has a single thread.
         let sites = [[1, 9, 9], [0, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 2], [0, 1, 3], [0, 2, 4]];
         let plan = Plan::of(&sites);
         assert_eq!(plan.counters, [(3, TOP), (2, 0), (2, 1), (2, 0)]);

@@ -1,4 +1,4 @@
-//! Barriers: no thread goes on until all have arrived; and again, any number of times.
+//! Barriers: no thread continues until all have arrived. A barrier can be used any number of times.
 
 pub mod ending;
 pub mod known;
@@ -14,51 +14,53 @@ use baton_machine::Ordering::{AcqRel, Relaxed};
 use baton_machine::{Atomic, Counted, Machine, Wait};
 use core::num::NonZeroU32;
 
-/// The one word that all participants of a barrier wait for, and a bit of it that the barrier leaves to its user: who sets it
-/// makes the word change for those that wait, without letting them go. A runtime tells them so of new tasks.
+/// The word that all participants of a barrier wait for, and a bit of it that the barrier leaves to
+/// its user. A thread that sets the bit changes the word for the waiters without releasing them; a
+/// runtime announces new tasks in this way.
 pub struct Gate<'a, M: Machine> {
-    /// The word.
+    /// The word that participants wait for.
     pub word: &'a M::Atomic<u32>,
     /// The user's bit. It is clear when the last participant arrives.
     pub bit: u32,
 }
 
-/// A word, alone in its pair of cache lines.
+/// A word that has its pair of cache lines to itself.
 #[repr(C, align(128))]
 struct Alone<M: Machine>(M::Atomic<u32>);
 
-/// What is said of a barrier.
+/// The description of a barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct BarrierInfo {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// One line: how it works.
+    /// How the barrier works, in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The paper or program that the barrier comes from.
     pub source: &'static str,
-    /// What it cannot do; empty if nothing.
+    /// Limitations; empty if there are none.
     pub limits: &'static str,
-    /// Whether participants must tell their index. Where not, any index will do (`pthread_barrier_t` knows none).
+    /// Whether participants must give their index. If not, any index will do (`pthread_barrier_t`
+    /// has none).
     pub indexed: bool,
     /// Whether participants may drop out.
     pub drops: bool,
-    /// What an episode of eight participants at two nodes takes: all of them together.
+    /// Cost of an episode of eight participants at two nodes, for all of them together.
     pub counted: Counted,
 }
 
 /// Why a participant cannot drop out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropError {
-    /// No participant of this barrier can.
+    /// This kind of barrier does not support it.
     NotOffered {
-        /// The barrier's name.
+        /// Name of the barrier.
         barrier: &'static str,
     },
-    /// All have dropped out before.
+    /// All participants have dropped out already.
     TooMany {
-        /// The barrier's name.
+        /// Name of the barrier.
         barrier: &'static str,
-        /// How many it was made for.
+        /// Number of participants that the barrier was made for.
         participants: u32,
     },
 }
@@ -82,9 +84,10 @@ impl std::fmt::Display for DropError {
 
 impl std::error::Error for DropError {}
 
-/// Counts one more that drops out, in a word that the last to arrive reads.
+/// Counts a participant that drops out, in a word that the last thread to arrive reads. Fails if
+/// all have dropped out.
 fn count_left<M: Machine, B: RawBarrier<M>>(left: &M::Atomic<u32>, all: u32) -> Result<(), DropError> {
-    // Relaxed, all: the arrival that follows publishes it to the last one.
+    // Relaxed for all: the arrival that follows publishes it to the last thread.
     let mut before = left.load(Relaxed);
     while before < all {
         match left.compare_exchange(before, before + 1, Relaxed, Relaxed) {
@@ -95,18 +98,20 @@ fn count_left<M: Machine, B: RawBarrier<M>>(left: &M::Atomic<u32>, all: u32) -> 
     Err(DropError::TooMany { barrier: B::INFO.name, participants: all })
 }
 
-/// One that dropped out, in the upper half of a counter of arrivals.
+/// One participant that dropped out, in the upper half of a counter of arrivals.
 const LEFT: u64 = 1 << 32;
 
-/// Arrives at a counter whose upper half says how many dropped out, and drops out: adds `what`. Returns what the counter was.
+/// Arrives for a participant that drops out: adds `what` to a counter whose upper half counts such
+/// participants. Returns the counter's old value. Fails if all have dropped out.
 fn count_out<M: Machine, B: RawBarrier<M>>(cell: &M::Atomic<u64>, what: u64, all: u32) -> Result<u64, DropError> {
-    // Relaxed, and where it fails: the exchange tells whether it still holds.
+    // Relaxed, also on failure: the exchange checks whether the value is still current.
     let mut before = cell.load(Relaxed);
     loop {
         if before / LEFT == u64::from(all) {
             return Err(DropError::TooMany { barrier: B::INFO.name, participants: all });
         }
-        // Release: what we did. Acquire: the last one passes on what all the others did.
+        // Release: publishes what this thread did. Acquire: the last thread passes on what all the
+        // others did.
         match cell.compare_exchange(before, before.wrapping_add(what), AcqRel, Relaxed) {
             Ok(_) => return Ok(before),
             Err(now) => before = now,
@@ -114,40 +119,45 @@ fn count_out<M: Machine, B: RawBarrier<M>>(cell: &M::Atomic<u64>, what: u64, all
     }
 }
 
-/// A barrier for a number of participants that is fixed when it is made.
+/// A barrier for a number of participants that is fixed when it is created.
 ///
-/// All participants pass the same `wait`. The barrier must outlive all their calls: one that was let go may still look
-/// at the barrier when another has returned. [`Ending`](ending::Ending) makes one of it that may go as soon as one has returned.
+/// All participants pass the same `wait`. The barrier must outlive all calls: a thread that was
+/// released may still read the barrier when another has already returned.
+/// [`Ending`](ending::Ending) wraps a barrier so that it may be freed as soon as one thread has
+/// returned.
 ///
 /// # Safety
-/// No call of [`wait`](RawBarrier::wait) returns before every participant has made its call of the same episode, and
-/// what each did before its call happens before all returns.
+/// No call of [`wait`](RawBarrier::wait) returns before every participant has made its call for the
+/// same episode. What each participant did before its call happens before all returns.
 pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
-    /// What is said of the barrier; its line in the registry.
+    /// Description of the barrier, its line in the registry.
     const INFO: BarrierInfo;
 
-    /// A barrier that no thread has arrived at.
+    /// Creates a barrier at which no thread has arrived.
     fn new(participants: NonZeroU32) -> Self;
 
-    /// A barrier whose episodes are about to wrap: what the contract suite starts from to test a long life in a short
-    /// time. A barrier that counts must override it.
+    /// Creates a barrier whose counters of episodes are about to wrap; the contract suite starts
+    /// from it to test a long life in a short time. A barrier that counts must override it.
     fn aged(participants: NonZeroU32) -> Self {
         Self::new(participants)
     }
 
-    /// How many it was made for: indices are below that.
+    /// Number of participants that the barrier was created for. Indices are less than it.
     fn participants(&self) -> u32;
 
-    /// Arrives as participant `index` and waits for the others. Returns `true` to exactly one of them in each episode.
+    /// Arrives as participant `index` and waits for the others. Returns `true` in exactly one
+    /// participant of each episode.
     ///
-    /// Each index is used by one thread at a time (where [`BarrierInfo::indexed`] says that it matters).
+    /// Only one thread at a time may use an index (where [`BarrierInfo::indexed`] says that indices
+    /// matter).
     ///
     /// # Panics
-    /// If `index` is not less than the number of participants.
+    /// Panics if `index` is not less than the number of participants.
     fn wait(&self, index: u32, wait: Wait) -> bool {
         match (self.arrive(index, wait), self.gate()) {
             (Some(value), Some(gate)) => {
-                // The wait's acquire: see what all did. The word cannot come round again while we look.
+                // The wait's acquire: see what all threads did. The word cannot come back to
+                // `value` during the wait.
                 let _ = M::wait_while(gate.word, value, wait, None);
                 false
             }
@@ -155,31 +165,36 @@ pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
         }
     }
 
-    /// The word that all wait for, if there is one. A barrier has this and [`arrive`](RawBarrier::arrive), or a
-    /// [`wait`](RawBarrier::wait) of its own.
+    /// Returns the word that all wait for, if there is one. A barrier implements this and
+    /// [`arrive`](RawBarrier::arrive), or its own [`wait`](RawBarrier::wait).
     fn gate(&self) -> Option<Gate<'_, M>> {
         None
     }
 
-    /// Arrives as participant `index` without waiting. `None`: it was the last, and all are let go. Otherwise what the gate's word
-    /// holds, without the user's bit, until all have arrived; who then reads another value (Acquire) sees what all did.
+    /// Arrives as participant `index` without waiting. Returns `None` if this was the last arrival,
+    /// which releases all. Otherwise returns the value of the gate's word, without the user's bit,
+    /// until all have arrived; a thread that then reads another value (Acquire) sees what all
+    /// threads did.
     ///
     /// # Panics
-    /// If `index` is not less than the number of participants, or the barrier has no gate.
+    /// Panics if `index` is not less than the number of participants, or if the barrier has no
+    /// gate.
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         let _ = (index, wait);
         panic!("{} has no gate", Self::INFO.name)
     }
 
-    /// Arrives as participant `index` without waiting, and takes part no more: later episodes are those of the others. What it did
-    /// before happens before all returns of this episode; if it is the last to arrive, no call of this episode returns `true`.
-    /// The index is not used again.
+    /// Arrives as participant `index` without waiting, and no longer takes part: later episodes
+    /// need only the others. What this thread did before happens before all returns of this
+    /// episode. If it is the last to arrive, no call of this episode returns `true`. The index must
+    /// not be used again.
     ///
     /// # Errors
-    /// If the barrier cannot do this ([`BarrierInfo::drops`]), or all have dropped out before; then nothing was changed.
+    /// Fails, without changing anything, if the barrier does not support this
+    /// ([`BarrierInfo::drops`]), or if all participants have dropped out already.
     ///
     /// # Panics
-    /// If `index` is not less than the number of participants.
+    /// Panics if `index` is not less than the number of participants.
     fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
         let _ = (index, wait);
         Err(DropError::NotOffered { barrier: Self::INFO.name })

@@ -1,18 +1,22 @@
-//! The word that lets all go, and what the last to arrive publishes with it.
+//! The word that releases all waiters, and the data that the last thread to arrive publishes with
+//! it.
 
 use baton_machine::{Machine, Slot};
 
-/// What changes once an episode, and is read by all.
+/// A word that changes once an episode, and the data published with it. All threads read both.
 #[repr(C, align(128))]
 pub(super) struct Published<M: Machine, T: 'static> {
     pub(super) word: M::Atomic<u32>,
-    /// Written by the last to arrive before it lets the others go, and read by those that were let go.
+    /// The last thread to arrive writes it before it releases the others, and released threads read
+    /// it.
     behind: M::Slot<Option<T>>,
 }
 
-// SAFETY: the slot is written before the word is, by the one participant that does not wait for it, and read behind it.
+// SAFETY: the slot is written before the word changes, by the one participant that does not wait
+// for it, and is read only after that change.
 unsafe impl<M: Machine, T: Send + Sync> Sync for Published<M, T> {}
-// SAFETY: its parts may go where the machine's cells may, and what it holds may, too.
+// SAFETY: its parts are cells and slots of the machine, which may move between threads if their
+// content may.
 unsafe impl<M: Machine, T: Send> Send for Published<M, T> {}
 
 impl<M: Machine, T: 'static> Published<M, T> {
@@ -20,23 +24,25 @@ impl<M: Machine, T: 'static> Published<M, T> {
         Published { word, behind: M::Slot::new(behind) }
     }
 
-    /// Publishes it with the word's next change.
+    /// Publishes `what` with the word's next change.
     ///
     /// # Safety
-    /// All have arrived, we are the last, and the others read it only when that change says that it is there.
+    /// All threads have arrived and this one was the last; the others read the slot only once that
+    /// change says that the data exists.
     pub(super) unsafe fn write(&self, what: T) {
         // SAFETY: by contract no other thread accesses the slot.
         unsafe { self.behind.write(|at| *at = Some(what)) };
     }
 
-    /// What was published.
+    /// Returns the published data.
     ///
     /// # Safety
-    /// The word that we were let go by says that it is there, and it is not written again before we arrive.
+    /// The word that released this thread says that the data exists, and it is not written again
+    /// before this thread arrives.
     pub(super) unsafe fn read(&self) -> &T {
-        // SAFETY: by contract it was written before, and is not written again meanwhile.
+        // SAFETY: by contract the slot was written before, and is not written again meanwhile.
         let at = unsafe { self.behind.read(|at| core::ptr::from_ref((*at).as_ref().expect("it was published"))) };
-        // SAFETY: as above: it stays where it is.
+        // SAFETY: the slot is not written meanwhile, as above, so the data stays in place.
         unsafe { &*at }
     }
 }

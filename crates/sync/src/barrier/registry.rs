@@ -1,10 +1,11 @@
-//! Every barrier by name. A new barrier is one file and one line in [`every_barrier!`](crate::every_barrier).
+//! All barriers by name. A new barrier is one file and one line in
+//! [`every_barrier!`](crate::every_barrier).
 
 use super::{BarrierInfo, RawBarrier};
 use baton_machine::{Machine, Native};
 
-/// Passes every barrier to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
-/// type and its abilities.
+/// Passes every barrier (its module, its type and its abilities) to the macro named in brackets,
+/// after the tokens that follow the brackets.
 #[macro_export]
 macro_rules! every_barrier {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -21,11 +22,11 @@ macro_rules! every_barrier {
 
 every_barrier! {
     [crate::registry::registry]
-    /// Every barrier, in the order in which people read about them.
+    /// Descriptions of all barriers, in the order of the documentation.
     BARRIERS: BarrierInfo,
-    /// A name that is no barrier.
+    /// The error for a name that is not a barrier.
     UnknownBarrier "barrier",
-    /// What to do with a barrier that is known by name only: its type arrives as `T`.
+    /// Code to run with the type `T` of a barrier that is known only by name.
     BarrierVisitor RawBarrier,
     ()
 }

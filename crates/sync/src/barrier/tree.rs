@@ -1,26 +1,28 @@
-//! Combining-tree barrier: a tree of small central barriers. The last to arrive at a node goes on to its parent, the
-//! others wait; once the root lets go, each of them lets go of those at the nodes through which it came.
+//! Combining-tree barrier: a tree of small central barriers. The last thread to arrive at a node
+//! continues to its parent, the others wait. Once the root is complete, each of these threads
+//! releases the waiters at the nodes through which it came.
 
 use super::{BarrierInfo, RawBarrier};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Wait};
 use core::num::NonZeroU32;
 
-/// Arrivals at a node: few enough that its line is not fought for, enough that the tree is low.
+/// Number of arrivals at a node: few enough that its line is not contended, enough that the tree is
+/// low.
 const FAN_IN: usize = 4;
 
-/// A node, alone in its pair of cache lines.
+/// A node of the tree, alone in its pair of cache lines.
 #[repr(C, align(128))]
 struct Node<M: Machine> {
     arrived: M::Atomic<u32>,
     episode: M::Atomic<u32>,
-    /// Arrivals that it waits for.
+    /// Arrivals that the node waits for.
     expected: u32,
-    /// Index of its parent; its own at the root.
+    /// Index of the parent; the root's is its own.
     parent: u32,
 }
 
-/// The barrier: its nodes level by level, leaves first, the root last.
+/// A combining-tree barrier: nodes level by level, leaves first, the root last.
 pub struct Tree<M: Machine> {
     nodes: OwnedSlice<M, Node<M>>,
     participants: u32,
@@ -28,8 +30,8 @@ pub struct Tree<M: Machine> {
 }
 
 impl<M: Machine> Tree<M> {
-    /// A barrier with nodes for `fan_in` arrivals (two or more) instead of four: a small one makes a high tree of few
-    /// participants, which a model checker can take.
+    /// Creates a barrier whose nodes take `fan_in` arrivals (at least 2) instead of four. A small
+    /// fan-in makes a high tree of few participants, which a model checker can handle.
     pub fn with_fan_in(participants: NonZeroU32, fan_in: usize) -> Self {
         assert!(fan_in > 1, "a tree with a fan-in of {fan_in} has no root");
         Self::built(participants, fan_in, 0)
@@ -57,28 +59,31 @@ impl<M: Machine> Tree<M> {
         Tree { nodes, participants: participants.get(), fan_in }
     }
 
-    /// Arrives at a node, and at those above if we are its last. `true` to the one that was last at the root.
+    /// Arrives at a node, and at those above while this thread is the last to arrive. Returns
+    /// `true` in the thread that was the last at the root.
     fn arrive(&self, at: usize, wait: Wait) -> bool {
         let node = &self.nodes[at];
-        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        // Relaxed as in the central barrier: no older number can be seen, and no newer one exists
+        // until this thread arrives.
         let episode = node.episode.load(Relaxed);
-        // Release: what we did, and what we learnt from the nodes below. Acquire: the last one takes it all upwards.
+        // Release: publishes what this thread did and what it learnt at the nodes below. Acquire:
+        // the last thread carries all of it upwards.
         if node.arrived.fetch_add(1, AcqRel) + 1 != node.expected {
-            // The wait's acquire: see what all did.
+            // The wait's acquire: see what all threads did.
             let _ = M::wait_while(&node.episode, episode, wait, None);
             return false;
         }
         let last = node.parent as usize == at || self.arrive(node.parent as usize, wait);
-        // Relaxed: the store below publishes it to those who arrive next.
+        // Relaxed: the store below publishes it to the threads that arrive next.
         node.arrived.store(0, Relaxed);
-        // Release: pass on what all did, which we know from above.
+        // Release: passes on what all threads did, which this thread knows from the nodes above.
         node.episode.store(episode.wrapping_add(1), Release);
         M::wake::<u32>(&node.episode, u32::MAX, wait);
         last
     }
 }
 
-/// Nodes in each level of the tree, leaves first.
+/// Returns the number of nodes in each level of the tree, leaves first.
 fn levels(participants: usize, fan_in: usize) -> Vec<usize> {
     let mut levels = vec![participants.div_ceil(fan_in)];
     while levels[levels.len() - 1] > 1 {
@@ -87,8 +92,8 @@ fn levels(participants: usize, fan_in: usize) -> Vec<usize> {
     levels
 }
 
-// SAFETY: by induction from the leaves, a node's last arrival comes after all arrivals below it, and knows what they
-// did; the root's comes after all. The episodes carry that back down.
+// SAFETY: by induction from the leaves, a node's last arrival comes after all arrivals below it and
+// has synchronized with them, the root's with all. The episodes carry that back down.
 unsafe impl<M: Machine> RawBarrier<M> for Tree<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "tree",

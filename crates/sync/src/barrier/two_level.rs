@@ -1,15 +1,17 @@
-//! Two-level barrier: a counter of arrivals for each NUMA node, and one over the nodes. The last to arrive at a node arrives
-//! for it at the other counter; all wait for one word, so that one store lets all go.
+//! Two-level barrier: a counter of arrivals for each NUMA node, and one for the nodes. The last
+//! thread to arrive at a node arrives for it at the other counter. All wait for one word, so that
+//! one store releases all.
 //!
-//! A node's count comes from the participants' places: those that [`TwoLevel::placed`] was given, or those that the
-//! participants are found at. Until they are known, and as long as all are at one node, it is the central barrier to the
-//! cycle: one counter for all. What it learns travels with what each does there anyway. The last to arrive leaves the number
-//! of its node in the word. In the next episode a participant at another node adds itself to the counter's upper half, and
-//! the last one sees whether there was any. If there was, each notes its place on its way to the episode after that, and
-//! from then on nodes count their own.
+//! How many arrivals a node expects follows from the participants' nodes, which are given to
+//! [`TwoLevel::placed`] or found out. Until they are known, and while all participants are at one
+//! node, this is the central barrier to the cycle: one counter for all. Finding out uses only data
+//! that arrivals move anyway. The last thread to arrive leaves the number of its node in the word.
+//! In the next episode a participant at another node counts itself in the counter's upper half as
+//! well, and the last thread sees whether there was one. If so, each participant records its node
+//! in the episode after that (the census), and from then on nodes count their own arrivals.
 //!
-//! A place is an index's and stays: a thread that moves to another node, or another thread with the index, counts where the
-//! index was first. It takes longer then, and is as right.
+//! Nodes belong to indices and never change: a thread that moves to another node, or another thread
+//! that uses the index, still counts where the index was first. That is slower, but correct.
 
 use super::published::Published;
 use super::{BarrierInfo, DropError, Gate, RawBarrier, count_left};
@@ -17,69 +19,71 @@ use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Wait};
 use core::num::NonZeroU32;
 
-/// The barrier. The waiters' word stands apart from the counter, which every node's arrival takes.
+/// A two-level barrier. The word that waiters watch is in another line than the counter, which
+/// every node's arrival writes.
 #[repr(C, align(128))]
 pub struct TwoLevel<M: Machine> {
-    /// Arrivals in this episode: of all participants, or of nodes. In the upper half, for whom the last one is to look closer: those
-    /// at another node than the word says, and those that drop out.
+    /// Arrivals in this episode, of participants or of nodes. The upper half counts reasons for the
+    /// last thread to look closer: participants at another node than the word says ([`STRANGER`]),
+    /// and participants that drop out ([`DROPS`]).
     arrived: M::Atomic<u64>,
-    /// Nodes with participants.
+    /// Number of nodes that have participants.
     nodes: M::Atomic<u32>,
     participants: u32,
-    /// Numbers of nodes that a participant may be found at.
+    /// Number of node numbers at which a participant may be found.
     machine_nodes: u32,
-    /// Participants that dropped out.
+    /// Number of participants that have dropped out.
     left: M::Atomic<u32>,
     gate: Published<M, Places<M>>,
 }
 
-/// Who counts where.
+/// The participants' nodes, and the nodes' counters.
 struct Places<M: Machine> {
-    /// By participant, its node.
+    /// Node of each participant.
     of: OwnedSlice<M, M::Atomic<u32>>,
-    /// By node, its participants.
+    /// Number of participants of each node.
     expected: OwnedSlice<M, M::Atomic<u32>>,
     nodes: OwnedSlice<M, Node<M>>,
 }
 
-/// A node's counter, alone in a page, which the machine may put at the node that first arrives.
+/// A node's counter, alone in a page, which the machine may place at the node that first arrives.
 #[repr(C, align(4096))]
 struct Node<M: Machine>(M::Atomic<u32>);
 
-/// One more participant at the counter that is at another node than the word says. Where these are so many that they are taken
-/// for one that drops out, the last one looks closer for nothing.
+/// Added to the counter by a participant at another node than the word says. From 4,096 of them on
+/// the sum looks like [`DROPS`], and the last thread looks closer in vain.
 const STRANGER: u64 = 1 << 32;
 
-/// One more that drops out, of at most a million in an episode.
+/// Added to the counter by a participant that drops out; at most a million may do so in an episode.
 const DROPS: u64 = 1 << 44;
 
-/// In the place of a node's number: that of a participant who dropped out.
+/// The node of a participant that dropped out.
 const NOWHERE: u32 = u32::MAX;
 
-/// What the last to arrive leaves: the word, and what the counter begins with.
+/// What the last thread to arrive stores: the word, and the initial value of the counter.
 type Next = (Word, u64);
 
-/// What the word says: in its low bits the phase, then one more than the node of who was last, or zero, then the
-/// number of the episode. Below that one is the user's bit.
+/// The word: the phase in its low bits, then the last-arrived thread's node plus one, or zero, then
+/// the user's bit, then the number of the episode.
 #[derive(Clone, Copy)]
 struct Word(u32);
 
 /// How arrivals are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// By the one counter.
+    /// With the one counter.
     Flat,
-    /// By the one counter; each notes its place.
+    /// With the one counter, while each participant records its node.
     Census,
-    /// By nodes.
+    /// With the nodes' counters.
     Levels,
 }
 
 impl Word {
     const EPISODE: u32 = 1 << 16;
-    /// Numbers of nodes that the word has room for.
+    /// Number of node numbers that the word has room for.
     const NODES: u32 = (1 << 13) - 1;
-    /// The user's bit.
+    /// The bit that the barrier leaves to its user.
     const BIT: u32 = 1 << 15;
 
     fn phase(self) -> Phase {
@@ -94,7 +98,7 @@ impl Word {
         ((self.0 % Self::EPISODE) >> 2).checked_sub(1)
     }
 
-    /// The word of the next episode.
+    /// Returns the word of the next episode.
     fn next(self, phase: Phase, home: Option<u32>) -> Word {
         let episode = (self.0 & !(Self::EPISODE - 1)).wrapping_add(Self::EPISODE);
         Word(episode | home.map_or(0, |node| node + 1) << 2 | phase as u32)
@@ -102,24 +106,25 @@ impl Word {
 }
 
 impl<M: Machine> Places<M> {
-    /// Room for so many participants, all of them nowhere, at so many nodes.
+    /// Creates the tables for `participants` participants, none of them at a node yet, and `nodes`
+    /// nodes.
     fn new(participants: u32, nodes: u32) -> Self {
         let all = |n: u32, value: u32| OwnedSlice::new(n as usize, |_| M::Atomic::new(value));
         let counters = OwnedSlice::new(nodes as usize, |_| Node(M::Atomic::new(0)));
         Places { of: all(participants, NOWHERE), expected: all(nodes, 0), nodes: counters }
     }
 
-    /// Counts the participants of each node; returns how many nodes have some.
+    /// Counts the participants of each node. Returns how many nodes have participants.
     fn count(&self) -> u32 {
         let mut counts = vec![0; self.nodes.len()];
         for place in self.of.iter() {
-            // Relaxed: each noted it before it arrived, and all have arrived.
+            // Relaxed: each participant recorded its node before it arrived, and all have arrived.
             if let Some(count) = counts.get_mut(place.load(Relaxed) as usize) {
                 *count += 1;
             }
         }
         for (expected, &count) in self.expected.iter().zip(&counts) {
-            // Relaxed: the word's store publishes it.
+            // Relaxed: the store of the word publishes it.
             expected.store(count, Relaxed);
         }
         counts.iter().filter(|&&count| count != 0).count() as u32
@@ -127,10 +132,10 @@ impl<M: Machine> Places<M> {
 }
 
 impl<M: Machine> TwoLevel<M> {
-    /// A barrier whose participant *i* is at node `places[i]`.
+    /// Creates a barrier whose participant *i* is at node `places[i]`.
     ///
     /// # Panics
-    /// If there is no participant, or more than four billion.
+    /// Panics if `places` is empty, or has more than 2^32 - 1 elements.
     pub fn placed(places: &[u32]) -> Self {
         let participants = u32::try_from(places.len()).ok().and_then(NonZeroU32::new);
         let participants = participants.expect("a barrier has participants, as many as 32 bits count");
@@ -155,19 +160,22 @@ impl<M: Machine> TwoLevel<M> {
         }
     }
 
-    /// The node that the calling thread is at.
+    /// Returns the node that the calling thread is at.
     fn here(&self) -> u32 {
         M::node() % self.machine_nodes
     }
 
-    /// Arrives at the counter for all; to the last of so many, what stands above their number.
+    /// Arrives at the counter for all by adding `as_what`. The last of `expected` arrivals gets the
+    /// counter's upper half, the others `None`.
     fn add(&self, as_what: u64, expected: u32) -> Option<u64> {
-        // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
+        // Release: publishes what this thread, and the threads that it arrives for, did. Acquire:
+        // the last thread passes it on.
         let arrived = self.arrived.fetch_add(as_what, AcqRel) + as_what;
         (arrived % STRANGER == u64::from(expected)).then_some(arrived - arrived % STRANGER)
     }
 
-    /// Arrives while all take the one counter; to the last one, what comes next.
+    /// Arrives while all use the one counter. The last thread gets what to store next, the others
+    /// `None`.
     fn arrive_flat(&self, word: Word, drops: bool) -> Option<Next> {
         let here = if self.machine_nodes == 1 { None } else { Some(self.here()) };
         let stranger = here.is_some() && word.home().is_some_and(|home| Some(home) != here);
@@ -176,62 +184,72 @@ impl<M: Machine> TwoLevel<M> {
         if noted == 0 {
             return Some((word.next(Phase::Flat, here), 0));
         }
-        // SAFETY: all others wait for the word, and read the slot in no flat episode.
+        // SAFETY: all other threads wait for the word, and no thread reads the slot in a flat
+        // episode.
         unsafe { self.gate.write(Places::new(self.participants, self.machine_nodes)) };
-        // Those that dropped out count as arrived at the census, and the last one there is to look. Relaxed: each did it
-        // before it arrived.
+        // In the census, participants that dropped out count as arrived, and the last thread must
+        // look closer. Relaxed: each of them counted itself before it arrived.
         let left = if noted < DROPS { 0 } else { u64::from(self.left.load(Relaxed)) };
         Some((word.next(Phase::Census, None), left + if left == 0 { 0 } else { DROPS }))
     }
 
-    /// As [`arrive_flat`](Self::arrive_flat), noting the place.
+    /// Like [`arrive_flat`](Self::arrive_flat), but records the participant's node.
     fn arrive_and_note(&self, index: u32, word: Word, drops: bool) -> Option<Next> {
         let here = self.here();
         self.with_places(|places| {
             if !drops {
-                // Relaxed: the arrival publishes it to the last one, and participants read their own.
+                // Relaxed: the arrival publishes it to the last thread, and each participant reads
+                // only its own.
                 places.of[index as usize].store(here, Relaxed);
             }
             let left = self.add(1 + u64::from(drops) * DROPS, self.participants)?;
             let nodes = places.count();
-            // Relaxed: the word's store publishes it.
+            // Relaxed: the store of the word publishes it.
             self.nodes.store(nodes, Relaxed);
-            // They may have gathered at one node since. One counter knows of none that dropped out.
+            // All participants may be at one node by now. The flat phase cannot be used once a
+            // participant has dropped out, because the one counter does not account for that.
             let levels = nodes > 1 || left != 0;
             Some((if levels { word.next(Phase::Levels, None) } else { word.next(Phase::Flat, Some(here)) }, 0))
         })
     }
 
-    /// Arrives at the node, and for the node if we are its last; to the last of all, what comes next.
+    /// Arrives at the node, and for the node if this thread is its last. The last thread of all
+    /// gets what to store next, the others `None`.
     fn arrive_by_node(&self, index: u32, word: Word, drops: bool) -> Option<Next> {
         let nodes = self.with_places(|places| {
-            // Relaxed, all three loads: written before the word said that nodes count, or by who had this index before us.
+            // Relaxed for all three loads: written before the word announced the nodes' counters,
+            // or by the thread that had this index before.
             let node = places.of[index as usize].load(Relaxed) as usize;
             if drops {
-                // Relaxed, both: the node's arrival publishes them to the last one, after whose count they take effect.
+                // Relaxed for both: the node's arrival publishes them to the last thread, whose
+                // count considers them.
                 places.of[index as usize].store(NOWHERE, Relaxed);
                 self.arrived.fetch_add(DROPS, Relaxed);
             }
             let expected = places.expected[node].load(Relaxed);
             let counter = &places.nodes[node].0;
-            // Release: what we did. Acquire: the node's last one takes it to the other counter.
+            // Release: publishes what this thread did. Acquire: the node's last thread carries it
+            // to the other counter.
             if counter.fetch_add(1, AcqRel) + 1 != expected {
                 return None;
             }
-            // Before the node is counted, as the others may be let go at once. Relaxed: the arrival below publishes it.
+            // Resets the counter before arriving for the node, because the others may be released
+            // at once. Relaxed: the arrival below publishes it.
             counter.store(0, Relaxed);
             Some(self.nodes.load(Relaxed))
         })?;
         if self.add(1, nodes)? != 0 {
-            // Relaxed: the word's store publishes it.
+            // Relaxed: the store of the word publishes it.
             self.with_places(|places| self.nodes.store(places.count(), Relaxed));
         }
         Some((word.next(Phase::Levels, None), 0))
     }
 
-    /// Arrives, and drops out if so said. `None`: all were let go. Otherwise what the word holds until they are.
+    /// Arrives, and drops out if `drops`. Returns `None` if this thread released all; otherwise the
+    /// word's value until all are released.
     fn come(&self, index: u32, drops: bool, wait: Wait) -> Option<u32> {
-        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        // Relaxed as in the central barrier: no older word can be seen, and no newer one exists
+        // until this thread arrives.
         let word = Word(self.gate.word.load(Relaxed) & !Word::BIT);
         let next = match word.phase() {
             Phase::Flat => self.arrive_flat(word, drops),
@@ -239,24 +257,25 @@ impl<M: Machine> TwoLevel<M> {
             Phase::Levels => self.arrive_by_node(index, word, drops),
         };
         let Some((next, arrived)) = next else { return Some(word.0) };
-        // Relaxed: the store below publishes it to those who arrive next.
+        // Relaxed: the store below publishes it to the threads that arrive next.
         self.arrived.store(arrived, Relaxed);
-        // Release: what all did, and the places.
+        // Release: makes visible what all threads did, and the nodes.
         self.gate.word.store(next.0, Release);
         M::wake::<u32>(&self.gate.word, u32::MAX, wait);
         None
     }
 
     fn with_places<R>(&self, then: impl FnOnce(&Places<M>) -> R) -> R {
-        // SAFETY: the word, which we were let go by, says that there are places; they are not written again before the word
-        // says something else.
+        // SAFETY: the word that released this thread says that the tables exist; they are not
+        // written again before the word changes its phase.
         then(unsafe { self.gate.read() })
     }
 }
 
-// SAFETY: the word changes only when the last has arrived: the last of all participants, or of all nodes, each of which
-// arrived when all of its own had. Every arrival is a Release, the last one acquires them all through the counters'
-// release sequences, and its Release store of the word is read with Acquire.
+// SAFETY: the word changes only after the last thread has arrived: the last of all participants, or
+// of all nodes, each of which arrived after all of its own had. Every arrival is a Release; the
+// last thread acquires them all through the counters' release sequences, and the others read its
+// Release store of the word with Acquire.
 unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "two-level",

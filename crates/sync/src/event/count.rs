@@ -1,22 +1,23 @@
-//! Event count: a number that every notification moves. A waiter remembers it and sleeps until it has moved.
+//! Event count: a number that every notification increments. A waiter remembers the number and
+//! sleeps until it changes.
 
 use super::{Ended, EventInfo, RawEvent};
 use crate::lock::ZeroInit;
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Counted, Deadline, Machine, Wait, WaitResult};
 
-/// The event: how many notifications there were (64 bits, which do not wrap in a machine's life), and how many waiters
-/// are between `prepare` and `retire`.
+/// An event count: the number of notifications (64 bits, which do not wrap in a machine's life),
+/// and the number of waiters between `prepare` and `retire`.
 #[repr(C)]
 pub struct EventCount<M: Machine> {
     count: M::Atomic<u64>,
     waiters: M::Atomic<u32>,
 }
 
-// SAFETY: no notifications, no waiters.
+// SAFETY: all zeroes mean no notifications and no waiters.
 unsafe impl<M: Machine> ZeroInit for EventCount<M> {}
 
-// SAFETY: a notification moves the count, so that every waiter that prepared before it wakes.
+// SAFETY: a notification increments the count, so that every waiter that prepared before wakes.
 unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
     type Waiter = u64;
     const INFO: EventInfo = EventInfo {
@@ -35,10 +36,12 @@ unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
     fn prepare(&self, _: Wait) -> u64 {
         // Relaxed: the fence orders it.
         self.waiters.fetch_add(1, Relaxed);
-        // SeqCst: pairs with the fence in `notify_all`. Either the notifier sees us as a waiter and moves the count
-        // after we have read it, or we see the condition that it made true.
+        // SeqCst: pairs with the fence in `notify_all`. Either the notifier sees this waiter and
+        // increments the count after this thread has read it, or this thread sees the condition
+        // that the notifier made true.
         M::fence(SeqCst);
-        // Acquire: an earlier notification that is part of the number need not come again, so see what it told.
+        // Acquire: an earlier notification that the number includes will not come again, so its
+        // writes must be visible.
         self.count.load(Acquire)
     }
 
@@ -53,15 +56,16 @@ unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
         // Acquire: see the notifier's writes.
         let notified = self.count.load(Acquire) != waiter;
         let waiters: *const M::Atomic<u32> = &self.waiters;
-        // Release: all that we did with the event comes before `settle` returns. The last that we do with it.
+        // Release: all accesses of this thread to the event come before `settle` returns. This is
+        // the last one.
         self.waiters.fetch_add(u32::MAX, Release);
         M::wake::<u32>(waiters, u32::MAX, wait);
         notified
     }
 
     fn notify_one(&self, wait: Wait) {
-        // One of the sleepers cannot be woken alone: a newcomer that has read the moved count may sleep on the same
-        // cell, and would take the wake-up of an older one.
+        // A single sleeper cannot be woken: a newcomer that has read the new count may sleep on the
+        // same cell, and would take the wake-up of an older one.
         self.notify_all(wait);
     }
 
@@ -73,15 +77,16 @@ unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
             return;
         }
         let count: *const M::Atomic<u64> = &self.count;
-        // Relaxed. C11: the SeqCst fence above is a release fence that comes before this, so that the thread that reads the moved
-        // count with acquire sees all that came before the fence (C11 7.17.4p2): our writes.
+        // Relaxed. C11: the SeqCst fence above acts as a release fence before this increment, so a
+        // thread that reads the new count with acquire sees all that came before the fence (C11
+        // 7.17.4p2): this thread's writes.
         self.count.fetch_add(1, Relaxed);
         M::wake::<u64>(count, u32::MAX, wait);
     }
 
     fn settle(&self, wait: Wait) {
         loop {
-            // Acquire: what the waiters did with the event comes before its memory is freed.
+            // Acquire: the waiters' accesses to the event come before its memory is freed.
             let waiters = self.waiters.load(Acquire);
             if waiters == 0 {
                 return;

@@ -1,8 +1,8 @@
-//! An event with a queue of its waiters: each sleeps on a flag of its own, and a notification goes to the one that has
-//! waited longest, and to no other.
+//! An event with a queue of its waiters: each sleeps on its own flag, and a notification goes only
+//! to the one that has waited longest.
 //!
-//! A small lock of the event's own, the guard, keeps the queue. No thread sleeps or calls into the kernel to wake others
-//! while holding it.
+//! A small lock inside the event, the guard, protects the queue. While holding it, no thread sleeps
+//! or calls the kernel to wake others.
 //!
 //! | node's flag | meaning | who changes it |
 //! | --- | --- | --- |
@@ -23,16 +23,17 @@ const NOTIFIED: u32 = 0;
 const WAITING: u32 = 1;
 const LEAVING: u32 = 2;
 
-/// Waiters that a broadcast notifies while it holds the guard, before it lets go of it to wake them.
+/// Number of waiters that a broadcast notifies before it releases the guard to wake them.
 const BATCH: usize = 16;
 
-/// The event: 32 bytes on machines whose cells have the layout of their values. All but the guard is kept under it.
+/// The event: 32 bytes on machines whose cells have the layout of their values. The guard protects
+/// all other fields.
 #[repr(C)]
 pub struct QueueEvent<M: Machine> {
     guard: Ttas<M>,
-    /// Moves with every waiter that left without a notification: `settle` waits on it.
+    /// Incremented by every waiter that leaves without a notification; `settle` waits on it.
     departures: M::Atomic<u32>,
-    /// Waiters that ever came: a broadcast stops at those that came after it.
+    /// Number of waiters that ever came: a broadcast stops at those that came after it began.
     arrivals: M::Atomic<u64>,
     first: M::Atomic<Ptr<Node<M>>>,
     last: M::Atomic<Ptr<Node<M>>>,
@@ -41,52 +42,56 @@ pub struct QueueEvent<M: Machine> {
 type Flag<M> = <M as Machine>::Atomic<u32>;
 
 impl<M: Machine> QueueEvent<M> {
-    /// Runs `f` with the queue to itself.
+    /// Runs `f` while holding the guard.
     fn guarded<R>(&self, wait: Wait, f: impl FnOnce() -> R) -> R {
         self.guard.lock(wait);
         let result = f();
-        // SAFETY: locked above.
+        // SAFETY: the guard was locked above.
         unsafe { self.guard.unlock((), wait) };
         result
     }
 
-    /// Puts the two neighbours of a node, null at the ends of the queue, side by side. Under the guard.
+    /// Links the two neighbours of a node with each other; a null neighbour stands for the end of
+    /// the queue. The caller holds the guard.
     ///
     /// # Safety
-    /// Both are null or in the queue, and what stood between them is out of it or about to be.
+    /// Both are null or in the queue, and the node between them is out of it or about to be.
     unsafe fn close(&self, front: Ptr<Node<M>>, behind: Ptr<Node<M>>) {
-        // Relaxed, all: kept under the guard.
+        // Relaxed for all: the guard protects them.
         match NonNull::new(front.0) {
-            // SAFETY: a node in the queue is alive, as taking it out needs the guard.
+            // SAFETY: a node in the queue is alive, because removing it needs the guard.
             Some(front) => unsafe { front.as_ref() }.next.store(behind, Relaxed),
             None => self.first.store(behind, Relaxed),
         }
         match NonNull::new(behind.0) {
-            // SAFETY: as above.
+            // SAFETY: a node in the queue is alive, because removing it needs the guard.
             Some(behind) => unsafe { behind.as_ref() }.prev.store(front, Relaxed),
             None => self.last.store(front, Relaxed),
         }
     }
 
-    /// Notifies waiters that came before arrival `end`, oldest first, until `flags` is full; returns how many. Under
-    /// the guard. The flags are addresses to wake by: their nodes may be gone.
+    /// Notifies waiters that came before arrival `end`, oldest first, until `flags` is full. Fills
+    /// `flags` with addresses to wake by (their nodes may be gone) and returns their number. The
+    /// caller holds the guard.
     fn notify(&self, end: u64, flags: &mut [*const Flag<M>]) -> usize {
         let mut count = 0;
-        // Relaxed, all but the flag: kept under the guard.
+        // Relaxed for all but the flag: the guard protects them.
         let mut at = self.first.load(Relaxed);
         while let Some(node) = NonNull::new(at.0)
             && count < flags.len()
         {
-            // SAFETY: a node in the queue is alive, as taking it out needs the guard; but see below.
+            // SAFETY: a node in the queue is alive, because removing it needs the guard; this ends
+            // with the exchange below.
             let node = unsafe { node.as_ref() };
             if node.ticket.load(Relaxed) >= end {
                 break;
             }
             let (front, behind) = (node.prev.load(Relaxed), node.next.load(Relaxed));
             let flag: *const Flag<M> = &node.waiting;
-            // From here on the node is its waiter's again and may be gone. Release: the waiter sees the notifier's
-            // writes, and its node's next use comes after our reads of it. Relaxed on failure: it is leaving, and will
-            // take itself out.
+            // After the exchange the node belongs to its waiter again and may be gone. Release: the
+            // waiter sees the notifier's writes, and its next use of the node comes after this
+            // thread's reads of it. Relaxed on failure: the waiter is leaving, and will remove
+            // itself.
             if node.waiting.compare_exchange(WAITING, NOTIFIED, Release, Relaxed).is_ok() {
                 // SAFETY: the neighbours are in the queue.
                 unsafe { self.close(front, behind) };
@@ -98,20 +103,22 @@ impl<M: Machine> QueueEvent<M> {
         count
     }
 
-    /// Whether no thread waits, seen without the guard, so that a notification without a waiter costs little.
+    /// Whether no thread waits, checked without the guard, so that a notification without a waiter
+    /// costs little.
     fn idle(&self) -> bool {
-        // SeqCst: either we see the waiter that prepared, or it sees, after its own fence in `prepare`, the condition
-        // that was made true before this notification.
+        // SeqCst: either this thread sees the waiter that prepared, or the waiter sees, after its
+        // own fence in `prepare`, the condition that was made true before this notification.
         M::fence(SeqCst);
         self.first.load(Relaxed).is_null()
     }
 }
 
-// SAFETY: a free guard, no arrivals, an empty queue.
+// SAFETY: all zeroes mean a free guard, no arrivals, an empty queue.
 unsafe impl<M: Machine> ZeroInit for QueueEvent<M> {}
 
-// SAFETY: a waiter is in the queue from `prepare` until a notification or its own leaving takes it out. A notifier takes
-// the oldest that is not leaving. The guard orders them; the fast way out of an empty queue is ordered by the fences.
+// SAFETY: a waiter is in the queue from `prepare` until a notification or its own leaving removes
+// it. A notifier takes the oldest waiter that is not leaving. The guard orders them; the fences
+// order the fast path for an empty queue.
 unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
     type Waiter = NonNull<Node<M>>;
     const INFO: EventInfo = EventInfo {
@@ -135,9 +142,9 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
 
     fn prepare(&self, wait: Wait) -> NonNull<Node<M>> {
         let waiter = nodes::take::<M>();
-        // SAFETY: the node is ours, fresh from the free list.
+        // SAFETY: the node belongs to this thread, fresh from the free list.
         let node = unsafe { waiter.as_ref() };
-        // Relaxed, all: the guard publishes the node.
+        // Relaxed for all: the guard publishes the node.
         node.waiting.store(WAITING, Relaxed);
         node.next.store(Ptr::NULL, Relaxed);
         self.guarded(wait, || {
@@ -147,7 +154,7 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
             let front = self.last.load(Relaxed);
             node.prev.store(front, Relaxed);
             match NonNull::new(front.0) {
-                // SAFETY: a node in the queue is alive, as taking it out needs the guard.
+                // SAFETY: a node in the queue is alive, because removing it needs the guard.
                 Some(front) => unsafe { front.as_ref() }.next.store(Ptr(waiter.as_ptr()), Relaxed),
                 None => self.first.store(Ptr(waiter.as_ptr()), Relaxed),
             }
@@ -159,7 +166,8 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
     }
 
     unsafe fn sleep(&self, waiter: NonNull<Node<M>>, wait: Wait, deadline: Option<Deadline>) -> Ended {
-        // SAFETY: the node is ours until `retire`. Only a notifier changes the flag now.
+        // SAFETY: the node belongs to this thread until `retire`. Only a notifier changes the flag
+        // now.
         match M::wait_while(unsafe { &waiter.as_ref().waiting }, WAITING, wait, deadline) {
             WaitResult::Changed(_) => Ended::Notified,
             WaitResult::Expired => Ended::Expired,
@@ -167,23 +175,25 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
     }
 
     unsafe fn retire(&self, waiter: NonNull<Node<M>>, wait: Wait) -> bool {
-        // SAFETY: the node is ours.
+        // SAFETY: the node belongs to this thread.
         let node = unsafe { waiter.as_ref() };
-        // Once notified, this is the last that we do with the event: nothing. Its memory may be gone.
-        // Acquire on failure: see the notifier's writes, and use the node only after its reads. Relaxed on success: it
-        // tells notifiers to keep off, and publishes nothing.
+        // Once notified, this thread must not access the event, whose memory may be gone. Acquire
+        // on failure: see the notifier's writes, and use the node only after the notifier's reads.
+        // Relaxed on success: it tells notifiers to leave the node alone, and publishes nothing.
         let notified = node.waiting.compare_exchange(WAITING, LEAVING, Relaxed, Acquire).is_err();
         if !notified {
             let departures: *const M::Atomic<u32> = &self.departures;
             self.guarded(wait, || {
-                // SAFETY: no thread but us takes a leaving node out, so that it is in the queue.
+                // SAFETY: no other thread removes a leaving node, so it is still in the queue.
                 unsafe { self.close(node.prev.load(Relaxed), node.next.load(Relaxed)) };
-                // Relaxed, both: written under the guard; a thread that waits for it takes the guard afterwards.
+                // Relaxed for both: written under the guard; a thread that waits for it takes the
+                // guard afterwards.
                 self.departures.store(self.departures.load(Relaxed).wrapping_add(1), Relaxed);
             });
             M::wake::<u32>(departures, u32::MAX, wait);
         }
-        // SAFETY: the node is out of the queue; a notifier that may still wake us uses the flag's address only.
+        // SAFETY: the node is out of the queue; a notifier that may still wake this thread uses
+        // only the flag's address.
         unsafe { nodes::give(waiter) };
         notified
     }

@@ -1,11 +1,12 @@
-//! Every event by name. A new event is one file and one line in [`every_event!`](crate::every_event).
+//! All events by name. A new event is one file and one line in
+//! [`every_event!`](crate::every_event).
 
 use super::{EventInfo, RawEvent};
 use baton_machine::{Machine, Native};
 
-/// Passes every event to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
-/// type and its abilities. The ability is `oldest_first`: a notification wakes the one
-/// that has waited longest.
+/// Passes every event (its module, its type and its abilities) to the macro named in brackets,
+/// after the tokens that follow the brackets. The ability `oldest_first` says that a notification
+/// wakes the waiter that has waited longest.
 #[macro_export]
 macro_rules! every_event {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -18,11 +19,11 @@ macro_rules! every_event {
 
 every_event! {
     [crate::registry::registry]
-    /// Every event, in the order in which people read about them.
+    /// Descriptions of all events, in the order of the documentation.
     EVENTS: EventInfo,
-    /// A name that is no event.
+    /// The error for a name that is not an event.
     UnknownEvent "event",
-    /// What to do with an event that is known by name only: its type arrives as `T`.
+    /// Code to run with the type `T` of an event that is known only by name.
     EventVisitor RawEvent,
     ()
 }

@@ -1,10 +1,12 @@
-//! A mutex that learns how many tries are worth while: glibc's PTHREAD_MUTEX_ADAPTIVE_NP.
+//! A mutex that learns how many tries are worthwhile: glibc's PTHREAD_MUTEX_ADAPTIVE_NP.
 //!
-//! A waiter tries up to twice as often as the mean of its predecessors, and a few times more, at most [`MOST`] times or as its
-//! policy says; then it sleeps as under [`futex`](super::futex). How often it has tried goes into the mean, by an eighth.
+//! A waiter tries up to twice as often as earlier waiters needed on average, plus a few, but at
+//! most [`MOST`] times or as often as its policy says. Then it sleeps as under
+//! [`futex`](super::futex). An eighth of the difference between its tries and the mean goes into
+//! the mean.
 //!
-//! The word is that of `instrumented_word.rs`. `mean` is a guess on which no invariant depends: it is written by the thread that holds the
-//! lock after waiting, and read by waiters at any time.
+//! The word is that of `instrumented_word.rs`. `mean` is an estimate on which no invariant depends:
+//! a thread that holds the lock after waiting writes it, and waiters read it at any time.
 
 use super::backoff::tries;
 use super::instrumented_word::{AWAITED, FREE, HELD, announce, attempt, entered, given_up, release};
@@ -12,12 +14,12 @@ use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroIn
 use baton_machine::Ordering::{Acquire, Relaxed};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
-/// The most tries of a waiter before it sleeps (glibc's MAX_ADAPTIVE_COUNT).
+/// Largest number of tries before a waiter sleeps (glibc's MAX_ADAPTIVE_COUNT).
 const MOST: u32 = 100;
-/// Tries of a waiter beyond twice the mean (glibc).
+/// Tries in addition to twice the mean (glibc).
 const MORE: u32 = 10;
 
-/// The lock: its word, and the mean number of tries that waiters have needed.
+/// An adaptive mutex: its word, and the mean number of tries that waiters have needed.
 #[repr(C)]
 pub struct Adaptive<M: Machine> {
     word: M::Atomic<u32>,
@@ -25,10 +27,10 @@ pub struct Adaptive<M: Machine> {
 }
 
 impl<M: Machine> Adaptive<M> {
-    /// The tries after the first one, and then sleep.
+    /// Makes the tries after the first one, and then sleeps. Returns `None` if the deadline passed.
     #[cold]
     fn contend(&self, bound: u32, deadline: Option<Deadline>) -> Option<()> {
-        // Relaxed, here and below: a guess.
+        // Relaxed, here and below: it is only an estimate.
         let mean = self.mean.load(Relaxed).min(bound);
         let most = (2 * mean + MORE).min(bound);
         let mut tried = 0;
@@ -38,7 +40,8 @@ impl<M: Machine> Adaptive<M> {
             }
             tried += 1;
             M::relax();
-            // A look first, as glibc has it: a try that cannot succeed leaves the line where it is.
+            // Reads first, as glibc does: a try that cannot succeed then leaves the line where it
+            // is.
             if self.word.load(Relaxed) == FREE && attempt::<M>(&self.word, most + 1 - tried, HELD) {
                 break true;
             }
@@ -67,7 +70,7 @@ impl<M: Machine> Adaptive<M> {
     }
 }
 
-// SAFETY: a zero word is `FREE`, and a mean of zero is any guess.
+// SAFETY: a zero word is `FREE`, and zero is a valid estimate of the mean.
 unsafe impl<M: Machine> ZeroInit for Adaptive<M> {}
 
 // SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores FREE.
@@ -106,13 +109,14 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
         if release::<M>(&self.word) {
-            // One is enough: it takes the lock as AWAITED and wakes the next on leaving.
+            // Waking one is enough: it takes the lock as AWAITED and wakes the next one when it
+            // releases.
             M::wake::<u32>(word, 1, Wait::Futex);
         }
     }
 }
 
-// SAFETY: as `lock`; a failed exchange writes nothing.
+// SAFETY: like `lock`; a failed exchange writes nothing.
 unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -124,8 +128,9 @@ unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
     }
 }
 
-// SAFETY: as `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no sleeper. If it was woken and found
-// the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
+// SAFETY: like `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no
+// sleeper. If it was woken and found the lock taken again, it has since set AWAITED, so that the
+// holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for Adaptive<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let bound = tries(wait, MOST);

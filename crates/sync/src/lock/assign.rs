@@ -1,30 +1,32 @@
-//! Locks named one by one: `cache_lock=mcs,default=glibc` as text, and the places of an object file that tools turn names into.
+//! Parses assignments of locks to mutexes, such as `cache_lock=mcs,default=glibc`, and the address
+//! ranges of object files that tools translate names into.
 //!
-//! The command and the preload library read the same text. What a name means is the reader's affair: the command knows names of
-//! locks and lines of a source, the library the places of loaded object files.
+//! The command and the preload library read the same text, but give names different meanings: the
+//! command knows names of locks and lines of source, the library address ranges of loaded object
+//! files.
 
 use core::fmt;
 use core::ops::Range;
 use core::str::FromStr;
 
-/// The name of all mutexes that no other part names.
+/// The name for all mutexes that no other part names.
 pub const DEFAULT: &str = "default";
-/// What serves a mutex that is left to the C library.
+/// The value that leaves a mutex to the C library.
 pub const GLIBC: &str = "glibc";
 
-/// One part: what is named, and what shall serve it.
+/// One part of an assignment: a name, and the lock that should serve the mutexes of that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What stands before the `=`.
+    /// The text before the last `=`.
     pub name: String,
-    /// The lock's name, or [`GLIBC`].
+    /// Name of the lock, or [`GLIBC`].
     pub lock: String,
-    /// The wait policy behind the lock's name and a colon.
+    /// The wait policy, which follows the lock's name and a colon.
     pub wait: Option<String>,
 }
 
 impl Part {
-    /// Whether the C library serves what it names.
+    /// Whether the C library should serve the mutexes of this name.
     pub fn is_glibc(&self) -> bool {
         self.lock == GLIBC
     }
@@ -37,15 +39,15 @@ impl fmt::Display for Part {
     }
 }
 
-/// Whether a text names locks one by one, and not one lock for all.
+/// Whether `text` names locks one by one, rather than one lock for all.
 pub fn is_assignment(text: &str) -> bool {
     text.contains('=')
 }
 
-/// The parts of a text, in their order.
+/// Parses the parts of `text`, in order.
 ///
 /// # Errors
-/// One line that names the part and what was expected.
+/// Returns one line that quotes the part and says what was expected.
 pub fn parse(text: &str) -> Result<Vec<Part>, String> {
     let mut parts: Vec<Part> = Vec::new();
     for part in text.split(',') {
@@ -53,7 +55,8 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
         if parts.iter().any(|other| other.name == part.name) {
             return Err(format!("`{}` is named twice", part.name));
         }
-        // A process keeps one policy for each lock, so that reading it costs an acquisition no more than a constant.
+        // A process keeps one policy for each lock, so that an acquisition reads it at the cost of
+        // a constant.
         let differs = |other: &&Part| other.lock == part.lock && other.wait != part.wait;
         if let Some(other) = parts.iter().find(differs) {
             return Err(format!("`{other}` and `{part}`: a lock has one wait policy in a program"));
@@ -65,7 +68,7 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
 
 fn one(part: &str) -> Result<Part, String> {
     let expected = || format!("`{part}`: expected NAME=LOCK, NAME=LOCK:WAIT or NAME=glibc");
-    // A name may hold the sign itself (`Set::operator=`); a lock's name never does.
+    // The name may contain the sign (`Set::operator=`); a lock's name never does.
     let (name, lock) = part.rsplit_once('=').ok_or_else(expected)?;
     let (lock, wait) = lock.split_once(':').map_or((lock, None), |(lock, wait)| (lock, Some(wait)));
     let (name, lock, wait) = (name.trim(), lock.trim(), wait.map(str::trim));
@@ -78,12 +81,13 @@ fn one(part: &str) -> Result<Part, String> {
     Ok(Part { name: name.to_owned(), lock: lock.to_owned(), wait: wait.map(str::to_owned) })
 }
 
-/// A stretch of a loaded object file, in the file's own addresses: of its data, where mutexes lie, or of its code, which calls.
+/// An address range of a loaded object file, in the file's own addresses: in its data, where
+/// mutexes are, or in its code, which calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRange {
-    /// The last part of the file's path.
+    /// Last component of the file's path.
     pub module: String,
-    /// The stretch.
+    /// The addresses, in the file's own address space.
     pub range: Range<u64>,
 }
 
@@ -96,12 +100,12 @@ impl fmt::Display for ObjectRange {
 impl FromStr for ObjectRange {
     type Err = String;
 
-    /// `app+0x4040-0x4068`, or `app+0x4040` for one byte.
+    /// Parses `app+0x4040-0x4068`, or `app+0x4040` for one byte.
     fn from_str(text: &str) -> Result<ObjectRange, String> {
         let bad =
             || format!("`{text}` is no place of an object file; expected FILE+0xSTART-0xEND, as in app+0x4040-0x4068");
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
-        // A file's name may have the sign (libstdc++.so.6).
+        // The file's name may contain the sign (libstdc++.so.6).
         let (module, range) = text.rsplit_once('+').ok_or_else(bad)?;
         let (start, end) = range.split_once('-').map_or((range, None), |(start, end)| (start, Some(end)));
         let start = number(start).ok_or_else(bad)?;

@@ -1,19 +1,20 @@
-//! How often a waiter tries, and how long it stays away in between.
+//! How often a waiter tries, and how long it stays away between tries.
 //!
-//! Bounded, randomised exponential back-off (Anderson, IEEE TPDS 1990): a thread that loses a race stays away for a random
-//! time, and the bound on that time doubles with every loss.
+//! Bounded, randomised exponential back-off (Anderson, IEEE TPDS 1990): a thread that loses a race
+//! stays away for a random time, and the bound of that time doubles with every loss.
 
 use baton_machine::local::Use;
 use baton_machine::units::Cycles;
 use baton_machine::{Deadline, Machine, Wait};
 use core::marker::PhantomData;
 
-/// The first bound: about the time that a line takes between two cores of one chip.
+/// First bound in cycles: about the time that a line takes between two cores of one chip.
 const FIRST: u64 = 64;
-/// The last bound: long beside a hand-off, short beside a scheduler's time slice.
+/// Last bound in cycles: long compared to a hand-off, short compared to a scheduler's time slice.
 const LAST: u64 = 8192;
 
-/// The tries that `wait` asks for, or the lock's usual ones: at least one, or no thread would ever take the lock.
+/// Returns the number of tries that `wait` asks for, or the lock's `usual` one. At least 1, or no
+/// thread would ever take the lock.
 #[inline(always)]
 pub(crate) fn tries(wait: Wait, usual: u32) -> u32 {
     match wait {
@@ -22,27 +23,27 @@ pub(crate) fn tries(wait: Wait, usual: u32) -> u32 {
     }
 }
 
-/// The back-off of one acquisition.
+/// The back-off state of one acquisition.
 pub(crate) struct Backoff<M> {
     bound: u64,
     machine: PhantomData<M>,
 }
 
 impl<M: Machine> Backoff<M> {
-    /// A back-off that has lost nothing yet.
+    /// Starts with the first bound.
     pub(crate) fn new() -> Self {
         Backoff { bound: FIRST, machine: PhantomData }
     }
 
-    /// Stays away after a lost race.
+    /// Stays away for a random time after a lost race, and doubles the bound.
     pub(crate) fn lost(&mut self) {
         M::work(Cycles(1 + random::<M>() % self.bound));
         self.bound = (self.bound * 2).min(LAST);
     }
 }
 
-/// The next number of the thread's own generator, seeded from its index, so that a run on a deterministic machine
-/// can be repeated.
+/// Returns the next number of the thread's own generator. The thread's index is the seed, so that a
+/// run on a deterministic machine is repeatable.
 fn random<M: Machine>() -> u64 {
     let local = M::local();
     let state = match local.get(Use::Backoff) as u64 {
@@ -50,7 +51,7 @@ fn random<M: Machine>() -> u64 {
         0 => (u64::from(local.index()) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         state => state,
     };
-    // Marsaglia's xorshift64: any state but 0 leads to another but 0.
+    // Marsaglia's xorshift64: every state but 0 leads to another non-zero state.
     let state = state ^ (state << 13);
     let state = state ^ (state >> 7);
     let state = state ^ (state << 17);

@@ -1,35 +1,38 @@
-//! Cohort lock, ticket over ticket (C-TKT-TKT): a ticket lock for each NUMA node under one for all, and a holder hands
-//! the global one to a waiter of its own node, so that the lock and what it guards stay there for a while.
+//! Cohort lock, ticket over ticket (C-TKT-TKT): a ticket lock for each NUMA node under a global
+//! one. A holder hands the global lock to a waiter of its own node, so that the lock and the data
+//! that it guards stay there for a while.
 //!
-//! A thread that holds the global lock holds the lock. The node's lock only gathers those who may pass it on among themselves:
-//! a try therefore takes the global lock alone.
+//! A thread that holds the global lock holds the cohort lock. A node's lock only gathers the
+//! threads that may pass it on among themselves, so a try takes the global lock alone.
 
 use super::ticket::Ticket;
 use super::{Counted, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, Machine, Wait};
 
-/// Nodes told apart; the nodes of a larger machine share by remainder.
+/// Number of nodes that are distinguished; a larger machine's nodes share by remainder.
 const NODES: usize = 8;
-/// Hand-offs inside a node before the lock must go round: fairness against locality (the paper's bound for its figures).
+/// Hand-offs inside a node before other nodes get their turn: fairness against locality (the bound
+/// that the paper used for its figures).
 const HAND_OFFS: u32 = 64;
 
-/// One node's part, alone in its pair of cache lines.
+/// The part of one node, alone in its pair of cache lines.
 #[repr(C, align(128))]
 struct Cohort<M: Machine> {
     lock: Ticket<M>,
-    /// Hand-offs inside the node since it has the global lock, plus one; 0 if it has not. Kept under the node's lock.
+    /// Hand-offs inside the node since it got the global lock, plus one; 0 if it does not have the
+    /// global lock. The node's lock protects it.
     passed: M::Atomic<u32>,
 }
 
-/// The lock: 1,152 bytes.
+/// A cohort lock: 1,152 bytes.
 #[repr(C, align(128))]
 pub struct CohortLock<M: Machine> {
     global: Ticket<M>,
     cohorts: [Cohort<M>; NODES],
 }
 
-/// What the holder carries: by which node's lock it came, if by any.
+/// The holder's token: the node whose lock it came by, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Via(Option<u8>);
 
@@ -44,11 +47,12 @@ impl Token for Via {
     }
 }
 
-// SAFETY: ticket locks and counters, free when zero.
+// SAFETY: ticket locks and counters are free when zero.
 unsafe impl<M: Machine> ZeroInit for CohortLock<M> {}
 
-// SAFETY: a thread enters when it has taken the global lock, or has got its node's lock from a holder that left it the
-// global one by saying so in `passed`. The node's lock orders those two; the global lock orders everything else.
+// SAFETY: a thread enters when it has taken the global lock, or when it has got its node's lock
+// from a holder that left it the global one and said so in `passed`. The node's lock orders those
+// two; the global lock orders everything else.
 unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
     type Token = Via;
     const INFO: LockInfo = LockInfo {
@@ -63,7 +67,7 @@ unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
         posix: Posix::Yes,
         general: false,
         waits: Waits::Any,
-        // The call that tells the NUMA node is among the instructions.
+        // The instructions include the call that reports the NUMA node.
         counted: Counted { instructions: 109.0, accesses: 14 },
         c_number: 10,
     };
@@ -86,7 +90,7 @@ unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
         let node = M::node() as usize % NODES;
         let cohort = &self.cohorts[node];
         cohort.lock.lock(wait);
-        // Relaxed, both: the node's lock orders them.
+        // Relaxed for both: the node's lock orders them.
         if cohort.passed.load(Relaxed) == 0 {
             self.global.lock(wait);
             cohort.passed.store(1, Relaxed);
@@ -96,21 +100,22 @@ unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
 
     unsafe fn unlock(&self, via: Via, wait: Wait) {
         let Via(Some(node)) = via else {
-            // SAFETY: a holder that came by no node's lock holds the global one, and only that.
+            // SAFETY: a holder that came by no node's lock holds the global lock, and only that.
             return unsafe { self.global.unlock((), wait) };
         };
         let cohort = &self.cohorts[usize::from(node)];
-        // Relaxed: the node's lock, which we hold, orders it.
+        // Relaxed: this thread holds the node's lock, which orders it.
         let passed = cohort.passed.load(Relaxed);
-        // SAFETY: we hold the node's lock, and with it the global one.
+        // SAFETY: this thread holds the node's lock, and with it the global one.
         unsafe {
             if passed <= HAND_OFFS && cohort.lock.awaited() {
-                // Relaxed: as above.
+                // Relaxed: the node's lock orders it.
                 cohort.passed.store(passed + 1, Relaxed);
                 cohort.lock.unlock((), wait);
             } else {
                 cohort.passed.store(0, Relaxed);
-                // The global lock last: once it is free, the next holder may free the memory of both.
+                // Releases the global lock last: once it is free, the next holder may free the
+                // memory of both.
                 cohort.lock.unlock((), wait);
                 self.global.unlock((), wait);
             }
@@ -135,10 +140,10 @@ mod tests {
         let (lock, wait) = (CohortLock::<Native>::new(), Wait::Pause);
         let mut via = lock.lock(wait);
         for hand_off in 1.. {
-            // A thread of the same node waits, always.
+            // Keeps one thread of the same node waiting all the time.
             let cohort = &lock.cohorts[usize::from(via.0.expect("it came by a node's lock"))];
             let (mine, _) = cohort.lock.take_number();
-            // SAFETY: we hold the lock by `via`.
+            // SAFETY: this thread holds the lock by `via`.
             unsafe { lock.unlock(via, wait) };
             assert_eq!(cohort.lock.serving().load(Relaxed), mine, "the waiter of the same node is next");
             if let Some(other) = lock.try_lock() {

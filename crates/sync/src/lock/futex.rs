@@ -1,4 +1,5 @@
-//! The three-state futex mutex: a waiter sleeps at once, and an unlock enters the kernel only if a thread may sleep.
+//! The three-state futex mutex: a waiter sleeps at once, and an unlock calls the kernel only if a
+//! thread may sleep.
 //!
 //! | word | meaning |
 //! | --- | --- |
@@ -6,7 +7,8 @@
 //! | 1 `HELD` | held, no thread sleeps |
 //! | 2 `AWAITED` | held, a thread may sleep |
 //!
-//! A thread that has slept takes the lock as `AWAITED`, as it cannot know whether it was the only sleeper.
+//! A thread that has slept takes the lock as `AWAITED`, because it cannot know whether it was the
+//! only sleeper.
 
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
@@ -16,7 +18,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const AWAITED: u32 = 2;
 
-/// The lock: `FREE`, `HELD` or `AWAITED`.
+/// A three-state mutex: its word is `FREE`, `HELD` or `AWAITED`.
 #[repr(transparent)]
 pub struct Futex<M: Machine> {
     word: M::Atomic<u32>,
@@ -35,7 +37,7 @@ impl<M: Machine> Futex<M> {
     }
 }
 
-// SAFETY: one zero word, free when zero.
+// SAFETY: the lock is one word, free when zero.
 unsafe impl<M: Machine> ZeroInit for Futex<M> {}
 
 // SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores FREE.
@@ -72,15 +74,17 @@ unsafe impl<M: Machine> RawLock<M> for Futex<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
-        // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
+        // Release: the next holder sees this thread's writes. The old value only says whether to
+        // wake.
         if self.word.swap(FREE, Release) == AWAITED {
-            // One is enough: it takes the lock as AWAITED and wakes the next on leaving.
+            // Waking one is enough: it takes the lock as AWAITED and wakes the next one when it
+            // releases.
             M::wake::<u32>(word, 1, Wait::Futex);
         }
     }
 }
 
-// SAFETY: as `lock`; a failed exchange writes nothing.
+// SAFETY: like `lock`; a failed exchange writes nothing.
 unsafe impl<M: Machine> TryLock<M> for Futex<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -89,8 +93,9 @@ unsafe impl<M: Machine> TryLock<M> for Futex<M> {
     }
 }
 
-// SAFETY: as `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no sleeper. If it was woken and found
-// the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
+// SAFETY: like `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no
+// sleeper. If it was woken and found the lock taken again, it has since set AWAITED, so that the
+// holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for Futex<M> {
     fn lock_until(&self, _: Wait, deadline: Deadline) -> Option<()> {
         self.try_lock().or_else(|| self.contend(Some(deadline)))

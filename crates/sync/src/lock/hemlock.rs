@@ -1,10 +1,12 @@
-//! HemLock: a queue lock of one word and one grant cell a thread, whatever number of locks the thread holds.
+//! HemLock: a queue lock of one word, and one grant cell for each thread, however many locks the
+//! thread holds.
 //!
-//! A waiter watches the grant cell of the thread in front until it holds the address of *this* lock, as the same cell
-//! grants every lock that its thread gives up. The waiter then clears the cell, so that the owner may use it again.
+//! A waiter watches the grant cell of the thread in front until the cell holds the address of
+//! *this* lock, because the same cell grants every lock that its thread releases. The waiter then
+//! clears the cell, so that the owner may reuse it.
 //!
-//! Unlocking therefore waits for the next holder to take note, unlike MCS. Several waiters, for different locks, may
-//! watch one cell, so that every change of it wakes all of them.
+//! Unlike with MCS, an unlock therefore waits for the next holder to notice. Waiters for different
+//! locks may watch the same cell, so every change of it wakes all of them.
 
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -18,25 +20,26 @@ use core::ptr::NonNull;
 /// A thread's grant cell, alone in its pair of cache lines.
 #[repr(C, align(128))]
 pub struct Grant<M: Machine> {
-    /// Address of the lock that its thread gives up, 0 if none.
+    /// Address of the lock that the thread is releasing; 0 if none.
     lock: M::Atomic<usize>,
-    /// How many HemLocks the thread holds or waits for; its thread's own.
+    /// Number of HemLocks that the thread holds or waits for; only the thread itself accesses it.
     held: Cell<usize>,
 }
 
-// SAFETY: `held` is touched by the grant's own thread only; a lock is unlocked by the thread that locked it.
+// SAFETY: only the grant's own thread accesses `held`, because the thread that locked a lock
+// unlocks it.
 unsafe impl<M: Machine> Sync for Grant<M> {}
-// SAFETY: as above.
+// SAFETY: only the grant's own thread accesses `held`.
 unsafe impl<M: Machine> Send for Grant<M> {}
 
-/// The lock: the grant cell of the last thread in the queue, null when free.
+/// A HemLock: the grant cell of the last thread in the queue, null when free.
 #[repr(transparent)]
 pub struct Hemlock<M: Machine> {
     tail: M::Atomic<Ptr<Grant<M>>>,
 }
 
-/// What the holder carries: its thread's grant cell. (Looked up again, it would be another one in a destructor that
-/// runs after the thread's storage has ended.)
+/// The holder's token: its thread's grant cell. (Looking the cell up at the unlock could find
+/// another one, in a destructor that runs after the thread's storage has ended.)
 pub struct Held<M: Machine>(NonNull<Grant<M>>);
 
 impl<M: Machine> Clone for Held<M> {
@@ -57,7 +60,7 @@ impl<M: Machine> Token for Held<M> {
     }
 }
 
-/// The calling thread's grant cell.
+/// Returns the calling thread's grant cell, allocating it at first use.
 #[inline]
 fn own<M: Machine>() -> NonNull<Grant<M>> {
     match NonNull::new(core::ptr::with_exposed_provenance_mut(M::local().get(Use::HemGrant))) {
@@ -72,7 +75,7 @@ fn allocate<M: Machine>() -> NonNull<Grant<M>> {
     grant.expect("`alloc` returns memory")
 }
 
-/// Makes the calling thread's cell in memory for one, unless that is null.
+/// Creates the calling thread's cell in `memory`. Returns `None` if that is null.
 fn install<M: Machine>(memory: *mut Grant<M>) -> Option<NonNull<Grant<M>>> {
     let grant = NonNull::new(memory)?;
     // SAFETY: the memory was allocated for one cell.
@@ -82,11 +85,12 @@ fn install<M: Machine>(memory: *mut Grant<M>) -> Option<NonNull<Grant<M>>> {
     Some(grant)
 }
 
-/// Gives back the cell of a thread that ends. If the thread still holds a lock, the cell stays for ever, as others wait
-/// on it: like the lock itself.
+/// Frees the cell of a thread that ends. If the thread still holds a lock, the cell stays for ever,
+/// like the lock itself, because others wait on it.
 fn end<M: Machine>(grant: usize) {
     let Some(grant) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Grant<M>>(grant)) else { return };
-    // SAFETY: the cell came from `allocate`; a thread that holds nothing is in no queue, so that no other thread knows it.
+    // SAFETY: the cell came from `allocate`. A thread that holds nothing is in no queue, so no
+    // other thread knows its cell.
     unsafe {
         if grant.as_ref().held.get() == 0 {
             grant.drop_in_place();
@@ -103,7 +107,7 @@ impl<M: Machine> Hemlock<M> {
     #[cold]
     fn queue(&self, front: &Grant<M>, wait: Wait) {
         let me = self.address();
-        // Acquire: see the last holder's writes, if the grant is there already.
+        // Acquire: see the last holder's writes, if the grant is already there.
         let mut granted = front.lock.load(Acquire);
         while granted != me {
             granted = match M::wait_while(&front.lock, granted, wait, None) {
@@ -112,26 +116,29 @@ impl<M: Machine> Hemlock<M> {
             };
         }
         let cell: *const M::Atomic<usize> = &front.lock;
-        // Release: the owner uses the cell again, or frees it, only after we have read it. The last that we do to it.
+        // Release: the owner reuses or frees the cell only after this thread has read it. This is
+        // this thread's last access to the cell.
         front.lock.store(0, Release);
-        // The owner waits for it, and others for other locks of the owner's may sleep on the same cell.
+        // Wakes all: the owner waits for the clearing, and waiters for other locks of the owner may
+        // sleep on the same cell.
         M::wake::<usize>(cell, u32::MAX, wait);
     }
 }
 
-// SAFETY: one null pointer, free when null.
+// SAFETY: the lock is one pointer, free when null.
 unsafe impl<M: Machine> ZeroInit for Hemlock<M> {}
 
-/// In the order of the swaps on the tail.
+/// The order is that of the swaps on the tail.
 impl<M: Machine> Fifo for Hemlock<M> {
     fn is_free(&self) -> bool {
-        // Acquire: a free lock's last holder has left it.
+        // Acquire: the last holder of a free lock has left it.
         self.tail.load(Acquire).is_null()
     }
 }
 
-// SAFETY: a thread enters when it found no cell in front, or when the cell in front held this lock's address, which its
-// thread stores once, on leaving, and which only the one behind it for this lock clears.
+// SAFETY: a thread enters if it found no cell in front, or when the cell in front held this lock's
+// address. The cell's thread stores it once, on leaving, and only the thread behind it for this
+// lock clears it.
 unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
     type Token = Held<M>;
     const INFO: LockInfo = LockInfo {
@@ -165,11 +172,11 @@ unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
         // SAFETY: a thread's own cell is alive while the thread runs.
         let held = unsafe { &grant.as_ref().held };
         held.set(held.get() + 1);
-        // Release: the cell in its first use is ready. Acquire: the same of the cell in front; with none in front, see
-        // the last holder's writes.
+        // Release: at its first use the cell is initialised. Acquire: likewise for the cell in
+        // front; with none in front, see the last holder's writes.
         let front = self.tail.swap(Ptr(grant.as_ptr()), AcqRel);
         if !front.is_null() {
-            // SAFETY: the thread in front cannot leave before we have cleared its grant.
+            // SAFETY: the thread in front cannot leave before this thread has cleared its grant.
             self.queue(unsafe { &*front.0 }, wait);
         }
         Held(grant)
@@ -179,25 +186,27 @@ unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
     unsafe fn unlock(&self, token: Held<M>, wait: Wait) {
         // SAFETY: the cell of a thread that holds a lock is alive.
         let grant = unsafe { token.0.as_ref() };
-        // Release: the next holder sees our writes. Relaxed on failure: we learn only that a thread came.
+        // Release: the next holder sees this thread's writes. Relaxed on failure: it says only that
+        // another thread came.
         if self.tail.compare_exchange(Ptr(token.0.as_ptr()), Ptr::NULL, Release, Relaxed).is_err() {
             let me = self.address();
-            // Release: the next holder sees our writes. From here on the lock may be gone; the cell is ours.
+            // Release: the next holder sees this thread's writes. From here on the lock may be
+            // gone; the cell still belongs to this thread.
             grant.lock.store(me, Release);
             M::wake::<usize>(&grant.lock, u32::MAX, wait);
-            // Until the next holder has noticed: then the cell may be used again.
+            // Waits until the next holder has noticed, so that the cell may be reused.
             let _ = M::wait_while(&grant.lock, me, wait, None);
         }
         grant.held.set(grant.held.get() - 1);
     }
 }
 
-// SAFETY: as `lock`, entering only where no thread is in front; a failed try published nothing.
+// SAFETY: like `lock`, entering only if no thread is in front; a failed try published nothing.
 unsafe impl<M: Machine> TryLock<M> for Hemlock<M> {
     #[inline]
     fn try_lock(&self) -> Option<Held<M>> {
         let grant = own::<M>();
-        // AcqRel: as the swap in `lock`. Relaxed on failure: nothing is read through it.
+        // AcqRel for the reasons in `lock`. Relaxed on failure: nothing is read through it.
         self.tail.compare_exchange(Ptr::NULL, Ptr(grant.as_ptr()), AcqRel, Relaxed).ok()?;
         // SAFETY: a thread's own cell is alive while the thread runs.
         let held = unsafe { &grant.as_ref().held };
@@ -227,14 +236,15 @@ mod tests {
                     for lock in &locks {
                         s.spawn(move || {
                             let token = lock.lock(wait);
-                            // SAFETY: held by `token`.
+                            // SAFETY: the lock is held by `token`.
                             unsafe { lock.unlock(token, wait) };
                             assert_eq!(held(), 0);
                         });
                     }
-                    // Not in the order of locking, and while some of the waiters are still on their way.
+                    // Unlocks in another order than locking, while some waiters are still on their
+                    // way.
                     for i in [2, 0, 3, 1] {
-                        // SAFETY: held by its token.
+                        // SAFETY: each lock is held by its token.
                         unsafe { locks[i].unlock(tokens[i], wait) };
                     }
                 });
@@ -248,7 +258,7 @@ mod tests {
         let lock = Hemlock::<Native>::new();
         let token = std::thread::scope(|s| s.spawn(|| lock.lock(Wait::Futex).to_word()).join().unwrap());
         assert!(lock.try_lock().is_none());
-        // SAFETY: the cell was not freed with its thread, as that held a lock.
+        // SAFETY: the cell was not freed with its thread, because the thread held a lock.
         let grant = unsafe { Held::<Native>::from_word(token).0.as_ref() };
         assert_eq!((grant.held.get(), grant.lock.load(Relaxed)), (1, 0));
     }

@@ -1,22 +1,18 @@
-//! Hybrid: a plain mutex while few threads want it, and [`1spinner`](super::one_spinner) before it while many do: what the paper of
-//! 1spinner leaves to future work, as a queue loses where there is nothing to queue for.
+//! A plain mutex while few threads want it, with [`1spinner`](super::one_spinner) in front of it
+//! while many do. The 1spinner paper leaves such a hybrid to future work, because a queue is slower
+//! when there is nothing to queue for.
 //!
-//! The word decides in both modes: who changes it from `FREE` holds the lock. The mode says only which way a thread that found the word
-//! held takes to it, so that a mode that is out of date costs time and no more:
+//! The word decides in both modes: the thread that changes it from `FREE` holds the lock. The mode
+//! only says how a thread that finds the word held gets to it, so an outdated mode costs time but
+//! nothing else:
 //!
 //! | mode | a thread that finds the word held |
 //! | --- | --- |
 //! | few | waits for the word |
-//! | many | takes `queue`, waits for the word as its holder, and releases `queue` when it has the word |
+//! | many | takes `queue`, waits for the word while it holds `queue`, and releases `queue` once it has the word |
 //!
-//! So in the second mode one thread of the queue at most waits for the word, beside those that came before the switch.
-//!
-//! | switch | when |
-//! | --- | --- |
-//! | to many | a thread finds the word held, and [`FEW`] others wait for it |
-//! | to few | [`CALM`] threads in a row came through the queue and left none behind them in it |
-//!
-//! Only a thread that holds the lock or is inside `lock` touches anything of it, but for a wake-up by the word's address.
+//! In the second mode, at most one thread of the queue therefore waits for the word, beside threads
+//! that came before the switch.
 
 use super::one_spinner::OneSpinner;
 use super::{Counted, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
@@ -24,23 +20,25 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use core::alloc::Layout;
 
-/// So many threads may wait for the word.
+/// Number of threads that may wait for the word before the queue is used.
 pub const FEW: u16 = 2;
-/// After so many threads that left none behind, the queue is given up.
+/// Number of consecutive threads that leave no waiter behind in the queue, after which the queue is
+/// no longer used.
 pub const CALM: u16 = 64;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and a thread may wait for it.
+/// The word of a lock that is held while a thread may wait for it.
 const AWAITED: u32 = 2;
 
-/// The lock: 24 bytes.
+/// A hybrid lock of 24 bytes.
 #[repr(C)]
 pub struct Hybrid<M: Machine> {
     word: M::Atomic<u32>,
-    /// 0: few. Otherwise many, for so many more threads that leave none behind them.
+    /// 0 means the mode for few threads. Otherwise the mode for many, until this many more threads
+    /// leave no waiter behind.
     mode: M::Atomic<u16>,
-    /// Threads that wait for the word and did not come through the queue.
+    /// Number of threads that wait for the word without having come through the queue.
     waiting: M::Atomic<u16>,
     queue: OneSpinner<M>,
 }
@@ -53,7 +51,8 @@ impl<M: Machine> Hybrid<M> {
     }
 
     fn wait_for_the_word(&self, wait: Wait) {
-        // Acquire: as in `attempt`. `AWAITED` stays, as others may wait: at worst one wake-up finds no waiter.
+        // Acquire: see the last holder's writes. The word stays `AWAITED` because others may wait:
+        // at worst one wake-up finds no waiter.
         while self.word.swap(AWAITED, Acquire) != FREE {
             let _ = M::wait_while(&self.word, AWAITED, wait, None);
         }
@@ -61,7 +60,7 @@ impl<M: Machine> Hybrid<M> {
 
     #[cold]
     fn contend(&self, wait: Wait) {
-        // Relaxed, here and below: the mode and the count are hints.
+        // Relaxed, here and below: the mode and the count are only hints.
         if self.mode.load(Relaxed) == 0 {
             if self.waiting.fetch_add(1, Relaxed) < FEW {
                 self.wait_for_the_word(wait);
@@ -73,18 +72,19 @@ impl<M: Machine> Hybrid<M> {
         }
         let place = self.queue.lock(wait);
         self.wait_for_the_word(wait);
-        // We hold the lock: only those who switch to many write the mode beside us.
+        // This thread holds the lock: only threads that switch to many write the mode at the same
+        // time.
         let calm = self.mode.load(Relaxed);
         let next = if self.queue.is_last(place) { calm.saturating_sub(1) } else { CALM };
         if next != calm {
             self.mode.store(next, Relaxed);
         }
-        // SAFETY: taken above with the same policy.
+        // SAFETY: this thread took the queue above with the same policy.
         unsafe { self.queue.unlock(place, wait) };
     }
 }
 
-// SAFETY: zero words, and a queue that is free when zero.
+// SAFETY: the words are zero, and the queue is free when zero.
 unsafe impl<M: Machine> ZeroInit for Hybrid<M> {}
 
 // SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
@@ -116,7 +116,7 @@ unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
         }
     }
 
-    /// In the mode of many, about to leave it.
+    /// A lock in the mode for many, about to leave it.
     fn aged() -> Self {
         Hybrid { mode: M::Atomic::new(1), queue: OneSpinner::aged(), ..Self::new() }
     }
@@ -135,15 +135,15 @@ unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), wait: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
-        // Release: the next holder sees our writes.
+        // Release: the next holder sees this thread's writes.
         if self.word.swap(FREE, Release) == AWAITED {
-            // One is enough: it says again that others may wait.
+            // Waking one is enough: it sets AWAITED again in case others wait.
             M::wake::<u32>(word, 1, wait);
         }
     }
 }
 
-// SAFETY: as `lock`; a failed exchange writes nothing.
+// SAFETY: like `lock`; a failed exchange writes nothing.
 unsafe impl<M: Machine> TryLock<M> for Hybrid<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -159,7 +159,7 @@ mod tests {
 
     fn enter(lock: &Hybrid<Native>) {
         lock.lock(Wait::Futex);
-        // SAFETY: locked just above.
+        // SAFETY: this thread locked it just above.
         unsafe { lock.unlock((), Wait::Futex) };
     }
 
@@ -185,18 +185,18 @@ mod tests {
             until("switch", &|| mode() == CALM);
             threads.spawn(|| enter(&lock));
             until("queue", &|| !lock.queue.is_free());
-            // SAFETY: locked above.
+            // SAFETY: this thread locked it above.
             unsafe { lock.unlock((), Wait::Futex) };
         });
         assert_eq!(lock.waiting.load(Relaxed), 0);
         assert!(mode() != 0, "it stays as it is for a while");
-        // One that finds the word held, and leaves none behind it in the queue.
+        // Each time one thread finds the word held, and leaves no waiter behind in the queue.
         for left in (0..mode()).rev() {
             lock.lock(Wait::Futex);
             std::thread::scope(|threads| {
                 threads.spawn(|| enter(&lock));
                 until("queue", &|| !lock.queue.is_free());
-                // SAFETY: locked above.
+                // SAFETY: this thread locked it above.
                 unsafe { lock.unlock((), Wait::Futex) };
             });
             assert_eq!(mode(), left);

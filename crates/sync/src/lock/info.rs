@@ -1,71 +1,78 @@
-//! What is said of a lock to people, and which wait policies it takes.
+//! The description of a lock, and the wait policies that it takes.
 
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Counted, Wait};
 
-/// Which wait policies a lock takes.
+/// The wait policies that a lock takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Any that the machine has.
+    /// Any policy that the machine has.
     Any,
-    /// Only those that keep the CPU: the lock could not wake a sleeper.
+    /// Only policies that keep the CPU: the lock could not wake a sleeper.
     Spinning,
-    /// Its own, the one named; another is an error.
+    /// Only its own policy, this one; another is an error.
     Fixed(Wait),
 }
 
-/// Whether a lock can stand in for a `pthread_mutex_t`: it needs a try (a timed lock may poll it), an unlock by the
-/// owner from any context with nothing but the mutex and its token, and zeroed memory as a free lock.
+/// Whether a lock can replace a `pthread_mutex_t`. It must have a try (a timed lock may poll it),
+/// an unlock by the owner from any context with only the mutex and its token, and be free when its
+/// memory is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posix {
-    /// It can.
+    /// The lock can replace it.
     Yes,
-    /// It cannot, and why.
+    /// The lock cannot replace it, for this reason.
     No(&'static str),
 }
 
-/// What is said of a lock.
+/// The description of a lock.
 #[derive(Clone, Copy, Debug)]
 pub struct LockInfo {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// One line: how it works.
+    /// How the lock works, in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The paper or program that the lock comes from.
     pub source: &'static str,
-    /// What it cannot do; empty if nothing.
+    /// Limitations; empty if there are none.
     pub limits: &'static str,
-    /// Serves waiters in order of arrival ([`super::Fifo`]).
+    /// Whether waiters are served in order of arrival ([`super::Fifo`]).
     pub fifo: bool,
-    /// Has [`super::TryLock`].
+    /// Whether it implements [`super::TryLock`].
     pub try_lock: bool,
-    /// Has [`super::TimedLock`].
+    /// Whether it implements [`super::TimedLock`].
     pub timed: bool,
-    /// Tells the machine of its tries and releases by itself ([`baton_machine::Machine::hint`]).
+    /// Whether it reports its tries and releases to the machine itself
+    /// ([`baton_machine::Machine::hint`]).
     pub hints: bool,
-    /// Can stand in for a `pthread_mutex_t`.
+    /// Whether it can replace a `pthread_mutex_t`.
     pub posix: Posix,
-    /// For general use, as a mutex is: with more threads than CPUs it is not much slower than glibc's, as no release waits
-    /// for a thread that sleeps or has lost its CPU. The others are for threads with a CPU each.
+    /// Whether it suits general use like a mutex: with more threads than CPUs it is not much slower
+    /// than glibc's, because no release waits for a thread that sleeps or has lost its CPU. Other
+    /// locks are for threads that have a CPU each.
     pub general: bool,
-    /// Wait policies that it takes.
+    /// Wait policies that the lock takes.
     pub waits: Waits,
-    /// An uncontended pair of lock and unlock, with the lock's own wait policy. `scripts/check/sync-instructions NAME` counts it.
+    /// Cost of an uncontended pair of lock and unlock with the lock's own wait policy.
+    /// `scripts/check/sync-instructions NAME` counts it.
     pub counted: Counted,
-    /// Its number in `enum baton_lock_kind` of `baton.h`, which programs have compiled in: a new lock takes the next one.
+    /// Number in `enum baton_lock_kind` of `baton.h`, which is compiled into programs: a new lock
+    /// takes the next one.
     pub c_number: u32,
 }
 
 impl LockInfo {
-    /// The policy to use where the lock stands in for a mutex that sleeps: as [`wait`](LockInfo::wait), but waiters of a lock
-    /// that takes any policy sleep after some tries. Pure spinning has to be asked for: with more threads than CPUs it
-    /// collapses.
+    /// Returns the policy to use where the lock replaces a mutex that sleeps. Differs from
+    /// [`wait`](LockInfo::wait) only for a lock that takes any policy, if none was asked for: its
+    /// waiters then sleep after some tries, because pure spinning collapses with more threads than
+    /// CPUs.
     pub fn wait_of_a_mutex(&self, asked: Option<Wait>) -> Result<Wait, String> {
         let sleeping = (self.waits == Waits::Any).then_some(Wait::SpinPark(SPIN_TRIES));
         self.wait(asked.or(sleeping))
     }
 
-    /// The policy to use when `asked` was asked for (nothing: the lock's own, or pause), or why it cannot be.
+    /// Returns the policy to use if `asked` was asked for; for `None` the lock's own, or pause. The
+    /// error says why the lock cannot take `asked`.
     pub fn wait(&self, asked: Option<Wait>) -> Result<Wait, String> {
         match (self.waits, asked) {
             (Waits::Fixed(own), None) => Ok(own),

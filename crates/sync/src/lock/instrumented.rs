@@ -1,8 +1,9 @@
-//! Wraps a lock and reports acquire, hold and release to the machine, for hardware under study that wants to know.
+//! Wraps a lock and reports acquire, hold and release to the machine, for studies of hardware that
+//! uses these reports.
 //!
-//! `spin-park` and `adaptive` report each of their tries. Other locks report nothing; this wrapper does so for them, so
-//! that a study can ask whether such hardware helps them too. The wrapped lock waits as it always does: the machine hears
-//! of one try before the lock is taken, and none behind it.
+//! `spin-park` and `adaptive` report each of their tries. Other locks report nothing; this wrapper
+//! reports for them, so that a study can ask whether such hardware helps them too. The wrapped lock
+//! waits as always: the machine hears of one try before the lock is taken, and of no further ones.
 
 use super::instrumented_word::announce;
 use super::{LockInfo, RawLock, ZeroInit};
@@ -10,14 +11,14 @@ use baton_machine::local::Use;
 use baton_machine::{Machine, Section, Wait};
 use core::marker::PhantomData;
 
-/// The lock `L`, instrumented. It stands in no registry, as it is no algorithm of its own.
+/// The lock `L` with reports. It is not in the registry, because it is no algorithm of its own.
 #[repr(transparent)]
 pub struct Instrumented<M, L>(L, PhantomData<M>);
 
 // SAFETY: the layout is that of `L`.
 unsafe impl<M: Machine, L: ZeroInit> ZeroInit for Instrumented<M, L> {}
 
-// SAFETY: `L`'s own lock and unlock; a report changes no memory of theirs.
+// SAFETY: lock and unlock are those of `L`; reports change none of its memory.
 unsafe impl<M: Machine, L: RawLock<M>> RawLock<M> for Instrumented<M, L> {
     type Token = L::Token;
     const INFO: LockInfo = L::INFO;
@@ -37,7 +38,7 @@ unsafe impl<M: Machine, L: RawLock<M>> RawLock<M> for Instrumented<M, L> {
 
     unsafe fn unlock(&self, token: L::Token, wait: Wait) {
         announce::<M>(0);
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.0.unlock(token, wait) };
         if M::HINTS {
             let local = M::local();

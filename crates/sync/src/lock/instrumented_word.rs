@@ -1,4 +1,5 @@
-//! The word of an instrumented mutex: tries, critical sections and releases are reported to the machine (OCOR's marks).
+//! The word of an instrumented mutex: tries, critical sections and releases are reported to the
+//! machine (OCOR's marks).
 //!
 //! | word | meaning |
 //! | --- | --- |
@@ -6,7 +7,7 @@
 //! | 1 `HELD` | held, no sleeper |
 //! | 2 `AWAITED` | held, there may be sleepers |
 //!
-//! Where the machine takes no hints ([`Machine::HINTS`]) all of it compiles to nothing.
+//! Where the machine takes no hints ([`Machine::HINTS`]), all of this compiles to nothing.
 
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::local::Use;
@@ -16,7 +17,8 @@ pub(super) const FREE: u32 = 0;
 pub(super) const HELD: u32 = 1;
 pub(super) const AWAITED: u32 = 2;
 
-/// Announces the next access to the lock's word: a try with so many left, it included; 0: the release.
+/// Announces the next access to the lock's word: a try, with `retries_left` tries left including
+/// it, or the release if that is 0.
 #[inline(always)]
 pub(super) fn announce<M: Machine>(retries_left: u32) {
     if M::HINTS {
@@ -24,7 +26,7 @@ pub(super) fn announce<M: Machine>(retries_left: u32) {
     }
 }
 
-/// Says that the lock was taken.
+/// Reports that the lock was taken.
 #[inline(always)]
 pub(super) fn entered<M: Machine>() {
     if M::HINTS {
@@ -32,7 +34,7 @@ pub(super) fn entered<M: Machine>() {
     }
 }
 
-/// Says that no lock was taken.
+/// Reports that the thread stopped trying.
 #[inline(always)]
 pub(super) fn given_up<M: Machine>() {
     if M::HINTS {
@@ -40,12 +42,13 @@ pub(super) fn given_up<M: Machine>() {
     }
 }
 
-/// One atomic try to make a free word `held`, announced. Acquire: see the last holder's writes.
+/// Announces and makes one atomic try to change a free word to `held`. Returns whether it did.
+/// Acquire: see the last holder's writes.
 #[inline(always)]
 pub(super) fn attempt<M: Machine>(word: &M::Atomic<u32>, retries_left: u32, held: u32) -> bool {
     announce::<M>(retries_left);
-    // An exchange that compares, so that on a machine with LL/SC a try that cannot succeed only reads
-    // (OCOR, section 3.2, speaks of such sharers).
+    // A compare-exchange, so that on a machine with LL/SC a try that cannot succeed only reads
+    // (OCOR, section 3.2, mentions such sharers).
     let taken = word.compare_exchange(FREE, held, Acquire, Relaxed).is_ok();
     if taken {
         entered::<M>();
@@ -53,7 +56,7 @@ pub(super) fn attempt<M: Machine>(word: &M::Atomic<u32>, retries_left: u32, held
     taken
 }
 
-/// Says that the critical section that was released is over, and counts it.
+/// Reports and counts the end of a critical section.
 #[inline(always)]
 pub(super) fn left<M: Machine>() {
     if M::HINTS {
@@ -63,11 +66,12 @@ pub(super) fn left<M: Machine>() {
     }
 }
 
-/// Frees the word, counts the critical section, and says whether there may be sleepers. The lock is not touched afterwards.
+/// Frees the word and counts the critical section. Returns whether there may be sleepers. Does not
+/// access the lock after freeing it.
 #[inline(always)]
 pub(super) fn release<M: Machine>(word: &M::Atomic<u32>) -> bool {
     announce::<M>(0);
-    // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
+    // Release: the next holder sees this thread's writes. The old value only says whether to wake.
     let was = word.swap(FREE, Release);
     left::<M>();
     was == AWAITED

@@ -1,16 +1,17 @@
 //! The MCS variant of IBM's K42 kernel: a queue lock without a node to pass from lock to unlock.
 //!
-//! A waiter needs a node only while it waits. Once it holds the lock, it moves what its node knew, who comes behind,
-//! into the lock itself.
+//! A waiter needs a node only while it waits. Once it holds the lock, it moves the node's content,
+//! the link to the thread behind, into the lock itself.
 //!
 //! | `tail` | `next` | meaning |
 //! | --- | --- | --- |
 //! | null | null | free |
 //! | `HELD` | null | held, no thread waits |
 //! | a node | null | held, the first waiter has not linked itself yet |
-//! | a node | a node | held; `next` waits first, `tail` last |
+//! | a node | a node | held; `next` is the first waiter, `tail` the last |
 //!
-//! `next` belongs to the holder, but for the one store by which the first waiter behind `HELD` links itself.
+//! `next` belongs to the holder, except for the one store by which the first waiter behind `HELD`
+//! links itself.
 
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use crate::nodes::{self, Node};
@@ -19,7 +20,7 @@ use baton_machine::cell::Ptr;
 use baton_machine::{Atomic, Machine, Wait};
 use core::alloc::Layout;
 
-/// The lock: both ends of the queue of waiters.
+/// A K42 lock: both ends of the queue of waiters.
 #[repr(C)]
 pub struct K42<M: Machine> {
     tail: M::Atomic<Ptr<Node<M>>>,
@@ -27,24 +28,25 @@ pub struct K42<M: Machine> {
 }
 
 impl<M: Machine> K42<M> {
-    /// The tail of a lock that is held with no waiter: an address that no node has.
+    /// The tail of a held lock without waiters: an address that no node has.
     const HELD: Ptr<Node<M>> = Ptr(core::ptr::without_provenance_mut(1));
 
     #[cold]
     fn contend(&self, wait: Wait) {
         let node_at = nodes::take::<M>();
-        // SAFETY: the node is ours until we give it back below.
+        // SAFETY: the node belongs to this thread until it is given back below.
         let node = unsafe { node_at.as_ref() };
         let me = Ptr(node_at.as_ptr());
-        // Relaxed, both: the exchange that puts the node into the queue publishes them.
+        // Relaxed for both: the exchange that puts the node into the queue publishes them.
         node.next.store(Ptr::NULL, Relaxed);
         node.waiting.store(1, Relaxed);
-        // Relaxed: only a guess at what to exchange; the exchange reads again.
+        // Relaxed: only a guess for the exchange, which reads again.
         let mut tail = self.tail.load(Relaxed);
         loop {
             let (new, queued) = if tail.is_null() { (Self::HELD, false) } else { (me, true) };
-            // Release: a thread that finds our node finds it ready. Acquire: free, see the last holder's writes; held, see that
-            // `next`, the lock's or the node's in front, was set to null before we link ourselves there.
+            // Release: a thread that finds this node finds it initialised. Acquire: if the lock was
+            // free, see the last holder's writes; if it was held, see that `next` (the lock's, or
+            // that of the node in front) was set to null before this thread links itself there.
             match self.tail.compare_exchange_weak(tail, new, AcqRel, Relaxed) {
                 Ok(_) if queued => break,
                 Ok(_) => {
@@ -58,54 +60,59 @@ impl<M: Machine> K42<M> {
         let link: &M::Atomic<Ptr<Node<M>>> = if tail == Self::HELD {
             &self.next
         } else {
-            // SAFETY: the owner of the node in front cannot give it back before we have linked ourselves behind it.
+            // SAFETY: the owner of the node in front cannot give it back before this thread has
+            // linked itself behind it.
             unsafe { &(*tail.0).next }
         };
         let link_at = core::ptr::from_ref(link);
-        // Release: a thread that follows the link finds the node ready.
+        // Release: a thread that follows the link finds the node initialised.
         link.store(me, Release);
-        // The one in front may wait for the link.
+        // The thread in front may wait for the link.
         M::wake::<Ptr<Node<M>>>(link_at, 1, wait);
         // The wait's acquire: see the last holder's writes.
         let _ = M::wait_while(&node.waiting, 1, wait, None);
         self.inherit(node, me, wait);
-        // SAFETY: the queue refers to the node no more: the one behind is now known to the lock, and it has stored its
-        // link, the last that it does to our node.
+        // SAFETY: the queue no longer refers to the node: the lock now knows the thread behind, and
+        // that thread has stored its link, its last access to this node.
         unsafe { nodes::give(node_at) };
     }
 
-    /// Moves what the new holder's node knows into the lock.
+    /// Moves the link of the new holder's node into the lock.
     fn inherit(&self, node: &Node<M>, me: Ptr<Node<M>>, wait: Wait) {
-        // Acquire: hand on a node that is ready to be read through the lock's `next`.
+        // Acquire: the node that the lock's `next` will name is initialised for its readers.
         let mut behind = node.next.load(Acquire);
         if behind.is_null() {
-            // Relaxed: published by the exchange below to the one waiter that will link itself here.
+            // Relaxed: the exchange below publishes it to the one waiter that will link itself
+            // here.
             self.next.store(Ptr::NULL, Relaxed);
-            // Release: `next` is null before a waiter stores its link into it. (The next holder's view of our data
-            // comes from our unlock.) Relaxed on failure: we learn only that a thread came.
+            // Release: `next` is null before a waiter stores its link into it. (The next holder
+            // sees this thread's data by the unlock.) Relaxed on failure: it says only that another
+            // thread came.
             if self.tail.compare_exchange(me, Self::HELD, Release, Relaxed).is_ok() {
                 return;
             }
             behind = nodes::linked::<M>(&node.next, wait);
         }
-        // Relaxed: only the holder reads it, and we are the holder; no thread links here while a node is the tail.
+        // Relaxed: only the holder reads it, which is this thread; no thread links itself here
+        // while a node is the tail.
         self.next.store(behind, Relaxed);
     }
 }
 
-// SAFETY: two null pointers, free when null.
+// SAFETY: the lock is two pointers, free when null.
 unsafe impl<M: Machine> ZeroInit for K42<M> {}
 
-/// In the order of the exchanges on the tail.
+/// The order is that of the exchanges on the tail.
 impl<M: Machine> Fifo for K42<M> {
     fn is_free(&self) -> bool {
-        // Acquire: a free lock's last holder has left it.
+        // Acquire: the last holder of a free lock has left it.
         self.tail.load(Acquire).is_null()
     }
 }
 
-// SAFETY: a thread enters when its exchange found the tail null, which only a holder without waiters stores on leaving,
-// or when its flag was cleared by the holder in front, once, on leaving. Both are Release stores read with Acquire.
+// SAFETY: a thread enters when its exchange found the tail null, which only a holder without
+// waiters stores on leaving, or when the holder in front cleared its flag, once, on leaving. Both
+// are Release stores read with Acquire.
 unsafe impl<M: Machine> RawLock<M> for K42<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -141,30 +148,33 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
 
     #[inline]
     unsafe fn unlock(&self, (): (), wait: Wait) {
-        // Acquire: if the first waiter linked itself, see its node ready.
+        // Acquire: if the first waiter linked itself, see its node initialised.
         let mut behind = self.next.load(Acquire);
         if behind.is_null() {
-            // Release: the next holder sees our writes, and `next` null. Relaxed on failure: a thread came.
+            // Release: the next holder sees this thread's writes, and `next` null. Relaxed on
+            // failure: another thread came.
             if self.tail.compare_exchange(Self::HELD, Ptr::NULL, Release, Relaxed).is_ok() {
                 return;
             }
             behind = nodes::linked::<M>(&self.next, wait);
         }
-        // SAFETY: the one behind waits, so its node is alive until the store below; then only its address is used.
+        // SAFETY: the thread behind waits, so its node is alive until the store below; afterwards
+        // only its address is used.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
-        // SAFETY: as above. Release: the next holder sees our writes.
+        // SAFETY: see above. Release: the next holder sees this thread's writes.
         unsafe { (*flag).store(0, Release) };
         M::wake::<u32>(flag, 1, wait);
     }
 }
 
-// SAFETY: as `lock`, entering only where the tail is null.
+// SAFETY: like `lock`, entering only if the tail is null.
 unsafe impl<M: Machine> TryLock<M> for K42<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        // Acquire: see the last holder's writes (and `next` null). Relaxed on failure: nothing is read through it.
-        // Not Release: a waiter that finds HELD links into `next`, whose null is the last holder's, and whose
-        // release it reads through the release sequence that our exchange continues.
+        // Acquire: see the last holder's writes (and `next` null). Relaxed on failure: nothing is
+        // read through it. Release is not needed: a waiter that finds HELD links itself into
+        // `next`, which the last holder set to null. That holder's release reaches the waiter
+        // through the release sequence that this exchange continues.
         self.tail.compare_exchange(Ptr::NULL, Self::HELD, Acquire, Relaxed).ok().map(drop)
     }
 }

@@ -1,7 +1,9 @@
-//! Wraps a lock and says to the scheduler who wants, has and leaves it, for a policy that goes by who waits for whom.
+//! Wraps a lock and tells the scheduler which thread wants, takes and releases it, for scheduling
+//! policies that consider which thread waits for which.
 //!
-//! Where no scheduler listens ([`Machine::hears_locks`]) the wrapped lock is left as it is: on the real machine nothing is compiled.
-//! [`Instrumented`](super::instrumented::Instrumented) speaks to the network interface instead.
+//! Where the scheduler does not listen ([`Machine::hears_locks`]) the wrapper does nothing, and on
+//! the real machine it compiles to nothing. [`Instrumented`](super::instrumented::Instrumented)
+//! reports to the network interface instead.
 
 use super::{LockInfo, RawLock, ZeroInit};
 use baton_machine::{LockNotice, Machine, Wait};
@@ -9,14 +11,15 @@ use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::from_ref;
 
-/// The lock `L`, with holder and waiters known. It stands in no registry, as it is no algorithm of its own.
+/// The lock `L`, whose holder and waiters the scheduler knows. It is not in the registry, because
+/// it is no algorithm of its own.
 #[repr(transparent)]
 pub struct Known<M, L>(L, PhantomData<M>);
 
 // SAFETY: the layout is that of `L`.
 unsafe impl<M: Machine, L: ZeroInit> ZeroInit for Known<M, L> {}
 
-// SAFETY: `L`'s own lock and unlock; what is said changes no memory of theirs.
+// SAFETY: lock and unlock are those of `L`; notices change none of its memory.
 unsafe impl<M: Machine, L: RawLock<M>> RawLock<M> for Known<M, L> {
     type Token = L::Token;
     const INFO: LockInfo = L::INFO;
@@ -46,9 +49,10 @@ unsafe impl<M: Machine, L: RawLock<M>> RawLock<M> for Known<M, L> {
     }
 
     unsafe fn unlock(&self, token: L::Token, wait: Wait) {
-        // The address only: another thread may free the lock as soon as it is released.
+        // Uses only the address afterwards: another thread may free the lock as soon as it is
+        // released.
         let address = from_ref(self).addr();
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.0.unlock(token, wait) };
         if M::hears_locks() {
             M::notify_lock(LockNotice::Left, address);

@@ -1,4 +1,4 @@
-//! An MCS queue that is passed over while it sleeps: see [`barging`](super::barging).
+//! An MCS queue that other threads may overtake while it sleeps: see [`barging`](super::barging).
 
 use super::barging::{ASLEEP, Barging, Debt, HEAD, Queue, SLEEP, WAITS, watch};
 use super::{Counted, LockInfo, Posix, Waits, ZeroInit};
@@ -10,20 +10,21 @@ use baton_machine::{Atomic, Machine, Wait};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// The lock.
+/// An MCS queue in front of a word that any thread may take.
 pub type McsBarging<M> = Barging<M, McsQueue<M>>;
 
-/// The queue: its last node, null if there is none. Each waiter watches its own node.
+/// The queue: its last node, null if it is empty. Each waiter watches its own node.
 #[repr(transparent)]
 pub struct McsQueue<M: Machine> {
     tail: M::Atomic<Ptr<Node<M>>>,
 }
 
-// SAFETY: one null pointer, empty when null.
+// SAFETY: the queue is one pointer, empty when null.
 unsafe impl<M: Machine> ZeroInit for McsQueue<M> {}
 
-// SAFETY: a thread is the head when it found no node in front, or when the head in front of it has changed its flag, which that one
-// does once, on leaving. After the release `settle` touches nodes alone: its own, and that of a waiter that stays until then.
+// SAFETY: a thread is the head if it found no node in front, or when the head in front has changed
+// its flag, which happens once, on leaving. After the release `settle` accesses only nodes: its
+// own, and that of a waiter that stays until then.
 unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
     type Place = NonNull<Node<M>>;
     const INFO: LockInfo = LockInfo {
@@ -56,20 +57,21 @@ unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
 
     fn enter(&self, tries: u32) -> NonNull<Node<M>> {
         let place = nodes::take::<M>();
-        // SAFETY: the node is ours, fresh from the free list.
+        // SAFETY: the node belongs to this thread, fresh from the free list.
         let node = unsafe { place.as_ref() };
-        // Relaxed, both: the swap and the link below publish them.
+        // Relaxed for both: the swap and the link below publish them.
         node.next.store(Ptr::NULL, Relaxed);
         node.waiting.store(WAITS, Relaxed);
-        // Release: the node is ready. Acquire: see that the node in front is.
+        // Release: this node is initialised. Acquire: see that the node in front is.
         let front = self.tail.swap(Ptr(place.as_ptr()), AcqRel);
         if !front.is_null() {
-            // SAFETY: the owner of the node in front cannot leave before we have linked ourselves behind it.
+            // SAFETY: the owner of the node in front cannot leave before this thread has linked
+            // itself behind it.
             let link: &M::Atomic<Ptr<Node<M>>> = unsafe { &(*front.0).next };
             let address: *const M::Atomic<Ptr<Node<M>>> = link;
             // Release: a thread that follows the link finds the node waiting.
             link.store(Ptr(place.as_ptr()), Release);
-            // The one in front may wait for the link in `settle`.
+            // The thread in front may wait for the link in `settle`.
             M::wake::<Ptr<Node<M>>>(address, 1, SLEEP);
             watch::<M>(&node.waiting, tries);
         }
@@ -77,42 +79,45 @@ unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
     }
 
     fn pass_on(&self, place: NonNull<Node<M>>) -> Debt {
-        // SAFETY: the head's node is ours until it is given back.
+        // SAFETY: the head's node belongs to it until it is given back.
         let node = unsafe { place.as_ref() };
-        // Acquire: see the flag that the one behind set before it linked itself.
+        // Acquire: see the flag that the thread behind set before it linked itself.
         let behind = node.next.load(Acquire);
         let passed = if behind.is_null() {
-            // Relaxed: an empty queue tells the next one to come nothing.
+            // Relaxed: an empty queue tells the next thread to come nothing.
             self.tail.compare_exchange(Ptr(place.as_ptr()), Ptr::NULL, Relaxed, Relaxed).is_ok()
         } else {
-            // SAFETY: the one behind waits for this change, so that its node is alive. Relaxed: it may free its node once it
-            // has held the lock, which we release after this.
+            // SAFETY: the thread behind waits for this change, so its node is alive. Relaxed: that
+            // thread may free its node only after it has held the lock, which this thread releases
+            // later.
             unsafe { &(*behind.0).waiting }.compare_exchange(WAITS, HEAD, Relaxed, Relaxed).is_ok()
         };
         if !passed {
             return Debt(place.as_ptr().expose_provenance());
         }
-        // SAFETY: no thread refers to the node: the one behind only ever wrote our link, which we have read.
+        // SAFETY: no thread refers to the node: the thread behind only wrote this node's link,
+        // which has been read.
         unsafe { nodes::give(place) };
         Debt::NONE
     }
 
     unsafe fn settle(_: *const Self, debt: Debt) {
         let place = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(debt.0)).expect("a debt is a node");
-        // SAFETY: the node is ours until it is given back.
+        // SAFETY: the node belongs to this thread until it is given back.
         let link = unsafe { &(*place.as_ptr()).next };
-        // Acquire: as in `pass_on`.
+        // Acquire: see the flag that the thread behind set before it linked itself.
         let mut behind = link.load(Acquire);
         if behind.is_null() {
             behind = nodes::linked::<M>(link, SLEEP);
         }
-        // SAFETY: the one behind waits for this change, so that its node is alive until then.
+        // SAFETY: the thread behind waits for this change, so its node is alive until then.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
-        // SAFETY: as above. Release: the lock is released already, and the one behind may free its node.
+        // SAFETY: see above. Release: the lock is already released, and the thread behind may free
+        // its node.
         if unsafe { (*flag).swap(HEAD, Release) } == ASLEEP {
             M::wake::<u32>(flag, 1, SLEEP);
         }
-        // SAFETY: as in `pass_on`.
+        // SAFETY: no thread refers to the node, as in `pass_on`.
         unsafe { nodes::give(place) };
     }
 }

@@ -26,53 +26,55 @@ use core::alloc::Layout;
 
 /// A lock.
 ///
-/// All of a lock's users pass the same `wait`, as a waiter that parks must be woken by a holder that knows it.
+/// All users of a lock pass the same `wait`: a holder must know that waiters park in order to wake
+/// them.
 ///
 /// # Safety
-/// At most one thread is between a `lock` (or successful try) and its `unlock`, and what it wrote there happens before
-/// the next one's `lock` returns.
+/// At most one thread is between a `lock` (or successful try) and its `unlock`, and what it wrote
+/// there happens before the next `lock` returns.
 pub unsafe trait RawLock<M: Machine>: Sized + Send + Sync + 'static {
-    /// What the holder carries from `lock` to `unlock`: nothing, or its queue node.
+    /// The holder carries it from `lock` to `unlock`: nothing, or its queue node.
     type Token: Token;
 
-    /// What is said of the lock; its line in the registry.
+    /// Description of the lock, its line in the registry.
     const INFO: LockInfo;
 
-    /// Whether a thread takes something from storage that all threads share before it locks for the first time, and gives it back at
-    /// its end: steps that a checker has to explore.
+    /// Whether a thread takes something from storage that all threads share before it locks for the
+    /// first time, and returns it when it ends. A model checker has to explore these steps.
     const ENROLS: bool = false;
 
-    /// A free lock. On machines whose cells have the layout of their values, all-zero bytes are one too.
+    /// Creates a free lock. On machines whose cells have the layout of their values, all-zero bytes
+    /// are one too.
     fn new() -> Self;
 
-    /// A free lock that has been used for so long that its counters are about to wrap: what the contract suite starts
-    /// from to test a long life in a short time. A lock that counts must override it.
+    /// Creates a free lock whose counters are about to wrap; the contract suite starts from it to
+    /// test a long life in a short time. A lock that counts must override it.
     fn aged() -> Self {
         Self::new()
     }
 
-    /// Sees to it that the calling thread's next `lock` or try allocates nothing. False: there is no memory. `memory` gives what
-    /// [`Machine::alloc`] gives, or null.
+    /// Makes sure that the calling thread's next `lock` or try allocates nothing. Returns false if
+    /// there is no memory. `memory` returns memory like [`Machine::alloc`], or null.
     fn provide(memory: fn(Layout) -> *mut u8) -> bool {
         let _ = memory;
         true
     }
 
-    /// Takes the lock, waiting as `wait` says.
+    /// Takes the lock, waiting by policy `wait`.
     fn lock(&self, wait: Wait) -> Self::Token;
 
-    /// Gives the lock to the next thread. Touches nothing of the lock after the store that frees it, except its
-    /// address to wake a sleeper, so that the next holder may free its memory at once.
+    /// Releases the lock. After the store that frees it, accesses nothing of the lock but its
+    /// address, to wake a sleeper, so that the next holder may free the memory at once.
     ///
     /// # Safety
-    /// The calling thread holds the lock by `token`, and `wait` is what it was locked with.
+    /// The calling thread holds the lock by `token`, and locked it with the same `wait`.
     unsafe fn unlock(&self, token: Self::Token, wait: Wait);
 }
 
 /// A lock that can be tried.
 ///
 /// # Safety
-/// As [`RawLock`]. A failed try leaves no trace.
+/// The rules of [`RawLock`] hold. A failed try has no effect.
 pub unsafe trait TryLock<M: Machine>: RawLock<M> {
     /// Takes the lock if it is free; never waits for a holder.
     fn try_lock(&self) -> Option<Self::Token>;
@@ -81,21 +83,23 @@ pub unsafe trait TryLock<M: Machine>: RawLock<M> {
 /// A lock whose waiters can give up.
 ///
 /// # Safety
-/// As [`RawLock`]. A wait that expired leaves no trace that could hold up others.
+/// The rules of [`RawLock`] hold. A wait that expired leaves nothing that could delay other
+/// threads.
 pub unsafe trait TimedLock<M: Machine>: TryLock<M> {
-    /// As [`RawLock::provide`], for the next `lock_until` too.
+    /// Does the same as [`RawLock::provide`], for the next `lock_until` too.
     fn provide_timed(memory: fn(Layout) -> *mut u8) -> bool {
         Self::provide(memory)
     }
 
-    /// Takes the lock, or returns `None` when the deadline has passed and the lock was not free.
+    /// Takes the lock, or returns `None` if the deadline has passed and the lock was not free.
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<Self::Token>;
 }
 
-/// A lock that serves waiters in the order in which they came (from the point that its docs name). So each waiter has a place,
-/// and one that goes away without leaving its place holds up those behind it.
+/// A lock that serves waiters in order of arrival; the implementation's docs say which step counts
+/// as arrival. Each waiter has a place, and a thread that disappears without leaving its place
+/// blocks those behind it.
 pub trait Fifo {
-    /// Whether no thread holds the lock or has a place in it: for a moment only.
+    /// Whether no thread holds the lock or waits for it, at this moment.
     fn is_free(&self) -> bool;
 }
 
@@ -105,11 +109,11 @@ pub trait Fifo {
 /// On a machine whose cells have the layout of their values, a zeroed lock equals [`RawLock::new`].
 pub unsafe trait ZeroInit {}
 
-/// A token as one word, for those that must keep it in memory between lock and unlock.
+/// A holder's token as one word, for code that must keep it in memory between lock and unlock.
 pub trait Token: Copy {
-    /// The token as a word.
+    /// Converts the token to a word.
     fn to_word(self) -> usize;
-    /// The token that [`Token::to_word`] made this word of.
+    /// Converts a word back to the token that [`Token::to_word`] made it of.
     fn from_word(word: usize) -> Self;
 }
 

@@ -1,42 +1,52 @@
-//! 1spinner: a queue lock in which one waiter at most polls the lock itself. Every other one watches a monitor of the thread in front,
-//! which changes when that thread *has* the lock: so a waiter is woken one step early, and its wake-up lies within the
-//! critical section before its own. A release is one store, for which the holder need not know who comes next.
+//! 1spinner: a queue lock in which at most one waiter polls the lock itself. Every other waiter
+//! watches a monitor of the thread in front, which changes when that thread *has* the lock. So a
+//! waiter is woken one step early, and its wake-up overlaps the critical section before its own. A
+//! release is one store, for which the holder need not know which thread comes next.
 //!
-//! The lock is two tickets (`monitors.rs`), each an id and the generation of one acquisition. `tail` names the one that came last
-//! and `head` the one that released last. This differs from the paper's form (`one_spinner_paper.rs`), where `head` names the holder:
+//! The lock is two tickets (`monitors.rs`); each is an id and the generation of one acquisition.
+//! `tail` names the last to arrive, and `head` the last to release. This differs from the paper's
+//! form (`one_spinner_paper.rs`), where `head` names the holder:
 //!
 //! | step | what a thread does |
 //! | --- | --- |
-//! | arrive | exchanges its ticket with `tail`. If `head` equals what it found there, the lock is free, and the thread has it |
+//! | arrive | exchanges its ticket with `tail`. If `head` equals the ticket found there, the lock is free, and the thread has it |
 //! | phase 1 | waits, by the policy, while the monitor of the ticket in front shows that ticket's generation |
 //! | phase 2 | polls `head` until it equals the ticket in front: spins, unless the policy sleeps |
-//! | enter | moves its own monitor on: the thread behind goes to phase 2 |
+//! | enter | advances its own monitor: the thread behind goes to phase 2 |
 //! | release | stores its ticket to `head` |
-//! | leave | a thread whose deadline has passed exchanges its own ticket in `tail` for the one in front of it. If it is not there, a thread is behind it: its monitor says that it has left, and whom it had in front |
+//! | leave | a thread whose deadline has passed replaces its own ticket in `tail` by the one in front of it. If its ticket is not there, a thread is behind it: its monitor then says that it has left, and which ticket was in front of it |
 //!
-//! What always holds:
+//! Invariants:
 //!
-//! 1. The exchanges on `tail` put the acquisitions in an order: each has one in front and one behind at most. One that leaves goes out
-//!    of that order: the thread behind it, or who comes next, has the one in front of it in front.
-//! 2. `head` takes the tickets in that order, each once, when its holder releases: the thread that finds the ticket in front of
-//!    its own there comes next, and no other does, as no other has that ticket in front. A free lock is one with `head` equal to `tail`, two zeroes among them;
-//!    no monitor is asked about it, so that what became of the last holder's monitor does not matter.
-//! 3. **One thread at most polls `head`.** A thread in phase 2 has seen the one in front of it enter, and a thread that has entered polls
-//!    no more. So if two polled, the later of them in the queue would have seen the other one enter. (A thread that arrives, or tries,
-//!    looks once.) Machines that check are told of it by `polls_alone`.
-//! 4. A wait in phase 1 ends: the one in front moves its monitor on when it enters, or shows that it leaves, and no generation comes back in
-//!    less than 2^48 acquisitions of one id, while a single look is under way.
-//! 5. Tickets are different, so that a try may exchange `tail` for its own if `head` equalled it: `tail` is what it was then, and `head`
-//!    too, as it moves on from a ticket only by one that came behind it and did not leave, whose ticket or a later one is in `tail` from then on.
-//! 6. **Who takes the ticket of one that has left out of `tail` deals with it**: has that one's front in front instead, and gives back its id.
-//!    No ticket of one that has left stays in `tail` with all calls done: a thread that puts a ticket back looks at its monitor afterwards,
-//!    and one that leaves looks at `tail` after its monitor says so. Both have a full fence in between, so that one of the two sees the other.
+//! 1. The exchanges on `tail` order the acquisitions: each has at most one in front and one behind.
+//!    An acquisition that leaves drops out of the order: the thread behind it, or the next to come,
+//!    then has its predecessor in front.
+//! 2. `head` takes the tickets in that order, each once, when its holder releases. The thread that
+//!    finds the ticket in front of its own in `head` comes next; no other thread does, because no
+//!    other has that ticket in front. A lock is free if `head` equals `tail`, both zero included.
+//!    It asks no monitor, so the fate of the last holder's monitor does not matter.
+//! 3. **At most one thread polls `head`.** A thread in phase 2 has seen the one in front of it
+//!    enter, and a thread that has entered no longer polls. So if two threads polled, the later one
+//!    in the queue would have seen the other enter. (A thread that arrives, or tries, reads `head`
+//!    once.) `polls_alone` tells machines that check this.
+//! 4. A wait in phase 1 ends: the thread in front advances its monitor when it enters, or shows
+//!    that it leaves. A generation returns only after 2^48 acquisitions of one id, more than can
+//!    happen during a single read.
+//! 5. Tickets are different, so a try may exchange `tail` for its own if `head` equalled it. `tail`
+//!    is still what it was then, and so is `head`: it advances from a ticket only to one that came
+//!    behind and did not leave, after which `tail` holds that ticket or a later one.
+//! 6. **The thread that takes the ticket of an acquisition that has left out of `tail` cleans up
+//!    for it**: it has that acquisition's predecessor in front instead, and returns its id. Once
+//!    all calls are done, no ticket that has left is in `tail`: a thread that puts a ticket back
+//!    checks that ticket's monitor afterwards, and a thread that leaves checks `tail` after its
+//!    monitor says so. Both execute a full fence in between, so one of them sees the other.
 //!
-//! A try moves its monitor on before it exchanges `tail`: if that succeeds, the ticket names a holder from the first moment. If it fails,
-//! a generation is left out.
+//! A try advances its monitor before it exchanges `tail`: if the exchange succeeds, the ticket
+//! names a holder from the start. If it fails, a generation is skipped.
 //!
-//! The wake-up of phase 1 comes after the monitor has moved, by one that holds the lock. Phase 2 spins under each policy that keeps the
-//! CPU; under one that sleeps it sleeps by it, and the release, after its store, wakes one thread by the lock's address.
+//! The wake-up of phase 1 comes after the monitor has advanced, from a thread that holds the lock.
+//! Phase 2 spins under every policy that keeps the CPU. Under a policy that sleeps, it sleeps by
+//! that policy, and the release, after its store, wakes one thread by the lock's address.
 
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, TimedLock, Token, TryLock, Waits, ZeroInit};
 use crate::monitors::{self, Monitor, Ticket};
@@ -45,20 +55,21 @@ use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// How phase 2 waits. Under a policy that sleeps it sleeps as well, by that policy: a thread that polled without end would take the
-/// CPU from the very holder that it waits for, where threads outnumber CPUs.
+/// Returns the policy of phase 2. Under a policy that sleeps, phase 2 sleeps too: where threads
+/// outnumber CPUs, a thread that polled without end would take the CPU from the very holder that it
+/// waits for.
 fn poll(wait: Wait) -> Wait {
     if wait.parks() { wait } else { Wait::Pause }
 }
 
-/// The lock: 16 bytes.
+/// A 1spinner lock of 16 bytes.
 #[repr(C)]
 pub struct OneSpinner<M: Machine> {
     tail: M::Atomic<u64>,
     head: M::Atomic<u64>,
 }
 
-/// What the holder carries: its ticket.
+/// The holder's token: its ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held(u64);
 
@@ -73,19 +84,20 @@ impl Token for Held {
     }
 }
 
-// A token is a word.
+// A token must fit a word.
 const _: () = assert!(size_of::<usize>() >= size_of::<u64>());
 
 impl<M: Machine> OneSpinner<M> {
-    /// The monitor of the one in front.
+    /// Returns the monitor of the ticket in front.
     fn of(mine: &Monitor<M>, front: Ticket) -> &Monitor<M> {
-        // SAFETY: the ticket came from the tail, which only exchanges change, with Acquire, or from the monitor of one that had it from there and
-        // left. Zero was never in front, as `head` equals it from the start.
+        // SAFETY: the ticket came from the tail, which only exchanges with Acquire change, or from
+        // the monitor of a thread that got it there and left. Zero was never in front, because
+        // `head` equals it from the start.
         unsafe { mine.of(front) }
     }
 
-    /// Both phases, behind a ticket that has not released the lock yet, so far as we saw. An error is the ticket in front when the
-    /// deadline had passed.
+    /// Waits through both phases behind ticket `front`, which had not released the lock yet when
+    /// last read. Returns the ticket then in front as the error if the deadline has passed.
     #[cold]
     fn queue(
         &self,
@@ -108,9 +120,9 @@ impl<M: Machine> OneSpinner<M> {
         entered.then_some(()).ok_or(front)
     }
 
-    /// Phase 2. False: the deadline has passed.
+    /// Waits through phase 2. Returns false if the deadline has passed.
     fn poll_head(&self, front: Ticket, wait: Wait, deadline: Option<Deadline>) -> bool {
-        // Acquire: see the last holder's writes, if it has left already.
+        // Acquire: see the last holder's writes, if it has already left.
         let mut head = self.head.load(Acquire);
         while head != front.0 {
             match M::wait_while(&self.head, head, poll(wait), deadline) {
@@ -121,7 +133,8 @@ impl<M: Machine> OneSpinner<M> {
         true
     }
 
-    /// Takes the place of one that has left, whose ticket only the calling thread has in front: returns the ticket that it had in front.
+    /// Replaces an acquisition that has left, whose ticket only the calling thread has in front.
+    /// Returns the ticket that it had in front.
     fn succeed(monitor: &Monitor<M>, left: Ticket) -> Ticket {
         let front = monitor.front();
         monitor.end(left);
@@ -129,7 +142,7 @@ impl<M: Machine> OneSpinner<M> {
         front
     }
 
-    /// Leaves the queue, behind `front`, or has the lock: true.
+    /// Leaves the queue, behind `front`. Returns true if the thread has got the lock instead.
     #[cold]
     fn leave(&self, mine: &Monitor<M>, ticket: Ticket, mut front: Ticket, wait: Wait) -> bool {
         while Self::of(mine, front).has_left(front) {
@@ -143,24 +156,27 @@ impl<M: Machine> OneSpinner<M> {
             mine.leave(ticket, front);
             let shown: *const M::Atomic<u64> = &mine.shown;
             M::wake::<u64>(shown, 1, wait);
-            // The thread behind may have left meanwhile, and have put our ticket back before it could see that we leave. SeqCst: either we
-            // see the ticket in the tail, or it sees what our monitor says.
+            // The thread behind may have left meanwhile, and have put this thread's ticket back
+            // before it could see that this thread leaves. SeqCst: either this thread sees the
+            // ticket in the tail, or the other one sees what this thread's monitor says.
             M::fence(SeqCst);
             self.put_back(mine, ticket, front);
         }
         false
     }
 
-    /// Exchanges a ticket in the tail, whose acquisition leaves or has left, for the one in front of it, and so on for that one. False, and
-    /// nothing is done: a thread is behind it.
+    /// Replaces in the tail a ticket that leaves or has left by the one in front of it, and so on
+    /// if that has left too. Returns false, without a change, if a thread is behind the first
+    /// ticket.
     fn put_back(&self, mine: &Monitor<M>, mut ticket: Ticket, mut front: Ticket) -> bool {
         let mut monitor = mine;
-        // Relaxed: who finds the front there synchronizes with the exchange that put it there first, as the tail is only ever exchanged.
+        // Relaxed: a thread that finds `front` there synchronizes with the exchange that first put
+        // it there, because the tail changes only by exchanges.
         while self.tail.compare_exchange(ticket.0, front.0, Relaxed, Relaxed).is_ok() {
             monitor.end(ticket);
             monitors::give_spare(NonNull::from(monitor));
             monitor = Self::of(mine, front);
-            // SeqCst: as in `leave`.
+            // SeqCst for the reason in `leave`.
             M::fence(SeqCst);
             if !monitor.has_left(front) {
                 return true;
@@ -170,13 +186,13 @@ impl<M: Machine> OneSpinner<M> {
         !core::ptr::eq(monitor, mine)
     }
 
-    /// Whether no thread has come behind the holder: asked by the holder.
+    /// Whether no thread has come behind the holder. Only the holder may ask.
     pub(super) fn is_last(&self, held: Held) -> bool {
-        // Relaxed: for a moment only.
+        // Relaxed: the answer holds only for a moment.
         self.tail.load(Relaxed) == held.0
     }
 
-    /// The lock is ours by `ticket`: lets the one behind go to phase 2.
+    /// Called when the thread has the lock by `ticket`: lets the thread behind go to phase 2.
     #[inline(always)]
     fn enter(mine: &Monitor<M>, ticket: Ticket, wait: Wait) {
         let shown: *const M::Atomic<u64> = &mine.shown;
@@ -185,20 +201,22 @@ impl<M: Machine> OneSpinner<M> {
     }
 }
 
-// SAFETY: two zero words; they are equal, so the lock is free.
+// SAFETY: the lock is two words, which are equal when zero: free.
 unsafe impl<M: Machine> ZeroInit for OneSpinner<M> {}
 
-/// In the order of the exchanges on the tail.
+/// The order is that of the exchanges on the tail.
 impl<M: Machine> Fifo for OneSpinner<M> {
     fn is_free(&self) -> bool {
-        // Acquire: a free lock's last holder has left it. In this order: a ticket that comes between the two loads is seen.
+        // Acquire: the last holder of a free lock has left it. Reading `head` first makes sure that
+        // a ticket which arrives between the two loads is seen.
         let head = self.head.load(Acquire);
         self.tail.load(Relaxed) == head
     }
 }
 
-// SAFETY: a thread enters when `head` names the ticket in front of its own. That is stored once, by its holder on leaving, with
-// Release, and read with Acquire; and only one thread has the ticket in front.
+// SAFETY: a thread enters when `head` names the ticket in front of its own. That ticket's holder
+// stores it once, on leaving, with Release, and it is read with Acquire; only one thread has the
+// ticket in front.
 unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
     type Token = Held;
     const ENROLS: bool = true;
@@ -222,7 +240,7 @@ unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
         OneSpinner { tail: M::Atomic::new(0), head: M::Atomic::new(0) }
     }
 
-    /// Free since long ago, and ids whose generations are about to wrap.
+    /// A lock that has been free for long, with ids whose generations are about to wrap.
     fn aged() -> Self {
         monitors::age::<M>();
         OneSpinner { tail: M::Atomic::new(u64::MAX), head: M::Atomic::new(u64::MAX) }
@@ -235,12 +253,13 @@ unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
     #[inline]
     fn lock(&self, wait: Wait) -> Held {
         let monitor = monitors::take::<M>();
-        // SAFETY: never freed.
+        // SAFETY: monitors are never freed.
         let mine = unsafe { monitor.as_ref() };
         let ticket = mine.ticket();
-        // Release: a thread that finds the ticket finds its monitor. Acquire: the same of the ticket in front.
+        // Release: a thread that finds the ticket finds its monitor. Acquire: likewise for the
+        // ticket in front.
         let front = Ticket(self.tail.swap(ticket.0, AcqRel));
-        // Acquire: see the last holder's writes, if it has left already.
+        // Acquire: see the last holder's writes, if it has already left.
         if self.head.load(Acquire) != front.0 {
             let entered = self.queue(mine, front, wait, None);
             debug_assert!(entered.is_ok(), "a wait without a deadline expired");
@@ -253,38 +272,41 @@ unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
     #[inline]
     unsafe fn unlock(&self, token: Held, wait: Wait) {
         let head: *const M::Atomic<u64> = &self.head;
-        // Release: the next holder sees our writes.
+        // Release: the next holder sees this thread's writes.
         self.head.store(token.0, Release);
-        // One thread at most is in phase 2.
+        // At most one thread is in phase 2.
         M::wake::<u64>(head, 1, wait);
     }
 }
 
-// SAFETY: as `lock`, entering only where no thread is in front; a failed try published nothing.
+// SAFETY: like `lock`, entering only if no thread is in front; a failed try published nothing.
 unsafe impl<M: Machine> TryLock<M> for OneSpinner<M> {
     #[inline]
     fn try_lock(&self) -> Option<Held> {
-        // Relaxed: compared only.
+        // Relaxed: only compared.
         let front = self.tail.load(Relaxed);
         // Acquire: see the last holder's writes.
         if self.head.load(Acquire) != front {
             return None;
         }
         let monitor = monitors::take::<M>();
-        // SAFETY: never freed.
+        // SAFETY: monitors are never freed.
         let mine = unsafe { monitor.as_ref() };
         let ticket = mine.ticket();
-        // Before the ticket is known: it names a holder from the start, so that no thread waits in phase 1 behind a try, whose
-        // policy to wake it by is not known here.
+        // Advances the monitor before the ticket is known, so that it names a holder from the
+        // start: no thread waits in phase 1 behind a try, which does not know by which policy to
+        // wake it.
         mine.end(ticket);
-        // Release: as the swap in `lock`, and the monitor has moved. Relaxed on failure: nothing is read through it.
+        // Release for the reason in `lock`, and the monitor has advanced. Relaxed on failure:
+        // nothing is read through it.
         let taken = self.tail.compare_exchange(front, ticket.0, Release, Relaxed).is_ok();
         monitors::give(monitor);
         taken.then_some(Held(ticket.0))
     }
 }
 
-// SAFETY: as `lock`; one that gives up is out of the order, and the thread behind it has the one in front of it in front.
+// SAFETY: like `lock`. A thread that gives up drops out of the order, and the thread behind it has
+// its predecessor in front.
 unsafe impl<M: Machine> TimedLock<M> for OneSpinner<M> {
     fn provide_timed(memory: fn(Layout) -> *mut u8) -> bool {
         monitors::provide::<M>(memory) && monitors::provide_spare::<M>(memory)
@@ -295,10 +317,10 @@ unsafe impl<M: Machine> TimedLock<M> for OneSpinner<M> {
             return Some(held);
         }
         let monitor = monitors::take_spare::<M>();
-        // SAFETY: never freed.
+        // SAFETY: monitors are never freed.
         let mine = unsafe { monitor.as_ref() };
         let ticket = mine.ticket();
-        // As in `lock`, both.
+        // AcqRel and Acquire for the reasons in `lock`.
         let front = Ticket(self.tail.swap(ticket.0, AcqRel));
         if self.head.load(Acquire) != front.0
             && let Err(front) = self.queue(mine, front, wait, Some(deadline))

@@ -1,13 +1,15 @@
-//! 1spinner as its paper prints it (Akkan, Lang and Ionkov, CLUSTER 2013, algorithm 2), for the study of that paper and for the checkers.
-//! It is in no list of locks, as it cannot pass the contract: `crates/check/tests/paper_spinner.rs` shows each of its faults.
+//! 1spinner as its paper prints it (Akkan, Lang and Ionkov, CLUSTER 2013, algorithm 2), for the
+//! study of that paper and for the model checkers. It is not in the registry, because it cannot
+//! pass the contract: `crates/check/tests/paper_spinner.rs` shows each of its faults.
 //!
-//! | what the paper does | what comes of it |
+//! | what the paper does | consequence |
 //! | --- | --- |
-//! | a generation of 8 bits, compared on a free lock too | once the last holder has taken 255 other locks, a newcomer waits for ever |
-//! | an id a CPU; a thread that finds its own id in front goes on | two threads with one id are inside together; so is a thread that locks twice |
-//! | one counter an id, whatever its thread waits for | a handler that locks while its thread waits lets the one behind in |
+//! | a generation of 8 bits, compared even when the lock is free | once the last holder has taken 255 other locks, a newcomer waits for ever |
+//! | an id for each CPU; a thread that finds its own id in front continues | two threads with one id are inside together; so is a thread that locks twice |
+//! | one counter for each id, whatever its thread waits for | a signal handler that locks while its thread waits lets the thread behind in |
 //!
-//! [`one_spinner`](super::one_spinner) has none of them. `head` is read and stored with the orderings that x86 gives.
+//! [`one_spinner`](super::one_spinner) has none of these faults. `head` is read and stored with the
+//! orderings that x86 gives.
 
 use super::{Counted, LockInfo, Posix, RawLock, Waits, ZeroInit};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -15,49 +17,51 @@ use baton_machine::shared::Use;
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 use core::alloc::Layout;
 
-/// How phase 2 waits.
+/// The policy of phase 2.
 const POLL: Wait = Wait::Pause;
-/// Ids are bytes.
+/// Number of ids, which are bytes.
 const IDS: usize = 256;
 
-/// The paper's four bytes. Zero is no task.
+/// The paper's four bytes. Id zero means no task.
 #[repr(C)]
 pub struct OneSpinnerPaper<M: Machine> {
     head: M::Atomic<u16>,
-    /// The task in the low byte, its generation in the high one.
+    /// Id of the task in the low byte, its generation in the high one.
     tail: M::Atomic<u16>,
 }
 
-/// A counter of `monitors`, alone in its pair of cache lines.
+/// A counter of the array `monitors`, alone in its pair of cache lines.
 #[repr(C, align(128))]
 struct Monitor<M: Machine>(M::Atomic<u8>);
 
-/// The paper's array `monitors`, made by the first thread that asks.
+/// Returns the paper's array `monitors`, which the first caller creates.
 fn monitors<M: Machine>() -> &'static [Monitor<M>; IDS] {
     let word = M::shared().word(Use::PaperMonitors);
-    // Acquire: the counters are ready.
+    // Acquire: the counters are initialised.
     let mut at = word.load(Acquire);
     if at == 0 {
         let new = M::keep(Layout::new::<[Monitor<M>; IDS]>()).cast::<Monitor<M>>();
         for id in 0..IDS {
-            // SAFETY: the memory is for so many counters, and ours.
+            // SAFETY: the memory has room for `IDS` counters, and belongs to this thread.
             unsafe { new.add(id).write(Monitor(M::Atomic::new(0))) };
         }
         let new = new.as_ptr().expose_provenance();
-        // Release: the counters are ready. Acquire: or another thread's are; ours are lost then.
+        // Release: the counters are initialised. Acquire: so are another thread's, if that was
+        // faster; this thread's are then lost.
         at = word.compare_exchange(0, new, Release, Acquire).map_or_else(|theirs| theirs, |_| new);
     }
-    // SAFETY: made above, by this thread or by another before its Release, and never freed.
+    // SAFETY: initialised above, by this thread or by another before its Release, and never freed.
     unsafe { &*core::ptr::with_exposed_provenance(at) }
 }
 
 impl<M: Machine> OneSpinnerPaper<M> {
-    /// The paper's ACQUIRE, by the id of the caller's CPU.
+    /// The paper's ACQUIRE, with the id of the caller's CPU.
     pub fn acquire(&self, id: u8, wait: Wait) {
         let monitors = monitors::<M>();
         let own = &monitors[usize::from(id)].0;
         let generation = own.load(Relaxed);
-        // Acquire: see the last holder's writes, if it left `tail` behind. Release: the generation.
+        // Acquire: see the last holder's writes, if it left `tail` behind. Release: publishes the
+        // generation.
         let [front, seen] = self.tail.swap(u16::from_le_bytes([id, generation]), AcqRel).to_le_bytes();
         if front != 0 && front != id {
             let _ = M::wait_while(&monitors[usize::from(front)].0, seen, wait, None);
@@ -72,22 +76,23 @@ impl<M: Machine> OneSpinnerPaper<M> {
             }
         }
         self.head.store(id.into(), Release);
-        // Release: who sees the counter move sees the head before it.
+        // Release: a thread that sees the counter advance sees the head before it.
         own.store(generation.wrapping_add(1), Release);
         M::wake::<u8>(own, u32::MAX, wait);
     }
 
     /// The paper's RELEASE.
     pub fn release(&self) {
-        // Release: the next holder sees our writes.
+        // Release: the next holder sees this thread's writes.
         self.head.store(0, Release);
     }
 }
 
-// SAFETY: two zero words; no task is in front, so the lock is free.
+// SAFETY: the lock is two words; zero means that no task is in front, so it is free.
 unsafe impl<M: Machine> ZeroInit for OneSpinnerPaper<M> {}
 
-// SAFETY: it is a lock only within the limits above; that it is none beyond them is what is tested, and it guards nothing else.
+// SAFETY: it is a lock only within the limits above. Tests check that it is none beyond them, and
+// it guards nothing else.
 unsafe impl<M: Machine> RawLock<M> for OneSpinnerPaper<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -111,7 +116,7 @@ unsafe impl<M: Machine> RawLock<M> for OneSpinnerPaper<M> {
     }
 
     /// # Panics
-    /// If the thread's number has no id.
+    /// Panics if the thread's index is 255 or more, for which there is no id.
     fn lock(&self, wait: Wait) {
         let number = M::local().index();
         let id = u8::try_from(number + 1).ok();

@@ -1,16 +1,17 @@
-//! Every lock by name. A new lock is one file and one line in [`every_lock!`](crate::every_lock).
+//! All locks by name. A new lock is one file and one line in [`every_lock!`](crate::every_lock).
 //!
-//! A tool that knows a lock only by name brings a visitor, which is called with the lock's type. A visitor that needs
-//! an ability is called only with locks that have it; for the others the error says what they cannot do.
+//! A tool that knows a lock only by name provides a visitor, which is called with the lock's type.
+//! A visitor that needs an ability is called only with locks that have it; for other locks the
+//! error says what they cannot do.
 
 use super::{Fifo, LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit};
 use baton_machine::{Machine, Native};
 use std::fmt;
 
-/// Passes every lock to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
-/// type, its mutex for Rust programs ([`api`](crate::api)) and its abilities. These are `tries` ([`TryLock`]), `gives_up`
-/// ([`TimedLock`]) and `in_order` ([`Fifo`](super::Fifo)), in this order. The list is in the order in which people read
-/// about locks.
+/// Passes every lock to the macro named in brackets, after the tokens that follow the brackets: its
+/// module, its type, its mutex for Rust programs ([`api`](crate::api)) and its abilities. These are
+/// `tries` ([`TryLock`]), `gives_up` ([`TimedLock`]) and `in_order` ([`Fifo`](super::Fifo)), in
+/// this order. The list has the order of the documentation.
 #[macro_export]
 macro_rules! every_lock {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -39,7 +40,7 @@ macro_rules! every_lock {
     };
 }
 
-/// A name that is no lock.
+/// The error for a name that is not a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownLock(pub String);
 
@@ -55,61 +56,65 @@ impl fmt::Display for UnknownLock {
 
 impl std::error::Error for UnknownLock {}
 
-/// Why a lock cannot be had with the ability that was asked for.
+/// Why a lock is not available with the requested ability.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
-    /// There is no such lock.
+    /// There is no lock of this name.
     #[error(transparent)]
     Unknown(#[from] UnknownLock),
-    /// There is, but it lacks the ability.
+    /// The lock lacks the ability.
     #[error("lock `{lock}` cannot {what}")]
     Cannot {
-        /// The lock's name.
+        /// Name of the lock.
         lock: &'static str,
-        /// What it cannot do, and where it needs one the reason.
+        /// What the lock cannot do, with a reason where one is needed.
         what: String,
     },
 }
 
-/// What to do with a lock that is known by name only: its type arrives as `L`.
+/// Code to run with the type `L` of a lock that is known only by name.
 pub trait LockVisitor<M: Machine> {
-    /// What comes out.
+    /// The result of the visit.
     type Out;
     /// Called with the lock's type.
     fn visit<L: RawLock<M> + ZeroInit>(self) -> Self::Out;
 }
 
-/// As [`LockVisitor`], for what needs [`TryLock`].
+/// A [`LockVisitor`] that needs a [`TryLock`].
 pub trait TryVisitor<M: Machine> {
-    /// What comes out.
+    /// The result of the visit.
     type Out;
     /// Called with the lock's type.
     fn visit<L: TryLock<M> + ZeroInit>(self) -> Self::Out;
 }
 
-/// As [`LockVisitor`], for what needs [`TimedLock`].
+/// A [`LockVisitor`] that needs a [`TimedLock`].
 pub trait TimedVisitor<M: Machine> {
-    /// What comes out.
+    /// The result of the visit.
     type Out;
     /// Called with the lock's type.
     fn visit<L: TimedLock<M> + ZeroInit>(self) -> Self::Out;
 }
 
-/// As [`LockVisitor`], for replacing a `pthread_mutex_t`: called with a lock that POSIX's rules allow.
+/// A [`LockVisitor`] for replacing a `pthread_mutex_t`: called only with locks that the rules of
+/// POSIX allow.
 pub trait PosixVisitor<M: Machine> {
-    /// What comes out.
+    /// The result of the visit.
     type Out;
-    /// Called if the lock's waiters can give up, and those that do not leave nothing behind either.
+    /// Called if the lock's waiters can give up, and leave nothing behind even when they disappear
+    /// without giving up.
     fn timed<L: TimedLock<M> + ZeroInit>(self) -> Self::Out;
-    /// Called if its waiters have places, which they can give up: but not those that go away without a word.
+    /// Called if the lock's waiters have places that they can give up; a thread that disappears
+    /// without giving up keeps its place.
     fn timed_queue<L: TimedLock<M> + Fifo + ZeroInit>(self) -> Self::Out;
-    /// Called if its waiters have places, which they cannot give up: a timed lock has to poll `try_lock`.
+    /// Called if the lock's waiters have places that they cannot give up: a timed lock must poll
+    /// `try_lock`.
     fn queued<L: TryLock<M> + Fifo + ZeroInit>(self) -> Self::Out;
-    /// Called for any other: a timed lock polls too.
+    /// Called for all other locks: a timed lock must poll `try_lock`.
     fn polled<L: TryLock<M> + ZeroInit>(self) -> Self::Out;
 }
 
-/// Calls the visitor's method if the lock's abilities include the one that is needed.
+/// Calls the visitor's method if the lock has the ability that it needs.
 macro_rules! able {
     (tries, $visitor:ident, $lock:ty, [tries $($more:ident)*]) => {
         Ok($visitor.visit::<$lock>())
@@ -140,7 +145,7 @@ macro_rules! able {
     };
 }
 
-/// A bit for each ability.
+/// Returns a bit for each ability.
 macro_rules! bit {
     (tries) => {
         1
@@ -155,10 +160,10 @@ macro_rules! bit {
 
 macro_rules! locks {
     ($($room:ident :: $lock:ident $mutex:ident [$($ability:ident)*],)*) => {
-        /// Every lock, in the order in which people read about them.
+        /// Descriptions of all locks, in the order of the documentation.
         pub const LOCKS: &[LockInfo] = &[$(<super::$room::$lock<Native> as RawLock<Native>>::INFO),*];
 
-        // A lock's abilities stand in the list above and in its own words: they must agree.
+        // A lock's abilities are stated in the list above and in its INFO: they must agree.
         const _: () = {$(
             let info = <super::$room::$lock<Native> as RawLock<Native>>::INFO;
             let claimed = info.try_lock as u8 + 2 * info.timed as u8 + 4 * info.fifo as u8;
@@ -166,7 +171,7 @@ macro_rules! locks {
             assert!(matches!(info.posix, Posix::No(_)) || info.try_lock);
         )*};
 
-        /// Calls `visitor` with the type of the lock named `name` on machine `M`.
+        /// Calls `visitor` with the type of the lock called `name` on machine `M`.
         pub fn visit<M: Machine, V: LockVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, UnknownLock> {
             $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
                 return Ok(visitor.visit::<super::$room::$lock<M>>());
@@ -174,7 +179,7 @@ macro_rules! locks {
             Err(UnknownLock(name.to_owned()))
         }
 
-        /// As [`visit`], if the lock can be tried.
+        /// Like [`visit`], if the lock can be tried.
         pub fn visit_try<M: Machine, V: TryVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
             $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
                 return named(name, able!(tries, visitor, super::$room::$lock<M>, [$($ability)*]));
@@ -182,7 +187,7 @@ macro_rules! locks {
             Err(UnknownLock(name.to_owned()).into())
         }
 
-        /// As [`visit`], if the lock's waiters can give up.
+        /// Like [`visit`], if the lock's waiters can give up.
         pub fn visit_timed<M: Machine, V: TimedVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
             $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
                 return named(name, able!(gives_up, visitor, super::$room::$lock<M>, [$($ability)*]));
@@ -190,7 +195,7 @@ macro_rules! locks {
             Err(UnknownLock(name.to_owned()).into())
         }
 
-        /// As [`visit`], if the lock can stand in for a `pthread_mutex_t`.
+        /// Like [`visit`], if the lock can replace a `pthread_mutex_t`.
         pub fn visit_posix<M: Machine, V: PosixVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
             $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
                 if let Posix::No(why) = <super::$room::$lock<M> as RawLock<M>>::INFO.posix {
@@ -205,7 +210,7 @@ macro_rules! locks {
 
 every_lock!([locks]);
 
-// The numbers in C are 0, 1, 2 and so on, each once.
+// The locks' numbers in C are 0, 1, 2 and so on, each used once.
 const _: () = {
     let mut seen = [false; LOCKS.len()];
     let mut i = 0;
@@ -217,7 +222,7 @@ const _: () = {
     }
 };
 
-/// Puts the lock's name to what it cannot do.
+/// Adds the lock's name to what it cannot do.
 fn named<T>(name: &str, out: Result<T, &str>) -> Result<T, LockError> {
     out.map_err(|what| cannot(name, what))
 }
@@ -229,7 +234,7 @@ fn cannot(name: &str, what: &str) -> LockError {
     }
 }
 
-/// What is said of the lock named `name`.
+/// Returns the description of the lock called `name`.
 pub fn info(name: &str) -> Result<&'static LockInfo, UnknownLock> {
     LOCKS.iter().find(|lock| lock.name == name).ok_or_else(|| UnknownLock(name.to_owned()))
 }

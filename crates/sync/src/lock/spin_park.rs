@@ -1,17 +1,20 @@
-//! The mutex of OCOR's paper (algorithms 1 and 2): a bounded number of tries, then sleep in the kernel.
+//! The mutex of OCOR's paper (algorithms 1 and 2): a limited number of tries, then sleep in the
+//! kernel.
 //!
-//! The paper calls it a queue spinlock; it is a spin-then-futex mutex. Where algorithm 1 as printed returns from
-//! FUTEX_WAIT without the lock, this one tries again. Two things can be read in more than one way:
+//! The paper calls it a queue spinlock, but it is a spin-then-futex mutex. Where algorithm 1 as
+//! printed returns from FUTEX_WAIT without the lock, this one tries again. Two points can be read
+//! in more than one way:
 //!
-//! | lock | who is woken at an unlock | tries of a woken thread |
+//! | lock | what an unlock wakes | tries of a woken thread |
 //! | --- | --- | --- |
 //! | [`SpinPark`] | a sleeper, if the word says that a thread may sleep | all |
 //! | [`spin_park_wakes`](super::spin_park_wakes) | a sleeper at every unlock, as algorithm 2 is printed, if any sleeps | all |
-//! | [`spin_park_once`](super::spin_park_once) | as the first | one |
-//! | [`spin_park_granted`](super::spin_park_granted) | a sleeper, if there is one, and it has the lock | none |
+//! | [`spin_park_once`](super::spin_park_once) | the same as the first | one |
+//! | [`spin_park_granted`](super::spin_park_granted) | a sleeper, if there is one, and gives it the lock | none |
 //!
-//! The word is that of `instrumented_word.rs`. A thread that has slept takes the lock as `AWAITED`, or has the word say so before it sleeps
-//! again or gives up: so the wake-up that it had goes on to the next sleeper.
+//! The word is that of `instrumented_word.rs`. A thread that has slept takes the lock as `AWAITED`,
+//! or makes the word say so before it sleeps again or gives up: so its wake-up is passed on to the
+//! next sleeper.
 
 use super::backoff::{passed, tries};
 use super::instrumented_word::{AWAITED, FREE, HELD, attempt, given_up, release};
@@ -20,23 +23,25 @@ use baton_machine::Ordering::Relaxed;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
-/// Tries between two looks at the clock of a timed lock.
+/// Tries between two looks at the clock, in a wait with a deadline.
 const TRIES_A_LOOK: u32 = 64;
 
-/// What sleeping is, whatever the number of tries before it.
+/// The policy for sleeping, whatever the number of tries before.
 const SLEEP: Wait = Wait::Futex;
 
-/// The lock: `FREE`, `HELD` or `AWAITED`. `EVERY`: each unlock wakes a sleeper; `ONCE`: who was woken has one try.
+/// The lock: its word is `FREE`, `HELD` or `AWAITED`. With `EVERY` each unlock wakes a sleeper;
+/// with `ONCE` a woken thread has one try.
 #[repr(transparent)]
 pub struct Variant<M: Machine, const EVERY: bool, const ONCE: bool> {
     word: M::Atomic<u32>,
 }
 
-/// A sleeper is woken if the word says so, and has all its tries again.
+/// An unlock wakes a sleeper if the word says so, and the woken thread has all its tries again.
 pub type SpinPark<M> = Variant<M, false, false>;
 
 impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
-    /// The tries after the first one of `n`, and sleep between rounds of `n`.
+    /// Makes the tries after the first one of `n`, and sleeps between rounds of `n`. Returns `None`
+    /// if the deadline passed.
     #[cold]
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
         let mut held = HELD;
@@ -50,9 +55,10 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
                 }
                 left -= 1;
             }
-            // Relaxed: a message to the holder's exchange in `unlock`, which finds it or has come before.
+            // Relaxed: only tells the holder, whose exchange in `unlock` will find it or came
+            // first.
             match self.word.compare_exchange(HELD, AWAITED, Relaxed, Relaxed) {
-                // Freed after the last try: FUTEX_WAIT would not sleep either.
+                // The lock was freed after the last try: FUTEX_WAIT would not sleep either.
                 Err(FREE) => {}
                 _ if M::wait_while(&self.word, AWAITED, SLEEP, deadline) == WaitResult::Expired => return None,
                 _ => held = AWAITED,
@@ -65,7 +71,7 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
     }
 }
 
-// SAFETY: one zero word, which is `FREE`.
+// SAFETY: the lock is one word, and zero is `FREE`.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> ZeroInit for Variant<M, EVERY, ONCE> {}
 
 // SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
@@ -91,7 +97,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         posix: Posix::Yes,
         general: true,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
-        // An unlock that wakes every time looks for sleepers every time.
+        // An unlock that always wakes looks for sleepers every time.
         counted: match (EVERY, ONCE) {
             (false, false) => Counted { instructions: 11.0, accesses: 2 },
             (true, _) => Counted { instructions: 18.0, accesses: 3 },
@@ -121,16 +127,16 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
         if release::<M>(&self.word) || EVERY {
-            // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that.
-            // One sleeper is enough, as it passes the word on; a spinner that took the lock meanwhile wakes no thread, but where
-            // every unlock does. The lock's own policy, not the caller's: its waiters
-            // sleep whatever they were told.
+            // Wakes after the release, so that a spinner may take the lock before the sleeper runs:
+            // OCOR relies on that. One sleeper is enough, because it passes the word on; a spinner
+            // that took the lock meanwhile wakes no thread, unless every unlock does. Uses the
+            // lock's own policy instead of the caller's: waiters sleep whatever the caller chose.
             M::wake::<u32>(word, 1, SLEEP);
         }
     }
 }
 
-// SAFETY: as `lock`; a failed exchange writes nothing.
+// SAFETY: like `lock`; a failed exchange writes nothing.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Variant<M, EVERY, ONCE> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -142,8 +148,9 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Vari
     }
 }
 
-// SAFETY: as `lock`. A thread that gives up leaves `AWAITED` behind: at worst one wake-up finds no sleeper. Had it been woken before, it
-// found the word `AWAITED` again, so that the holder wakes the next sleeper.
+// SAFETY: like `lock`. A thread that gives up leaves `AWAITED` behind: at worst one wake-up finds
+// no sleeper. If it was woken before, it found the word `AWAITED` again, so that the holder wakes
+// the next sleeper.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Variant<M, EVERY, ONCE> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let n = tries(wait, SPIN_TRIES);

@@ -1,18 +1,21 @@
-//! [`spin_park`](super::spin_park) as algorithm 1 of its paper is printed: a thread returns from FUTEX_WAIT with the lock. Who
-//! unlocks while threads sleep does not free the lock but grants it to them, and wakes one; spinners compete for what is freed.
+//! [`spin_park`](super::spin_park) as algorithm 1 of its paper is printed: a thread returns from
+//! FUTEX_WAIT with the lock. An unlock while threads sleep does not free the lock but grants it to
+//! the sleepers, and wakes one. Spinners compete only for a lock that was freed.
 //!
 //! The word:
 //!
 //! | bits | meaning |
 //! | --- | --- |
 //! | 0 `HELD` | a thread is in its critical section |
-//! | 1 to 30, `SLEEPER` each | threads that sleep, or are about to |
-//! | 31 `GRANTED` | the lock is one of these threads', and none of them has taken it yet |
+//! | 1 to 30, `SLEEPER` each | number of threads that sleep, or are about to |
+//! | 31 `GRANTED` | the lock belongs to one of these threads, and none of them has taken it yet |
 //!
-//! No bit at all is free. A thread counts itself among the sleepers while the lock is not free, and stays counted until it has the lock or gives
-//! up; so whether to grant is decided by one exchange, and a grant always finds a taker, as who gives up while there is one
-//! takes it. Sleepers sleep on a second word, the gate, which is even. Who grants makes it odd before, and who takes the grant
-//! even again: so it does not change when other threads go to sleep, and no thread touches a lock that it has granted.
+//! A word without any bit is free. A thread counts itself as a sleeper while the lock is not free,
+//! and stays counted until it has the lock or gives up. So one exchange decides whether to grant,
+//! and a grant always finds a taker, because a thread that gives up takes a grant that is there.
+//! Sleepers sleep on a second word, the gate, which is even. The granting thread makes it odd
+//! first, and the thread that takes the grant makes it even again. So the gate does not change when
+//! other threads go to sleep, and no thread accesses a lock after granting it.
 
 use super::backoff::{passed, tries};
 use super::instrumented_word::{FREE, HELD, announce, attempt, entered, given_up, left};
@@ -21,16 +24,16 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
-/// A thread that sleeps, or is about to.
+/// Counts one thread that sleeps, or is about to.
 const SLEEPER: u32 = 2;
-/// The lock is a sleeper's.
+/// Set while the lock belongs to a sleeper that has not taken it yet.
 const GRANTED: u32 = 1 << 31;
-/// What sleeping is, whatever the number of tries before it.
+/// The policy for sleeping, whatever the number of tries before.
 const SLEEP: Wait = Wait::Futex;
-/// Tries between two looks at the clock of a timed lock.
+/// Tries between two looks at the clock, in a wait with a deadline.
 const TRIES_A_LOOK: u32 = 64;
 
-/// The lock.
+/// A mutex whose unlock grants it to a sleeper.
 #[repr(C)]
 pub struct SpinParkGranted<M: Machine> {
     word: M::Atomic<u32>,
@@ -38,7 +41,8 @@ pub struct SpinParkGranted<M: Machine> {
 }
 
 impl<M: Machine> SpinParkGranted<M> {
-    /// The tries after the first one of `n`, and then sleep until the lock is granted.
+    /// Makes the tries after the first one of `n`, and then sleeps until the lock is granted.
+    /// Returns `None` if the deadline passed.
     #[cold]
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
         let mut next = n - 1;
@@ -53,7 +57,7 @@ impl<M: Machine> SpinParkGranted<M> {
             if self.counted() {
                 return self.sleep(deadline);
             }
-            // Freed after the last try: FUTEX_WAIT would not sleep either.
+            // The lock was freed after the last try: FUTEX_WAIT would not sleep either.
             if attempt::<M>(&self.word, n, HELD) {
                 return Some(());
             }
@@ -61,11 +65,12 @@ impl<M: Machine> SpinParkGranted<M> {
         }
     }
 
-    /// Counts the thread among the sleepers, unless the lock is free.
+    /// Counts the thread as a sleeper, unless the lock is free. Returns whether it did.
     fn counted(&self) -> bool {
         let mut seen = self.word.load(Relaxed);
         while seen != FREE {
-            // Relaxed: a message to the exchange that ends the section, which finds it or has come before.
+            // Relaxed: only tells the thread that ends the section, whose exchange will find it or
+            // came first.
             match self.word.compare_exchange(seen, seen + SLEEPER, Relaxed, Relaxed) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
@@ -74,10 +79,12 @@ impl<M: Machine> SpinParkGranted<M> {
         false
     }
 
-    /// Sleeps until the lock is granted and no other thread has taken the grant. The thread is counted.
+    /// Sleeps until the lock is granted and this thread gets the grant. The thread must be counted
+    /// as a sleeper. Returns `None` if the deadline passed.
     fn sleep(&self, deadline: Option<Deadline>) -> Option<()> {
         loop {
-            // Relaxed: while a grant stands the gate is odd, and the kernel compares again before the thread sleeps.
+            // Relaxed: the gate is odd while a grant is pending, and the kernel compares it again
+            // before the thread sleeps.
             let gate = self.gate.load(Relaxed);
             if self.take() {
                 return Some(());
@@ -95,11 +102,12 @@ impl<M: Machine> SpinParkGranted<M> {
         }
     }
 
-    /// Takes the grant, if there is one: the thread holds the lock, and is counted no more.
+    /// Takes the grant, if there is one: the thread then holds the lock, and no longer counts as a
+    /// sleeper.
     fn take(&self) -> bool {
         let mut seen = self.word.load(Relaxed);
         while seen & GRANTED != 0 {
-            // It has no tries left, and no spinner competes for a grant.
+            // The thread has no tries left, and no spinner competes for a grant.
             announce::<M>(1);
             // Acquire: see the last holder's writes.
             match self.word.compare_exchange(seen, seen - GRANTED - SLEEPER + HELD, Acquire, Relaxed) {
@@ -114,7 +122,7 @@ impl<M: Machine> SpinParkGranted<M> {
         false
     }
 
-    /// Gives up, but takes a grant that is there: it may be meant for no other.
+    /// Gives up, unless there is a grant: takes that, because there may be no other taker.
     fn leave(&self) -> Option<()> {
         let mut seen = self.word.load(Relaxed);
         loop {
@@ -132,14 +140,14 @@ impl<M: Machine> SpinParkGranted<M> {
         }
     }
 
-    /// The holder makes an odd gate even, and an even one odd. Relaxed: only holders write it, and the waker orders it before its
-    /// wake-up.
+    /// Called by the holder: makes an odd gate even, and an even one odd. Relaxed: only holders
+    /// write it, and the waking thread orders the write before its wake-up.
     fn shut(&self) {
         self.gate.store(self.gate.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Ends the critical section: frees the lock, or grants it if threads sleep; whether it has granted it. Then it is not touched
-    /// any more.
+    /// Ends the critical section: frees the lock, or grants it if threads sleep. Returns whether it
+    /// granted the lock, which this thread must not access afterwards.
     fn release(&self) -> bool {
         let (mut seen, mut odd) = (HELD, false);
         loop {
@@ -149,7 +157,8 @@ impl<M: Machine> SpinParkGranted<M> {
                 odd = grants;
             }
             announce::<M>(0);
-            // Release: the next holder sees our writes, and a sleeper that finds the grant the odd gate.
+            // Release: the next holder sees this thread's writes, and a sleeper that finds the
+            // grant sees the odd gate.
             match self.word.compare_exchange(seen, if grants { seen - HELD + GRANTED } else { FREE }, Release, Relaxed)
             {
                 Ok(_) => break,
@@ -161,12 +170,12 @@ impl<M: Machine> SpinParkGranted<M> {
     }
 }
 
-// SAFETY: two zero words: free, and an even gate.
+// SAFETY: two zero words mean a free lock with an even gate.
 unsafe impl<M: Machine> ZeroInit for SpinParkGranted<M> {}
 
-// SAFETY: only the thread whose exchange found `FREE`, or took away `GRANTED`, holds the lock: either stands there when no thread does, and the
-// exchange ends it. Its Acquire pairs with the Release of `release`; exchanges of other threads between them keep the
-// release sequence.
+// SAFETY: only the thread whose exchange found `FREE`, or removed `GRANTED`, holds the lock. Either
+// is set only while no thread holds it, and the exchange ends it. The exchange's Acquire pairs with
+// the Release of `release`; exchanges of other threads between them continue the release sequence.
 unsafe impl<M: Machine> RawLock<M> for SpinParkGranted<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -202,13 +211,13 @@ unsafe impl<M: Machine> RawLock<M> for SpinParkGranted<M> {
     unsafe fn unlock(&self, (): (), _: Wait) {
         let gate: *const M::Atomic<u32> = &self.gate;
         if self.release() {
-            // A sleeper that is not in the kernel yet finds the gate changed.
+            // A sleeper that has not entered the kernel yet finds the gate changed.
             M::wake::<u32>(gate, 1, SLEEP);
         }
     }
 }
 
-// SAFETY: as `lock`; a failed exchange writes nothing.
+// SAFETY: like `lock`; a failed exchange writes nothing.
 unsafe impl<M: Machine> TryLock<M> for SpinParkGranted<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -220,7 +229,8 @@ unsafe impl<M: Machine> TryLock<M> for SpinParkGranted<M> {
     }
 }
 
-// SAFETY: as `lock`. A thread that gives up is counted no more, by an exchange that finds no grant.
+// SAFETY: like `lock`. A thread that gives up stops counting as a sleeper by an exchange that finds
+// no grant.
 unsafe impl<M: Machine> TimedLock<M> for SpinParkGranted<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let n = tries(wait, SPIN_TRIES);

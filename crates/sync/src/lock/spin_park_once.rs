@@ -1,5 +1,6 @@
-//! [`spin_park`](super::spin_park) with one try for a thread that was woken, as its paper's figure 4b can be read: the home
-//! wakes the thread, "which will then enter into the critical section after a successful locking request".
+//! [`spin_park`](super::spin_park) with one try for a woken thread, one reading of figure 4b of its
+//! paper: the home wakes the thread, "which will then enter into the critical section after a
+//! successful locking request".
 
 use super::spin_park::Variant;
 

@@ -1,18 +1,19 @@
-//! Test-and-set: one flag, one atomic exchange a try. The simplest lock, and under contention the worst.
+//! Test-and-set: one flag, and one atomic exchange for each try. The simplest lock, and the worst
+//! under contention.
 
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::wait::Spinning;
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
-/// The lock: 0 free, 1 held.
+/// A test-and-set lock: 0 free, 1 held.
 #[repr(transparent)]
 pub struct Tas<M: Machine> {
     held: M::Atomic<u32>,
 }
 
 impl<M: Machine> Tas<M> {
-    /// The tries after the first one.
+    /// Makes the tries after the first one.
     #[cold]
     fn contend(&self, wait: Wait) {
         let (mut tries, mut spinning) = (1, Spinning::default());
@@ -24,7 +25,8 @@ impl<M: Machine> Tas<M> {
         }
     }
 
-    /// After a try in vain, the `tries`th: the spinning policies try again, the others wait until the holder has gone.
+    /// Called after failed try number `tries`: the spinning policies return to try again, the
+    /// others wait until the holder has gone.
     fn between_tries(&self, tries: u32, spinning: &mut Spinning, wait: Wait, deadline: Option<Deadline>) {
         let wait = match wait {
             Wait::Spin | Wait::Pause if M::tried_in_vain(tries, spinning) => Wait::Futex,
@@ -32,12 +34,12 @@ impl<M: Machine> Tas<M> {
             Wait::Pause => return M::relax(),
             other => other,
         };
-        // Whatever ended the wait, the next try decides.
+        // However the wait ended, the next try decides.
         let _ = M::wait_while(&self.held, 1, wait, deadline);
     }
 }
 
-// SAFETY: one zero word, free when zero.
+// SAFETY: the lock is one word, free when zero.
 unsafe impl<M: Machine> ZeroInit for Tas<M> {}
 
 // SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
@@ -74,13 +76,13 @@ unsafe impl<M: Machine> RawLock<M> for Tas<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), wait: Wait) {
         let held: *const M::Atomic<u32> = &self.held;
-        // Release: the next holder sees our writes.
+        // Release: the next holder sees this thread's writes.
         self.held.store(0, Release);
         M::wake::<u32>(held, 1, wait);
     }
 }
 
-// SAFETY: as `lock`; a failed swap wrote the 1 that was there.
+// SAFETY: like `lock`; a failed swap wrote the 1 that was there.
 unsafe impl<M: Machine> TryLock<M> for Tas<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -88,7 +90,7 @@ unsafe impl<M: Machine> TryLock<M> for Tas<M> {
     }
 }
 
-// SAFETY: as `try_lock`.
+// SAFETY: the lock is taken by `try_lock`.
 unsafe impl<M: Machine> TimedLock<M> for Tas<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let (mut tries, mut spinning) = (0u32, Spinning::default());

@@ -1,10 +1,11 @@
-//! Ticket lock: take a number, wait until it is served. First come, first served.
+//! Ticket lock: take a number, wait until it is served. Threads enter in the order of their
+//! numbers.
 
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 
-/// The lock: the number served now and the next one to give out, both wrapping.
+/// A ticket lock: the number served now and the next number to give out, both wrapping.
 #[repr(C)]
 pub struct Ticket<M: Machine> {
     serving: M::Atomic<u32>,
@@ -12,43 +13,47 @@ pub struct Ticket<M: Machine> {
 }
 
 impl<M: Machine> Ticket<M> {
-    /// Takes the next number; returns it with the number that is served.
+    /// Takes the next number. Returns it and the number that is served now.
     #[inline(always)]
     pub(super) fn take_number(&self) -> (u32, u32) {
         // Relaxed: the number orders nothing; `serving` does.
         let mine = self.next.fetch_add(1, Relaxed);
-        // Acquire: see the last holder's writes, if the number is ours already.
+        // Acquire: see the last holder's writes, if the taken number is already served.
         (mine, self.serving.load(Acquire))
     }
 
-    /// The number that is served: what a waiter watches.
+    /// The number that is served, which waiters watch.
     #[inline(always)]
     pub(super) fn serving(&self) -> &M::Atomic<u32> {
         &self.serving
     }
 
-    /// Whether a thread waits behind the holder: asked by the holder.
+    /// Whether a thread waits behind the holder. Only the holder may ask.
     #[inline(always)]
     pub(super) fn awaited(&self) -> bool {
-        // Relaxed, both: the holder alone writes `serving`, and a waiter that is missed is served in the ordinary way.
+        // Relaxed for both: only the holder writes `serving`, and a waiter that is missed is served
+        // in the ordinary way.
         self.next.load(Relaxed).wrapping_sub(self.serving.load(Relaxed)) > 1
     }
 }
 
-// SAFETY: two zero words: 0 is served and the next number is 0, so the lock is free.
+// SAFETY: two zero words mean that number 0 is served and next to be given out, so the lock is
+// free.
 unsafe impl<M: Machine> ZeroInit for Ticket<M> {}
 
-/// In the order in which the numbers are taken.
+/// The order is that in which numbers are taken.
 impl<M: Machine> Fifo for Ticket<M> {
     fn is_free(&self) -> bool {
-        // Acquire: a free lock's last holder has left it. In this order: a number that is given out between the two loads is seen.
+        // Acquire: the last holder of a free lock has left it. Reading `serving` first makes sure
+        // that a number given out between the two loads is seen.
         let serving = self.serving.load(Acquire);
         self.next.load(Acquire) == serving
     }
 }
 
-// SAFETY: numbers are given out once each, and only their owner enters when they are served. Fewer than 2^32 threads
-// wait, so a number is not given out again while it is in use. `serving` is read with Acquire and stored with Release.
+// SAFETY: each number is given out once, and only its owner enters when it is served. Fewer than
+// 2^32 threads wait, so a number is not given out again while it is in use. `serving` is read with
+// Acquire and stored with Release.
 unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -89,11 +94,11 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), wait: Wait) {
         let serving: *const M::Atomic<u32> = &self.serving;
-        // Relaxed: only the holder writes it, and we are the holder.
+        // Relaxed: only the holder writes it, which is this thread.
         let mine = self.serving.load(Relaxed);
-        // Release: the next holder sees our writes.
+        // Release: the next holder sees this thread's writes.
         self.serving.store(mine.wrapping_add(1), Release);
-        // All sleepers: the one whose number it is cannot be told from the others.
+        // Wakes all sleepers: the one with the served number cannot be distinguished.
         M::wake::<u32>(serving, u32::MAX, wait);
     }
 }
@@ -102,9 +107,9 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
 unsafe impl<M: Machine> TryLock<M> for Ticket<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        // Acquire: if our number is served already, this is the read that follows the last holder's writes.
+        // Acquire: if the try succeeds, this read follows the last holder's writes.
         let serving = self.serving.load(Acquire);
-        // Relaxed: see `lock`.
+        // Relaxed for the reason in `take_number`.
         self.next.compare_exchange(serving, serving.wrapping_add(1), Relaxed, Relaxed).ok().map(drop)
     }
 }

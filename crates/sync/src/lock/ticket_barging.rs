@@ -1,7 +1,8 @@
-//! A ticket queue that is passed over while it sleeps: see [`barging`](super::barging).
+//! A ticket queue that other threads may overtake while it sleeps: see [`barging`](super::barging).
 //!
-//! Who sleeps must be woken by its number. So the number served stands in one of two words, by turns; who waits for a number watches the
-//! word of that number, and only those that wait for every other number are woken with it.
+//! A sleeper must be woken by its number. So two words hold the number served, one the even and the
+//! other the odd numbers. A waiter watches the word of its number, and a wake-up reaches only the
+//! waiters with even (or only those with odd) numbers.
 
 use super::barging::{Barging, Debt, Queue, SLEEP};
 use super::{Counted, LockInfo, Posix, Waits, ZeroInit};
@@ -9,14 +10,14 @@ use baton_machine::Ordering::Relaxed;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Machine, Wait};
 
-/// The lock.
+/// A ticket queue in front of a word that any thread may take.
 pub type TicketBarging<M> = Barging<M, TicketQueue<M>>;
 
-/// Set in a word of the number served while a thread may sleep on it.
+/// Set in a word of the served number while a thread may sleep on it.
 const SLEEPERS: u32 = 1;
 
-/// The queue: the next number to give out, and the number served: twice the last even one and twice the last odd one,
-/// with [`SLEEPERS`]. All wrap.
+/// The queue: the next number to give out, and the served number: twice the last even one in the
+/// first word and twice the last odd one in the second, each with [`SLEEPERS`]. All wrap.
 #[repr(C)]
 pub struct TicketQueue<M: Machine> {
     next: M::Atomic<u32>,
@@ -34,21 +35,23 @@ impl<M: Machine> TicketQueue<M> {
     }
 }
 
-/// What the word of `number` holds while it is served.
+/// Returns what the word of `number` holds while `number` is served.
 fn served(number: u32) -> u32 {
     number.wrapping_mul(2)
 }
 
-/// Which of the two words that is.
+/// Returns which of the two words `number` uses.
 fn word_of(number: u32) -> usize {
     (number & 1) as usize
 }
 
-// SAFETY: number 0 is the next one and is served; word 1 holds 0, which is no odd number's.
+// SAFETY: zeroes mean that number 0 is next and is served; word 1 holds 0, which belongs to no odd
+// number.
 unsafe impl<M: Machine> ZeroInit for TicketQueue<M> {}
 
-// SAFETY: numbers are given out once each, and only their owner becomes the head when they are served; fewer than 2^31 threads
-// wait. After the release `settle` computes an address and touches nothing.
+// SAFETY: each number is given out once, and only its owner becomes the head when it is served;
+// fewer than 2^31 threads wait. After the release `settle` computes an address and accesses
+// nothing.
 unsafe impl<M: Machine> Queue<M> for TicketQueue<M> {
     type Place = u32;
     const INFO: LockInfo = LockInfo {
@@ -76,7 +79,8 @@ unsafe impl<M: Machine> Queue<M> for TicketQueue<M> {
     }
 
     fn enter(&self, tries: u32) -> u32 {
-        // Relaxed: the number orders nothing, here and below: what the lock guards is ordered by its word.
+        // Relaxed, here and below: the numbers order nothing; the lock's word orders the data that
+        // it guards.
         let mine = self.next.fetch_add(1, Relaxed);
         let word = &self.served[word_of(mine)];
         let mut left = tries;
@@ -103,7 +107,7 @@ unsafe impl<M: Machine> Queue<M> for TicketQueue<M> {
 
     unsafe fn settle(queue: *const Self, debt: Debt) {
         let offset = core::mem::offset_of!(Self, served) + (debt.0 - 1) * size_of::<M::Atomic<u32>>();
-        // All: the one whose number it is cannot be told from the others.
+        // Wakes all sleepers on the word: the one with the served number cannot be distinguished.
         M::wake::<u32>(queue.wrapping_byte_add(offset).cast(), u32::MAX, SLEEP);
     }
 }

@@ -1,17 +1,19 @@
-//! Ticket lock with proportional back-off: a waiter knows how many are before it, and looks again only when about so
-//! many critical sections may have passed.
+//! Ticket lock with proportional back-off: a waiter knows how many threads are before it, and looks
+//! again only after about as many critical sections could have passed.
 
 use super::ticket::Ticket;
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait, WaitResult};
 
-/// Cycles to stay away for each waiter in front but the first: a short critical section with its hand-off.
+/// Cycles to stay away for each waiter in front but the first: a short critical section and its
+/// hand-off.
 const A_WAITER: u64 = 128;
-/// Stay away no longer than for this many, so that a waiter whose turn comes early is not away for long.
+/// Largest number of waiters for which a thread stays away, so that a waiter with an early turn is
+/// not away for long.
 const MOST: u32 = 32;
 
-/// The lock: a [`Ticket`] whose waiters look seldom.
+/// A [`Ticket`] lock whose waiters look seldom.
 #[repr(transparent)]
 pub struct TicketProp<M: Machine>(Ticket<M>);
 
@@ -23,7 +25,7 @@ impl<M: Machine> TicketProp<M> {
             if before != 0 {
                 M::work(Cycles(A_WAITER * u64::from(before.min(MOST))));
             }
-            // Returns at once if a thread was served meanwhile.
+            // Returns at once if another number has been served meanwhile.
             match M::wait_while(self.0.serving(), serving, wait, None) {
                 WaitResult::Changed(now) => serving = now,
                 WaitResult::Expired => unreachable!("no deadline was given"),
@@ -35,14 +37,14 @@ impl<M: Machine> TicketProp<M> {
 // SAFETY: a ticket lock.
 unsafe impl<M: Machine> ZeroInit for TicketProp<M> {}
 
-/// In the order in which the numbers are taken.
+/// The order is that in which numbers are taken.
 impl<M: Machine> Fifo for TicketProp<M> {
     fn is_free(&self) -> bool {
         self.0.is_free()
     }
 }
 
-// SAFETY: as the ticket lock; only the pace at which waiters look differs.
+// SAFETY: like the ticket lock; only the pace at which waiters look differs.
 unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -84,7 +86,7 @@ unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
     }
 }
 
-// SAFETY: as the ticket lock.
+// SAFETY: like the ticket lock.
 unsafe impl<M: Machine> TryLock<M> for TicketProp<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {

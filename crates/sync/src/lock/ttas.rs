@@ -1,12 +1,12 @@
-//! Test-and-test-and-set with exponential back-off: waiters read until the lock is free, try, and a thread that loses the race
-//! stays away for a while.
+//! Test-and-test-and-set with exponential back-off: waiters read until the lock is free, then try.
+//! A thread that loses the race stays away for a while.
 
 use super::backoff::{Backoff, passed};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
-/// The lock: 0 free, 1 held.
+/// A test-and-test-and-set lock: 0 free, 1 held.
 #[repr(transparent)]
 pub struct Ttas<M: Machine> {
     held: M::Atomic<u32>,
@@ -17,7 +17,7 @@ impl<M: Machine> Ttas<M> {
     fn contend(&self, wait: Wait) {
         let mut backoff = Backoff::<M>::new();
         loop {
-            // Only says that a try is worth it; the try decides.
+            // The wait only says that a try is worthwhile; the try decides.
             let _ = M::wait_while(&self.held, 1, wait, None);
             if self.try_lock().is_some() {
                 return;
@@ -27,7 +27,7 @@ impl<M: Machine> Ttas<M> {
     }
 }
 
-// SAFETY: one zero word, free when zero.
+// SAFETY: the lock is one word, free when zero.
 unsafe impl<M: Machine> ZeroInit for Ttas<M> {}
 
 // SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
@@ -63,14 +63,15 @@ unsafe impl<M: Machine> RawLock<M> for Ttas<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), wait: Wait) {
         let held: *const M::Atomic<u32> = &self.held;
-        // Release: the next holder sees our writes.
+        // Release: the next holder sees this thread's writes.
         self.held.store(0, Release);
-        // One sleeper is enough: if another thread slips in before it, that one's unlock wakes the next.
+        // Waking one sleeper is enough: if another thread takes the lock before it, that thread's
+        // unlock wakes the next.
         M::wake::<u32>(held, 1, wait);
     }
 }
 
-// SAFETY: as `lock`; a failed swap wrote the 1 that was there.
+// SAFETY: like `lock`; a failed swap wrote the 1 that was there.
 unsafe impl<M: Machine> TryLock<M> for Ttas<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
@@ -79,8 +80,8 @@ unsafe impl<M: Machine> TryLock<M> for Ttas<M> {
     }
 }
 
-// SAFETY: as `try_lock`. Giving up leaves no trace: a sleeper that was woken and gives up has read the lock as held,
-// so that holder's unlock wakes the next one.
+// SAFETY: the lock is taken by `try_lock`. Giving up has no effect on others: a woken sleeper that
+// gives up has read the lock as held, so that holder's unlock wakes the next one.
 unsafe impl<M: Machine> TimedLock<M> for Ttas<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let mut backoff = Backoff::<M>::new();
@@ -88,7 +89,7 @@ unsafe impl<M: Machine> TimedLock<M> for Ttas<M> {
             if self.try_lock().is_some() {
                 return Some(());
             }
-            // The second question bounds a waiter that loses every race.
+            // Checking the clock as well stops a waiter that loses every race.
             if M::wait_while(&self.held, 1, wait, Some(deadline)) == WaitResult::Expired || passed::<M>(deadline) {
                 return self.try_lock();
             }

@@ -1,19 +1,20 @@
-//! The queue for a program that does not know its machine: in the queue device where there is one with room, and else the ring.
+//! The queue for a program that does not know its machine: uses a queue device that has room, and
+//! the ring otherwise.
 
 use super::qmd::Qmd;
 use super::ring::{Many, Ring, Threads};
 use super::{Counted, QueueError, QueueInfo, RawQueue, Side};
 use baton_machine::{Machine, Wait, Word};
 
-/// The queue, by what it took when it was made.
+/// A queue that was chosen when it was created.
 pub enum Auto<M: Machine, T: Word> {
-    /// In the device.
+    /// A queue in a device.
     Qmd(Qmd<M, T>),
-    /// In memory.
+    /// A queue in memory.
     Ring(Ring<M, T>),
 }
 
-/// Calls a method of the queue that was taken.
+/// Calls a method of the chosen queue.
 macro_rules! taken {
     ($self:ident, $queue:ident => $call:expr) => {
         match $self {
@@ -23,7 +24,7 @@ macro_rules! taken {
     };
 }
 
-// SAFETY: each is a queue, for any number of threads.
+// SAFETY: either variant is a queue for any number of threads.
 unsafe impl<M: Machine, T: Word> RawQueue<M> for Auto<M, T> {
     type Item = T;
     const INFO: QueueInfo = QueueInfo {
@@ -35,7 +36,8 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Auto<M, T> {
         consumers: Side::Multi,
         bulk: false,
         device: false,
-        // On the native machine it is the ring, behind two calls: the ring's own are compiled into their callers.
+        // On the native machine this is the ring behind two calls; the ring's own calls are inlined
+        // into their callers.
         counted: Counted { instructions: 103.0, ..Many::INFO.counted },
         counted_bulk: Many::INFO.counted_bulk,
     };
@@ -65,7 +67,7 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Auto<M, T> {
 
     #[inline]
     unsafe fn try_enqueue(&self, item: T, wait: Wait) -> Result<(), T> {
-        // SAFETY: by contract, here and below.
+        // SAFETY: guaranteed by the caller, here and in the methods below.
         taken!(self, queue => unsafe { queue.try_enqueue(item, wait) })
     }
 

@@ -1,16 +1,16 @@
-//! A slot for an item. Its queue knows whether it is empty.
+//! A slot for an item. The queue knows whether the slot is empty.
 
 use baton_machine::{Machine, Slot};
 use core::mem::MaybeUninit;
 
-/// A slot of the machine, so that a checker reports an access at the wrong time.
+/// A slot of the machine, so that a model checker reports accesses at the wrong time.
 #[repr(transparent)]
 pub(super) struct ItemSlot<M: Machine, T: Send + 'static>(M::Slot<MaybeUninit<T>>);
 
-// SAFETY: a slot is used by one thread at a time, by the contracts of `put` and `get`, and hands its items, which may
-// travel, from one to another.
+// SAFETY: by the contracts of `put` and `get` only one thread at a time uses a slot. It hands items
+// from thread to thread, which are `Send`.
 unsafe impl<M: Machine, T: Send + 'static> Send for ItemSlot<M, T> {}
-// SAFETY: as above.
+// SAFETY: only one thread at a time uses a slot, as above.
 unsafe impl<M: Machine, T: Send + 'static> Sync for ItemSlot<M, T> {}
 
 impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
@@ -22,17 +22,17 @@ impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
     /// Puts an item in.
     ///
     /// # Safety
-    /// The slot is empty and the caller's alone, and what was done with it before happened before.
+    /// The slot is empty and only the caller uses it; earlier accesses to it happened before.
     #[inline(always)]
     pub(super) unsafe fn put(&self, item: T) {
-        // SAFETY: by contract.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.write(|at| at.write(MaybeUninit::new(item))) };
     }
 
     /// Takes the item out.
     ///
     /// # Safety
-    /// The slot holds an item and is the caller's alone, and the write of the item happened before.
+    /// The slot holds an item and only the caller uses it; the write of the item happened before.
     #[inline(always)]
     pub(super) unsafe fn get(&self) -> T {
         // SAFETY: by contract the slot holds an item.
@@ -40,7 +40,8 @@ impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
     }
 }
 
-/// The two parts of neighbouring places of a ring, which may go on at its begin: those from `first` on, and those from the begin on.
+/// Splits `count` neighbouring places of a ring from `first` on into the part up to the ring's end
+/// and the part that continues at its beginning.
 #[inline(always)]
 fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
     let begin = first as usize & (places.len() - 1);
@@ -49,21 +50,21 @@ fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
 }
 
 impl<M: Machine, T: Copy + Send + 'static> ItemSlot<M, T> {
-    /// The slots of the machine.
+    /// Views the slots as slots of the machine.
     #[inline(always)]
     fn row(row: &[Self]) -> &[M::Slot<MaybeUninit<T>>] {
-        // SAFETY: an item's slot is a slot of the machine (`repr(transparent)`).
+        // SAFETY: an item's slot has the layout of a slot of the machine (`repr(transparent)`).
         unsafe { core::slice::from_raw_parts(row.as_ptr().cast(), row.len()) }
     }
 
     /// Puts items into neighbouring places of a ring, from `first` on.
     ///
     /// # Safety
-    /// As [`ItemSlot::put`] for each of them; there are no more items than places.
+    /// The rules of [`ItemSlot::put`] hold for each place; there are no more items than places.
     #[inline(always)]
     pub(super) unsafe fn put_row(places: &[Self], first: u32, items: &[T]) {
         let (behind, begin) = parts(places, first, items.len());
-        // SAFETY: by contract; the items are the caller's, and so outside of the ring.
+        // SAFETY: guaranteed by the caller, whose items are outside of the ring.
         unsafe {
             Slot::write_row(Self::row(behind), items.as_ptr().cast());
             if begin.is_empty() {
@@ -76,11 +77,12 @@ impl<M: Machine, T: Copy + Send + 'static> ItemSlot<M, T> {
     /// Takes items out of neighbouring places of a ring, from `first` on.
     ///
     /// # Safety
-    /// As [`ItemSlot::get`] for each of them; there are no more of them than places.
+    /// The rules of [`ItemSlot::get`] hold for each place; there are no more items than places.
     #[inline(always)]
     pub(super) unsafe fn get_row(places: &[Self], first: u32, items: &mut [T]) {
         let (behind, begin) = parts(places, first, items.len());
-        // SAFETY: by contract; each place holds an item, and the caller's are outside of the ring.
+        // SAFETY: by contract each place holds an item, and the caller's items are outside of the
+        // ring.
         unsafe {
             Slot::take_row(Self::row(behind), items.as_mut_ptr().cast());
             if begin.is_empty() {

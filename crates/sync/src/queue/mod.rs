@@ -1,6 +1,6 @@
-//! Queues: bounded, first in first out.
+//! Bounded queues: first in, first out.
 //!
-//! What they hold goes through [`Slot`](baton_machine::Slot)s, so that a checker sees a race on it.
+//! Items pass through [`Slot`](baton_machine::Slot)s, so that a model checker sees races on them.
 
 mod item;
 #[macro_use]
@@ -13,140 +13,144 @@ pub use baton_machine::{Counted, CountedBulk};
 use baton_machine::{Machine, Wait};
 use thiserror::Error;
 
-/// How many threads may be on one side of a queue at a time.
+/// How many threads may use one side of a queue at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// One.
+    /// One thread.
     Single,
-    /// Any number.
+    /// Any number of threads.
     Multi,
 }
 
-/// What is said of a queue.
+/// The description of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueInfo {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// One line: how it works.
+    /// How the queue works, in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The paper or program that the queue comes from.
     pub source: &'static str,
-    /// What it cannot do; empty if nothing.
+    /// Limitations; empty if there are none.
     pub limits: &'static str,
-    /// Which threads may enqueue.
+    /// How many threads may enqueue at a time.
     pub producers: Side,
-    /// Which threads may dequeue.
+    /// How many threads may dequeue at a time.
     pub consumers: Side,
-    /// Has [`BulkQueue`].
+    /// Whether it implements [`BulkQueue`].
     pub bulk: bool,
-    /// Lies in a queue device ([`Machine::queues`]): a machine without one cannot have it.
+    /// Whether it lives in a queue device ([`Machine::queues`]); a machine without one cannot have
+    /// it.
     pub device: bool,
-    /// An item's way in and out. `scripts/check/sync-instructions` counts it.
+    /// Cost of an item's enqueue and dequeue. `scripts/check/sync-instructions` counts it.
     pub counted: Counted,
-    /// A bulk's way by [`RawQueue::enqueue_all`] and [`RawQueue::dequeue_all`], where they move it as a range; else they move item by
-    /// item.
+    /// Cost of a bulk by [`RawQueue::enqueue_all`] and [`RawQueue::dequeue_all`], if the queue
+    /// moves it as a range; `None` if it moves item by item.
     pub counted_bulk: Option<CountedBulk>,
 }
 
-/// Why a queue cannot be made.
+/// Why a queue cannot be created.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum QueueError {
     /// No queue can have this capacity.
     #[error("a queue cannot have a capacity of {0}; expected a power of two from 1 to 2^30")]
     Capacity(usize),
-    /// It lies in a queue device, and the machine has none.
+    /// The queue lives in a queue device, and the machine has none.
     #[error("the machine has no queue device")]
     NoDevice,
-    /// No queue device of the machine has room for so many items, or for one more queue.
+    /// No queue device of the machine has room for another queue of this capacity.
     #[error("no queue device of the machine has room for another queue of {0} items")]
     NoRoom(usize),
 }
 
-/// A bounded queue. All of its users pass the same `wait`.
+/// A bounded queue. All users of a queue pass the same `wait`.
 ///
 /// # Safety
-/// Every item that was enqueued is dequeued once, those of one producer in their order; what its producer wrote before
-/// happens before the dequeue returns.
+/// Every enqueued item is dequeued once, and the items of one producer in their order. What a
+/// producer wrote before its enqueue happens before the dequeue of the item returns.
 pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
-    /// What it holds.
+    /// The type of the items.
     type Item: Send + 'static;
 
-    /// What is said of the queue; its line in the registry.
+    /// Description of the queue, its line in the registry.
     const INFO: QueueInfo;
 
-    /// An empty queue that can hold `capacity` items: a power of two from 1 to 2^30.
+    /// Creates an empty queue for `capacity` items, a power of two from 1 to 2^30.
     ///
     /// # Errors
-    /// The capacity, or, with [`QueueInfo::device`], the machine's device.
+    /// Fails if the capacity is not allowed, or, with [`QueueInfo::device`], if the machine has no
+    /// queue device with room.
     fn with_capacity(capacity: usize) -> Result<Self, QueueError>;
 
-    /// An empty queue whose counts are about to wrap: what the contract suite starts from to test a long life in a short
-    /// time. A queue whose counts can wrap must override it.
+    /// Creates an empty queue whose counts are about to wrap; the contract suite starts from it to
+    /// test a long life in a short time. A queue whose counts can wrap must override it.
     ///
     /// # Errors
-    /// As [`RawQueue::with_capacity`].
+    /// The errors are those of [`RawQueue::with_capacity`].
     fn aged(capacity: usize) -> Result<Self, QueueError> {
         Self::with_capacity(capacity)
     }
 
-    /// The name of the queue that it is: its own, or of the one that `auto` took.
+    /// Returns the queue's name; for `auto`, the name of the queue that it chose.
     fn took(&self) -> &'static str {
         Self::INFO.name
     }
 
-    /// How many items it can hold.
+    /// Returns the number of items that the queue can hold.
     fn capacity(&self) -> usize;
 
-    /// Puts an item at the end, or gives it back if the queue is full.
+    /// Appends an item, or returns it as the error if the queue is full.
     ///
     /// # Safety
-    /// With a [`Side::Single`] of producers, no other thread enqueues meanwhile, and the earlier ones' calls happened
-    /// before this one.
+    /// If producers are [`Side::Single`], no other thread enqueues meanwhile, and earlier enqueues
+    /// happened before this one.
     unsafe fn try_enqueue(&self, item: Self::Item, wait: Wait) -> Result<(), Self::Item>;
 
     /// Takes the item at the front, if there is one.
     ///
     /// # Safety
-    /// With a [`Side::Single`] of consumers, no other thread dequeues meanwhile, and the earlier ones' calls happened
-    /// before this one.
+    /// If consumers are [`Side::Single`], no other thread dequeues meanwhile, and earlier dequeues
+    /// happened before this one.
     unsafe fn try_dequeue(&self, wait: Wait) -> Option<Self::Item>;
 
-    /// Puts an item at the end, waiting while the queue is full.
+    /// Appends an item, waiting while the queue is full.
     ///
     /// # Safety
-    /// As [`RawQueue::try_enqueue`].
+    /// The rules of [`RawQueue::try_enqueue`] hold.
     unsafe fn enqueue(&self, item: Self::Item, wait: Wait);
 
     /// Takes the item at the front, waiting while there is none.
     ///
     /// # Safety
-    /// As [`RawQueue::try_dequeue`].
+    /// The rules of [`RawQueue::try_dequeue`] hold.
     unsafe fn dequeue(&self, wait: Wait) -> Self::Item;
 
-    /// Puts all items at the end, in their order, waiting while there is no room. Other threads' items may come between them.
+    /// Appends all items in order, waiting while there is no room. Other threads' items may come
+    /// between them.
     ///
     /// # Safety
-    /// As [`RawQueue::try_enqueue`].
+    /// The rules of [`RawQueue::try_enqueue`] hold.
     unsafe fn enqueue_all(&self, items: &[Self::Item], wait: Wait)
     where
         Self::Item: Copy,
     {
         for &item in items {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.enqueue(item, wait) };
         }
     }
 
-    /// Fills all of `items` from the front, waiting while there are none. Items between them may go to other threads.
+    /// Fills all of `items` from the front, waiting while the queue is empty. Other threads may
+    /// take items in between.
     ///
     /// # Safety
-    /// As [`RawQueue::try_dequeue`].
+    /// The rules of [`RawQueue::try_dequeue`] hold.
     unsafe fn dequeue_all(&self, items: &mut [Self::Item], wait: Wait)
     where
         Self::Item: Copy,
     {
         for item in items {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by the caller.
             *item = unsafe { self.dequeue(wait) };
         }
     }
@@ -155,22 +159,23 @@ pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
 /// A queue that moves several items at the cost of about one.
 ///
 /// # Safety
-/// As [`RawQueue`]; the items of one call stay together.
+/// The rules of [`RawQueue`] hold, and the items of one call stay together.
 pub unsafe trait BulkQueue<M: Machine>: RawQueue<M, Item: Copy> {
-    /// Enqueues all of `items`, or none; says whether it did.
+    /// Enqueues all of `items`, or none. Returns whether it enqueued them.
     fn enqueue_bulk(&self, items: &[Self::Item], wait: Wait) -> bool;
-    /// Enqueues as many of `items` as there is room for, first ones first; returns how many.
+    /// Enqueues the first of `items`, as many as there is room for. Returns how many.
     fn enqueue_burst(&self, items: &[Self::Item], wait: Wait) -> usize;
-    /// Fills all of `items` from the front of the queue, or none; says whether it did.
+    /// Fills all of `items` from the front of the queue, or takes nothing. Returns whether it
+    /// filled them.
     fn dequeue_bulk(&self, items: &mut [Self::Item], wait: Wait) -> bool;
-    /// Fills as much of `items` as there are items; returns how many.
+    /// Fills the beginning of `items` with as many items as the queue has. Returns how many.
     fn dequeue_burst(&self, items: &mut [Self::Item], wait: Wait) -> usize;
 }
 
-/// Largest capacity: indices are 32 bits, and their differences must not look negative.
+/// Largest capacity: indices have 32 bits, and their differences must not look negative.
 const MOST: usize = 1 << 30;
 
-/// Says whether a queue can have this capacity.
+/// Checks that a queue can have this capacity, and returns it.
 pub(crate) fn check_capacity(capacity: usize) -> Result<u32, QueueError> {
     if capacity.is_power_of_two() && capacity <= MOST {
         Ok(capacity as u32)

@@ -1,20 +1,21 @@
-//! Vyukov's bounded queue for many producers and consumers: each place carries a sequence number that says whose turn it
-//! is there, so that threads at different places do not wait for each other.
+//! Vyukov's bounded queue for many producers and consumers: each place carries a sequence number
+//! that says which position may use it next, so that threads at different places do not wait for
+//! each other.
 //!
 //! | number of place *i* of *n*, in lap *k* | meaning |
 //! | --- | --- |
 //! | 2(kn + i) | empty: for the producer of position kn + i |
 //! | 2(kn + i) + 1 | full: for the consumer of that position |
 //!
-//! (The original counts n per lap and says "full" by the next number, which a queue of one place cannot tell from the
-//! next lap's "empty".) Positions have 64 bits and do not wrap.
+//! (The original counts n a lap and marks a full place by the next number, which for a queue of one
+//! place equals the next lap's mark of an empty one.) Positions have 64 bits and do not wrap.
 
 use super::item::ItemSlot;
 use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
-/// A place with its number.
+/// A place with its sequence number.
 #[repr(C)]
 struct Cell<M: Machine, T: Send + 'static> {
     turn: M::Atomic<u64>,
@@ -25,14 +26,15 @@ struct Cell<M: Machine, T: Send + 'static> {
 #[repr(C, align(128))]
 struct End<M: Machine>(M::Atomic<u64>);
 
-/// The queue.
+/// A bounded queue for many producers and consumers.
 pub struct Mpmc<M: Machine, T: Send + 'static> {
     tail: End<M>,
     head: End<M>,
     cells: OwnedSlice<M, Cell<M, T>>,
 }
 
-/// Why a position could not be had: the place's number, to wait on until it changes.
+/// The place that a claimed position needs is not ready: its number, and the value seen, for
+/// waiting until it changes.
 struct NotYet<'a, M: Machine> {
     turn: &'a M::Atomic<u64>,
     seen: u64,
@@ -41,11 +43,11 @@ struct NotYet<'a, M: Machine> {
 impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
     /// Claims the side's next position if its place shows `2 * position + full`.
     fn claim(&self, end: &End<M>, full: u64) -> Result<(u64, &Cell<M, T>), NotYet<'_, M>> {
-        // Relaxed, and the exchange too: the place's number orders what is done with the place.
+        // Relaxed, and the exchange too: the place's number orders accesses to the place.
         let mut at = end.0.load(Relaxed);
         loop {
             let cell = &self.cells[at as usize & (self.cells.len() - 1)];
-            // Acquire: the thread that had the place before is done with it.
+            // Acquire: the thread that used the place before is done with it.
             let turn = cell.turn.load(Acquire);
             match turn.cmp(&(2 * at + full)) {
                 core::cmp::Ordering::Equal => match end.0.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
@@ -53,24 +55,24 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
                     Err(now) => at = now,
                 },
                 core::cmp::Ordering::Less => return Err(NotYet { turn: &cell.turn, seen: turn }),
-                // A thread has had this position: look again. Relaxed: as above.
+                // Another thread has taken this position: look again. Relaxed as above.
                 core::cmp::Ordering::Greater => at = end.0.load(Relaxed),
             }
         }
     }
 
-    /// Passes a place on.
+    /// Hands a place to the position that may use it next.
     fn pass(&self, cell: &Cell<M, T>, turn: u64, wait: Wait) {
-        // Release: the thread that has the place next sees what we did with it.
+        // Release: the next user of the place sees what this thread did with it.
         cell.turn.store(turn, Release);
-        // All: those who find that another was quicker must go on to wait at the next place.
+        // Wakes all: waiters that find that another thread was faster must go on to the next place.
         M::wake::<u64>(&cell.turn, u32::MAX, wait);
     }
 
     fn put_one(&self, item: T, wait: Wait) -> Result<(), (T, NotYet<'_, M>)> {
         match self.claim(&self.tail, 0) {
             Ok((at, cell)) => {
-                // SAFETY: the position is ours alone, and its place is empty.
+                // SAFETY: only this thread has the position, and its place is empty.
                 unsafe { cell.place.put(item) };
                 self.pass(cell, 2 * at + 1, wait);
                 Ok(())
@@ -81,15 +83,15 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
 
     fn take_one(&self, wait: Wait) -> Result<T, NotYet<'_, M>> {
         let (at, cell) = self.claim(&self.head, 1)?;
-        // SAFETY: the position is ours alone, and its place holds an item.
+        // SAFETY: only this thread has the position, and its place holds an item.
         let item = unsafe { cell.place.get() };
         self.pass(cell, 2 * (at + self.cells.len() as u64), wait);
         Ok(item)
     }
 }
 
-// SAFETY: a position is given out once on each side, and the place's number lets first its producer and then its
-// consumer at it, by Release stores that are read with Acquire.
+// SAFETY: each side gives out a position once. The place's number admits first its producer and
+// then its consumer, by Release stores that are read with Acquire.
 unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
     type Item = T;
     const INFO: QueueInfo = QueueInfo {

@@ -1,9 +1,11 @@
-//! A queue that lies in the machine's queue device (CAF: Wang and others, PACT 2016). Threads reach it by requests, not by memory:
-//! no line goes to and fro, and it has no orderings of its own but the acquire behind a dequeue.
+//! A queue in the machine's queue device (CAF: Wang and others, PACT 2016). Threads use it by
+//! requests instead of shared memory: no cache line moves between cores, and it needs no orderings
+//! but the acquire after a dequeue.
 //!
-//! A request takes the way to the device and back. Those of [`RawQueue::enqueue_all`] and [`RawQueue::dequeue_all`] are under way
-//! at once, as many as the machine allows; [`Qmd::post`] does not wait for its own at all. A thread that has to wait is kept by the
-//! device, whatever wait policy it names.
+//! A request travels to the device and back. [`RawQueue::enqueue_all`] and
+//! [`RawQueue::dequeue_all`] have several requests in flight at once, as many as the machine
+//! allows; [`Qmd::post`] does not wait for its request at all. The device holds back a thread that
+//! must wait, whatever wait policy the thread names.
 
 use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::Acquire;
@@ -12,30 +14,32 @@ use baton_machine::queues::{Mode, Operand, QueueDevice, QueueId, QueueRefusal, Q
 use baton_machine::{Machine, Wait, Word};
 use core::marker::PhantomData;
 
-/// The queue.
+/// A queue in a device.
 pub struct Qmd<M: Machine, T: Word> {
     device: M::Queues,
-    /// The device's number.
+    /// The device's number on the machine.
     number: u32,
     queue: QueueId,
     capacity: u32,
     items: PhantomData<fn(T) -> T>,
 }
 
-/// A request under way.
+/// A request in flight.
 type Asked<M> = <<M as Machine>::Queues as Device<QueueDevice>>::Ticket;
 
-/// Requests that a call keeps track of at a time; a machine may allow fewer under way.
+/// Number of requests that a call keeps in flight; the machine may allow fewer.
 const UNDER_WAY: usize = 64;
 
-/// A device has refused a request for a queue that it gave, and that was not released.
+/// Panics: the device has refused a request for a queue that it allocated and that was not
+/// released.
 #[cold]
 #[inline(never)]
 fn refused(why: QueueRefusal) -> ! {
     panic!("the queue device refuses a queue of its own: {why:?}")
 }
 
-/// What a blocking request gave. `None`: the device's timer, or a guard thread, dropped it, and nothing has come of it.
+/// Returns the answer to a blocking request; `None` if the device's timer or a guard thread dropped
+/// the request without effect.
 fn given(answer: Result<u64, QueueRefusal>) -> Option<u64> {
     match answer {
         Ok(word) => Some(word),
@@ -57,18 +61,19 @@ impl<M: Machine, T: Word> Qmd<M, T> {
         QueueRequest::Dequeue { from: self.operand(mode) }
     }
 
-    /// Where it lies, for requests that reach the device by another way ([`Machine::post`]).
+    /// Returns the device and the queue's id, for requests that reach the device by another way
+    /// ([`Machine::post`]).
     pub fn place(&self) -> (M::Queues, QueueId) {
         (self.device, self.queue)
     }
 
-    /// Puts an item at the end, without waiting until it is there: the thread's later requests come behind it. An item that the
-    /// device drops (its timer, a guard thread) is lost, and counted there.
+    /// Appends an item without waiting for the device: the thread's later requests come after it.
+    /// An item that the device drops (by its timer or a guard thread) is lost, and counted there.
     pub fn post(&self, item: T) {
         drop(self.device.request(self.putting(item, Mode::Block)));
     }
 
-    /// Makes `n` requests, several under way at a time, and passes on what each gave, in order.
+    /// Makes `n` requests with several in flight, and passes each answer to `take`, in order.
     fn each(&self, n: usize, ask: impl Fn(usize) -> QueueRequest, mut take: impl FnMut(usize, Option<u64>)) {
         let mut under_way: [Option<Asked<M>>; UNDER_WAY] = [const { None }; UNDER_WAY];
         for i in 0..n {
@@ -86,8 +91,8 @@ impl<M: Machine, T: Word> Qmd<M, T> {
     }
 }
 
-// SAFETY: the device gives out each item once, and serves the requests of one thread for one queue in their order. A request
-// leaves behind all older stores of its thread, and a dequeue is followed by an Acquire fence.
+// SAFETY: the device gives out each item once, and serves a thread's requests for a queue in order.
+// A request follows all older stores of its thread, and an Acquire fence follows a dequeue.
 unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
     type Item = T;
     const INFO: QueueInfo = QueueInfo {
@@ -100,7 +105,7 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
         consumers: Side::Multi,
         bulk: false,
         device: true,
-        // The two requests: an instruction each.
+        // The two requests are an instruction each.
         counted: Counted { instructions: 2.0, accesses: 2 },
         counted_bulk: None,
     };
@@ -140,7 +145,8 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
             Err(QueueRefusal::Empty | QueueRefusal::Dropped) => return None,
             Err(why) => refused(why),
         };
-        // The device orders nothing behind a dequeue: see what the producer wrote before its enqueue.
+        // The device orders nothing after a dequeue: the fence makes visible what the producer
+        // wrote before its enqueue.
         M::fence(Acquire);
         Some(item)
     }
@@ -155,7 +161,7 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
                 break T::from_bits(item);
             }
         };
-        // As in `try_dequeue`.
+        // Acquire for the reason in `try_dequeue`.
         M::fence(Acquire);
         item
     }
@@ -173,7 +179,8 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
     unsafe fn dequeue_all(&self, items: &mut [T], _: Wait) {
         let mut got = 0;
         while got < items.len() {
-            // Those that the device drops are missing at the end, so that what came stays in its order.
+            // Items that the device drops are missing at the end, so that those which arrived stay
+            // in order.
             self.each(
                 items.len() - got,
                 |_| self.taking(Mode::Block),
@@ -185,16 +192,18 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
                 },
             );
         }
-        // As in `try_dequeue`.
+        // Acquire for the reason in `try_dequeue`.
         M::fence(Acquire);
     }
 }
 
 impl<M: Machine, T: Word> Drop for Qmd<M, T> {
     fn drop(&mut self) {
-        // One that outlives its machine, as a simulation that is gone, went with it.
+        // A queue that outlives its machine (say, of a simulation that has ended) ended with the
+        // machine.
         if M::queues(self.number).is_some() {
-            // What it still holds is words. The device can refuse only what it does not know.
+            // The remaining items are words without destructors. The device can refuse only a queue
+            // that it does not know.
             let released = self.device.call(QueueRequest::Release(self.queue));
             debug_assert!(released.is_ok(), "a queue was released by another than its owner");
         }

@@ -1,12 +1,13 @@
-//! Every queue by name, holding words of eight bytes (the entry size of the CAF paper). A new queue is one file and one
-//! line in [`every_queue!`](crate::every_queue).
+//! All queues by name, for items of eight bytes (the entry size of the CAF paper). A new queue is
+//! one file and one line in [`every_queue!`](crate::every_queue).
 
 use super::{QueueInfo, RawQueue};
 use baton_machine::{Machine, Native};
 
-/// Passes every queue to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
-/// type and its abilities. These are `shared` (any number of threads on each side) and
-/// `in_bulk` ([`BulkQueue`](super::BulkQueue)) and `in_device` ([`QueueInfo::device`]), in this order.
+/// Passes every queue (its module, its type and its abilities) to the macro named in brackets,
+/// after the tokens that follow the brackets. The abilities are `shared` (any number of threads on
+/// each side), `in_bulk` ([`BulkQueue`](super::BulkQueue)) and `in_device` ([`QueueInfo::device`]),
+/// in this order.
 #[macro_export]
 macro_rules! every_queue {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -23,11 +24,11 @@ macro_rules! every_queue {
 
 every_queue! {
     [crate::registry::registry]
-    /// Every queue, in the order in which people read about them.
+    /// Descriptions of all queues, in the order of the documentation.
     QUEUES: QueueInfo,
-    /// A name that is no queue.
+    /// The error for a name that is not a queue.
     UnknownQueue "queue",
-    /// What to do with a queue that is known by name only: its type arrives as `T`.
+    /// Code to run with the type `T` of a queue that is known only by name.
     QueueVisitor RawQueue [Item = u64],
     (u64)
 }

@@ -1,10 +1,12 @@
-//! Ring for many producers and consumers that moves items in bulk, as DPDK's `rte_ring` does: the software baseline of
-//! the CAF paper.
+//! Ring for many producers and consumers that moves items in bulk like DPDK's `rte_ring`, the
+//! software baseline of the CAF paper.
 //!
-//! Each side has a head and a tail. A thread claims places by moving its side's head, works on them, and moves the tail
-//! once those that claimed before it have moved it up to its claim. The other side reads the tail only.
+//! Each side has a head and a tail. A thread claims places by advancing its side's head, uses them,
+//! and advances the tail after the threads that claimed before it have advanced it up to its claim.
+//! The other side reads only the tail.
 //!
-//! In the mode for one thread a side ([`ring_single`](super::ring_single)) a claim is a store, and no thread was before.
+//! In the mode for one thread on each side ([`ring_single`](super::ring_single)) a claim is a
+//! store, and there are no earlier claims to wait for.
 
 use super::item::ItemSlot;
 use super::{BulkQueue, Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};
@@ -12,11 +14,11 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait, WaitResult};
 use core::marker::PhantomData;
 
-/// A mode: how many threads may be on each side.
+/// A mode: how many threads may use each side.
 pub trait Threads: Send + Sync + 'static {
-    /// What is said of the ring in this mode; both sides allow as many threads.
+    /// Description of the ring in this mode; both sides allow the same number of threads.
     const INFO: QueueInfo;
-    /// One thread a side.
+    /// Whether only one thread may use each side.
     const ALONE: bool = matches!(Self::INFO.producers, Side::Single);
 }
 
@@ -39,21 +41,21 @@ impl Threads for Many {
     };
 }
 
-/// One side, alone in its pair of cache lines. Both counts wrap.
+/// One side of the ring, alone in its pair of cache lines. Both counts wrap.
 #[repr(C, align(128))]
 struct End<M: Machine> {
-    /// Places claimed.
+    /// Number of places claimed.
     head: M::Atomic<u32>,
-    /// Places done with, never past `head`.
+    /// Number of places finished, never more than `head`.
     tail: M::Atomic<u32>,
 }
 
-/// What to do when less can be had than was asked for.
+/// What to do if fewer places or items are available than requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ask {
-    /// All or nothing.
+    /// Take all or nothing.
     Bulk,
-    /// What there is.
+    /// Take what is available.
     Burst,
 }
 
@@ -68,11 +70,12 @@ impl<M: Machine> End<M> {
         End { head: M::Atomic::new(at), tail: M::Atomic::new(at) }
     }
 
-    /// How many of `count` places can be had at `head`: of those up to the other side's tail, which is `ahead` places further than it
-    /// says (the capacity for producers, nothing for consumers). Gives the other's tail if there are too few.
+    /// Returns how many of `count` places are available at `head`: those up to the other side's
+    /// tail plus `ahead` (the capacity for producers, 0 for consumers). The error is the other
+    /// side's tail, if too few are available.
     #[inline(always)]
     fn room(other: &End<M>, ahead: u32, head: u32, count: u32, ask: Ask) -> Result<u32, u32> {
-        // Acquire: the other side is done with the places up to its tail.
+        // Acquire: the other side has finished with the places up to its tail.
         let tail = other.tail.load(Acquire);
         let there = ahead.wrapping_add(tail).wrapping_sub(head);
         let count = match ask {
@@ -82,22 +85,23 @@ impl<M: Machine> End<M> {
         if count == 0 { Err(tail) } else { Ok(count) }
     }
 
-    /// Claims up to `count` places, as [`End::room`] has them.
+    /// Claims up to `count` places, as many as [`End::room`] grants.
     #[inline(always)]
     fn claim<S: Threads>(&self, other: &End<M>, ahead: u32, count: u32, ask: Ask) -> Result<Claim, u32> {
         if S::ALONE {
-            // Relaxed, both: no other thread looks at this side's head.
+            // Relaxed for both: no other thread reads this side's head.
             let head = self.head.load(Relaxed);
             let count = Self::room(other, ahead, head, count, ask)?;
             self.head.store(head.wrapping_add(count), Relaxed);
             return Ok(Claim { first: head, count });
         }
-        // Acquire: the thread that moved the head here had seen a tail of the other side; see at least that one in `room`, or the
-        // difference could be negative.
+        // Acquire: the thread that advanced the head to this value had seen a tail of the other
+        // side. `room` must see at least that one, or the difference could be negative.
         let mut head = self.head.load(Acquire);
         loop {
             let count = Self::room(other, ahead, head, count, ask)?;
-            // Release: hands on the tail that we have seen (see above). Acquire on failure: as the first load.
+            // Release: passes on the tail that this thread has seen. Acquire on failure, like the
+            // first load.
             match self.head.compare_exchange_weak(head, head.wrapping_add(count), Release, Acquire) {
                 Ok(_) => return Ok(Claim { first: head, count }),
                 Err(now) => head = now,
@@ -105,24 +109,24 @@ impl<M: Machine> End<M> {
         }
     }
 
-    /// Says that a claim is done with, after those before it.
+    /// Marks a claim as finished, after all earlier claims.
     #[inline(always)]
     fn publish<S: Threads>(&self, claim: Claim, wait: Wait) {
         if !S::ALONE {
             self.wait_for_turn(&claim, wait);
         }
-        // Release: the other side uses our places only after we are done with them.
+        // Release: the other side uses the places only after this thread has finished with them.
         self.tail.store(claim.first.wrapping_add(claim.count), Release);
-        // All: those of our side who wait for their turn, and those of the other side who wait for something to do,
-        // sleep on the same word.
+        // Wakes all: threads of this side that wait for their turn, and threads of the other side
+        // that wait for places, sleep on the same word.
         M::wake::<u32>(&self.tail, u32::MAX, wait);
     }
 
-    /// Waits until those that claimed before have moved the tail up to a claim.
+    /// Waits until the threads that claimed before have advanced the tail up to this claim.
     #[inline(always)]
     fn wait_for_turn(&self, claim: &Claim, wait: Wait) {
-        // Acquire, here and in the wait: a thread that sees our tail must see what those before us did, and only our own Release
-        // store can tell it.
+        // Acquire, here and in the wait: a thread that sees this thread's tail must also see what
+        // the earlier threads did, and only this thread's Release store can convey that.
         let mut tail = self.tail.load(Acquire);
         while tail != claim.first {
             tail = match M::wait_while(&self.tail, tail, wait, None) {
@@ -133,7 +137,7 @@ impl<M: Machine> End<M> {
     }
 }
 
-/// The ring.
+/// A ring of places for items, in one of the modes.
 pub struct Ring<M: Machine, T: Send + 'static, S: Threads = Many> {
     producers: End<M>,
     consumers: End<M>,
@@ -142,10 +146,11 @@ pub struct Ring<M: Machine, T: Send + 'static, S: Threads = Many> {
 }
 
 impl<M: Machine, T: Send + 'static> Ring<M, T> {
-    /// An empty ring whose counts start at `at`, so that a test need not wait until they wrap.
+    /// Creates an empty ring whose counts start at `at`, so that a test need not wait until they
+    /// wrap.
     ///
     /// # Errors
-    /// The capacity.
+    /// Fails if the capacity is not allowed.
     pub fn starting_at(capacity: usize, at: u32) -> Result<Self, QueueError> {
         Self::at(capacity, at)
     }
@@ -177,22 +182,22 @@ impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
         self.consumers.claim::<S>(&self.producers, 0, bounded(count), ask)
     }
 
-    /// Takes one item, or says up to where there are none.
+    /// Takes one item. The error is the producers' tail, at which there is none.
     #[inline]
     fn take_one(&self, wait: Wait) -> Result<T, u32> {
         let claim = self.claim_items(1, Ask::Bulk)?;
-        // SAFETY: the place is claimed, and its producer is done with it.
+        // SAFETY: the place is claimed, and its producer has finished with it.
         let item = unsafe { self.place(claim.first).get() };
         self.consumers.publish::<S>(claim, wait);
         Ok(item)
     }
 
-    /// Puts one item in, or gives it back with the tail up to which there is no room.
+    /// Puts one item in. The error is the item and the consumers' tail, at which there is no room.
     #[inline]
     fn put_one(&self, item: T, wait: Wait) -> Result<(), (T, u32)> {
         match self.claim_room(1, Ask::Bulk) {
             Ok(claim) => {
-                // SAFETY: the place is claimed, and its consumer is done with it.
+                // SAFETY: the place is claimed, and its consumer has finished with it.
                 unsafe { self.place(claim.first).put(item) };
                 self.producers.publish::<S>(claim, wait);
                 Ok(())
@@ -203,40 +208,43 @@ impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
 }
 
 impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
-    /// How many were put in, or the tail up to which there is no room.
+    /// Puts items in and returns how many. The error is the consumers' tail, at which there is no
+    /// room.
     fn put_all(&self, items: &[T], ask: Ask, wait: Wait) -> Result<usize, u32> {
         let claim = self.claim_room(items.len(), ask)?;
         let count = claim.count as usize;
-        // SAFETY: the places are claimed, and their consumers are done with them.
+        // SAFETY: the places are claimed, and their consumers have finished with them.
         unsafe { ItemSlot::put_row(&self.places, claim.first, &items[..count]) };
         self.producers.publish::<S>(claim, wait);
         Ok(count)
     }
 
-    /// How many were got, or the tail up to which there are none.
+    /// Takes items out and returns how many. The error is the producers' tail, at which there are
+    /// none.
     fn get_all(&self, items: &mut [T], ask: Ask, wait: Wait) -> Result<usize, u32> {
         let claim = self.claim_items(items.len(), ask)?;
         let count = claim.count as usize;
-        // SAFETY: the places are claimed, and their producers are done with them.
+        // SAFETY: the places are claimed, and their producers have finished with them.
         unsafe { ItemSlot::get_row(&self.places, claim.first, &mut items[..count]) };
         self.consumers.publish::<S>(claim, wait);
         Ok(count)
     }
 
-    /// Items that are moved at once by those who wait until they can: half of the places. With more, one that waits for room and
-    /// one that waits for items could wait for each other.
+    /// Number of items that a waiting call moves at once: half of the places. With more, a thread
+    /// that waits for room and one that waits for items could wait for each other.
     fn at_once(&self) -> usize {
         (self.places.len() / 2).max(1)
     }
 }
 
-/// A number of items as a count; more than any ring holds is as good as `u32::MAX`.
+/// Limits a number of items to a count; no ring holds more than `u32::MAX` anyway.
 fn bounded(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-// SAFETY: heads give out each place once, to as many threads as the mode allows; a place goes to the other side by a tail that is
-// stored with Release when all places before it are done with, and read with Acquire.
+// SAFETY: heads give out each place once, to as many threads as the mode allows. A place passes to
+// the other side by a tail that is stored with Release when all places before it are finished, and
+// read with Acquire.
 unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T, S> {
     type Item = T;
     const INFO: QueueInfo = S::INFO;
@@ -288,7 +296,7 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
         T: Copy,
     {
         if let [item] = items {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.enqueue(*item, wait) };
         }
         let mut left = items;
@@ -306,7 +314,7 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
         T: Copy,
     {
         if let [item] = items {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by the caller.
             *item = unsafe { self.dequeue(wait) };
             return;
         }
@@ -321,7 +329,7 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
     }
 }
 
-// SAFETY: as above, for any number of threads; a claim is of neighbouring places.
+// SAFETY: like `RawQueue`, for any number of threads; a claim consists of neighbouring places.
 unsafe impl<M: Machine, T: Copy + Send + 'static> BulkQueue<M> for Ring<M, T> {
     fn enqueue_bulk(&self, items: &[T], wait: Wait) -> bool {
         self.put_all(items, Ask::Bulk, wait).unwrap_or(0) == items.len()

@@ -1,10 +1,10 @@
-//! The ring in its mode for one producer and one consumer: algorithm 1 of the CAF paper, DPDK's SP and SC. A side reads the other's
-//! tail at each claim, where [`spsc`](super::spsc) keeps a copy.
+//! The ring's mode for one producer and one consumer: algorithm 1 of the CAF paper, DPDK's SP and
+//! SC. A side reads the other's tail at each claim, whereas [`spsc`](super::spsc) keeps a copy.
 
 use super::ring::{Ring, Threads};
 use super::{Counted, CountedBulk, QueueInfo, Side};
 
-/// One thread on each side.
+/// The mode for one thread on each side.
 #[derive(Clone, Copy, Debug)]
 pub struct One;
 
@@ -23,5 +23,5 @@ impl Threads for One {
     };
 }
 
-/// The ring.
+/// A ring for one producer and one consumer.
 pub type RingSingle<M, T> = Ring<M, T, One>;

@@ -1,5 +1,5 @@
-//! Ring for one producer and one consumer (Lamport), each of which remembers how far it has seen the other, so that the
-//! other's line is read only when the ring looks full or empty.
+//! Ring for one producer and one consumer (Lamport). Each side keeps a copy of the other's count,
+//! so that it reads the other's line only when the ring looks full or empty.
 
 use super::item::ItemSlot;
 use super::{Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};
@@ -9,9 +9,9 @@ use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 /// One side, alone in its pair of cache lines.
 #[repr(C, align(128))]
 struct End<M: Machine> {
-    /// Items that went through this side, wrapping. Written by this side, read by the other.
+    /// Number of items that passed this side, wrapping. This side writes it, the other reads it.
     count: M::Atomic<u32>,
-    /// The other side's count as this side has last seen it. This side's own.
+    /// The other side's count as this side last saw it. Only this side accesses it.
     seen: M::Atomic<u32>,
 }
 
@@ -21,7 +21,7 @@ impl<M: Machine> End<M> {
     }
 }
 
-/// The ring.
+/// A ring for one producer and one consumer.
 pub struct Spsc<M: Machine, T: Send + 'static> {
     tail: End<M>,
     head: End<M>,
@@ -38,26 +38,28 @@ impl<M: Machine, T: Send + 'static> Spsc<M, T> {
         &self.places[count as usize & (self.places.len() - 1)]
     }
 
-    /// Places that are free behind `tail`, looking at the consumer only if fewer than `wanted` were before.
+    /// Returns the number of free places at `tail`. Reads the consumer's count only if the last
+    /// known number is less than `wanted`.
     #[inline(always)]
     fn room(&self, tail: u32, wanted: usize) -> usize {
         let free = |head: u32| self.places.len() - tail.wrapping_sub(head) as usize;
-        // Relaxed, both: ours alone.
+        // Relaxed for both: only this side accesses them.
         let before = free(self.tail.seen.load(Relaxed));
         if before >= wanted {
             return before;
         }
-        // Acquire: the consumer has taken the items out of the places that we shall use.
+        // Acquire: the consumer has taken the items out of the places that this side will use.
         let head = self.head.count.load(Acquire);
         self.tail.seen.store(head, Relaxed);
         free(head)
     }
 
-    /// Items that there are from `head` on, looking at the producer only if fewer than `wanted` were before.
+    /// Returns the number of items at `head`. Reads the producer's count only if the last known
+    /// number is less than `wanted`.
     #[inline(always)]
     fn items(&self, head: u32, wanted: usize) -> usize {
         let there = |tail: u32| tail.wrapping_sub(head) as usize;
-        // Relaxed, both: ours alone.
+        // Relaxed for both: only this side accesses them.
         let before = there(self.head.seen.load(Relaxed));
         if before >= wanted {
             return before;
@@ -70,16 +72,16 @@ impl<M: Machine, T: Send + 'static> Spsc<M, T> {
 }
 
 impl<M: Machine, T: Copy + Send + 'static> Spsc<M, T> {
-    /// Puts in as many items as there is room for, the first ones; says how many.
+    /// Enqueues the first of `items`, as many as there is room for. Returns how many.
     ///
     /// # Safety
     /// The caller is the only producer.
     pub unsafe fn enqueue_burst(&self, items: &[T], wait: Wait) -> usize {
-        // Relaxed: only the producer writes it, and the caller is the producer.
+        // Relaxed: only the producer writes it, which is the caller.
         let tail = self.tail.count.load(Relaxed);
         let count = self.room(tail, items.len()).min(items.len());
         if count != 0 {
-            // SAFETY: the places are empty, and ours until the store below.
+            // SAFETY: the places are empty, and belong to this thread until the store below.
             unsafe { ItemSlot::put_row(&self.places, tail, &items[..count]) };
             // Release: the consumer sees the items.
             self.tail.count.store(tail.wrapping_add(count as u32), Release);
@@ -88,18 +90,18 @@ impl<M: Machine, T: Copy + Send + 'static> Spsc<M, T> {
         count
     }
 
-    /// Takes out as many items as there are and are wanted; says how many.
+    /// Fills the beginning of `items` with as many items as the ring has. Returns how many.
     ///
     /// # Safety
     /// The caller is the only consumer.
     pub unsafe fn dequeue_burst(&self, items: &mut [T], wait: Wait) -> usize {
-        // Relaxed: only the consumer writes it, and the caller is the consumer.
+        // Relaxed: only the consumer writes it, which is the caller.
         let head = self.head.count.load(Relaxed);
         let count = self.items(head, items.len()).min(items.len());
         if count != 0 {
-            // SAFETY: the places hold items, and are ours until the store below.
+            // SAFETY: the places hold items, and belong to this thread until the store below.
             unsafe { ItemSlot::get_row(&self.places, head, &mut items[..count]) };
-            // Release: the producer puts the next items there only after we have taken these.
+            // Release: the producer reuses the places only after this thread has taken the items.
             self.head.count.store(head.wrapping_add(count as u32), Release);
             M::wake::<u32>(&self.head.count, 1, wait);
         }
@@ -107,8 +109,9 @@ impl<M: Machine, T: Copy + Send + 'static> Spsc<M, T> {
     }
 }
 
-// SAFETY: a place is the producer's while it lies behind the tail and the consumer's while it lies between head and
-// tail. Each count is stored with Release after the place was used, and read with Acquire before it is used again.
+// SAFETY: a free place belongs to the producer, and a place between head and tail to the consumer.
+// Each count is stored with Release after the place was used, and read with Acquire before it is
+// used again.
 unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     type Item = T;
     const INFO: QueueInfo = QueueInfo {
@@ -138,12 +141,12 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
 
     #[inline]
     unsafe fn try_enqueue(&self, item: T, wait: Wait) -> Result<(), T> {
-        // Relaxed: only the producer writes it, and the caller is the producer.
+        // Relaxed: only the producer writes it, which is the caller.
         let tail = self.tail.count.load(Relaxed);
         if self.room(tail, 1) == 0 {
             return Err(item);
         }
-        // SAFETY: the place is empty, and ours until the store below.
+        // SAFETY: the place is empty, and belongs to this thread until the store below.
         unsafe { self.place(tail).put(item) };
         // Release: the consumer sees the item.
         self.tail.count.store(tail.wrapping_add(1), Release);
@@ -153,14 +156,14 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
 
     #[inline]
     unsafe fn try_dequeue(&self, wait: Wait) -> Option<T> {
-        // Relaxed: only the consumer writes it, and the caller is the consumer.
+        // Relaxed: only the consumer writes it, which is the caller.
         let head = self.head.count.load(Relaxed);
         if self.items(head, 1) == 0 {
             return None;
         }
-        // SAFETY: the place holds an item, and is ours until the store below.
+        // SAFETY: the place holds an item, and belongs to this thread until the store below.
         let item = unsafe { self.place(head).get() };
-        // Release: the producer puts the next item there only after we have taken this one.
+        // Release: the producer reuses the place only after this thread has taken the item.
         self.head.count.store(head.wrapping_add(1), Release);
         M::wake::<u32>(&self.head.count, 1, wait);
         Some(item)
@@ -170,7 +173,8 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         // SAFETY: the caller is the only producer.
         while let Err(back) = unsafe { self.try_enqueue(item, wait) } {
             item = back;
-            // Full: nothing but the consumer can change that, from the head that we have seen.
+            // The ring is full. Only the consumer can change that, by advancing the head that this
+            // side has seen.
             let _ = M::wait_while(&self.head.count, self.tail.seen.load(Relaxed), wait, None);
         }
     }
@@ -181,7 +185,8 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
             if let Some(item) = unsafe { self.try_dequeue(wait) } {
                 return item;
             }
-            // Empty: nothing but the producer can change that, from the tail that we have seen.
+            // The ring is empty. Only the producer can change that, by advancing the tail that this
+            // side has seen.
             let _ = M::wait_while(&self.tail.count, self.head.seen.load(Relaxed), wait, None);
         }
     }
@@ -191,14 +196,14 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         T: Copy,
     {
         if let [item] = items {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.enqueue(*item, wait) };
         }
         let mut done = 0;
         while done < items.len() {
             // SAFETY: the caller is the only producer.
             match unsafe { self.enqueue_burst(&items[done..], wait) } {
-                // Full, as in `enqueue`.
+                // The ring is full, as in `enqueue`.
                 0 => _ = M::wait_while(&self.head.count, self.tail.seen.load(Relaxed), wait, None),
                 count => done += count,
             }
@@ -210,7 +215,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         T: Copy,
     {
         if let [item] = items {
-            // SAFETY: by contract.
+            // SAFETY: guaranteed by the caller.
             *item = unsafe { self.dequeue(wait) };
             return;
         }
@@ -218,7 +223,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         while done < items.len() {
             // SAFETY: the caller is the only consumer.
             match unsafe { self.dequeue_burst(&mut items[done..], wait) } {
-                // Empty, as in `dequeue`.
+                // The ring is empty, as in `dequeue`.
                 0 => _ = M::wait_while(&self.tail.count, self.head.seen.load(Relaxed), wait, None),
                 count => done += count,
             }
@@ -229,7 +234,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
 impl<M: Machine, T: Send + 'static> Drop for Spsc<M, T> {
     fn drop(&mut self) {
         if core::mem::needs_drop::<T>() {
-            // SAFETY: the owner is alone.
+            // SAFETY: the owner has the queue to itself.
             while unsafe { self.try_dequeue(Wait::Spin) }.is_some() {}
         }
     }

@@ -1,12 +1,13 @@
-//! Monitored regions: lines that a thread waits on with a monitor while another one stores to them (Anastopoulos and Koziris, 2008, section
-//! 3). [`printed`] is the paper's form with its faults; [`Regions`] is a form that has none of them.
+//! Monitored regions: lines that a thread watches with a monitor while another thread stores to
+//! them (Anastopoulos and Koziris, 2008, section 3). [`printed`] is the paper's form with its
+//! faults; [`Regions`] is a form without them.
 //!
-//! | what the paper does | what comes of it | what [`Regions`] do |
+//! | what the paper does | consequence | what [`Regions`] do instead |
 //! | --- | --- | --- |
-//! | any byte of the region may be stored to, the system call looks at the first one | a notice by another byte is lost | a region is one number, which a notice moves |
-//! | the first thread that wakes sets the byte back | a third thread waits for ever | no thread sets it back: a waiter has the number that it saw |
-//! | the loop looks at nothing but the byte | a waiter cannot be killed, and has no deadline | a wait is [`Machine::wait_while`], which has both; closing a region ends all its waits |
-//! | there is one region in the system | one barrier of one program | any number, each in the table of its process |
+//! | any byte of the region may be stored to, but the system call reads only the first one | a notice by another byte is lost | a region is one number, which a notice increments |
+//! | the first thread that wakes resets the byte | a third thread waits for ever | no thread resets it: a waiter keeps the number that it saw |
+//! | the loop looks at nothing but the byte | a waiter cannot be killed, and has no deadline | a wait is [`Machine::wait_while`], which allows both; closing a region ends all its waits |
+//! | there is one region in the system | one barrier of one program | any number of regions, in a table of each process |
 
 pub mod printed;
 
@@ -14,12 +15,13 @@ use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, OwnedSlice, Wait, WaitResult};
 use thiserror::Error;
 
-/// The low bits of a region's number are its notices, those above say how often it was opened and closed: odd, it is open. Notices of
-/// 2^48 do not come in a region's life: nine years at a million a second.
+/// The low bits of a region's number count its notices, the bits above count how often it was
+/// opened and closed: an odd count means open. 2^48 notices take longer than a region lives: nine
+/// years at a million a second.
 const NOTICES: u32 = 48;
 const OPENED: u64 = 1 << NOTICES;
 
-/// A region: its number, alone in its pair of lines, so that no other store ends a wait.
+/// A region's number, alone in its pair of cache lines, so that no other store ends a wait.
 #[repr(C, align(128))]
 struct Line<M: Machine>(M::Atomic<u64>);
 
@@ -29,14 +31,14 @@ pub struct Regions<M: Machine> {
     wait: Wait,
 }
 
-/// An open region, by its place in its process's table and the opening that made it.
+/// An open region: its index in its process's table, and the opening that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     place: u32,
     opening: u16,
 }
 
-/// How far a region's notices had come.
+/// The notices of a region that a thread has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen(u64);
 
@@ -46,13 +48,13 @@ pub enum RegionError {
     /// The region was closed, before the call or while it waited.
     #[error("region {0} is closed")]
     Closed(u32),
-    /// All regions of the process are open, or were opened as often as they can be.
+    /// All regions of the process are open, or have used up their openings.
     #[error("all {0} regions of this process are in use")]
     Full(u32),
 }
 
 impl<M: Machine> Regions<M> {
-    /// A table of so many regions, whose waiters wait by that policy; none is open.
+    /// Creates a table of `regions` regions, all closed, whose waiters wait by policy `wait`.
     pub fn new(regions: u32, wait: Wait) -> Regions<M> {
         Regions { lines: OwnedSlice::new(regions as usize, |_| Line(M::Atomic::new(0))), wait }
     }
@@ -60,17 +62,19 @@ impl<M: Machine> Regions<M> {
     /// Opens a region.
     ///
     /// # Errors
-    /// Where none is left.
+    /// Fails if no region is left.
     pub fn open(&self) -> Result<Region, RegionError> {
         for (place, line) in self.lines.iter().enumerate() {
-            // Relaxed: only the exchange below decides.
+            // Relaxed: the exchange below decides.
             let now = line.0.load(Relaxed);
             let opening = (now >> NOTICES) as u16 + 1;
-            // Even: open. Zero: its openings are used up, so that no region has the name of an older one.
+            // If `opening` is even, the region is open. If it is the maximum, the openings are used
+            // up, so that no region gets the name of an older one.
             if opening.is_multiple_of(2) || opening == u16::MAX {
                 continue;
             }
-            // Acquire: see what those did who had the region before. Release: nothing, but the number stays in one order.
+            // Acquire: see what earlier users of the region did. Release keeps all changes of the
+            // number in one order; nothing else needs it.
             if line.0.compare_exchange(now, u64::from(opening) << NOTICES, AcqRel, Relaxed).is_ok() {
                 return Ok(Region { place: place as u32, opening });
             }
@@ -78,7 +82,8 @@ impl<M: Machine> Regions<M> {
         Err(RegionError::Full(self.lines.len() as u32))
     }
 
-    /// The region's number, if it is open: notices seen by it are seen with what came before them.
+    /// Returns the region's number, if it is open. The writes that came before the notices in the
+    /// number are visible to the caller.
     fn number(&self, region: Region) -> Result<(&M::Atomic<u64>, u64), RegionError> {
         let closed = RegionError::Closed(region.place);
         let number = &self.lines.get(region.place as usize).ok_or(closed)?.0;
@@ -87,18 +92,19 @@ impl<M: Machine> Regions<M> {
         if now >> NOTICES == u64::from(region.opening) { Ok((number, now)) } else { Err(closed) }
     }
 
-    /// How far its notices have come. Look at the condition after this and before [`Regions::wait`].
+    /// Returns the notices that have come so far. Check the condition after this and before
+    /// [`Regions::wait`].
     ///
     /// # Errors
-    /// If it is closed.
+    /// Fails if the region is closed.
     pub fn seen(&self, region: Region) -> Result<Seen, RegionError> {
         Ok(Seen(self.number(region)?.1))
     }
 
-    /// Waits until a notice has come that was not seen, at the latest until the deadline.
+    /// Waits until a notice comes that is not in `seen`, until `deadline` at the latest.
     ///
     /// # Errors
-    /// If it is closed, or is closed meanwhile.
+    /// Fails if the region is closed, or is closed during the wait.
     pub fn wait(
         &self,
         region: Region,
@@ -115,22 +121,23 @@ impl<M: Machine> Regions<M> {
     /// Ends all waits that have begun, by one access to memory.
     ///
     /// # Errors
-    /// If it is closed.
+    /// Fails if the region is closed.
     pub fn notify(&self, region: Region) -> Result<(), RegionError> {
         let (number, _) = self.number(region)?;
-        // Release: who is woken sees what came before. One that was closed since ends a wait of its place's next region at most, for nothing.
+        // Release: a woken thread sees what came before. If the region has been closed since the
+        // check, this at worst ends a wait for the next region at the same index without need.
         number.fetch_add(1, Release);
         M::wake::<u64>(number, u32::MAX, self.wait);
         Ok(())
     }
 
-    /// Closes a region; what waits for it goes on with an error.
+    /// Closes a region. Its waiters return with an error.
     ///
     /// # Errors
-    /// If it is closed already.
+    /// Fails if the region is closed already.
     pub fn close(&self, region: Region) -> Result<(), RegionError> {
         let (number, mut now) = self.number(region)?;
-        // Release: who opens it next sees what came before.
+        // Release: the thread that opens it next sees what came before.
         while let Err(changed) = number.compare_exchange(now, (now & !(OPENED - 1)) + OPENED, Release, Relaxed) {
             if changed >> NOTICES != u64::from(region.opening) {
                 return Err(RegionError::Closed(region.place));
@@ -166,7 +173,7 @@ mod tests {
         let third = table.open().unwrap();
         assert_ne!(third, second);
         assert_eq!((table.notify(second), table.notify(first)), (Err(closed), Ok(())));
-        // A notice that came before the wait began ends it; one that was seen does not.
+        // A notice that came before the wait began ends it; one that was already seen does not.
         let seen = table.seen(third).unwrap();
         table.notify(third).unwrap();
         let WaitResult::Changed(seen) = table.wait(third, seen, None).unwrap() else { panic!("no deadline was given") };

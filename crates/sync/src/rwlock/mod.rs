@@ -8,47 +8,49 @@ pub use registry::{RWLOCKS, RwLockVisitor, UnknownRwLock, visit};
 
 use baton_machine::{Machine, Wait};
 
-/// What is said of a reader-writer lock.
+/// The description of a reader-writer lock.
 #[derive(Clone, Copy, Debug)]
 pub struct RwLockInfo {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// One line: how it works.
+    /// How the lock works, in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The paper or program that the lock comes from.
     pub source: &'static str,
-    /// What it cannot do; empty if nothing.
+    /// Limitations; empty if there are none.
     pub limits: &'static str,
 }
 
-/// A reader-writer lock. All of its users pass the same `wait`.
+/// A reader-writer lock. All users of a lock pass the same `wait`.
 ///
 /// # Safety
-/// While a thread holds the lock exclusively, no other thread holds it. What a holder did before it gave the lock up happens before
-/// the next exclusive hold, and what an exclusive holder did happens before every later hold.
+/// While a thread holds the lock exclusively, no other thread holds it. What a holder did before it
+/// released the lock happens before the next exclusive hold, and what an exclusive holder did
+/// happens before every later hold.
 pub unsafe trait RawRwLock<M: Machine>: Sized + Send + Sync + 'static {
-    /// What is said of the lock; its line in the registry.
+    /// Description of the lock, its line in the registry.
     const INFO: RwLockInfo;
 
-    /// A lock that is free.
+    /// Creates a free lock.
     fn new() -> Self;
 
-    /// Waits until no thread holds it exclusively, and holds it with other readers.
+    /// Waits until no thread holds the lock exclusively, then holds it together with other readers.
     fn lock_shared(&self, wait: Wait);
 
-    /// Gives a shared hold up.
+    /// Releases a shared hold.
     ///
     /// # Safety
-    /// A hold by [`lock_shared`](RawRwLock::lock_shared) with the same `wait`, of this thread or another, has not been given up yet;
-    /// this call gives it up.
+    /// A hold by [`lock_shared`](RawRwLock::lock_shared) with the same `wait`, by this thread or
+    /// another, has not been released yet; this call releases it.
     unsafe fn unlock_shared(&self, wait: Wait);
 
-    /// Waits until no thread holds it, and holds it alone.
+    /// Waits until no thread holds the lock, then holds it alone.
     fn lock_exclusive(&self, wait: Wait);
 
-    /// Gives an exclusive hold up.
+    /// Releases an exclusive hold.
     ///
     /// # Safety
-    /// As [`unlock_shared`](RawRwLock::unlock_shared), of a hold by [`lock_exclusive`](RawRwLock::lock_exclusive).
+    /// The rules of [`unlock_shared`](RawRwLock::unlock_shared) apply, to a hold by
+    /// [`lock_exclusive`](RawRwLock::lock_exclusive).
     unsafe fn unlock_exclusive(&self, wait: Wait);
 }

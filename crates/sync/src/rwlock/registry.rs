@@ -1,10 +1,11 @@
-//! Every reader-writer lock by name. A new one is one file and one line in [`every_rwlock!`](crate::every_rwlock).
+//! All reader-writer locks by name. A new one is one file and one line in
+//! [`every_rwlock!`](crate::every_rwlock).
 
 use super::{RawRwLock, RwLockInfo};
 use baton_machine::{Machine, Native};
 
-/// Passes every reader-writer lock to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
-/// type and its abilities, of which there are none yet.
+/// Passes every reader-writer lock (its module, its type and its abilities, of which there are none
+/// yet) to the macro named in brackets, after the tokens that follow the brackets.
 #[macro_export]
 macro_rules! every_rwlock {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -16,11 +17,11 @@ macro_rules! every_rwlock {
 
 every_rwlock! {
     [crate::registry::registry]
-    /// Every reader-writer lock, in the order in which people read about them.
+    /// Descriptions of all reader-writer locks, in the order of the documentation.
     RWLOCKS: RwLockInfo,
-    /// A name that is no reader-writer lock.
+    /// The error for a name that is not a reader-writer lock.
     UnknownRwLock "reader-writer lock",
-    /// What to do with a reader-writer lock that is known by name only: its type arrives as `T`.
+    /// Code to run with the type `T` of a reader-writer lock that is known only by name.
     RwLockVisitor RawRwLock,
     ()
 }

@@ -1,16 +1,18 @@
-//! One word that counts permits: a take waits while it is zero and takes one off it, a post adds one and wakes one waiter.
+//! A semaphore of one word that counts permits. A take waits while the word is zero and subtracts
+//! one; a post adds one and wakes one waiter.
 
 use super::{RawSemaphore, SemaphoreInfo};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 
-/// The semaphore, alone in its pair of lines.
+/// The count of permits, alone in its pair of cache lines.
 #[repr(C, align(128))]
 pub struct Counter<M: Machine>(M::Atomic<u32>);
 
-// SAFETY: a permit is taken by an exchange of a number above zero for the number below it, so none is taken twice. The post is a
-// Release, which the takes and posts after it continue as additions and exchanges; the take acquires it. A post wakes a waiter
-// after it has changed the word, so a waiter either sees the change or is woken.
+// SAFETY: a take replaces a number above zero by the next lower one in one exchange, so no permit
+// is taken twice. A post is a Release, whose release sequence later takes and posts continue; a
+// take acquires it. A post wakes a waiter after it has changed the word, so a waiter either sees
+// the change or is woken.
 unsafe impl<M: Machine> RawSemaphore<M> for Counter<M> {
     const INFO: SemaphoreInfo = SemaphoreInfo {
         name: "counter",
@@ -33,7 +35,7 @@ unsafe impl<M: Machine> RawSemaphore<M> for Counter<M> {
                     WaitResult::Expired => unreachable!("no deadline was given"),
                 };
             }
-            // Acquire: what came before the post. Relaxed on failure: a number that has changed is tried anew.
+            // Acquire: see what came before the post. Relaxed on failure: the new number is tried.
             match self.0.compare_exchange(permits, permits - 1, Acquire, Relaxed) {
                 Ok(_) => return,
                 Err(now) => permits = now,
@@ -42,7 +44,7 @@ unsafe impl<M: Machine> RawSemaphore<M> for Counter<M> {
     }
 
     fn post(&self, wait: Wait) {
-        // Release: what we did comes before the take that gets the permit.
+        // Release: what this thread did comes before the take that gets the permit.
         self.0.fetch_add(1, Release);
         M::wake::<u32>(&self.0, 1, wait);
     }

@@ -1,4 +1,4 @@
-//! Semaphores: a number of permits that threads take and post.
+//! Semaphores: threads take permits and post them.
 
 #[macro_use]
 mod registry;
@@ -8,32 +8,33 @@ pub use registry::{SEMAPHORES, SemaphoreVisitor, UnknownSemaphore, visit};
 
 use baton_machine::{Machine, Wait};
 
-/// What is said of a semaphore.
+/// The description of a semaphore.
 #[derive(Clone, Copy, Debug)]
 pub struct SemaphoreInfo {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// One line: how it works.
+    /// How the semaphore works, in one line.
     pub what: &'static str,
-    /// Where it comes from.
+    /// The paper or program that the semaphore comes from.
     pub source: &'static str,
-    /// What it cannot do; empty if nothing.
+    /// Limitations; empty if there are none.
     pub limits: &'static str,
 }
 
-/// A semaphore. All of its users pass the same `wait`.
+/// A semaphore. All users of a semaphore pass the same `wait`.
 ///
 /// # Safety
-/// No more permits are taken than were there at first and have been posted since, and each post ends a wait if threads wait. What a
-/// thread did before its post happens before the return of the `take` that got its permit.
+/// At most as many permits are taken as there were initially and have been posted since, and each
+/// post ends a wait if threads wait. What a thread did before its post happens before the return of
+/// the `take` that got its permit.
 pub unsafe trait RawSemaphore<M: Machine>: Sized + Send + Sync + 'static {
-    /// What is said of the semaphore; its line in the registry.
+    /// Description of the semaphore, its line in the registry.
     const INFO: SemaphoreInfo;
 
-    /// A semaphore with so many permits.
+    /// Creates a semaphore with `permits` permits.
     fn new(permits: u32) -> Self;
 
-    /// Takes a permit, waiting for one if there is none.
+    /// Takes a permit, waiting while there is none.
     fn take(&self, wait: Wait);
 
     /// Adds a permit.

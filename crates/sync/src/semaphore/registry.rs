@@ -1,10 +1,11 @@
-//! Every semaphore by name. A new one is one file and one line in [`every_semaphore!`](crate::every_semaphore).
+//! All semaphores by name. A new one is one file and one line in
+//! [`every_semaphore!`](crate::every_semaphore).
 
 use super::{RawSemaphore, SemaphoreInfo};
 use baton_machine::{Machine, Native};
 
-/// Passes every semaphore to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
-/// type and its abilities, of which there are none yet.
+/// Passes every semaphore (its module, its type and its abilities, of which there are none yet) to
+/// the macro named in brackets, after the tokens that follow the brackets.
 #[macro_export]
 macro_rules! every_semaphore {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -16,11 +17,11 @@ macro_rules! every_semaphore {
 
 every_semaphore! {
     [crate::registry::registry]
-    /// Every semaphore, in the order in which people read about them.
+    /// Descriptions of all semaphores, in the order of the documentation.
     SEMAPHORES: SemaphoreInfo,
-    /// A name that is no semaphore.
+    /// The error for a name that is not a semaphore.
     UnknownSemaphore "semaphore",
-    /// What to do with a semaphore that is known by name only: its type arrives as `T`.
+    /// Code to run with the type `T` of a semaphore that is known only by name.
     SemaphoreVisitor RawSemaphore,
     ()
 }
