@@ -27,13 +27,13 @@ pub enum ValueKind {
 /// A key's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Of [`ValueKind::Text`].
+    /// A value of [`ValueKind::Text`].
     Text(String),
-    /// Of [`ValueKind::Count`], [`ValueKind::Power`] and [`ValueKind::Cycles`].
+    /// A value of [`ValueKind::Count`], [`ValueKind::Power`] or [`ValueKind::Cycles`].
     Whole(u64),
-    /// Of [`ValueKind::Share`].
+    /// A value of [`ValueKind::Share`].
     Share(f64),
-    /// Of [`ValueKind::Switch`].
+    /// A value of [`ValueKind::Switch`].
     Switch(bool),
 }
 

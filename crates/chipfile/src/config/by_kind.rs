@@ -1,4 +1,4 @@
-//! What the cores of each kind have, worked out from the chip and what its kinds have of their own.
+//! The cores of each kind: the chip's common values, replaced by the kind's own where it has any.
 
 use super::chip::Chip;
 use super::coherent::Level;
@@ -11,7 +11,7 @@ use baton_units::{CoreId, Hertz};
 pub struct Private {
     /// The first level.
     pub l1: Level,
-    /// The second one, on a chip that has it.
+    /// The private second level, if the chip has one.
     pub l2: Option<Level>,
 }
 
@@ -22,20 +22,20 @@ impl Private {
     }
 }
 
-/// Cores by their kind.
+/// The cores of a chip by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoresByKind {
-    /// What a core of each kind has; first what cores without a kind have. Of `clock`: what it begins with, where `core.clocks`
-    /// does not name it.
+    /// The values of each kind; first those of cores without a kind. The `clock` is the one that a
+    /// core begins with unless `core.clocks` names it.
     all: Vec<Core>,
-    /// The private caches of each kind, in that order; none on a chip of fixed latencies.
+    /// The private caches of each kind, in the same order; empty on a chip of fixed latencies.
     caches: Vec<Private>,
     /// The kind of each core.
     of: Vec<u32>,
 }
 
 impl CoresByKind {
-    /// Those of a chip.
+    /// The kinds of a chip.
     pub fn new(chip: &Chip) -> CoresByKind {
         let own = |number: usize| {
             let mut chip = chip.clone();
@@ -55,19 +55,19 @@ impl CoresByKind {
         }
     }
 
-    /// All cores are alike, apart from their clocks.
+    /// Whether all cores are alike, apart from their clocks.
     #[inline(always)]
     pub fn are_alike(&self) -> bool {
         self.all.len() == 1
     }
 
-    /// What cores have that are of no kind: all, on a chip without kinds.
+    /// The values of cores without a kind; on a chip without kinds, of all cores.
     #[inline(always)]
     pub fn common(&self) -> &Core {
         &self.all[0]
     }
 
-    /// What a core has.
+    /// The values of a core.
     #[inline]
     pub fn of(&self, core: CoreId) -> &Core {
         &self.all[self.kind(core) as usize]
@@ -78,7 +78,7 @@ impl CoresByKind {
         &self.caches[self.kind(core) as usize]
     }
 
-    /// The private caches of each kind, as [`each`](CoresByKind::each).
+    /// The private caches of each kind, in the order of [`each`](CoresByKind::each).
     pub fn each_caches(&self) -> &[Private] {
         &self.caches
     }
@@ -89,7 +89,7 @@ impl CoresByKind {
         self.of[core.0 as usize]
     }
 
-    /// One core of each kind, first those of none.
+    /// The values of one core of each kind; first of cores without a kind.
     pub fn each(&self) -> &[Core] {
         &self.all
     }

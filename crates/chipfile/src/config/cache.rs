@@ -2,20 +2,20 @@
 
 use baton_units::Cycles;
 
-/// How far two cores are apart.
+/// The distance between two cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// The same core.
     SameCore,
-    /// Under one last-level cache.
+    /// Two cores with a common last-level cache.
     SameCluster,
-    /// In one socket.
+    /// Two cores in one socket.
     SameSocket,
-    /// In two sockets.
+    /// Two cores in different sockets.
     CrossSocket,
 }
 
-/// A price for each class of distance.
+/// A price for each distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByDistance {
     /// Between cores under one last-level cache.
@@ -26,7 +26,8 @@ pub struct ByDistance {
     pub cross_socket: Cycles,
 }
 
-/// Line size and atomics of any chip, and the prices of caches of fixed latencies (0 on a coherent chip).
+/// The line size and the price of atomics on any chip, and the prices of caches of fixed latencies
+/// (0 on a coherent chip).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cache {
     /// Bytes in a line.

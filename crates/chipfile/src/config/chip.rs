@@ -12,11 +12,11 @@ use super::waits::WaitPrices;
 use baton_machine::{Site, Unavailable, Wait};
 use baton_units::{CoreId, Cycles};
 
-/// A chip: cores, what an access costs, what waiting costs, what the operating system costs.
-/// All costs are in cycles of the core's clock.
+/// A chip: its cores, and the prices of accesses, waits and the operating system. All prices are in
+/// cycles of the core's clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {
-    /// What it is called in results.
+    /// The name in results.
     pub name: String,
     /// Cores and clock.
     pub core: Core,
@@ -26,16 +26,17 @@ pub struct Chip {
     pub wait: WaitPrices,
     /// Operating system.
     pub os: Os,
-    /// What differs between seeds.
+    /// Random differences between seeds.
     pub noise: Noise,
-    /// Coherent caches on a network, or what phases take their sizes and latencies from; `None`: caches of fixed latencies, at the
-    /// prices in `cache`.
+    /// Coherent caches on a network; in the coarse mode, the sizes and latencies from which phases
+    /// are computed. `None` for caches of fixed latencies, with the prices in `cache`.
     pub coherent: Option<Coherent>,
-    /// Computations are played as phases; `None`: as they are.
+    /// The coarse mode, in which computations are played as phases; `None` if computations are
+    /// simulated as they are.
     pub phases: Option<Phases>,
-    /// Devices; `None`: there are none.
+    /// The devices; `None` if there are none.
     pub devices: Option<Devices>,
-    /// Prices of energy; all may be missing.
+    /// The prices of energy; any may be missing.
     pub energy: EnergyPrices,
 }
 
@@ -51,7 +52,7 @@ choice! {
     }
 }
 
-/// What differs between seeds.
+/// Random differences between seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Each transfer takes up to this share longer or shorter (0.05: within 5%).
@@ -70,7 +71,7 @@ impl Chip {
         }
     }
 
-    /// CPUs that the operating system schedules on: the contexts of all cores.
+    /// The number of CPUs on which the operating system schedules: the contexts of all cores.
     pub fn cpus(&self) -> u32 {
         self.core.count * self.core.contexts
     }
@@ -82,15 +83,16 @@ impl Chip {
         if self.core.contexts == 1 { CoreId(cpu) } else { CoreId(cpu % self.core.count) }
     }
 
-    /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
+    /// Checks that the chip has what `wait` needs. Must be called before a run, because a guest
+    /// that waits by a policy that its chip lacks panics.
     ///
     /// # Errors
-    /// The key of the chip file that is missing, or that speaks against it.
+    /// The key of the chip file that is missing, or that excludes the policy.
     pub fn check_wait(&self, wait: Wait) -> Result<(), Unavailable> {
         self.wait.has(wait).map_err(|why| Unavailable { wait, why })
     }
 
-    /// How far `a` and `b` are apart.
+    /// The distance between `a` and `b`.
     pub fn distance(&self, a: CoreId, b: CoreId) -> Distance {
         let cluster = |core: CoreId| core.0 / self.core.per_cluster;
         if a == b {
@@ -104,12 +106,12 @@ impl Chip {
         }
     }
 
-    /// The socket, and NUMA node, of `core`.
+    /// The socket of `core`, which is also its NUMA node.
     pub fn socket(&self, core: CoreId) -> u32 {
         core.0 / (self.core.per_cluster * self.core.clusters_per_socket)
     }
 
-    /// Where a thread on `core` runs.
+    /// The site of a thread on `core`: its cluster, socket and so on.
     pub fn site(&self, core: CoreId) -> Site {
         Site { node: self.socket(core), cluster: core.0 / self.core.per_cluster, core: core.0 }
     }

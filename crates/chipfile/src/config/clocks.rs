@@ -3,23 +3,23 @@
 
 use baton_units::Hertz;
 
-/// Cores from the first to the second, both included, and their clock.
+/// A range of cores, both ends included, and their clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreClock {
-    /// The first.
+    /// The first core.
     pub from: u32,
-    /// The last.
+    /// The last core.
     pub to: u32,
-    /// What they have.
+    /// The clock of these cores.
     pub clock: Hertz,
 }
 
-/// The clocks of cores, of which the last that names a core counts.
+/// The clocks of cores. The last range that contains a core counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreClocks(pub Vec<CoreClock>);
 
 impl CoreClocks {
-    /// What a chip file may say.
+    /// What a chip file may have here.
     pub const EXPECTED: &str = "cores and their clocks in hertz, as in \"1-3:1_150_000_000 5:2_000_000_000\"";
 
     /// Reads `1-3:1_150_000_000`, several with blanks or commas between them.
@@ -35,7 +35,7 @@ impl CoreClocks {
         words.map(one).collect::<Option<Vec<_>>>().map(CoreClocks)
     }
 
-    /// As [`CoreClocks::parse`] reads it.
+    /// The text that [`CoreClocks::parse`] reads.
     pub fn text(&self) -> String {
         let one = |one: &CoreClock| match one.from == one.to {
             true => format!("{}:{}", one.from, one.clock.0),
@@ -50,12 +50,13 @@ impl CoreClocks {
     }
 }
 
-/// Clocks that a governor chooses from, rising; none: those of [`ClockLevels::usual`].
+/// The clocks that a governor chooses from, in rising order; if there are none, those of
+/// [`ClockLevels::usual`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockLevels(pub Vec<Hertz>);
 
 impl ClockLevels {
-    /// What a chip file may say.
+    /// What a chip file may have here.
     pub const EXPECTED: &str = "clocks in hertz, rising, as in \"1_050_000_000 2_100_000_000\"";
 
     /// Reads `1_050_000_000 2_100_000_000`.
@@ -67,17 +68,18 @@ impl ClockLevels {
         (rising && levels.first().is_some_and(|level| level.0 != 0)).then_some(ClockLevels(levels))
     }
 
-    /// As [`ClockLevels::parse`] reads it.
+    /// The text that [`ClockLevels::parse`] reads.
     pub fn text(&self) -> String {
         self.0.iter().map(|level| level.0.to_string()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The clocks of a chip that names none: eighths of its fastest one, from the half up.
+    /// The levels of a chip that names none: eighths of its fastest clock, from one half up.
     pub fn usual(fastest: Hertz) -> ClockLevels {
         ClockLevels((4..=8).map(|eighths| Hertz((fastest.0 / 8 * eighths).max(1))).collect())
     }
 
-    /// The levels of a core that begins with that clock: those below it, and itself. No core gets a faster clock than it begins with.
+    /// The levels of a core that begins with the clock `begins`: the levels below that clock, and
+    /// the clock itself. No core gets a faster clock than it begins with.
     pub fn up_to(&self, begins: Hertz, fastest: Hertz) -> Vec<Hertz> {
         let usual = if self.0.is_empty() { ClockLevels::usual(fastest).0 } else { self.0.clone() };
         usual.into_iter().filter(|&level| level < begins).chain([begins]).collect()

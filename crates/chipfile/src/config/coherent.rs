@@ -19,7 +19,7 @@ pub struct Coherent {
     pub l2: Option<Level>,
     /// The last level: a bank at each home.
     pub shared: Option<Shared>,
-    /// Who has a copy of a line.
+    /// The directory, which records the copies of each line.
     pub directory: Directory,
     /// The homes, where requests for a line meet.
     pub home: Home,
@@ -42,14 +42,15 @@ pub struct Level {
     pub ways: u32,
     /// Looking it up, added to the levels looked up before it.
     pub latency: Cycles,
-    /// Which line of a set goes.
+    /// The replacement policy within a set.
     pub replacement: Replacement,
-    /// Misses that it has under way at once.
+    /// The most misses under way at once.
     pub mshrs: u32,
 }
 
 impl Level {
-    /// Sets, for lines of `line_bytes`; a power of two in a chip that was read.
+    /// The number of sets, for lines of `line_bytes`; a power of two in a chip that was read from a
+    /// file.
     pub fn sets(&self, line_bytes: u32) -> u64 {
         self.size_bytes / (u64::from(self.ways) * u64::from(line_bytes)).max(1)
     }
@@ -60,14 +61,14 @@ impl Level {
 pub struct Shared {
     /// One home's bank.
     pub bank: Level,
-    /// Whether it has a copy of everything that the cores hold.
+    /// Whether it has a copy of every line that cores hold.
     pub inclusion: Inclusion,
 }
 
 /// The directory of a home. It has an entry for every line that a core holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Directory {
-    /// How it names sharers.
+    /// How an entry records sharers.
     pub kind: DirectoryKind,
     /// From a request's turn to what it causes (a forward, an acknowledgement); beside `shared.latency`, not before it.
     pub latency: Cycles,
@@ -78,11 +79,11 @@ pub struct Directory {
 pub struct Home {
     /// How many there are; lines are spread over them.
     pub banks: u32,
-    /// Which home a line has.
+    /// How lines are mapped to homes.
     pub placement: HomePlacement,
     /// Whether a request waits while another of its line is under way.
     pub policy: HomePolicy,
-    /// Requests that a home takes in; further ones wait in the network. 0: without bound.
+    /// The most requests that a home accepts; further ones wait in the network. 0 for no bound.
     pub places: u32,
     /// Cycles between one request's turn and the next one's.
     pub cycles: Cycles,
@@ -90,7 +91,7 @@ pub struct Home {
     pub atomic: Cycles,
 }
 
-/// Memory controllers and what hangs on them.
+/// Memory controllers and their memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dram {
     /// How many controllers.
@@ -195,7 +196,7 @@ choice! {
         #[default] Near = "near",
         /// At the line's home.
         Far = "far",
-        /// As load-linked and store-conditional; a failing read may hit.
+        /// The core performs it as load-linked and store-conditional; a failing read may hit.
         LlSc = "llsc",
     }
 }

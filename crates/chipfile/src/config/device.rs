@@ -37,7 +37,7 @@ pub struct Devices {
 /// What any device has: a clock, a port, wires or packets, and what the core pays for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attachment {
-    /// Its clock.
+    /// The clock of the device.
     pub clock: Hertz,
     /// Requests that have come and that the device has not taken yet, at most; `None`: without bound.
     pub places: Option<u32>,
@@ -54,7 +54,7 @@ pub struct Attachment {
 /// What the chip file says of one device.
 #[derive(Clone, Debug)]
 pub struct OneDevice {
-    /// Its kind.
+    /// The kind of the device.
     pub kind: &'static DeviceKind,
     /// Clock, port and prices.
     pub attachment: Attachment,
@@ -157,7 +157,7 @@ impl Devices {
         (0..self.count).map(|device| self.one(device))
     }
 
-    /// The first key of a device's kind that has no value.
+    /// The kind's number, and the key's name within the kind's table.
     pub fn missing(&self) -> Option<(&'static DeviceKind, &'static OwnKey)> {
         self.each().find_map(|one| {
             let key = one.kind.keys.iter().find(|key| one.settings.get(key.name).is_none())?;

@@ -5,9 +5,9 @@
 pub enum Price {
     /// Watts of a CPU in the state of that number (`PowerState`).
     State(usize),
-    /// Of a CPU's watts, what a slower clock does not lower.
+    /// The part of a CPU's watts that a slower clock does not lower.
     Static,
-    /// How the rest falls with the clock: its share to this power.
+    /// The exponent with which the rest falls with the clock.
     Exponent,
     /// An access to a first-level cache.
     L1,
@@ -19,7 +19,7 @@ pub enum Price {
     Message,
     /// A flit that passes a router.
     FlitHop,
-    /// What the network takes whatever it does, in watts.
+    /// The constant power of the network, in watts.
     Network,
     /// A line read from memory.
     Read,
@@ -27,13 +27,13 @@ pub enum Price {
     Write,
     /// A row opened.
     Activate,
-    /// What a memory controller with its memory takes whatever it does, in watts.
+    /// The constant power of a memory controller with its memory, in watts.
     Controller,
     /// A request to a device.
     Request,
-    /// What a device takes whatever it does, in watts.
+    /// The constant power of a device, in watts.
     Device,
-    /// What everything else takes, always, in watts.
+    /// The constant power of everything else, in watts.
     Base,
 }
 
@@ -58,7 +58,8 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// What a state of so many watts at the reference takes at a share of its clock.
+    /// The power of a state at a share of the reference clock, from its power `watts` at the
+    /// reference.
     pub fn watts(self, watts: f64, share: f64) -> f64 {
         let clocked = (watts - self.still).max(0.0);
         watts + clocked * (share.powf(self.exponent) - 1.0)
@@ -72,7 +73,7 @@ pub struct PriceKey {
     pub price: Price,
     /// Table and name.
     pub path: &'static str,
-    /// Its unit.
+    /// The unit of the price.
     pub unit: &'static str,
     /// What it is.
     pub what: &'static str,

@@ -24,7 +24,7 @@ pub const OWN: &[&str] = &[
     "l2.latency",
 ];
 
-/// What a kind calls a key of [`OWN`].
+/// The name of a key of [`OWN`] within a kind.
 pub fn own_name(path: &str) -> &str {
     path.trim_start_matches("core.")
 }
@@ -33,23 +33,23 @@ pub fn own_name(path: &str) -> &str {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinds(pub Vec<CoreKind>);
 
-/// One kind.
+/// A kind of cores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreKind {
-    /// What it is called.
+    /// The name of the kind.
     pub name: String,
-    /// Its cores.
+    /// The cores of the kind.
     pub cores: KindCores,
-    /// Its values of keys in [`OWN`], in that order.
+    /// The kind's own values for keys in [`OWN`], in that order.
     pub own: Vec<(&'static str, Value)>,
 }
 
 /// The cores of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KindCores {
-    /// The first so many that no kind before it has.
+    /// This many cores: the first that no earlier kind has.
     Count(u32),
-    /// These, in rising order.
+    /// The cores with these numbers, in rising order.
     Named(Vec<u32>),
 }
 
@@ -60,7 +60,7 @@ impl Default for KindCores {
 }
 
 impl CoreKind {
-    /// What a name may be.
+    /// What a name may be, for messages.
     pub const NAME: &str = "a name of letters, digits, `-` and `_`";
     /// What `cores` may be.
     pub const CORES: &str = "the cores as in \"0-3 8\"";
@@ -75,7 +75,7 @@ impl CoreKind {
         core_list(text)
     }
 
-    /// Gives the kind a value of its own, in the place of an earlier one.
+    /// Sets an own value of the kind, replacing an earlier one.
     pub fn set(&mut self, path: &'static str, value: Value) {
         self.own.retain(|(own, _)| *own != path);
         self.own.push((path, value));
@@ -94,7 +94,8 @@ impl CoreKind {
 }
 
 impl Kinds {
-    /// The kind of each core, of so many: its place in the chip file, from 1. 0 is a core that no kind names.
+    /// The kind of each of `count` cores: its position in the chip file, from 1, or 0 for a core
+    /// without a kind.
     pub fn of_cores(&self, count: u32) -> Vec<u32> {
         let mut of = vec![0; count as usize];
         for (number, kind) in (1..).zip(&self.0) {
@@ -112,8 +113,9 @@ impl Kinds {
         of
     }
 
-    /// On a chip that had `was` cores and has `cores`: named cores that are left stay, counts shrink and grow with the cores, to
-    /// the next smaller number and to no less than 1. A kind without a core goes.
+    /// Adapts the kinds when a chip with `was` cores is scaled to `cores`. Named cores that still
+    /// exist stay; counts scale with the cores, rounded down but to no less than 1. A kind without
+    /// a core is removed.
     pub(super) fn resize(&mut self, was: u32, cores: u32) {
         for kind in &mut self.0 {
             match &mut kind.cores {

@@ -3,12 +3,12 @@
 
 use super::choice::choice;
 
-/// What the coarse mode has beside the keys of a coherent chip.
+/// The keys of the coarse mode, besides those of a coherent chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// Which bank of the shared level serves a phase.
     pub shared: SharedBy,
-    /// What of the shared level each of several phases has.
+    /// How several phases divide the shared level.
     pub division: Division,
     /// Whether requests wait for each other at a memory controller.
     pub queueing: Queueing,
@@ -24,20 +24,20 @@ choice! {
     }
 }
 choice! {
-    /// What of the shared level each of several phases has.
+    /// How several phases divide the shared level.
     Division {
-        /// What least-recently-used replacement leaves it.
+        /// By least-recently-used replacement.
         #[default] Recency = "recency",
-        /// An equal part, by ways that are kept apart.
+        /// In equal parts, by ways that are reserved.
         Even = "even",
     }
 }
 choice! {
     /// Whether requests wait for each other at a memory controller.
     Queueing {
-        /// They do.
+        /// Requests wait for each other.
         #[default] MeanValue = "mean-value",
-        /// Bandwidth is without bound: for telling what contention does.
+        /// Bandwidth is unlimited: to separate the effect of contention.
         None = "none",
     }
 }

@@ -1,4 +1,5 @@
-//! The floor plan of a coherent chip: its network, and the node that each core, home and controller hangs on.
+//! The floor plan of a coherent chip: its network, and the node to which each core, home and
+//! controller is attached.
 //!
 //! On a mesh, torus or ring a router is a tile: core `i` hangs on node `i`, homes and controllers share nodes with cores.
 //! On a crossbar, on a bus and within a die each unit has a port of its own: nodes count cores first, then homes, then
@@ -13,7 +14,7 @@ use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 /// Message classes of the coherence protocol: request, forward, response.
 pub const CLASSES: u32 = 3;
 
-/// Where everything is.
+/// The place of every unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The network, in cycles of its own clock.
@@ -22,7 +23,7 @@ pub struct Plan {
     pub nodes: u32,
     /// The node of each core.
     pub cores: Vec<u32>,
-    /// The node of each home. Those of one NUMA node (and of one die) stand together, in its order.
+    /// The node of each home. Homes of one NUMA node (and of one die) are consecutive.
     pub homes: Vec<u32>,
     /// The node of each memory controller; in the same order.
     pub controllers: Vec<u32>,
@@ -34,7 +35,7 @@ pub struct Plan {
 pub const DEVICE_CLASS: u32 = CLASSES;
 
 impl Chip {
-    /// NUMA nodes: sockets, as the operating system sees them.
+    /// The number of NUMA nodes: sockets, as the operating system sees them.
     pub fn numa_nodes(&self) -> u32 {
         self.core.count / (self.core.per_cluster * self.core.clusters_per_socket)
     }
@@ -98,7 +99,7 @@ impl Plan {
     }
 }
 
-/// A crossbar a die, each with its share of the units, in order; links between.
+/// A crossbar for each die, with the die's share of the units in order, and links between the dies.
 fn dies_graph(coherent: &Coherent, dies: u32, units: [u32; 4]) -> GraphFile {
     let nodes = units.iter().flat_map(|&n| (0..n).map(move |i| i * dies / n));
     let link = |link: &super::coherent::DieLink| GraphLink {

@@ -1,5 +1,6 @@
-//! What single accesses cost on an idle chip, whatever its memory model: for who must price an access without running it.
-//! On a coherent chip these are the formulas of `docs/reference/chip.md`, which `tests/latency.rs` holds the simulation to.
+//! The prices of single accesses on an idle chip of any memory model, for code that must price an
+//! access without simulating it. For a coherent chip these are the formulas of
+//! `docs/reference/chip.md`, which `tests/latency.rs` compares with the simulation.
 
 use super::cache::{ByDistance, Distance};
 use super::chip::Chip;
@@ -9,7 +10,8 @@ use baton_noc::arbiter::RoundRobin;
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet};
 use baton_units::{CoreId, Cycles, NodeId};
 
-/// Prices of single accesses, in cycles of the core's clock. Where lines have many homes, the mean over them.
+/// Prices of single accesses, in cycles of the core's clock. Where lines have many homes, the price
+/// is the mean over homes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prices {
     /// A line that the core's nearest cache holds.
@@ -30,7 +32,8 @@ pub struct Prices {
 const MOST_HOMES: usize = 64;
 
 impl Prices {
-    /// The chip's. An error if its network cannot be built; simulating such a chip is refused with the same error.
+    /// The prices of a chip. An error if its network cannot be built; simulating such a chip is
+    /// refused with the same error.
     pub fn of(chip: &Chip) -> Result<Prices, NocError> {
         let (Some(coherent), Some(plan)) = (&chip.coherent, chip.plan()) else {
             let cache = &chip.cache;
@@ -77,7 +80,7 @@ impl Prices {
                 // A node sends a flit a cycle: the count first, then the invalidation.
                 let second = if home != core && home != other { ways.ratio } else { 0 };
                 let acknowledged = second + ways.ask(home, other) + lookup + ways.ask(other, core);
-                // Who has the line looks no further than the level that has it.
+                // The core that has the line looks no further than the level that holds it.
                 l1 + ways.ask(core, home) + directory + ways.ask(home, core).max(acknowledged)
             });
         }
@@ -86,7 +89,8 @@ impl Prices {
     }
 }
 
-/// What a core pays for lines of a NUMA node, in cycles of the core's clock, beyond its private caches.
+/// The price of lines of a NUMA node to a core, in cycles of the core's clock, beyond its private
+/// caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePrice {
     /// A line in the node's bank, on a chip that has a shared level.
@@ -96,7 +100,8 @@ pub struct NodePrice {
 }
 
 impl NodePrice {
-    /// By cluster of cores, and then by NUMA node; empty on a chip of fixed latencies. Of several homes or cores the first.
+    /// The prices by cluster of cores and by NUMA node; empty on a chip of fixed latencies. If
+    /// there are several homes or cores, the first counts.
     pub fn by_cluster(chip: &Chip) -> Result<Vec<Vec<NodePrice>>, NocError> {
         let (Some(coherent), Some(plan)) = (&chip.coherent, chip.plan()) else { return Ok(Vec::new()) };
         let mut ways = Ways::new(chip, coherent, &plan)?;
@@ -126,7 +131,7 @@ impl ByDistance {
     }
 }
 
-/// What a message takes that is alone in the network.
+/// The time of a message that is alone in the network.
 struct Ways {
     empty: Network<RoundRobin>,
     /// Cycles of the core's clock in one of the network's.
@@ -169,7 +174,7 @@ impl Ways {
         while came.is_empty() && self.empty.in_flight() != 0 {
             self.empty.step(&mut came);
         }
-        // Credits go home, so that the next packet finds the network empty.
+        // Let credits return, so that the next packet finds the network empty.
         while let Some(cycle) = self.empty.next_activity() {
             self.empty.run_to(Cycles(cycle.0 + 1), &mut came);
         }

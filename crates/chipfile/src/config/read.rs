@@ -86,7 +86,7 @@ pub enum Problem {
     Together {
         /// The key.
         key: String,
-        /// Its value.
+        /// The value of the key.
         found: String,
         /// What it must be beside the others.
         expected: String,
@@ -108,12 +108,13 @@ impl Chip {
         Chip::from_toml_at(text, file, None, &[])
     }
 
-    /// As [`Chip::from_toml`], with `key=value` settings that replace what the file says.
+    /// Like [`Chip::from_toml`], with `key=value` settings that replace what the file says.
     pub fn from_toml_with(text: &str, file: &str, settings: &[String]) -> Result<Chip, ChipError> {
         Chip::from_toml_at(text, file, None, settings)
     }
 
-    /// As [`Chip::from_toml_with`], with another number of cores ([`Chip::resized`]), which the settings then replace keys of.
+    /// Like [`Chip::from_toml_with`], scaled to another number of cores ([`Chip::resized`]) before
+    /// the settings apply.
     pub fn from_toml_at(text: &str, file: &str, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
         ChipText::new(text, file).chip(cores, settings)
     }
@@ -124,7 +125,8 @@ impl Chip {
         Chip::open_with(path, None, settings)
     }
 
-    /// As [`Chip::open`], with another number of cores ([`Chip::resized`]), which the settings then replace keys of.
+    /// Like [`Chip::open`], scaled to another number of cores ([`Chip::resized`]) before the
+    /// settings apply.
     pub fn open_with(path: &Path, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
         ChipText::open(path, &[])?.chip(cores, settings)
     }

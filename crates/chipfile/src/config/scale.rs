@@ -2,8 +2,8 @@
 //!
 //! - What is per core stays: caches, bank sizes, latencies, prices, and the clocks of the cores that are left.
 //! - A mesh or torus becomes as near to a square as its cores allow, wider than high: 4 → 2×2, 16 → 4×4, 32 → 8×4.
-//! - Homes and controllers shrink and grow with the cores, to the next smaller number that the geometry allows, and to
-//!   no less than one. Their placement stays.
+//! - Homes and controllers shrink and grow with the cores, to the next smaller number that the
+//!   geometry allows, but to no less than one. Homes and controllers keep their placement.
 //! - Clusters (dies) stay whole: there are fewer or more of them. A chip smaller than one cluster has one small cluster.
 //!   Links between dies that are left stay; a chip cannot grow past the dies that its links reach.
 

@@ -2,13 +2,13 @@
 
 use super::limits::MOST_CORES;
 
-/// How a directory entry names sharers.
+/// How a directory entry records sharers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DirectoryKind {
     /// A bit for each core.
     #[default]
     Full,
-    /// So many cores by number; one more evicts a sharer.
+    /// The numbers of up to this many cores; one sharer more evicts another.
     Pointers(u32),
 }
 
@@ -25,7 +25,7 @@ impl DirectoryKind {
         (1..=64).contains(&n).then_some(DirectoryKind::Pointers(n))
     }
 
-    /// As [`DirectoryKind::parse`] reads it.
+    /// The text that [`DirectoryKind::parse`] reads.
     pub fn text(&self) -> String {
         match self {
             DirectoryKind::Full => "full".into(),
@@ -34,7 +34,7 @@ impl DirectoryKind {
     }
 }
 
-/// Where memory controllers hang.
+/// Where memory controllers are attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
     /// At the corners of the grid.
@@ -65,7 +65,7 @@ impl Placement {
         }
     }
 
-    /// As [`Placement::parse`] reads it.
+    /// The text that [`Placement::parse`] reads.
     pub fn text(&self) -> String {
         match self {
             Placement::Corners => "corners".into(),
@@ -106,13 +106,13 @@ impl DieLinks {
         words(text).map(link).collect::<Option<Vec<_>>>().map(DieLinks)
     }
 
-    /// As [`DieLinks::parse`] reads it.
+    /// The text that [`DieLinks::parse`] reads.
     pub fn text(&self) -> String {
         let link = |link: &DieLink| format!("{}-{}:{}", link.from, link.to, link.length);
         self.0.iter().map(link).collect::<Vec<_>>().join(" ")
     }
 
-    /// None.
+    /// Whether there are no links.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

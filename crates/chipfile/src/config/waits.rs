@@ -1,4 +1,4 @@
-//! What waiting costs: the prices of the wait policies. One that is absent is a policy that the chip lacks.
+//! The prices of the wait policies. An absent price stands for a policy that the chip lacks.
 
 use super::choice::choice;
 use baton_machine::Wait;
@@ -15,7 +15,7 @@ pub struct MonitorPrice {
 }
 
 choice! {
-    /// Who may execute MONITOR and MWAIT.
+    /// The privilege level that may execute MONITOR and MWAIT.
     Level {
         /// User code, as in the HPC kernel of Akkan, Lang and Ionkov: policy `mwait`.
         #[default] User = "user",
@@ -25,9 +25,9 @@ choice! {
 }
 
 choice! {
-    /// What ends a wait with a monitor when its line goes without a store.
+    /// What ends a wait with a monitor when the line is lost without a store.
     Evicted {
-        /// The loss of the line does, whatever the reason.
+        /// The loss of the line ends it, for any reason.
         #[default] Ends = "ends",
         /// Stores alone end it: the monitor compares addresses, and needs no copy of the line.
         Stays = "stays",
@@ -37,7 +37,7 @@ choice! {
 /// MONITOR and MWAIT, by depth: what MWAIT's hint asks for, the shallowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mwait {
-    /// Who may execute them.
+    /// The privilege level that may execute them.
     pub level: Level,
     /// Depth 1.
     pub c1: Option<MonitorPrice>,

@@ -11,7 +11,8 @@ impl Chip {
         self.to_toml_with(|key| key.what.to_owned())
     }
 
-    /// As [`Chip::to_toml`], with a comment of the caller's on each key: where its number comes from.
+    /// Like [`Chip::to_toml`], with the caller's comment on each key, which says where its number
+    /// comes from.
     pub fn to_toml_with(&self, comment: impl Fn(&Key) -> String) -> String {
         let mut out = String::new();
         let mut table = "";

@@ -1,7 +1,8 @@
 //! A clock that rings: interrupts a CPU at a time, as a timer beside the cores does.
 //!
-//! An alarm is set from user level and answered at once; it rings so many cycles of the device's clock after its request's turn.
-//! Alarms of one moment ring in the order in which they were set.
+//! An alarm is set from user level and answered at once. It rings a given number of cycles of the
+//! device's clock after its request's turn. Alarms for the same moment ring in the order in which
+//! they were set.
 
 use super::settings::settings;
 use super::{Cpu, DeviceKind, Port, Request, Taken, Typed, TypedDevice};
@@ -26,7 +27,7 @@ settings! {
     }
 }
 
-/// Sets an alarm: after so many cycles of the device, for a CPU.
+/// Sets an alarm: the delay in cycles of the device, and the CPU to interrupt.
 pub const SET: u32 = 0;
 /// There is no such request, or the alarm would ring at once or in more than [`FARTHEST`] cycles.
 pub const REFUSED: u32 = 1;
@@ -96,7 +97,7 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// As the chip file describes it.
+    /// An alarm as the chip file describes it.
     pub fn new(settings: &AlarmSettings) -> Alarm {
         Alarm { latency: settings.latency.0, due: BinaryHeap::new(), set: 0, rung: 0 }
     }

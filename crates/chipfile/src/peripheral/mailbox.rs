@@ -31,7 +31,8 @@ settings! {
     }
 }
 
-/// Opens a box for so many letters; the second word is a CPU to interrupt with each letter, plus one. Gives its number.
+/// Opens a box for a number of letters. The second word is a CPU to interrupt with each letter,
+/// plus one; 0 for none.
 pub const OPEN: u32 = 0;
 /// Puts a letter (the second word) into a box (the first).
 pub const SEND: u32 = 1;
@@ -57,7 +58,8 @@ impl Protocol for Mail {
 /// What a mailbox is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailRequest {
-    /// A box for so many letters, by system call; a CPU that each letter interrupts. Its number is the answer.
+    /// Opens a box for a number of letters by system call, with the CPU that each letter
+    /// interrupts.
     Open {
         /// How many letters.
         room: u64,
@@ -142,7 +144,7 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// As the chip file describes it.
+    /// A mailbox as the chip file describes it.
     pub fn new(settings: &MailboxSettings) -> Mailbox {
         let (latency, words) = (settings.latency.0, settings.words);
         Mailbox { latency, words, free_at: 0, boxes: Vec::new(), sent: 0, received: 0 }

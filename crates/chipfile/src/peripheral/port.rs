@@ -174,7 +174,7 @@ impl Port<'_> {
         self.effects.push(Effect::Tick { at: at.max(self.now + 1) });
     }
 
-    /// The CPU of that number, if the chip has so many in use. A device refuses a request that names another.
+    /// The CPU with this number, if the chip has it in use.
     pub fn cpu(&self, number: u64) -> Option<Cpu> {
         u32::try_from(number).ok().filter(|&number| number < self.cpus).map(Cpu)
     }

@@ -4,12 +4,13 @@ use super::port::{Answer, Cancelled, Port, Request, Taken};
 use super::{Device, SettingMisfit, may_do};
 use baton_machine::device::{Payload, Protocol};
 
-/// A device that speaks a protocol. As [`Device`], with the request as a value.
+/// A device that speaks a protocol. Like [`Device`], with the request as a value.
 pub trait TypedDevice {
     /// What it is asked, and what it answers.
     type Protocol: Protocol;
 
-    /// As [`Device::take`]. `asked` is the request's value; `None`: it has words that are none of the protocol's.
+    /// Like [`Device::take`]. `asked` is the request's value; `None` if its words are not of the
+    /// protocol.
     fn take(&mut self, request: &Request, asked: Option<Asked<Self>>, port: &mut Port<'_>) -> Taken;
 
     may_do!();
@@ -52,7 +53,7 @@ impl<D: TypedDevice> Device for Typed<D> {
 }
 
 impl Port<'_> {
-    /// As [`Port::answer`], with a value of the protocol.
+    /// Like [`Port::answer`], with a value of the protocol.
     pub fn reply(&mut self, request: &Request, at: u64, answer: impl Payload) {
         self.answer(request, at, Answer::from(answer.to_words()));
     }

@@ -1,4 +1,5 @@
-//! Mechanisms: hardware in the cores' network interfaces that hears what locks tell, and marks packets by it.
+//! Mechanisms: hardware in the cores' network interfaces that receives hints from locks and marks
+//! packets accordingly.
 //!
 //! A mechanism is a folder here and a line in [`mechanisms`]. The folder holds its keys (`keys.rs`: they are read from a chip
 //! file's table of the mechanism's name) and its rules, [`Annotator`]. A mechanism has no counters of its own yet: packets of lock
@@ -13,12 +14,12 @@ use baton_machine::LockHint;
 use baton_noc::Header;
 use baton_units::Cycles;
 
-/// What a request of a lock is: its class, and what the lock told before it.
+/// A request of a lock: its class, and the hint that the lock gave before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockRequest {
-    /// A try to take a lock, and for how many cycles its thread has waited for it.
+    /// A try to take a lock, and the cycles for which its thread has waited for the lock.
     Try(LockHint, u64),
-    /// The release of one.
+    /// The release of a lock.
     Release(LockHint),
     /// A sleeper enters the lock's queue.
     Registration(LockHint),
@@ -29,67 +30,74 @@ pub enum LockRequest {
 }
 
 impl LockRequest {
-    /// What a hint from a lock is for: tries have at least one left, the one that is made. `waited`: the thread's wait so far.
+    /// The lock request that follows a hint: a try if at least one is left, which is the one being
+    /// made. `waited` is the thread's wait so far.
     pub fn of(hint: LockHint, waited: u64) -> LockRequest {
         if hint.retries_left == 0 { LockRequest::Release(hint) } else { LockRequest::Try(hint, waited) }
     }
 }
 
-/// Which messages take over the mark of the request that caused them.
+/// Which messages inherit the mark of the request that caused them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inheritance {
-    /// Requests themselves; off: nothing is marked.
+    /// Whether requests themselves are marked. If not, nothing is.
     pub requests: bool,
     /// Forwards and invalidations.
     pub forwards: bool,
     /// Responses.
     pub responses: bool,
-    /// A mark that all messages take over.
+    /// A mark for all messages.
     pub always: Option<Header>,
 }
 
-/// How a home chooses among the requests that wait for one line: by their headers' ranks, the smallest first, of equal ones the
-/// first to come.
+/// How a home orders the requests that wait for one line: by the rank in their headers, the
+/// smallest first, and by arrival among equal ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeOrder {
-    /// So many requests of a line are compared; later ones stand behind them in order of arrival.
+    /// The number of requests for a line that are compared. Later ones queue behind them in order
+    /// of arrival.
     pub places: u32,
-    /// A request that others have passed so often goes first.
+    /// A request that others have passed this often goes first.
     pub passes: u32,
-    /// Requests with a rank go before those without; otherwise one without that is first in line keeps its turn.
+    /// Whether requests with a rank precede those without. Otherwise a request without a rank that
+    /// is first in line keeps its turn.
     pub ranked_first: bool,
 }
 
-/// A mechanism's rules. Nothing here takes time but the registers; what is not overridden marks nothing.
+/// The rules of a mechanism. Only writing the registers takes time; methods that are not overridden
+/// mark nothing.
 pub trait Annotator {
-    /// Whether the chip has it. One that the chip lacks tells lock requests from others all the same, so that they are counted.
+    /// Whether the chip has the mechanism. A mechanism that is off still classifies lock requests,
+    /// so that they are counted.
     fn is_enabled(&self) -> bool;
 
-    /// Writing the registers for a hint.
+    /// The cycles for writing the registers for a hint.
     fn hint_cycles(&self) -> Cycles {
         Cycles(0)
     }
 
-    /// Writing a register when a critical section is entered or left.
+    /// The cycles for writing a register when a critical section is entered or left.
     fn section_cycles(&self) -> Cycles {
         Cycles(0)
     }
 
-    /// The header fields of a lock's request. The message class is filled in when the packet is made.
+    /// The header fields for a lock's request. The message class is filled in when the packet is
+    /// made.
     fn header(&self, request: LockRequest) -> Header;
 
-    /// The header of all that a thread sends from the hint of a release until it has left the section, if it is marked: a
-    /// release may be a plain store, which takes no hint.
+    /// The header for everything that a thread sends from the hint of a release until it has left
+    /// the section, if that is marked. A release may be a plain store, which takes no hint.
     fn leaving(&self) -> Option<Header> {
         None
     }
 
-    /// The header of all that a thread sends while it holds a lock, if it is marked.
+    /// The header for everything that a thread sends while it holds a lock, if that is marked.
     fn holding(&self) -> Option<Header> {
         None
     }
 
-    /// Values that must fit together: the key that does not, its value, and what is expected of it.
+    /// Checks values that must fit together. Returns the key that does not fit, its value, and what
+    /// is expected.
     fn misfit(&self) -> Option<(&'static str, String, String)> {
         None
     }
@@ -99,30 +107,32 @@ pub trait Annotator {
         Inheritance::default()
     }
 
-    /// How homes choose among requests that wait for a line; `None`: in order of arrival.
+    /// How homes order requests that wait for a line; `None` for order of arrival.
     fn home_order(&self) -> Option<HomeOrder> {
         None
     }
 
-    /// The network with the mechanism's arbiters; `seed` draws a number of the run's own.
+    /// The network with the mechanism's arbiters. `seed` draws a random number for the run.
     fn routers(&self, network: baton_noc::Config, seed: &mut dyn FnMut() -> u64) -> baton_noc::Config {
         let _ = seed;
         network
     }
 }
 
-/// A way in which a mechanism can be had, for tables that compare networks.
+/// A named variant of a mechanism, for tables that compare networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// Its name.
+    /// The name of the variant.
     pub name: &'static str,
     /// One line: what it does.
     pub what: &'static str,
-    /// The keys that make it: they name the rule, so that a name means the same whatever the chip file says.
+    /// The keys that select the variant. They state the rule, so that a name means the same for any
+    /// chip file.
     pub settings: &'static [&'static str],
 }
 
-/// The registry: a line for each mechanism, its folder and its type. `$with` is a macro that takes the list.
+/// The registry: for each mechanism, its folder and its type. `$with` is a macro that takes the
+/// list.
 macro_rules! mechanisms {
     ($with:ident) => {
         $with! {
@@ -136,7 +146,7 @@ macro_rules! declare {
     ($($folder:ident: $type:ident,)+) => {
         $(pub mod $folder;)+
 
-        /// The mechanisms of a chip, as its file gives them.
+        /// The mechanisms of a chip, as its file describes them.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Mechanisms {
             $(
@@ -146,7 +156,7 @@ macro_rules! declare {
         }
 
         impl Mechanisms {
-            /// The keys that switch on those that the chip has; a chip has one at most.
+            /// The keys that switch on the chip's mechanisms; a chip has at most one.
             pub fn enabled(&self) -> Vec<&'static str> {
                 let all = [$((concat!(stringify!($folder), ".enabled"), self.$folder.is_enabled())),+];
                 all.into_iter().filter(|each| each.1).map(|each| each.0).collect()
@@ -157,14 +167,15 @@ macro_rules! declare {
                 None$(.or_else(|| self.$folder.misfit()))+
             }
 
-            /// The one that the chip has; if it has none, the registry's first, which is off.
+            /// The chip's mechanism, or the registry's first one, switched off, if the chip has
+            /// none.
             pub fn active(&self) -> Active {
                 let all = [$(Active::$type(self.$folder)),+];
                 *all.iter().find(|each| each.is_enabled()).unwrap_or(&all[0])
             }
         }
 
-        /// One mechanism, dispatched statically.
+        /// A mechanism, dispatched statically.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Active {
             $(

@@ -5,7 +5,7 @@ use crate::config::energy::{Price, PriceKey};
 use baton_sched::governor::{GOVERNORS, Goal, GovernorInfo, find};
 use baton_units::Cycles;
 
-/// Who decides the cores' clocks, and when.
+/// The governor of the cores' clocks, and how often it decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Governing {
     /// The governor.
@@ -35,10 +35,10 @@ const fn names<const N: usize>() -> [&'static str; N] {
 const ALL: [&str; GOVERNORS.len() + 1] = names();
 
 impl GovernorName {
-    /// All of their names, and that of none.
+    /// The names of all governors, and that for none.
     pub const NAMES: &[&str] = &ALL;
 
-    /// The one of that name, if there is one.
+    /// The governor of that name, if there is one.
     pub fn named(name: &str) -> Option<GovernorName> {
         GovernorName::NAMES.iter().find(|&&known| known == name).map(|&known| GovernorName(known))
     }
@@ -48,7 +48,7 @@ impl GovernorName {
         self.0
     }
 
-    /// The governor; none: clocks stay as they are.
+    /// The governor; `None` if clocks stay as they are.
     pub fn governor(self) -> Option<&'static GovernorInfo> {
         find(self.0)
     }
@@ -60,7 +60,7 @@ impl Default for GovernorName {
     }
 }
 
-/// Prices that a governor which goes by energy needs.
+/// The prices that a governor with an energy goal needs.
 const NEEDED: [Price; 7] =
     [Price::Base, Price::ACTIVE, Price::SPIN, Price::MONITOR, Price::IDLE, Price::Static, Price::Exponent];
 

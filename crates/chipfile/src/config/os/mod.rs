@@ -21,9 +21,9 @@ pub struct Os {
     pub futex: Futex,
     /// CPUs without a thread.
     pub idle: Idle,
-    /// Who runs where, and for how long.
+    /// The scheduling policy, and its parameters.
     pub sched: Scheduling,
-    /// Who decides the cores' clocks.
+    /// The governor of the cores' clocks.
     pub governing: Governing,
     /// Interrupts and ticks.
     pub interrupt: Interrupts,
@@ -77,7 +77,7 @@ pub struct Idle {
     pub spread: WakeSpread,
 }
 
-/// Who runs where, and for how long.
+/// The scheduling policy, and its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scheduling {
     /// The policy that decides.
@@ -92,7 +92,7 @@ pub struct Scheduling {
     pub sleeper_credit: Cycles,
     /// The share of threads woken from another CPU while theirs idles that come to the waker's CPU.
     pub wake_pull: f64,
-    /// Of policies for chips with fast and slow cores.
+    /// The parameters of policies for chips with fast and slow cores.
     pub amp: Amp,
 }
 

@@ -46,28 +46,29 @@ impl Default for SchedulerName {
 }
 
 choice! {
-    /// How an interrupt goes from CPU to CPU.
+    /// How an interrupt travels from CPU to CPU.
     Ipi {
-        /// Its way is within the price of a wake-up.
+        /// The price of a wake-up includes it.
         #[default] Price = "price",
-        /// As a packet of the chip's network; what it takes comes on top.
+        /// It is a packet of the chip's network, whose time is added.
         Packet = "packet",
-        /// The same; and a wake-up from a futex goes to the home of its bucket, which sends one on to the sleeper (OCOR,
-        /// sections 4.1 and 3.3), whether its CPU has halted or polls.
+        /// It is a packet; in addition, a wake-up from a futex goes to the home of the futex's
+        /// bucket, which sends another packet to the sleeper (OCOR, sections 4.1 and 3.3), whether
+        /// the sleeper's CPU has halted or polls.
         Home = "home",
     }
 }
 
-/// An idle state: how long a CPU has idled when it is in it, and what leaving it takes.
+/// An idle state: the idle time after which a CPU enters it, and the latency of leaving it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleState {
-    /// Idle cycles before it.
+    /// The idle cycles before the state.
     pub after: u64,
-    /// From a wake-up to the thread's first instruction.
+    /// The cycles from a wake-up to the thread's first instruction.
     pub exit: u64,
 }
 
-/// Idle states beyond halting, each deeper than the one before.
+/// The idle states beyond halting, each deeper than the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdleStates(pub Vec<IdleState>);
 
@@ -88,7 +89,7 @@ impl IdleStates {
         (rising && !states.is_empty()).then_some(IdleStates(states))
     }
 
-    /// As [`IdleStates::parse`] reads it.
+    /// The text that [`IdleStates::parse`] reads.
     pub fn text(&self) -> String {
         self.0.iter().map(|state| format!("{}:{}", state.after, state.exit)).collect::<Vec<_>>().join(" ")
     }
@@ -97,13 +98,13 @@ impl IdleStates {
 /// A percentile of a wake-up's latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentile {
-    /// So many wake-ups of a hundred are as fast or faster.
+    /// The percentage of wake-ups with at most this latency.
     pub percent: u32,
     /// The latency, in thousandths of its price.
     pub thousandths: u32,
 }
 
-/// How the latency of wake-ups varies; without percentiles it does not.
+/// How the latency of wake-ups varies. Without percentiles it does not vary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WakeSpread(pub Vec<Percentile>);
 
@@ -111,9 +112,9 @@ impl WakeSpread {
     /// What a chip file may say.
     pub const EXPECTED: &str = "percentiles as in \"1:300 10:600 50:1000 90:1600 99:3000\": percent from 0 to 100, rising, then \
                                 thousandths of the latency's price, rising, at most 1000000";
-    /// Draws go from 0 to this, exclusive.
+    /// Random draws lie between 0 and this number, exclusive.
     pub const DRAWS: u64 = 100 * Self::STEPS;
-    /// Draws a percent.
+    /// The number of draws per percent.
     const STEPS: u64 = 100;
 
     /// Reads `1:300 50:1000 99:3000`.
@@ -129,12 +130,13 @@ impl WakeSpread {
         (rising && !all.is_empty()).then_some(WakeSpread(all))
     }
 
-    /// As [`WakeSpread::parse`] reads it.
+    /// The text that [`WakeSpread::parse`] reads.
     pub fn text(&self) -> String {
         self.0.iter().map(|p| format!("{}:{}", p.percent, p.thousandths)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The latency of a draw, in thousandths of its price: on a line between two percentiles, and at the ends the outermost's.
+    /// The latency for a draw, in thousandths of its price: interpolated linearly between
+    /// percentiles, and constant beyond the outermost ones.
     pub fn thousandths(&self, draw: u64) -> u64 {
         let at = |p: &Percentile| u64::from(p.percent) * Self::STEPS;
         let above = self.0.partition_point(|p| at(p) <= draw);
@@ -149,7 +151,7 @@ impl WakeSpread {
     }
 }
 
-/// Cores that are off when a run begins, and where the chip file says so.
+/// The cores that are off when a run begins, and the place in the chip file that says so.
 #[derive(Clone, Debug, Default)]
 pub struct OffCores {
     /// By number, rising.
@@ -158,7 +160,7 @@ pub struct OffCores {
     pub place: String,
 }
 
-/// Two chips with the same cores off are the same, wherever that was said.
+/// Two chips with the same cores off are equal, wherever that was said.
 impl PartialEq for OffCores {
     fn eq(&self, other: &OffCores) -> bool {
         self.cores == other.cores
@@ -174,7 +176,7 @@ impl OffCores {
         core_list(text).map(|cores| OffCores { cores, place: String::new() })
     }
 
-    /// As [`OffCores::parse`] reads it.
+    /// The text that [`OffCores::parse`] reads.
     pub fn text(&self) -> String {
         self.cores.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
     }

@@ -6,12 +6,12 @@ use crate::config::keys::{self, KEYS};
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The key that names the file which a file is based on. It stands before all tables, and is none of the chip's own.
+/// The key that names a file's base. It stands before all tables, and is not a key of the chip.
 pub(super) const BASE: &str = "base";
 /// What it may be.
 const EXPECTED: &str = "a chip file: a path from this file's folder, or a name as of `baton chips list`";
 
-/// A chip file, and before it those that it is based on, the farthest first.
+/// A chip file, preceded by its chain of bases, the farthest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipText(Vec<Layer>);
 
@@ -23,7 +23,7 @@ struct Layer {
     text: String,
 }
 
-/// What a file says of its base.
+/// The base that a file names.
 struct Named {
     base: String,
     line: usize,
@@ -83,7 +83,7 @@ impl ChipText {
         whole.read(settings).map_err(|error| ChipError { line: None, ..error })
     }
 
-    /// The text of all files, one behind the other: what a hash of the chip is taken of.
+    /// The text of all files, concatenated; a hash of the chip is computed from it.
     pub fn text(&self) -> String {
         self.0.iter().map(|layer| layer.text.as_str()).collect()
     }
@@ -120,7 +120,7 @@ impl ChipText {
 }
 
 impl Reading {
-    /// Reads a file on top of those that it is based on, whose keys it replaces.
+    /// Reads a file after its bases. Its keys replace theirs.
     fn layer(&mut self, number: usize, layer: &Layer) -> Result<(), ChipError> {
         let failed = |line, problem| ChipError::of(&layer.file, line, problem);
         let table = parsed(&layer.text, &layer.file)?;
@@ -130,7 +130,7 @@ impl Reading {
             let here = place(name.span().start);
             let entry = match name.get_ref().as_ref() {
                 BASE if number != 0 => Ok(()),
-                // The text of no file, or one whose base was not asked for.
+                // The text does not come from a file, or the base was not expected.
                 BASE => Err((here, unasked(value.get_ref()))),
                 name => self.entry(name, value, here, &place),
             };
@@ -179,7 +179,7 @@ fn found(base: &str, own: &Path, folders: &[PathBuf]) -> Result<PathBuf, String>
     })
 }
 
-/// What the file says of its base; `None`: it stands for itself.
+/// The base that the file names; `None` if it names none.
 fn base_of(text: &str, file: &str) -> Result<Option<Named>, ChipError> {
     let table = parsed(text, file)?;
     let Some((name, value)) = table.get_ref().iter().find(|(name, _)| name.get_ref() == BASE) else { return Ok(None) };

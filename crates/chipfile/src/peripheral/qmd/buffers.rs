@@ -11,7 +11,7 @@ use crate::peripheral::port::Request;
 use baton_machine::queues::{Direction, QueueRequest};
 use std::collections::VecDeque;
 
-/// Who shares a buffer.
+/// The contexts that share a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// All contexts.
@@ -91,7 +91,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// For these directions, with so many priorities.
+    /// The buffers of these directions, with `priorities` priorities.
     pub(super) fn new(directions: &[Direction], priorities: u32, sharing: Sharing, schedule: Schedule) -> Buffers {
         let weight = |priority: u32| if schedule == Schedule::Weighted { priority + 1 } else { 1 };
         let buffer =
@@ -174,7 +174,7 @@ impl Buffers {
         Some(served)
     }
 
-    /// So many picks that led to nothing, at once: whose turn it is afterwards.
+    /// Skips `picks` failed picks and advances the round-robin.
     pub(super) fn fail(&mut self, picks: u64) {
         // The first brings the turn to a buffer with requests; from there on the turns come again after `round` picks.
         let Some(first) = self.pick().filter(|_| picks > 0) else { return };

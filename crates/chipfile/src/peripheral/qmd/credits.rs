@@ -33,7 +33,7 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// With so many credits in the global pool, and local ones of at most so many.
+    /// Pools with `global` credits in the global pool, and at most `most` in each local one.
     pub(super) fn new(global: u32, most: u32, now: u64) -> Pools {
         Pools { global, members: Vec::new(), turn: 0, left: 0, most, dealt: now }
     }

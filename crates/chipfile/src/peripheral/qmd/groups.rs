@@ -82,7 +82,7 @@ struct Reducer {
     ready: Option<u64>,
 }
 
-/// The reducers. A sum takes so many cycles an item, and one is under way in a reducer at a time.
+/// The reducers. A sum takes `cycles` cycles per item, and a reducer computes one sum at a time.
 pub(super) struct Reducers {
     all: Vec<Reducer>,
     cycles: u64,

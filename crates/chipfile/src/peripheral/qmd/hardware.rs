@@ -33,7 +33,7 @@ pub struct QmdHardware {
 }
 
 impl QmdSettings {
-    /// The device for so many contexts, each with so many requests under way.
+    /// The size of a device for `contexts` contexts, each with `outstanding` requests under way.
     pub fn hardware(&self, contexts: u32, outstanding: u32) -> QmdHardware {
         let contexts = u64::from(contexts);
         let entry = values(self.entries + 1);
@@ -43,7 +43,7 @@ impl QmdSettings {
         // First entry, entries, head, items, and places on their way in and out.
         let queue = ID + values(contexts) + 6 * entry;
         let stage = ITEM + FLAGS + sender + values(self.queues) + entry;
-        // Of each direction a global pool, and each context's own with its weight.
+        // For each direction there is a global pool, and a pool with a weight for each context.
         let pools = 2 * (entry + contexts * 2 * values(u64::from(self.local_credits) + 1));
         // A gate for each pair of requesters, as the network's allocators have it.
         let seen = 2 * lines / self.engines;
@@ -94,7 +94,7 @@ pub struct TranslationHardware {
 }
 
 impl TranslationHardware {
-    /// For so many contexts and devices, with so many entries a QTLB.
+    /// The size for `contexts` contexts and `devices` devices, with `entries` entries per QTLB.
     pub fn of(contexts: u32, devices: u32, entries: u32) -> TranslationHardware {
         let (contexts, entries) = (u64::from(contexts), u64::from(entries));
         let entry = ID + values(devices.into()) + ID + 2 + values(entries) + 1;
@@ -114,7 +114,7 @@ impl TranslationHardware {
     }
 }
 
-/// Bits that tell so many values apart.
+/// The bits that distinguish `values` values.
 fn values(n: u64) -> u64 {
     u64::from(n.next_power_of_two().trailing_zeros())
 }

@@ -90,7 +90,7 @@ pub struct Qmd {
 }
 
 impl Qmd {
-    /// As the chip file describes it.
+    /// A queue device as the chip file describes it.
     pub fn new(settings: &QmdSettings) -> Qmd {
         Qmd {
             settings: *settings,

@@ -27,7 +27,8 @@ pub enum Step {
     Pool,
     /// Sets the global pool of the direction in the second word to what the third has.
     SetPool,
-    /// Of a direction, the member of the number in the third word: CPU and weight, local credits and given ones.
+    /// Reads the member with the number in the third word, of a direction: CPU and weight, local
+    /// credits, and credits given out.
     Member,
     /// Has a member join, of the direction in the first word's high half: as [`Step::Member`] answers.
     SetMember,
@@ -50,7 +51,7 @@ const STEPS: [Step; 9] = [
 ];
 
 impl Step {
-    /// Its tag.
+    /// The tag of the step.
     pub fn tag(self) -> u32 {
         FIRST_STEP + self as u32
     }

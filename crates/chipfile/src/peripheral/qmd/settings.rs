@@ -2,8 +2,8 @@
 
 use super::buffers::{Retry, Schedule, Sharing};
 use super::storage::MOST_QUEUES;
-use crate::value::{Value, ValueKind};
 use crate::peripheral::settings::{Setting, settings};
+use crate::value::{Value, ValueKind};
 use baton_units::Cycles;
 
 /// When head and tail of a queue move.

@@ -88,7 +88,7 @@ impl Storage {
         Storage { sram: vec![0; entries as usize], queues, given: 0 }
     }
 
-    /// So many neighbouring queues; the first one's id.
+    /// Allocates `count` consecutive queues. Returns the first one's id.
     pub(super) fn allocate(&mut self, entries: u32, count: u32, domain: u32) -> Option<QueueId> {
         if entries == 0 || count == 0 || self.given == MOST_GIVEN {
             return None;
@@ -106,13 +106,13 @@ impl Storage {
         Some(QueueId(id))
     }
 
-    /// The first of so many neighbouring free slots.
+    /// The first of `count` consecutive free slots.
     fn free_slots(&self, count: usize) -> Option<usize> {
         let at = self.queues.windows(count).position(|slots| slots.iter().all(Option::is_none));
         at.filter(|_| count <= self.queues.len())
     }
 
-    /// The first of so many neighbouring free entries: the first gap that is large enough.
+    /// The first of `count` consecutive free entries: the first gap that is large enough.
     fn free_entries(&self, entries: u32) -> Option<u32> {
         let mut regions: Vec<Region> = self.queues.iter().flatten().map(|(_, queue)| queue.region).collect();
         // A queue that has moved away has none.
@@ -156,7 +156,7 @@ impl Storage {
         }
     }
 
-    /// The item so many places behind the front.
+    /// The item `place` places behind the front.
     pub(super) fn peek(&self, slot: Slot, place: u64) -> Option<u64> {
         let queue = self.queue(slot).filter(|queue| place < u64::from(queue.items))?;
         let at = (u64::from(queue.head) + place) % u64::from(queue.region.entries);

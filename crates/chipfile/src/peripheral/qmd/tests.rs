@@ -112,7 +112,7 @@ impl Bench {
         self.answer(number).expect("system calls are answered at once").1
     }
 
-    /// Allocates queues of so many entries.
+    /// Allocates queues with `entries` entries each.
     fn queues(&mut self, entries: u32, queues: u32) -> QueueId {
         let asked = QueueRequest::Allocate { entries, queues, enqueue_credits: false, dequeue_credits: false };
         QueueId(self.call(0, asked).expect("there is room") as u32)

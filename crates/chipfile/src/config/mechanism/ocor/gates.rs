@@ -1,17 +1,17 @@
-//! What OCOR's arbiters are made of, counted from first principles: gates of two inputs and flip-flops. Nothing was synthesised.
-//! `docs/reference/ocor.md` has the same sums as a table.
+//! The size of OCOR's arbiters, counted from first principles: two-input gates and flip-flops.
+//! Nothing was synthesised.
 
 use super::Ocor;
 use baton_noc::energy::Technology;
 
-/// What an arbiter is made of.
+/// The size of an arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
     /// Gates of two inputs.
     pub gates: u32,
-    /// Bits that it keeps.
+    /// The bits that it stores.
     pub flip_flops: u32,
-    /// Gates on the longest way through it, one after the other.
+    /// The number of gates on its longest path.
     pub depth: u32,
 }
 
@@ -34,15 +34,17 @@ impl Ocor {
         }
     }
 
-    /// The arbiters of a home: the one of the port before it, over that port's `channels`, and the one over the requests that wait.
+    /// The arbiters of a home: the one of its port, over that port's `channels`, and the one over
+    /// waiting requests.
     pub fn home_hardware(&self, channels: u32) -> Hardware {
         let places = self.home.places;
         let counter = u32::BITS - self.home.passes.leading_zeros();
         // Only requests for the line at hand are compared.
         let enable = self.enable(places) + places;
-        // Who came before whom: a bit a pair. The first is the one that none before it is chosen with.
+        // The order of arrival takes one bit per pair. The first request is the one that no chosen
+        // request precedes.
         let first = places * (places - 1) + places * places.saturating_sub(2);
-        // A request's count grows when it is passed, and says when it is full.
+        // A counter per request grows when the request is passed, and says when it is full.
         let count = places * (2 * counter + counter - 1);
         let port = self.enable(channels) + self.smallest(channels);
         Hardware {
@@ -52,34 +54,35 @@ impl Ocor {
         }
     }
 
-    /// One-hot bits of a level, the wake-ups' among them, and of progress.
+    /// The one-hot bits of a level, including that of wake-ups, and the one-hot bits of progress.
     fn one_hot(&self) -> [u32; 2] {
         [self.levels + 1, self.progress_levels]
     }
 
-    /// Bits of a header, the check bit among them.
+    /// The bits of a header, including the check bit.
     fn header(&self) -> u32 {
         1 + self.one_hot().iter().sum::<u32>()
     }
 
-    /// The check bit AND each bit, of so many headers.
+    /// For each of `headers` headers, the check bit AND each bit.
     fn enable(&self, headers: u32) -> u32 {
         headers * self.one_hot().iter().sum::<u32>()
     }
 
-    /// Of so many headers the smallest rank, and which have it: an OR over all and "none higher" for each bit; an AND and an OR for
-    /// each bit of each.
+    /// Finds the smallest rank of `headers` headers, and the headers that have it: an OR over all
+    /// and "none higher" for each bit, and an AND and an OR for each bit of each header.
     fn smallest(&self, headers: u32) -> u32 {
         self.one_hot().iter().map(|bits| bits * (headers - 1) + 2 * bits + 2 * headers * bits).sum()
     }
 
-    /// Gates one after the other: the enabling AND, the OR over all, and the chain of the most bits that there are.
+    /// The gates in series: the enabling AND, the OR over all headers, and the chain over the
+    /// longest field.
     fn depth(&self, headers: u32) -> u32 {
         1 + bits(headers) + self.one_hot().map(bits).into_iter().max().unwrap_or(0)
     }
 }
 
-/// Levels of a tree over `n`.
+/// The levels of a binary tree over `n` inputs.
 fn bits(n: u32) -> u32 {
     n.next_power_of_two().trailing_zeros()
 }

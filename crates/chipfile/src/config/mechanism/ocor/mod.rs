@@ -60,30 +60,31 @@ pub const VARIANTS: &[Variant] = &[
 /// The most requests that a home's arbiter compares.
 pub const MAX_PLACES: u32 = 32;
 
-/// What goes by the marks at a home.
+/// The arbiter of a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeArbiter {
-    /// Requests for one line that are compared.
+    /// The number of requests for one line that it compares.
     pub places: u32,
-    /// Times that a request is passed before it goes first.
+    /// The number of times that a request is passed before it goes first.
     pub passes: u32,
 }
 
-/// OCOR on a chip. The default is off, with the paper's values.
+/// OCOR on a chip. The default is the paper's values, switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
     /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says (but see `heeded`).
     pub enabled: bool,
-    /// Routers heed the marks. Off: the registers are written and paid for, and the network is as without marks, so that what
-    /// they cost can be told from what they do.
+    /// Whether routers heed the marks. If not, the registers are written and paid for, and the
+    /// network behaves as without marks, which separates the cost of marks from their effect.
     pub heeded: bool,
-    /// Whose packets go first.
+    /// Which packets go first.
     pub rule: Rule,
-    /// Who goes by the marks.
+    /// Where the marks are honoured.
     pub place: Place,
-    /// What a home's arbiter has.
+    /// The arbiters of homes.
     pub home: HomeArbiter,
-    /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
+    /// The number of tries before a thread sleeps, as the interfaces assume it. They divide it into
+    /// segments.
     pub tries: u32,
     /// Segments of remaining tries; each is a level. 1: rule 3 is off.
     pub levels: u32,
@@ -91,7 +92,7 @@ pub struct Ocor {
     pub progress_levels: u32,
     /// Critical sections that a thread completes from one value to the next.
     pub progress_step: u32,
-    /// What the progress field does behind its last value.
+    /// What the progress field does after its last value.
     pub progress_full: Full,
     /// Which wake-up messages are marked.
     pub wake_up: WakeUp,
@@ -103,7 +104,7 @@ pub struct Ocor {
     pub ties: Ties,
     /// A marked speculative bid takes the place of an unmarked non-speculative one.
     pub outranks_speculation: bool,
-    /// The release of the lock word is marked, at the highest level.
+    /// Whether the release of the lock word is marked, at the highest level.
     pub mark_release: bool,
     /// A sleeper's registration is marked, as the last try was.
     pub mark_registration: bool,
@@ -177,7 +178,7 @@ choice! {
 }
 
 choice! {
-    /// Who goes by the marks.
+    /// Where OCOR's priorities are honoured.
     Place {
         /// Routers, as in the paper.
         #[default] Network = "network",
@@ -192,28 +193,30 @@ choice! {
 }
 
 impl Place {
-    /// Routers go by the marks.
+    /// Whether routers honour the marks.
     pub fn has_routers(self) -> bool {
         self != Place::Home
     }
 
-    /// Homes and the ports before them go by the marks.
+    /// Whether homes, and the ports before them, honour the marks.
     pub fn has_homes(self) -> bool {
         self != Place::Network
     }
 }
 
 choice! {
-    /// Whose packets go first. The paper's rule, and others beside it; routers compare the same header fields under all.
+    /// Which packets go first: the paper's rule, and others for comparison. Routers compare the
+    /// same header fields under all rules.
     Rule {
-        /// Tries by what is left of them, as the paper has it.
+        /// Tries ordered by the number left, as in the paper.
         #[default] Paper = "paper",
-        /// Releases before all tries, with what they cause; then as the paper.
+        /// Releases and the messages that they cause before all tries; otherwise as in the paper.
         ReleaseFirst = "release-first",
-        /// Every request of a thread that holds a lock before all tries, its release among them, with what they cause; then as
-        /// the paper.
+        /// All requests of a thread that holds a lock, including its release and the messages that
+        /// they cause, before all tries; otherwise as in the paper.
         HolderFirst = "holder-first",
-        /// Tries by how long their threads have waited, sleep included, in the place of what is left of them.
+        /// Tries ordered by how long their threads have waited, including sleep, instead of by the
+        /// number left.
         OldestFirst = "oldest-first",
         /// Releases as above, then tries by what is left of them, the most first: a control, which must do harm where the paper's order
         /// of tries helps.
@@ -222,12 +225,13 @@ choice! {
 }
 
 impl Rule {
-    /// Some packets go before all tries.
+    /// Whether some packets go before all tries.
     pub fn has_urgent(self) -> bool {
         matches!(self, Rule::ReleaseFirst | Rule::HolderFirst | Rule::Reversed)
     }
 
-    /// The hardware must know which threads hold a lock: a register more, written when one is taken and released.
+    /// Whether the hardware must know which threads hold a lock: a further register, written when a
+    /// lock is taken and released.
     pub fn asks_for_sections(self) -> bool {
         matches!(self, Rule::HolderFirst | Rule::OldestFirst)
     }

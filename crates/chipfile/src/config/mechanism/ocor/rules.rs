@@ -30,7 +30,7 @@ impl Annotator for Ocor {
             class: 0,
             rank: Mark {
                 level: level as u8,
-                // Behind what goes before all tries.
+                // Ranks after those that go before all tries.
                 progress: progress(hint.progress, self).saturating_add(u16::from(self.rule.has_urgent())),
             }
             .rank(),
@@ -104,7 +104,7 @@ impl Annotator for Ocor {
     }
 }
 
-/// The oracle's rank: releases, then tries by how many are left, then wake-ups if they are marked.
+/// The oracle's rank: releases, then tries by the number left, then wake-ups if they are marked.
 fn exact(request: LockRequest, ocor: &Ocor) -> Rank {
     const WAKE_UP: Rank = Rank::new(Rank::LAST);
     let left = |hint: LockHint| hint.retries_left.clamp(1, Rank::LAST - 1);
@@ -118,11 +118,12 @@ fn exact(request: LockRequest, ocor: &Ocor) -> Rank {
     }
 }
 
-/// The header of what goes before all tries and wake-ups: slowest progress, highest level, which no other packet has then.
+/// The header that goes before all tries and wake-ups: slowest progress and highest level, which no
+/// other packet has under these rules.
 const URGENT: Header = Header { class: 0, rank: Mark { level: 0, progress: 0 }.rank() };
 
-/// A wait shorter than this is in the lowest segment of ages, [`Rule::OldestFirst`]; each doubling is one higher. Ours: about as long
-/// as eight tries.
+/// A wait shorter than this is in the lowest age segment ([`Rule::OldestFirst`]); each doubling is
+/// one segment higher. The value is ours: about as long as eight tries.
 const YOUNG: u64 = 512;
 
 /// The segment of a wait: 0, the highest, for the longest.
@@ -131,13 +132,13 @@ fn age(waited: u64, ocor: &Ocor) -> u32 {
     (ocor.levels - 1).saturating_sub(doublings)
 }
 
-/// The segment of a number of remaining tries: 0, the highest, for the last ones.
+/// The segment of a number of remaining tries: 0, the highest, for the last tries.
 fn segment(left: u32, ocor: &Ocor) -> u32 {
     let left = u64::from(left.clamp(1, ocor.tries) - 1);
     (left * u64::from(ocor.levels) / u64::from(ocor.tries)) as u32
 }
 
-/// The value of the progress field.
+/// The value of the progress field after `completed` critical sections.
 fn progress(completed: u32, ocor: &Ocor) -> u16 {
     let Some(last) = ocor.progress_levels.checked_sub(1) else { return 0 };
     let value = completed / ocor.progress_step;
