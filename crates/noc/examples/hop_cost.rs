@@ -1,7 +1,11 @@
-//! What a flit-hop costs, for a profiler: `hop_cost SIDE RATE CYCLES` runs uniform single flits on a mesh and prints the
-//! flit-hops; `hop_cost SIDE idle PACKETS` sends packets from corner to corner of an idle mesh, one at a time.
+//! Drives a network so that a profiler can count the cost of one flit-hop.
 //!
-//! `scripts/check/noc-instructions` counts its instructions under callgrind.
+//! - `hop_cost SIDE RATE CYCLES` runs uniform single-flit traffic on a `SIDE`×`SIDE` mesh and
+//!   prints the number of flit-hops.
+//! - `hop_cost SIDE idle PACKETS` sends `PACKETS` packets, one at a time, from corner to corner of
+//!   an idle mesh.
+//!
+//! `scripts/check/noc-instructions` counts the instructions of this program under callgrind.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::topology::TopologyConfig;
@@ -9,7 +13,7 @@ use baton_noc::traffic::{Flow, Injector};
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink};
 use baton_units::{Cycles, NodeId};
 
-/// Forgets what arrives.
+/// A sink that discards delivered packets.
 struct Nobody;
 
 impl Sink for Nobody {

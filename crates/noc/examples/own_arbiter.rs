@@ -1,17 +1,20 @@
-//! The network alone: traffic of one's own, an arbiter of one's own. `cargo run --release -p baton-noc --example own_arbiter`
+//! Uses the network crate alone, with traffic and an arbiter that this example defines itself. Run
+//! it with `cargo run --release -p baton-noc --example own_arbiter`.
 //!
-//! The arbiter lets the packet with the longest way go first, and is compared with round robin.
+//! The arbiter prefers the packet with the longest route; the example compares its mean latency
+//! with round robin's.
 
 use baton_noc::arbiter::{Arbiter, Contender, RoundRobin};
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Rank, Rng};
 use baton_units::{Cycles, NodeId};
 
-/// Far first: senders write the distance into the header, where every router can read it.
+/// Prefers the packet with the longest route. The sender writes the distance into the header, where
+/// every router can read it.
 #[derive(Clone)]
 struct FarFirst;
 
 impl Arbiter for FarFirst {
-    /// Ties go in turn, as round robin has it.
+    /// State of the round-robin arbiter, which breaks ties.
     type State = u16;
 
     fn state(&self, _requesters: usize) -> u16 {
@@ -28,7 +31,8 @@ impl Arbiter for FarFirst {
     }
 }
 
-/// Mean packet latency of twenty thousand cycles at 0.4 packets a node a cycle.
+/// Runs 20,000 cycles at 0.4 packets per node per cycle and returns the mean packet latency in
+/// cycles.
 fn measure<A: Arbiter>(arbiter: A) -> Result<f64, NocError> {
     let mut network = Network::with_arbiter(&Config::default(), arbiter)?;
     let (mut rng, mut arrived) = (Rng::new(1, 2, 3), Vec::<Delivered>::new());

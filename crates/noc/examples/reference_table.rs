@@ -1,13 +1,15 @@
-//! The table of errors against the reference curves, in full, and the same as a picture:
-//! `cargo run --release -p baton-noc --example reference_table [-- CYCLES [PICTURE.svg]]` (some minutes).
+//! Prints the full table of errors against the reference curves, and can draw the same data as a
+//! picture: `cargo run --release -p baton-noc --example reference_table [-- CYCLES [PICTURE.svg]]`.
+//! Takes some minutes.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use std::fmt::Write;
 
-/// One point: load, part of the saturation load, the reference, ours, half the 95% interval; ours is NaN where it did
-/// not settle.
+/// One measured point of a curve. `part` is the load divided by the saturation load, `reference`
+/// and `ours` are mean latencies in cycles, `half` is half the width of our 95% interval. `ours` is
+/// NaN if our run did not settle.
 struct Row {
     load: f64,
     part: f64,
@@ -30,7 +32,7 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let cycles = args.next().and_then(|a| a.parse().ok()).unwrap_or(60_000);
     let picture = args.next();
-    // Each curve on a thread of its own; the figures do not depend on it.
+    // Each curve runs on a thread of its own; the figures do not depend on the threads.
     let tables: Vec<Vec<Row>> = std::thread::scope(|s| {
         let runs: Vec<_> = common::CURVES.iter().map(|c| s.spawn(move || measure(c, cycles))).collect();
         runs.into_iter().map(|r| r.join().expect("a run")).collect()
@@ -60,7 +62,7 @@ fn main() {
 const WIDE: f64 = 300.0;
 const HIGH: f64 = 210.0;
 
-/// Six small pictures: the reference as rings, ours as a line.
+/// Draws one small plot per curve: the reference points as rings, our results as a line.
 fn svg(tables: &[Vec<Row>]) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"system-ui, sans-serif\" \

@@ -1,8 +1,8 @@
-//! What can go wrong with what a user writes: every error names the key, the value and what was expected.
+//! Errors in what a user wrote. Each names the key, the value and what was expected.
 
 use thiserror::Error;
 
-/// An error in a configuration, a topology, a routing or a trace.
+/// An error in a configuration, a topology, a routing table or a trace.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum NocError {
     /// A value outside its range.
@@ -15,58 +15,58 @@ pub enum NocError {
         /// What would have been accepted.
         expected: String,
     },
-    /// A name that is not in the registry.
+    /// A name that no registry knows.
     #[error("unknown {what} `{name}`{}; known: {known}", hint.as_ref().map(|h| format!(", did you mean `{h}`?")).unwrap_or_default())]
     Unknown {
-        /// What kind of thing was named.
+        /// The kind of thing that was named, such as `arbiter`.
         what: &'static str,
         /// The name given.
         name: String,
-        /// The nearest known name.
+        /// The nearest known name, if one is near.
         hint: Option<String>,
-        /// All known names.
+        /// All known names, separated by commas.
         known: String,
     },
     /// A file that does not parse.
     #[error("{file}:{line}: {message}")]
     Parse {
-        /// The file, or `<config>` for text that has none.
+        /// Name of the file, or `<config>` for text that comes from no file.
         file: String,
         /// Line, counted from 1.
         line: usize,
         /// What is wrong and what was expected.
         message: String,
     },
-    /// The graph has parts between which no packet can travel.
+    /// A topology in which no packet can travel between some parts.
     #[error("the topology is not connected: no path from node {from} to node {to}")]
     NotConnected {
-        /// Source node.
+        /// A node from which no path leads to `to`.
         from: u32,
-        /// Destination node.
+        /// The node that cannot be reached.
         to: u32,
     },
-    /// The channel dependency graph has a cycle.
+    /// A routing with a cycle in its channel dependency graph.
     #[error("routing `{routing}` can deadlock on this topology: {cycle} (--allow-deadlock runs it all the same)")]
     Deadlock {
-        /// Routing's name.
+        /// Name of the routing.
         routing: String,
         /// The cycle of channels, printed as a chain.
         cycle: String,
     },
-    /// The network would not fit in memory.
+    /// A network that would not fit in the memory limit.
     #[error("this network would need about {mib} MiB; the limit is {limit} MiB (`memory_limit_mib`)")]
     TooLarge {
-        /// Estimated size.
+        /// Estimated size in MiB.
         mib: u64,
-        /// The limit that was set.
+        /// The limit `memory_limit_mib`.
         limit: u64,
     },
     /// A trace that cannot be read.
     #[error("{file}: at {at}: {message}")]
     Trace {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Byte offset (binary) or line (text).
+        /// The byte offset (binary traces) or line (text traces).
         at: String,
         /// What is wrong and what was expected.
         message: String,
@@ -74,21 +74,22 @@ pub enum NocError {
 }
 
 impl NocError {
-    /// A TOML error with file and line.
+    /// Makes a [`NocError::Parse`] of a TOML error, with the line that it points to.
     pub(crate) fn toml(file: &str, text: &str, e: &toml::de::Error) -> NocError {
         let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
         NocError::Parse { file: file.into(), line, message: e.message().replace('\n', " ") }
     }
 
-    /// The same error with the place in `file`, where its key stands there with the value that is refused. An error
-    /// that has a place already, or whose value comes from elsewhere, stays as it is.
+    /// Adds the line of `file` in which the rejected key stands with its value. Returns the error
+    /// unchanged if it already names a place, or if its value does not come from this file.
     pub fn in_file(self, file: &str, text: &str) -> NocError {
         let (key, value) = match &self {
             NocError::Value { key, value, .. } => (key.as_str(), value.as_str()),
             NocError::NotConnected { .. } => ("links", ""),
             _ => return self,
         };
-        // `topology.links[3].to`: the last part that is not one of a list's.
+        // In a key such as `topology.links[3].to`, the name that stands in the file is the last
+        // part outside of the list.
         let listed = key.split('[').next().unwrap_or(key);
         let name = listed.rsplit('.').next().unwrap_or(listed);
         let written = |line: &str| {
@@ -96,7 +97,7 @@ impl NocError {
             (left.trim() == name && right.contains(value)).then_some(())
         };
         let mut lines = (1..).zip(text.lines());
-        // A list may go on over lines of its own, and then its value is on one of them.
+        // A list may continue over several lines, and the value then stands on one of them.
         let listed = key.contains('[') || value.is_empty();
         let begins = |line: &str| line.split_once('=').is_some_and(|(left, _)| left.trim() == name);
         let found = lines.find(|(_, l)| written(l).is_some() || (listed && begins(l)));
@@ -107,12 +108,12 @@ impl NocError {
     }
 }
 
-/// Shorthand for a bad value.
+/// Shorthand for [`NocError::Value`].
 pub(crate) fn bad(key: &str, value: impl ToString, expected: impl Into<String>) -> NocError {
     NocError::Value { key: key.into(), value: value.to_string(), expected: expected.into() }
 }
 
-/// Looks `name` up in a registry of names; a miss carries the nearest known name.
+/// Looks up `name` in a registry. The error for an unknown name carries the nearest known name.
 pub(crate) fn lookup<T: Copy>(what: &'static str, name: &str, known: &[(&str, T)]) -> Result<T, NocError> {
     if let Some((_, value)) = known.iter().find(|(n, _)| *n == name) {
         return Ok(*value);

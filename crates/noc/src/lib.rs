@@ -1,7 +1,7 @@
-//! Network on chip: topology, routing, router, arbitration, traffic.
+//! Network on chip: topology, routing, routers, arbitration and traffic.
 //!
-//! A [`Network`] is stepped a cycle at a time; packets go in with [`Network::inject`] and come out at a [`Sink`].
-//!
+//! A [`Network`] is stepped one cycle at a time. Packets go in with [`Network::inject`] and come
+//! out at a [`Sink`].
 
 #![warn(missing_docs)]
 #![doc = include_str!("../README.md")]

@@ -1,28 +1,29 @@
-//! What travels: a packet with its header, as the network's users see it.
+//! What travels: a packet with its header, as the users of a network see it.
 
 use crate::ocor::Mark;
 use crate::rank::Rank;
 use baton_units::{Cycles, NodeId};
 use serde::{Deserialize, Serialize};
 
-/// The fields of a packet's header that routers may read when they arbitrate.
+/// The fields of a packet's header, which routers may read when they arbitrate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Keys", into = "Keys")]
 pub struct Header {
-    /// Message class: chooses the virtual network. Below [`crate::Config::classes`].
+    /// Message class, which chooses the virtual network; less than [`crate::Config::classes`].
     pub class: u8,
-    /// How urgent the packet is, as the mechanism that writes headers has it.
+    /// Rank of the packet, if the mechanism that writes headers gives it one.
     pub rank: Rank,
 }
 
 impl Header {
-    /// A header of `class` without a rank.
+    /// Creates a header of `class` without a rank.
     pub fn of_class(class: u8) -> Header {
         Header { class, ..Header::default() }
     }
 }
 
-/// A header in a file. The keys of its rank are those of the first mechanism that made ranks.
+/// A header as it is written in files. The keys for its rank are those of OCOR, the first mechanism
+/// that made ranks.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename = "Header")]
 struct Keys {
@@ -49,62 +50,64 @@ impl From<Header> for Keys {
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Sender. Must be a node of the network.
+    /// Node of the sender.
     pub src: NodeId,
-    /// Receiver. May be the sender: the packet then passes its own router only.
+    /// Node of the receiver. It may be the sender; the packet then passes only the sender's own
+    /// router.
     pub dst: NodeId,
     /// Length in flits, at least 1.
     pub flits: u32,
     /// What routers may read.
     pub header: Header,
-    /// The sender's own mark; comes back with the delivery and is not looked at by the network.
+    /// A number for the sender's own use. The network ignores it and returns it in [`Delivered`].
     pub tag: u64,
 }
 
-/// The number of a packet in the order of creation in its network, from 0.
+/// Number of a packet in the order of creation in its network, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PacketId(pub u64);
 
 /// A packet whose tail flit has left the network at its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// Which packet.
+    /// Number of the packet.
     pub id: PacketId,
-    /// The sender's mark.
+    /// The tag that the sender gave the packet.
     pub tag: u64,
-    /// Sender.
+    /// Node of the sender.
     pub src: NodeId,
-    /// Receiver.
+    /// Node of the receiver.
     pub dst: NodeId,
-    /// Its header.
+    /// Header of the packet.
     pub header: Header,
     /// Length in flits.
     pub flits: u32,
-    /// Routers passed, both ends counted.
+    /// Number of routers passed, first and last included.
     pub hops: u32,
-    /// Cycle of its creation at the source queue.
+    /// Cycle in which the packet was put into its source queue.
     pub created: Cycles,
-    /// Cycle in which its head flit entered the network.
+    /// Cycle in which the head flit entered the network.
     pub entered: Cycles,
-    /// Cycle in which its tail flit left the network.
+    /// Cycle in which the tail flit left the network.
     pub arrived: Cycles,
 }
 
 impl Delivered {
-    /// Packet latency: creation at the source to the tail's leaving.
+    /// The packet latency in cycles, from creation at the source to the leaving of the tail.
     pub fn packet_latency(&self) -> Cycles {
         self.arrived - self.created
     }
 
-    /// Network latency: the head's entering to the tail's leaving.
+    /// The network latency in cycles, from the entering of the head to the leaving of the tail.
     pub fn network_latency(&self) -> Cycles {
         self.arrived - self.entered
     }
 }
 
-/// Where a network puts the packets that arrive, statically dispatched so that the hot loop inlines it.
+/// Where a network puts the packets that arrive. It is statically dispatched, so that the inner
+/// loop can inline it.
 pub trait Sink {
-    /// Called once a packet, in the cycle in which its tail flit leaves the network.
+    /// Called once for each packet, in the cycle in which its tail flit leaves the network.
     fn delivered(&mut self, packet: &Delivered);
 }
 

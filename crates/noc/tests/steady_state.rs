@@ -1,4 +1,4 @@
-//! No allocation once a network is warm, and a large network in little memory.
+//! A warm network allocates nothing, and a large network takes little memory.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::topology::TopologyConfig;
@@ -7,24 +7,27 @@ use baton_noc::{Config, Delivered, Network, Sink};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts allocations and the bytes that are held.
+/// An allocator that counts allocations and the bytes that are held.
 struct Counting;
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call goes to the system's allocator with the caller's own arguments; counting allocates nothing.
+// SAFETY: every call goes to the system's allocator with the caller's own arguments; counting
+// allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Relaxed);
         HELD.fetch_add(layout.size() as u64, Relaxed);
-        // SAFETY: the caller's own contract.
+        // SAFETY: the caller fulfils the contract of `alloc`, which is the same for the system's
+        // allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size() as u64, Relaxed);
-        // SAFETY: the caller's own contract.
+        // SAFETY: the caller fulfils the contract of `dealloc`, which is the same for the system's
+        // allocator.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -41,10 +44,10 @@ impl Sink for Count {
     }
 }
 
-/// One test, so that nothing else allocates meanwhile.
+/// This is a single test, so that nothing else allocates meanwhile.
 #[test]
 fn warm_networks_allocate_nothing_and_large_ones_are_small() {
-    // Two classes, several virtual channels: the general loop; and the reference: the common one.
+    // The second configuration has several classes; the first is the reference.
     for config in [Config::default(), Config { classes: 2, ..Config::default() }] {
         let mut network = Network::with_arbiter(&config, RoundRobin).unwrap();
         let flow = Flow { rate: 0.3, ..Flow::default() };

@@ -1,16 +1,17 @@
-//! What an allocator is given, and what it gives.
+//! The input and the output of an allocator.
 
-/// The bids of one router in one cycle, port by port. At most one virtual channel bids for a pair of ports: the
-/// first of the three steps has chosen it.
+/// The bids of one router in one cycle, by port. An input bids at most once for an output: when
+/// several virtual channels of the input want that output, the allocator's first step has already
+/// chosen one.
 #[derive(Clone, Debug)]
 pub(crate) struct Bids {
-    /// Inputs that bid.
+    /// Bit set of the inputs that bid.
     pub(crate) inputs: u64,
-    /// Outputs that each input bids for.
+    /// For each input, the bit set of outputs that it bids for.
     pub(crate) outputs: [u64; 64],
-    /// Inputs that bid for each output.
+    /// For each output, the bit set of inputs that bid for it.
     pub(crate) by_output: [u64; 64],
-    /// Outputs with a bid.
+    /// Bit set of the outputs that have at least one bid.
     pub(crate) wanted: u64,
 }
 
@@ -39,14 +40,15 @@ impl Bids {
     }
 }
 
-/// A matching: the input of each matched output.
+/// A matching of inputs with outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct Matching {
-    /// Outputs that are matched.
+    /// Bit set of the matched outputs.
     pub(crate) outputs: u64,
-    /// Inputs that are matched.
+    /// Bit set of the matched inputs.
     pub(crate) inputs: u64,
-    /// Input of each matched output.
+    /// The input that each matched output is matched with; the entries of other outputs mean
+    /// nothing.
     pub(crate) input_of: [u8; 64],
 }
 
@@ -64,7 +66,7 @@ impl Matching {
     }
 }
 
-/// The numbers of the bits that are set, lowest first.
+/// Yields the numbers of the bits that are set in `set`, lowest first.
 pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (set != 0).then(|| set.trailing_zeros() as usize)?;

@@ -1,11 +1,13 @@
-//! iSLIP: outputs grant and inputs accept, both round robin, several times over; pointers move only for what was
-//! accepted in the first iteration, which is what makes them slip apart.
+//! iSLIP: outputs grant and inputs accept, both in round-robin order, for several iterations. A
+//! pointer moves only when its grant is accepted in the first iteration; that desynchronizes the
+//! pointers of different ports, which is where the throughput comes from.
 //!
-//! Source: McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM ToN 7(2), 1999.
+//! Source: McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM ToN 7(2),
+//! 1999.
 
 use super::bids::{Bids, Matching, bits};
 
-/// The pointers of one router.
+/// The grant pointers (by output) and accept pointers (by input) of one router.
 #[derive(Clone, Debug)]
 pub(crate) struct Islip {
     grant: [u8; 64],
@@ -20,7 +22,8 @@ impl Default for Islip {
     }
 }
 
-/// The first of `set` at or after `pointer`, going round.
+/// Returns the first member of `set` at or after `pointer`, wrapping round to the lowest. `set`
+/// must not be empty.
 fn turn(set: u64, pointer: u8) -> usize {
     let after = set & (u64::MAX << (pointer & 63));
     (if after != 0 { after } else { set }).trailing_zeros() as usize

@@ -1,8 +1,9 @@
-//! Switch allocators: who crosses the switch in a cycle. One file each.
+//! Switch allocators: each decides which inputs cross the switch in a cycle. One file per
+//! allocator.
 //!
-//! The separable input-first allocator of the reference is fused into the router's step
-//! (`network/switch.rs`), where it meets the bids as they are found. The others see a matrix of bids a router
-//! ([`Bids`]) and fill a matching.
+//! The reference's allocator, separable input-first, is part of the router's step
+//! (`network/switch.rs`), which decides as it finds the bids. The allocators here get the bids of a
+//! router as a matrix ([`Bids`]) and return a matching.
 
 mod bids;
 mod islip;
@@ -15,21 +16,24 @@ pub(crate) use {islip::Islip, output_first::output_first, wavefront::Wavefront};
 use crate::error::{NocError, lookup};
 use serde::{Deserialize, Serialize};
 
-/// The registry: every switch allocator that a configuration can name.
+/// The switch allocators that a configuration can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocatorKind {
-    /// Separable input-first in the three steps of the reference.
+    /// Separable input-first, in the three steps of the reference: each input picks one virtual
+    /// channel per output, then one output; then each output picks an input.
     InputFirst,
-    /// Separable output-first: each output picks an input, then each input picks one of its grants.
+    /// Separable output-first: each output picks an input, then each input accepts one of the
+    /// outputs that picked it.
     OutputFirst,
     /// iSLIP with three iterations (McKeown 1999).
     Islip,
-    /// Wavefront: diagonals of the request matrix, the first one in turn (Tamir and Chi 1993).
+    /// Wavefront: grants the diagonals of the request matrix one after another, beginning one
+    /// diagonal later each cycle (Tamir and Chi 1993).
     Wavefront,
 }
 
-/// Names of all allocators, for the command line.
+/// All allocators with their names in configurations and on the command line.
 pub const ALLOCATORS: [(&str, AllocatorKind); 4] = [
     ("input-first", AllocatorKind::InputFirst),
     ("output-first", AllocatorKind::OutputFirst),
@@ -52,7 +56,8 @@ mod tests {
 
     const PORTS: usize = 8;
 
-    /// Packets a port a cycle of a switch with virtual output queues that uniform arrivals keep full.
+    /// Measures the packets per port per cycle of a switch with virtual output queues that uniform
+    /// arrivals keep full.
     fn throughput(mut matching: impl FnMut(&Bids) -> Matching) -> f64 {
         let mut queues = [[0u32; PORTS]; PORTS];
         let mut rng = Rng::new(1, 2, 3);
@@ -99,7 +104,8 @@ mod tests {
 
     #[test]
     fn output_first_loses_grants_where_outputs_agree() {
-        // All outputs prefer the lowest input, all inputs the lowest output: one pair a cycle, whichever inputs bid.
+        // All outputs prefer the lowest input and all inputs the lowest output, so there is one
+        // pair per cycle, whichever inputs bid.
         let mut bids = Bids::default();
         (0..4).for_each(|i| (0..4).for_each(|o| bids.add(i, o)));
         let m = output_first(&bids, |_, a, b| a < b, |_, a, b| a < b);

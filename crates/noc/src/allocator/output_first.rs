@@ -1,12 +1,14 @@
-//! Separable output-first: each output picks one of the inputs that bid for it, then each input picks one of the
-//! outputs that picked it. An input may be picked by several outputs and use one, so some grants are lost.
+//! Separable output-first: each output picks one of the inputs that bid for it, then each input
+//! picks one of the outputs that picked it. When several outputs pick the same input, it can use
+//! only one of them, so the other grants are lost.
 //!
 //! Source: Becker and Dally, "Allocator implementations for network-on-chip routers", SC 2009.
 
 use super::bids::{Bids, Matching, bits};
 
-/// Matches `bids`; `output_prefers(output, a, b)` and `input_prefers(input, a, b)` are the arbiters' choices between
-/// two contenders.
+/// Returns a matching of `bids`. `output_prefers(output, a, b)` says whether `output` prefers input
+/// `a` to input `b`; `input_prefers(input, a, b)` says whether `input` prefers output `a` to output
+/// `b`.
 pub(crate) fn output_first(
     bids: &Bids,
     output_prefers: impl Fn(usize, usize, usize) -> bool,

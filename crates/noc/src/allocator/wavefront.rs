@@ -1,18 +1,22 @@
-//! Wavefront: the diagonals of the request matrix are granted one after another, beginning with the one in turn. No
-//! two cells of a diagonal share a row or a column, and the result is a maximal matching.
+//! Wavefront: grants the diagonals of the request matrix one after another; the first diagonal
+//! moves on by one each cycle. Two cells of a diagonal never share a row or a column, and the
+//! result is a maximal matching.
 //!
-//! Source: Tamir and Chi, "Symmetric crossbar arbiters for VLSI communication switches", IEEE TPDS 4(1), 1993.
+//! Source: Tamir and Chi, "Symmetric crossbar arbiters for VLSI communication switches", IEEE TPDS
+//! 4(1), 1993.
 
 use super::bids::{Bids, Matching, bits};
 
-/// The diagonal in turn.
+/// Wavefront allocator of one router; `first` is the diagonal that is granted first in the next
+/// cycle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wavefront {
     first: usize,
 }
 
 impl Wavefront {
-    /// Matches `bids` on a switch with at most `ports` inputs or outputs.
+    /// Returns a matching of `bids` for a switch with at most `ports` inputs and outputs, and moves
+    /// the first diagonal on.
     pub(crate) fn matching(&mut self, bids: &Bids, ports: usize) -> Matching {
         let mut matching = Matching::default();
         for step in 0..ports {

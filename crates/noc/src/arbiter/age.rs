@@ -1,8 +1,10 @@
-//! Age-based arbitration: the packet that was created first wins; it bounds the oldest packet's wait.
+//! Age-based arbitration: the packet that was created first wins, which bounds the wait of the
+//! oldest packet.
 
 use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
-/// Oldest packet first; packet numbers rise with time, so the number alone is the order of age.
+/// Prefers the oldest packet. Packet numbers rise with the time of creation, so the number alone
+/// gives the order of age.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Age;
 

@@ -1,4 +1,4 @@
-//! What an arbiter is.
+//! The contract that every arbiter fulfils.
 
 use super::ranked::Ranked;
 use crate::packet::Header;
@@ -6,75 +6,80 @@ use crate::packet::Header;
 /// What an arbiter may know of a packet that bids.
 #[derive(Clone, Copy, Debug)]
 pub struct Contender {
-    /// The packet's header.
+    /// Header of the packet, with its class and rank.
     pub header: Header,
     /// Cycle in which the packet was created; the smallest is the oldest.
     pub created: u64,
-    /// The packet's number: breaks ties of age.
+    /// Number of the packet, which breaks ties of age.
     pub id: u64,
-    /// A random number, the same for one (seed, cycle, router, requester) whatever else happens.
+    /// A random number that depends on nothing but seed, cycle, router and requester.
     pub draw: u64,
 }
 
-/// A rule that picks one of several requesters.
+/// A rule that picks one of several requesters of a resource: a virtual channel, a switch input or
+/// a switch output.
 pub trait Arbiter: Clone + Send + 'static {
-    /// What one arbiter of this kind remembers.
+    /// What one arbiter of this kind remembers between grants, such as a round-robin pointer.
     type State: Clone + Send + std::fmt::Debug;
 
-    /// The state of an arbiter with `requesters` inputs before its first grant.
+    /// Creates the state of an arbiter with `requesters` inputs, before its first grant.
     fn state(&self, requesters: usize) -> Self::State;
 
-    /// The key of the bid of `requester`; the smallest wins, and equal keys go to the bid that was met first.
-    /// `who` looks the packet up: an arbiter that does not call it does not pay for it.
+    /// Returns the key of the bid of `requester`. The smallest key wins; of equal keys, the bid
+    /// that the router met first. `who` looks up the packet; an arbiter that does not call it does
+    /// not pay for the look-up.
     fn key(&self, state: &Self::State, requester: u32, who: impl FnOnce() -> Contender) -> u64;
 
-    /// `requester` won, and its bid was used.
+    /// Records that `requester` won and that its bid was used.
     fn won(&self, state: &mut Self::State, requester: u32);
 
-    /// The bit of `set`, which is not empty, whose bid wins: that of requester `bit >> shift`. `who` gives the packet
-    /// of a bit.
+    /// Returns the winning bit of `set`, which must not be empty. Bit `bit` is a bid of requester
+    /// `bit >> shift`, and `who(bit)` looks up its packet.
     fn pick(&self, state: &Self::State, set: u64, shift: u32, who: impl Fn(u32) -> Contender) -> u32 {
         smallest(set, |bit| self.key(state, bit >> shift, || who(bit)))
     }
 
-    /// Whether keys depend on nothing but the state and the requester's number: a port's output may then be chosen
-    /// before the virtual channel that goes there.
+    /// Whether keys depend on nothing but the state and the requester's number. The router may then
+    /// choose an output port before it knows which virtual channel bids for it.
     const POSITIONAL: bool = false;
 
-    /// A class that outranks the order "non-speculative before speculative": a speculative bid whose rank is
-    /// strictly smaller takes the place of a non-speculative one. Arbiters without ranks leave it alone.
+    /// Whether the arbiter lets a speculative bid of a strictly smaller [`Arbiter::rank`] win over
+    /// a non-speculative bid. Otherwise non-speculative bids always go first.
     const RANKS: bool = false;
 
-    /// The rank of a packet, looked at only if [`Arbiter::RANKS`] is set.
+    /// Returns the rank of a packet. The router calls it only if [`Arbiter::RANKS`] is set.
     fn rank(&self, _who: Contender) -> u64 {
         0
     }
 }
 
-/// What an arbiter of the registry says of itself.
+/// What a registered arbiter declares about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArbiterInfo {
-    /// Its name in configurations.
+    /// Name in configurations.
     pub name: &'static str,
-    /// One line: who wins.
+    /// One line for the user that says which requester wins.
     pub what: &'static str,
-    /// A packet can wait for ever while others pass.
+    /// Whether a packet can wait for ever while other packets pass it.
     pub starves: bool,
 }
 
-/// An arbiter of the registry, [`every_arbiter!`](crate::every_arbiter).
+/// An arbiter that stands in the registry [`every_arbiter!`](crate::every_arbiter) and can be named
+/// in a configuration.
 pub trait Registered: Arbiter + Default {
-    /// What it says of itself.
+    /// The arbiter's own declaration of name and properties.
     const INFO: ArbiterInfo;
 
-    /// As a configuration has it. Most have no parameters; those that go by ranks have these.
+    /// Creates the arbiter for a configuration. `ranked` holds the parameters of arbiters that use
+    /// ranks; others ignore it.
     fn of(ranked: &Ranked) -> Self {
         let _ = ranked;
         Self::default()
     }
 }
 
-/// The bit of `set`, which is not empty, with the smallest key; of equal keys the lowest bit.
+/// Returns the bit of `set`, which must not be empty, that has the smallest key; of equal keys, the
+/// lowest bit.
 #[inline]
 pub(crate) fn smallest(set: u64, key: impl Fn(u32) -> u64) -> u32 {
     let mut best = (u64::MAX, set.trailing_zeros());

@@ -1,8 +1,8 @@
-//! Fixed priority: the lowest requester number wins. Cheap, and unfair: a high number can starve.
+//! Fixed priority: the lowest requester number wins. Cheap but unfair: a high number can starve.
 
 use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
-/// Lowest number first.
+/// Prefers the lowest requester number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed;
 

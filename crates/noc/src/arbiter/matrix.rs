@@ -1,12 +1,12 @@
-//! Matrix arbiter: the least recently served requester wins.
+//! Matrix arbiter: the requester that was served least recently wins.
 //!
-//! Hardware keeps a triangular matrix of bits; the order that it holds is the order of last service, which is kept
-//! here as one stamp a requester. Source: Dally and Towles, "Principles and Practices of Interconnection Networks",
-//! section 18.5.
+//! Hardware keeps a triangular matrix of bits that encodes the order of last service. This code
+//! keeps the same order as one stamp per requester. Source: Dally and Towles, "Principles and
+//! Practices of Interconnection Networks", section 18.5.
 
 use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
-/// Least recently served first.
+/// Prefers the requester that was served least recently.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Matrix;
 
@@ -15,7 +15,8 @@ impl Registered for Matrix {
 }
 
 impl Arbiter for Matrix {
-    /// Last entry: the clock of services; the others: when each requester was last served.
+    /// The last entry counts services; each other entry is the count at which that requester was
+    /// last served.
     type State = Box<[u64]>;
 
     fn state(&self, requesters: usize) -> Box<[u64]> {

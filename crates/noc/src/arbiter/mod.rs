@@ -1,11 +1,12 @@
-//! Arbiters: who wins when several want the same.
+//! Arbiters: each decides which of several requesters gets a resource.
 //!
-//! An arbiter gives each contender a key, and the smallest key wins. That one verb serves every place where a router
-//! arbitrates (virtual channels, switch inputs, switch outputs), and the router compares keys as it meets the bids,
-//! so that a bid without a rival costs nothing.
+//! An arbiter gives each contender a key, and the smallest key wins. That one operation serves
+//! every place where a router arbitrates (virtual channels, switch inputs, switch outputs). The
+//! router compares keys as it meets the bids, so that a bid without a rival costs nothing.
 //!
-//! A new arbiter is a new file here and one line in [`every_arbiter!`](crate::every_arbiter): what the file says
-//! ([`Registered`]) makes its name in configurations, and every router is compiled for it by itself.
+//! To add an arbiter, add a file here and a line in [`every_arbiter!`](crate::every_arbiter). The
+//! declaration in the file ([`Registered`]) gives its name in configurations, and the router is
+//! compiled for each arbiter separately.
 
 mod contract;
 
@@ -14,8 +15,8 @@ pub use contract::{Arbiter, ArbiterInfo, Contender, Registered};
 use crate::error::{NocError, lookup};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Passes every arbiter to the macro that is named in brackets, behind the tokens that follow the brackets: its module and its
-/// type.
+/// Calls the macro that is named in brackets with the tokens that follow the brackets, and then the
+/// list of all arbiters as `module::Type,`.
 #[macro_export]
 macro_rules! every_arbiter {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -44,7 +45,7 @@ macro_rules! modules {
         }
 
         impl ArbiterKind {
-            /// What its file says of it.
+            /// Returns the arbiter's declaration of name and properties.
             pub const fn info(self) -> ArbiterInfo {
                 match self {
                     $(ArbiterKind::$Arbiter => <$Arbiter as Registered>::INFO,)*
@@ -52,7 +53,7 @@ macro_rules! modules {
             }
         }
 
-        /// All arbiters by name.
+        /// All arbiters with their names in configurations.
         pub const ARBITERS: [(&str, ArbiterKind); [$(stringify!($module)),*].len()] =
             [$((<$Arbiter as Registered>::INFO.name, ArbiterKind::$Arbiter)),*];
     };
@@ -79,8 +80,8 @@ impl<'de> Deserialize<'de> for ArbiterKind {
     }
 }
 
-/// Evaluates an expression with the arbiter that a configuration names, so that each is compiled for itself:
-/// `with_arbiter!(&config, |arbiter| Network::with_arbiter(&config, arbiter))`.
+/// Evaluates an expression with the arbiter that a configuration names, compiled once for each
+/// arbiter type: `with_arbiter!(&config, |arbiter| Network::with_arbiter(&config, arbiter))`.
 #[macro_export]
 macro_rules! with_arbiter {
     ($config:expr, |$arbiter:ident| $body:expr) => {
@@ -88,7 +89,7 @@ macro_rules! with_arbiter {
     };
 }
 
-/// The match of [`with_arbiter!`](crate::with_arbiter).
+/// The `match` inside [`with_arbiter!`](crate::with_arbiter).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! match_arbiter {

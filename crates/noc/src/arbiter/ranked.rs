@@ -1,26 +1,29 @@
-//! Ranks first: packets whose headers carry a rank go by it, the others in turn.
+//! Ranks first: packets with a rank in their header go in the order of ranks, the others in
+//! round-robin order.
 //!
-//! Ties among ranked packets are broken by chance or in turn. Packets without a rank go round robin, so that a network in which
-//! no packet has one behaves exactly as under [`RoundRobin`].
+//! Ties among ranked packets are broken by chance or in round-robin order. A network in which no
+//! packet has a rank behaves exactly like one with [`RoundRobin`].
 
 use super::contract::{Arbiter, ArbiterInfo, Contender, Registered, smallest};
 use super::round_robin::RoundRobin;
 use crate::rank::Rank;
 use serde::Serialize;
 
-/// The arbiter of ranks, as the mechanism that writes them wants it. In a network's configuration its keys have the names of
-/// the first such mechanism, OCOR.
+/// The arbiter that honours ranks, with the options that mechanisms which write ranks may want. Its
+/// configuration keys are named after the first such mechanism, OCOR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ranked {
-    /// Whether a ranked packet's speculative bid outranks the non-speculative bid of a packet that goes behind it.
-    /// (A single-flit request's first bid is speculative and would lose to any body flit.)
+    /// Whether a ranked packet's speculative bid wins over the non-speculative bid of a packet with
+    /// a later rank or none. (Without this, the first bid of a single-flit request, which is
+    /// speculative, loses to any body flit.)
     #[serde(rename = "mark_outranks_speculation")]
     pub outranks_speculation: bool,
-    /// Packets with a rank go before those without. Otherwise a packet without goes before all ranked ones in half of the
-    /// cycles, by chance.
+    /// Whether ranked packets always go before unranked ones. Otherwise a coin decides each cycle
+    /// whether an unranked packet goes before all ranked ones or behind them.
     #[serde(rename = "marked_first")]
     pub ranked_first: bool,
-    /// Ties among ranked packets are broken by chance, by [`crate::Config::seed`]; otherwise in turn.
+    /// Whether chance breaks ties among ranked packets (seeded by [`crate::Config::seed`]) instead
+    /// of round robin.
     pub random_ties: bool,
 }
 
@@ -30,10 +33,10 @@ impl Default for Ranked {
     }
 }
 
-/// The key of packets without a rank: behind all ranks.
+/// Key of packets without a rank, which is larger than all keys of ranked packets.
 const UNRANKED: u64 = 1 << 63;
 
-/// A rank in front of 39 bits that break ties.
+/// Puts `rank` above the low 39 bits of a key, which break ties.
 #[inline]
 fn order(rank: u32) -> u64 {
     u64::from(rank) << 39
@@ -62,7 +65,8 @@ impl Arbiter for Ranked {
         match (c.header.rank.get(), self.random_ties) {
             (Some(rank), true) => order(rank) | (c.draw >> 25),
             (Some(rank), false) => order(rank) | turn,
-            // A coin says whether a packet without a rank stands before all ranked ones or behind.
+            // A coin decides whether a packet without a rank goes before all ranked ones or behind
+            // them.
             (None, _) if !self.ranked_first && c.draw & 1 == 0 => turn,
             (None, _) => UNRANKED | turn,
         }
@@ -70,7 +74,7 @@ impl Arbiter for Ranked {
 
     #[inline]
     fn pick(&self, pointer: &u16, set: u64, shift: u32, who: impl Fn(u32) -> Contender) -> u32 {
-        // Nearly always no packet has a rank, or one has; neither case needs a key.
+        // Nearly always no packet or exactly one has a rank, and neither case needs a key.
         let (mut ranked, mut rest) = (0, set);
         while rest != 0 {
             let bit = rest.trailing_zeros();

@@ -1,8 +1,9 @@
-//! Round robin: the first requester at or after a pointer that stands behind the last winner.
+//! Round robin: the first requester at or after a pointer wins; the pointer stands just behind the
+//! last winner.
 
 use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
-/// The reference's arbiter.
+/// Serves requesters in turn; this is the reference's arbiter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin;
 
@@ -12,7 +13,7 @@ impl Registered for RoundRobin {
 }
 
 impl Arbiter for RoundRobin {
-    /// The pointer. It may stand one past the last requester, which reads the same as 0.
+    /// The pointer. It may stand one past the last requester, which means the same as 0.
     type State = u16;
 
     fn state(&self, _requesters: usize) -> u16 {
@@ -21,7 +22,8 @@ impl Arbiter for RoundRobin {
 
     #[inline]
     fn key(&self, pointer: &u16, requester: u32, _who: impl FnOnce() -> Contender) -> u64 {
-        // Wrapping puts all requesters before the pointer behind all others, in their order.
+        // The wrapping subtraction puts all requesters before the pointer behind all others, in
+        // their order.
         u64::from((requester as u16).wrapping_sub(*pointer))
     }
 
@@ -29,7 +31,8 @@ impl Arbiter for RoundRobin {
 
     #[inline]
     fn pick(&self, pointer: &u16, set: u64, shift: u32, _who: impl Fn(u32) -> Contender) -> u32 {
-        // A pointer past the last requester may stand just past the last bit; the shift wraps, and it reads as 0.
+        // The pointer may stand one past the last requester, and so just past the last bit of the
+        // set. The shift then wraps round to 0, which is what such a pointer means.
         let from = u32::from(*pointer) << shift;
         let after = set.wrapping_shr(from).wrapping_shl(from);
         (if after != 0 { after } else { set }).trailing_zeros()

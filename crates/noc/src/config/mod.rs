@@ -1,4 +1,5 @@
-//! The configuration of a network: typed once, checked once, and echoed in full with every result.
+//! The configuration of a network. It has one type, is validated once, and is written in full into
+//! every result.
 
 mod read;
 
@@ -12,60 +13,69 @@ use serde::{Deserialize, Serialize};
 /// Everything that shapes a network. `Config::default()` is the reference router on an 8×8 mesh.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
-    /// Which routers there are and how they are joined.
+    /// Which routers there are and which links join them.
     pub topology: TopologyConfig,
-    /// How a packet chooses its way.
+    /// How a packet chooses its route.
     pub routing: RoutingKind,
-    /// The table of `routing = "table"`; without one that is the shortest path.
+    /// The routing table for `routing = "table"`; without one, packets take shortest paths.
     pub routes: Option<RouteFile>,
-    /// Virtual channels a port, over all classes.
+    /// Virtual channels per port, summed over all message classes (1 to 64).
     pub vcs: u32,
-    /// Buffer of one virtual channel in flits; with [`Config::shared_buffer`] the part that is its own.
+    /// The private buffer of each virtual channel, in flits (1 to 4,096). See [`Config::shared_buffer`]
+    /// for more.
     pub buffer: u32,
-    /// Flits a port that its virtual channels share beyond their own; 0 = buffers are private.
+    /// Flits per port that its virtual channels share beyond their private buffers; 0 means that
+    /// all buffers are private.
     pub shared_buffer: u32,
-    /// Message classes; each has a virtual network (`vcs / classes` virtual channels) of its own.
+    /// Number of message classes (1 to 8). Each class has its own virtual network of
+    /// `vcs / classes` virtual channels.
     pub classes: u32,
     /// When a head flit may bid for the switch.
     pub pipeline: Pipeline,
-    /// Latency of each stage in cycles.
+    /// Latency of each pipeline stage and channel, in cycles.
     pub latency: Latencies,
     /// Which packet wins when several want the same resource.
     pub arbiter: ArbiterKind,
-    /// How the switch is matched.
+    /// Which allocator matches the inputs of the switch with its outputs.
     pub allocator: AllocatorKind,
-    /// How ranks decide, where `arbiter` is the arbiter of ranks.
+    /// Options of the arbiter of ranks; used only if `arbiter` names it.
     #[serde(flatten)]
     pub ranked: Ranked,
-    /// Packets of each class that an endpoint holds before it refuses more; 0 = it takes every flit at once.
+    /// Packets of each class that an endpoint holds before it refuses more; 0 means that endpoints
+    /// take every flit at once.
     pub endpoint_places: u32,
-    /// Classes from this one on are responses: an endpoint always takes them.
+    /// The first message class that carries responses. Endpoints always take packets of this class
+    /// and higher ones, whatever `endpoint_places` says.
     pub response_class: u32,
-    /// Bounds of single endpoints on single classes, which go before the two keys above.
+    /// Bounds for single endpoints and classes. They take precedence over `endpoint_places` and
+    /// `response_class`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<EndpointBound>,
-    /// Endpoints with bounds take flits by their packets' ranks, as routers do under the arbiter of ranks; otherwise in turns.
+    /// Whether bounded endpoints accept flits in the order of their packets' ranks, as routers do
+    /// under the arbiter of ranks. Otherwise they accept in round-robin order.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ranked_ejection: bool,
-    /// Clock of each router as a fraction of the fastest clock; routers not named run at the fastest.
+    /// Clocks of routers that run slower than the fastest clock; routers that are not named run at
+    /// the fastest.
     pub clocks: Vec<ClockDomain>,
-    /// Run even where the channel dependency graph has a cycle.
+    /// Whether to run even if the channel dependency graph has a cycle, so that the network can
+    /// deadlock.
     pub allow_deadlock: bool,
-    /// Refuse networks whose state would be larger than this.
+    /// The largest estimated state of a network, in MiB, that is not refused.
     pub memory_limit_mib: u64,
     /// Seed of every random choice inside the network.
     pub seed: u64,
 }
 
-/// So many packets of a class that each of these endpoints holds before it refuses more.
+/// The number of packets of one class that each of some endpoints holds before it refuses more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointBound {
-    /// The endpoints' nodes.
+    /// Nodes of the endpoints that are bounded.
     pub nodes: Vec<u32>,
-    /// The class.
+    /// The message class that is bounded.
     pub class: u32,
-    /// Packets, at least 1.
+    /// Packets that each endpoint holds, at least 1.
     pub places: u32,
 }
 
@@ -73,11 +83,11 @@ pub struct EndpointBound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockDomain {
-    /// The routers.
+    /// The routers of this domain.
     pub routers: Vec<u32>,
-    /// Ticks of these routers …
+    /// Ticks of these routers in `denominator` cycles of the fastest clock.
     pub numerator: u32,
-    /// … in this many cycles of the fastest clock.
+    /// Cycles of the fastest clock in which these routers tick `numerator` times.
     pub denominator: u32,
 }
 
@@ -85,13 +95,13 @@ pub struct ClockDomain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pipeline {
-    /// In the cycle in which it bids for a virtual channel.
+    /// In the same cycle in which the flit bids for a virtual channel.
     Speculative,
-    /// The cycle after it was given one.
+    /// Not before the cycle after the flit was given a virtual channel.
     Nonspeculative,
 }
 
-/// Latencies in cycles, named after the stage.
+/// Latencies of pipeline stages and channels, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Latencies {
@@ -101,15 +111,15 @@ pub struct Latencies {
     pub switch_alloc: u32,
     /// Switch traversal.
     pub traversal: u32,
-    /// A link of length 1; a longer one of the topology takes its length times this.
+    /// A link of length 1. The latency of a longer link is its length times this.
     pub link: u32,
-    /// Channel from a source to its router.
+    /// The channel from a source to its router.
     pub injection: u32,
-    /// Channel from a router to its endpoint.
+    /// The channel from a router to its endpoint.
     pub ejection: u32,
-    /// A credit's way back over the link.
+    /// The way of a credit back over a link.
     pub credit_link: u32,
-    /// Processing of a credit in a router.
+    /// The processing of a credit in the router that receives it.
     pub credit: u32,
 }
 
@@ -156,23 +166,24 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads a configuration from TOML; an error names `file`, line and key.
+    /// Reads a configuration from TOML text. An error names `file`, the line and the key.
     pub fn from_toml(file: &str, text: &str) -> Result<Config, NocError> {
         toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))
     }
 
-    /// Whether some endpoint may refuse some class.
+    /// Whether any endpoint may refuse packets of any class.
     pub(crate) fn is_bounded(&self) -> bool {
         self.endpoint_places > 0 || !self.places.is_empty()
     }
 
-    /// Whether packets of `class` hold a place of the endpoint of `node`.
+    /// Whether packets of `class` occupy one of the places of the endpoint at `node`.
     pub(crate) fn bounds(&self, node: u32, class: u32) -> bool {
         self.endpoint_places > 0 && class < self.response_class
             || self.places.iter().any(|own| own.class == class && own.nodes.contains(&node))
     }
 
-    /// Checks every value that does not depend on the topology's graph.
+    /// Checks every value that does not depend on the topology's graph. An error names the key, its
+    /// value and the range.
     pub fn validate(&self) -> Result<(), NocError> {
         let range = |key: &str, value: u32, low: u32, high: u32| {
             if (low..=high).contains(&value) { Ok(()) } else { Err(bad(key, value, format!("{low} to {high}"))) }
@@ -208,7 +219,8 @@ impl Config {
             }
         }
         self.topology.validate()?;
-        // What grows with routers times nodes is refused before the graph itself is built.
+        // Limits the product of routers and nodes before the graph is built, since its tables grow
+        // with that product.
         let (routers, nodes, links) = self.topology.extent();
         let mib = (routers.saturating_mul(nodes).saturating_mul(10) + 64 * (routers + nodes + links)) >> 20;
         if mib > self.memory_limit_mib {

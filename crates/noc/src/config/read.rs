@@ -1,6 +1,8 @@
-//! Reads a configuration's table: each key into its place; what is left out keeps its default.
+//! Reads the table of a configuration: writes the value of each key into its field. A key that is
+//! left out keeps its default.
 //!
-//! By hand, as the keys of [`crate::arbiter::Ranked`] stand among the others: serde's `flatten` would lose the lines of errors.
+//! This is written by hand because the keys of [`crate::arbiter::Ranked`] stand in the same table:
+//! with serde's `flatten`, errors would lose their line numbers.
 
 use super::Config;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -11,7 +13,7 @@ macro_rules! keys {
         /// A key of the table.
         #[derive(serde::Deserialize)]
         #[serde(field_identifier)]
-        #[allow(non_camel_case_types)] // Named as the keys are.
+        #[allow(non_camel_case_types)] // The variants have the names of the keys.
         enum Key {
             $($key,)*
         }
@@ -19,7 +21,7 @@ macro_rules! keys {
         const KEYS: &[&str] = &[$(stringify!($key)),*];
 
         impl Config {
-            /// Reads the value of `key` into its place.
+            /// Reads the value of `key` into its field.
             fn read<'de, M: MapAccess<'de>>(&mut self, key: Key, table: &mut M) -> Result<(), M::Error> {
                 match key {
                     $(Key::$key => self.$($place).+ = table.next_value()?,)*

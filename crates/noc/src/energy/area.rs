@@ -1,47 +1,49 @@
-//! Area of routers and links, from the same technology section as their energy.
+//! The silicon area of routers and the wire area of links, computed from the same technology
+//! section as their energy.
 
 use super::Technology;
 use crate::config::Config;
 use crate::error::NocError;
 use serde::Serialize;
 
-/// Silicon of routers and metal of links, in µm².
+/// The silicon area of routers and metal area of links, in µm².
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Area {
     /// Flit buffers of all routers.
     pub buffers: f64,
-    /// Switches.
+    /// Switches of all routers.
     pub crossbar: f64,
-    /// Allocators of virtual channels and switch.
+    /// Virtual-channel and switch allocators of all routers.
     pub allocators: f64,
-    /// Pipeline registers.
+    /// Pipeline registers of all routers.
     pub registers: f64,
-    /// All routers.
+    /// Sum of the silicon of all routers.
     pub routers: f64,
-    /// Wires of all links, on their metal layer: not silicon.
+    /// Wires of all links, as area on their metal layer; no silicon.
     pub link_wires: f64,
-    /// By router.
+    /// Silicon of each router.
     pub by_router: Vec<f64>,
     /// Wires of each link between routers.
     pub by_link: Vec<LinkArea>,
-    /// Where the numbers come from.
+    /// Where the technology's numbers come from.
     pub source: String,
 }
 
-/// Wires of one link.
+/// Metal area of the wires of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkArea {
-    /// Upstream router.
+    /// Router at which the link begins.
     pub from: u32,
-    /// Downstream router.
+    /// Router at which the link ends.
     pub to: u32,
-    /// µm² of metal.
+    /// Metal area in µm².
     pub wires: f64,
 }
 
 impl Technology {
-    /// Area of a network with flits of `flit_bits`: of each input port its buffers and registers, of the switch a
-    /// square of wires (inputs × outputs), of allocators a gate for each pair of requesters.
+    /// Computes the area of a network with flits of `flit_bits` bits. Each input port has buffers
+    /// and registers, a switch is a square of wires (inputs × outputs), and an allocator has one
+    /// gate per pair of requesters. Fails if the topology is invalid.
     pub fn area(&self, config: &Config, flit_bits: u32) -> Result<Area, NocError> {
         let graph = config.topology.build()?;
         let bits = f64::from(flit_bits);
@@ -52,8 +54,8 @@ impl Technology {
             let (i, o) = (f64::from(*inputs), f64::from(*outputs));
             let buffers = i * places * bits * self.area.buffer_bit;
             let crossbar = i * o * (bits * self.area.wire_pitch).powi(2);
-            // One arbiter a virtual channel of the outputs, over all inputs' channels; one an input over its channels;
-            // one an output over the inputs.
+            // Each virtual channel of an output has an arbiter over all channels of all inputs;
+            // each input has one over its own channels; each output has one over the inputs.
             let gates = o * vcs * (i * vcs).powi(2) + i * vcs.powi(2) + o * i.powi(2);
             let allocators = gates * self.area.arbiter_gate;
             let registers = i * 2.0 * bits * self.area.buffer_bit;

@@ -1,4 +1,5 @@
-//! Energy and area: events counted by the network, priced by a technology section whose numbers carry their source.
+//! Energy and area: the network counts events, and a technology section, whose numbers name their
+//! source, prices them.
 
 mod area;
 mod process;
@@ -12,33 +13,34 @@ use baton_units::{Hertz, Picojoules};
 use process::{BULK45, Shape};
 use serde::{Deserialize, Serialize};
 
-/// Prices of a router's events, and sizes. Prices of data-path events are for `flit_bits`; other widths scale them.
+/// Prices of a router's events, and sizes of its parts. The prices of data-path events hold for
+/// flits of `flit_bits` bits and scale linearly to other widths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Technology {
     /// Where the numbers come from.
     pub source: String,
-    /// Width of a flit for which the prices hold.
+    /// Width of a flit for which the prices hold, in bits.
     pub flit_bits: u32,
-    /// Writing a flit into a buffer.
+    /// Writing one flit into a buffer.
     pub buffer_write: Picojoules,
-    /// Reading it.
+    /// Reading one flit from a buffer.
     pub buffer_read: Picojoules,
-    /// Both allocations, a flit.
+    /// Virtual-channel and switch allocation of one flit.
     pub arbitration: Picojoules,
-    /// Crossing the switch.
+    /// One flit's crossing of the switch.
     pub crossbar: Picojoules,
-    /// A link of one tile.
+    /// One flit's crossing of a link of one tile.
     pub link: Picojoules,
-    /// The clock of one input port of a router, a cycle, whatever it does.
+    /// Clock of one input port of a router for one cycle, whether flits move or not.
     pub clock_port: Picojoules,
-    /// Leakage of a place for one flit, a cycle; a port's registers count as two places.
+    /// Leakage of the place of one flit for one cycle. The registers of a port count as two places.
     pub leakage_place: Picojoules,
-    /// The clock for which `leakage_place` holds.
+    /// The clock frequency for which `leakage_place` holds.
     pub frequency: Hertz,
-    /// Length of a tile, and so of a link of length 1, in mm.
+    /// Length in mm of a tile, and so of a link of length 1.
     pub tile_mm: f64,
-    /// Sizes.
+    /// Sizes from which areas are computed.
     pub area: AreaPrices,
 }
 
@@ -46,21 +48,23 @@ pub struct Technology {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AreaPrices {
-    /// A bit of a buffer or register, µm².
+    /// Area of one bit of a buffer or register, in µm².
     pub buffer_bit: f64,
-    /// One gate of an arbiter; an arbiter of n requesters has n² of them, µm².
+    /// Area of one gate of an arbiter, in µm². An arbiter of n requesters has n² gates.
     pub arbiter_gate: f64,
-    /// Pitch of the wires of switches and links, µm.
+    /// Pitch of the wires of switches and links, in µm.
     pub wire_pitch: f64,
 }
 
 impl Default for Technology {
-    /// A 45 nm router of the reference's kind (five ports, 6 × 4 flits a port, 128 bits), derived in `process.rs` from
-    /// a published technology model; not measured. Tiles of 1 mm and a clock of 1 GHz are assumptions.
+    /// Prices of a 45 nm router like the reference's (five ports, 6 × 4 flits per port, 128 bits).
+    /// They are derived in `process.rs` from a published technology model, not measured. Tiles of 1
+    /// mm and a clock of 1 GHz are assumptions.
     fn default() -> Technology {
         let shape = Shape { ports: 5.0, vcs: 6.0, buffer: 4.0, bits: 128.0 };
         let frequency = 1_000_000_000;
-        // Six digits: more would claim what the derivation does not give.
+        // Rounds to six decimals, because more would claim a precision that the derivation does not
+        // have.
         let round = |v: f64| (v * 1e6).round() / 1e6;
         let pj = |v: f64| Picojoules(round(v));
         Technology {
@@ -86,53 +90,53 @@ impl Default for Technology {
     }
 }
 
-/// Energy of a run by what spent it.
+/// Energy of a run, by the event that spent it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Energy {
-    /// Buffer writes.
+    /// Energy of all buffer writes.
     pub buffer_write: Picojoules,
-    /// Buffer reads.
+    /// Energy of all buffer reads.
     pub buffer_read: Picojoules,
-    /// Arbitration.
+    /// Energy of all virtual-channel and switch allocations.
     pub arbitration: Picojoules,
-    /// Switch traversal.
+    /// Energy of all crossings of switches.
     pub crossbar: Picojoules,
-    /// Links between routers, by length.
+    /// Energy of links between routers, in proportion to their lengths.
     pub link: Picojoules,
-    /// Clock of all routers.
+    /// Energy of the clocks of all routers.
     pub clock: Picojoules,
     /// Leakage of all routers.
     pub leakage: Picojoules,
-    /// Sum of all of these.
+    /// Sum of all of the above.
     pub total: Picojoules,
-    /// Each router, its clock and leakage included; without links.
+    /// Energy of each router with its clock and leakage, without links.
     pub by_router: Vec<Picojoules>,
-    /// Each link between routers.
+    /// Energy of each link between routers.
     pub by_link: Vec<LinkEnergy>,
     /// Where the prices come from.
     pub source: String,
 }
 
-/// Energy of one link.
+/// Energy of one link over a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkEnergy {
-    /// Upstream router.
+    /// Router at which the link begins.
     pub from: u32,
-    /// Downstream router.
+    /// Router at which the link ends.
     pub to: u32,
-    /// What its flits cost on the wire.
+    /// Energy that the flits cost on the link's wires.
     pub energy: Picojoules,
 }
 
-/// A chip file, of which only this section is looked at.
+/// A chip file; only its section `[technology]` is read here.
 #[derive(Deserialize)]
 struct ChipFile {
     technology: Technology,
 }
 
 impl Technology {
-    /// Reads prices from TOML: a table of its own, or the section `[technology]` of a chip file. An error names `file`,
-    /// line and key.
+    /// Reads prices from TOML text: either a table of their own, or the section `[technology]` of a
+    /// chip file. An error names `file`, the line and the key.
     pub fn from_toml(file: &str, text: &str) -> Result<Technology, NocError> {
         let section = text.lines().any(|l| l.trim_start().starts_with("[technology"));
         let read = if section { toml::from_str(text).map(|c: ChipFile| c.technology) } else { toml::from_str(text) };
@@ -165,8 +169,8 @@ impl Technology {
         Ok(())
     }
 
-    /// Prices a run of `config` with flits of `flit_bits`. Every flit that passes a router is written, read, arbitrated
-    /// and switched once there.
+    /// Prices a run of `config` with flits of `flit_bits` bits. Every flit that passes a router is
+    /// written, read, arbitrated and switched there once. Fails if the topology is invalid.
     pub fn price(&self, config: &Config, run: &RunResult, flit_bits: u32) -> Result<Energy, NocError> {
         let graph = config.topology.build()?;
         let width = f64::from(flit_bits) / f64::from(self.flit_bits.max(1));
@@ -220,7 +224,8 @@ mod tests {
         let links: f64 = e.by_link.iter().map(|l| l.energy.0).sum();
         assert!((e.total.0 / (routers + links) - 1.0).abs() < 1e-9, "{e:?}");
         assert_eq!((e.by_router.len(), e.by_link.len()), (64, 2 * 2 * 7 * 8));
-        // One write a flit-hop, at its price for half the width; 8·8·5 − 4·8 ports are clocked each cycle.
+        // Each flit-hop is one write at the price of half the width, and 8·8·5 − 4·8 = 288 ports
+        // are clocked each cycle.
         assert!((e.buffer_write.0 / (run.flit_hops as f64 * t.buffer_write.0 / 2.0) - 1.0).abs() < 1e-9);
         assert!((e.clock.0 / (288.0 * run.cycles as f64 * t.clock_port.0 / 2.0) - 1.0).abs() < 1e-9);
     }
@@ -230,26 +235,27 @@ mod tests {
         let (t, config) = (Technology::default(), Config::default());
         let a = t.area(&config, 128).unwrap();
         assert!((a.routers / (a.buffers + a.crossbar + a.allocators + a.registers) - 1.0).abs() < 1e-9);
-        // An inner router: five ports of 24 flits of 128 bits.
+        // An inner router has five ports of 24 flits of 128 bits.
         let inner = a.by_router[9];
         let buffers = 5.0 * 24.0 * 128.0 * t.area.buffer_bit;
         assert!(inner > buffers && inner < 2.0 * buffers, "{inner}");
         let deep = t.area(&Config { buffer: 8, ..config.clone() }, 128).unwrap();
         assert!((deep.buffers / a.buffers - 2.0).abs() < 1e-9 && deep.crossbar == a.crossbar);
-        // 224 links of 1 mm, 128 wires of 0.32 µm.
+        // There are 224 links of 1 mm, each with 128 wires of 0.32 µm pitch.
         assert!((a.link_wires / (224.0 * 128.0 * 0.32 * 1000.0) - 1.0).abs() < 1e-9);
     }
 
-    /// Beside a router that was built: Salihundam et al., JSSC 46(4), 2011: 45 nm, five ports, 16 bytes, 640,000
-    /// transistors, 1.32 mm², 550 mW at 2 GHz and 1.1 V. What is derived must be of its order, and below: it has no
-    /// synchronisers, no margins and no test logic.
+    /// Compares with a router that was built: Salihundam et al., JSSC 46(4), 2011 (45 nm, five
+    /// ports, 16 bytes, 640,000 transistors, 1.32 mm², 550 mW at 2 GHz and 1.1 V). The derived
+    /// figures must be of the same order but smaller, because they include no synchronisers,
+    /// margins or test logic.
     #[test]
     fn a_router_that_was_built_is_of_the_same_order() {
         let t = Technology::default();
         let a = t.area(&Config::default(), 128).unwrap();
         let part = a.by_router[9] / 1.32e6;
         assert!((0.15..1.0).contains(&part), "{part} of the area");
-        // All five ports busy each cycle.
+        // All five ports are busy each cycle.
         let flit = t.buffer_write.0 + t.buffer_read.0 + t.arbitration.0 + t.crossbar.0 + t.link.0;
         let idle = 5.0 * (t.clock_port.0 + 26.0 * t.leakage_place.0 / 2.0);
         let milliwatts = (5.0 * flit + idle) * 2.0 * 1.1f64.powi(2);

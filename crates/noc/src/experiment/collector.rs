@@ -1,11 +1,11 @@
-//! What is counted while a run goes on.
+//! What is counted during a run.
 
 use super::histogram::Histogram;
 use super::interval::BatchMeans;
 use super::load;
 use crate::packet::{Delivered, Sink};
 
-/// Collects what is measured.
+/// Sums and histograms of the packets that arrive during a run.
 #[derive(Default)]
 pub(super) struct Measure {
     pub(super) from: u64,
@@ -19,9 +19,9 @@ pub(super) struct Measure {
     pub(super) hops: u64,
     pub(super) flits: u64,
     pub(super) round_trips: Option<Box<RoundTripSums>>,
-    // Packets that the load waits for.
+    // Delivered packets that the load has still to see, to answer them or to end a transaction.
     pub(super) inbox: Vec<Delivered>,
-    // Of the window that is open: packets and their latency by time of arrival, flits.
+    // Packets and the sum of their latencies, counted by time of arrival in the current window.
     pub(super) window: (u64, u64),
 }
 

@@ -1,7 +1,8 @@
-//! What becomes of packets that have arrived: an endpoint serves them one after another.
+//! What happens to packets that have arrived: an endpoint serves them one after another.
 //!
-//! Service takes a fixed number of cycles a packet; a bounded endpoint keeps the packet's place until then. A
-//! response is complete when it has arrived: it needs neither a place nor service.
+//! Service takes a fixed number of cycles per packet, and a packet occupies its place in a bounded
+//! endpoint until its service ends. A response is complete on arrival: it needs neither a place nor
+//! service.
 
 use crate::arbiter::Arbiter;
 use crate::network::Network;
@@ -9,17 +10,17 @@ use crate::packet::Delivered;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// All endpoints of a network.
+/// All endpoints of a network. `service` is the number of cycles per packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
     service: u64,
-    /// Some packets hold a place.
+    /// Whether any packets occupy places that must be given back.
     bounded: bool,
-    /// Packets of classes from this one on need no service.
+    /// The first class whose packets need no service.
     response_class: u32,
-    /// Cycle in which each endpoint is done with what it has.
+    /// For each endpoint, the cycle in which it finishes the packets that it has.
     busy_until: Vec<u64>,
-    /// (cycle of completion, order of arrival, place in `served`).
+    /// Packets in service: cycle of completion, order of arrival, index in `served`.
     due: BinaryHeap<Reverse<(u64, u64, usize)>>,
     served: Vec<Delivered>,
     free: Vec<usize>,
@@ -27,7 +28,7 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Endpoints of `network` that take `service` cycles for a packet.
+    /// Creates the endpoints of `network`, which take `service` cycles per packet.
     pub(crate) fn new<A: Arbiter>(service: u32, network: &Network<A>) -> Endpoints {
         let config = network.config();
         Endpoints {
@@ -42,12 +43,13 @@ impl Endpoints {
         }
     }
 
-    /// Whether they have anything to do with packets that arrive.
+    /// Whether the endpoints need to hear of arriving packets: they do if service takes time or
+    /// places are bounded.
     pub(crate) fn listen(&self) -> bool {
         self.service > 0 || self.bounded
     }
 
-    /// A packet has arrived that is no reply.
+    /// Takes in a packet that has arrived and is not a reply.
     pub(crate) fn arrive(&mut self, packet: &Delivered) {
         let mut done = packet.arrived.0;
         if u32::from(packet.header.class) < self.response_class {
@@ -65,7 +67,8 @@ impl Endpoints {
         self.arrived += 1;
     }
 
-    /// The next packet whose service was complete before `now`; its place is given back.
+    /// Returns the next packet whose service was complete before `now`, and frees its place in the
+    /// endpoint.
     pub(crate) fn next_done<A: Arbiter>(&mut self, now: u64, network: &mut Network<A>) -> Option<Delivered> {
         let Reverse((at, _, place)) = *self.due.peek()?;
         if at >= now {
@@ -80,7 +83,7 @@ impl Endpoints {
         Some(packet)
     }
 
-    /// The first cycle from which [`Endpoints::next_done`] gives something.
+    /// Returns the first cycle in which [`Endpoints::next_done`] returns a packet.
     pub(crate) fn next(&self) -> Option<u64> {
         self.due.peek().map(|Reverse((at, ..))| at + 1)
     }

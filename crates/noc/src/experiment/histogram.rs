@@ -1,6 +1,6 @@
 //! A histogram of latencies: exact up to 2,047 cycles, then in steps of at most 1/64 of the value.
 
-/// Counts by value.
+/// Number of latencies for each value or range of values.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -14,7 +14,7 @@ const STEPS: u64 = 64;
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        // 64 − 11 doublings of 64 steps each.
+        // There are 64 − 11 doublings above the exact part, each with 64 steps.
         Histogram { counts: vec![0; (EXACT + 53 * STEPS) as usize], total: 0, sum: 0, max: 0 }
     }
 }
@@ -27,7 +27,7 @@ fn place(value: u64) -> usize {
     (EXACT + (log - 11) * STEPS + ((value >> (log - 6)) & (STEPS - 1))) as usize
 }
 
-/// Smallest value of a place.
+/// Smallest value that is counted at index `place`.
 fn value(place: usize) -> u64 {
     let place = place as u64;
     if place < EXACT {
@@ -38,7 +38,7 @@ fn value(place: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts a value.
+    /// Counts one value.
     #[inline]
     pub fn add(&mut self, value: u64) {
         self.counts[if value < EXACT { value as usize } else { place(value) }] += 1;
@@ -47,22 +47,23 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Number of values.
+    /// Number of values counted.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Mean; 0 without values.
+    /// Mean of the values, 0 if there are none.
     pub fn mean(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
     }
 
-    /// Largest value.
+    /// Largest value counted, 0 if there are none.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The smallest value with at least `share` of all values at or below it.
+    /// Returns the smallest value such that at least `share` (0 to 1) of all values are at or below
+    /// it. Above 2,047 it is rounded down to its step.
     pub fn percentile(&self, share: f64) -> u64 {
         let wanted = (share * self.total as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

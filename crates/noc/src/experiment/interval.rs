@@ -1,7 +1,8 @@
-//! 95% interval of a mean by batch means: latencies of neighbouring packets depend on each other, means of long
-//! batches hardly do. Source: Law, "Simulation Modeling and Analysis", section 9.5.3.
+//! The 95% interval of a mean by the method of batch means: latencies of neighbouring packets
+//! depend on each other, but the means of long batches hardly do. Source: Law, "Simulation Modeling
+//! and Analysis", section 9.5.3.
 
-/// Sums of a fixed number of batches.
+/// Sum and count of the values in each of a fixed number of batches.
 #[derive(Clone, Debug)]
 pub struct BatchMeans {
     sums: [(u64, u64); BATCHES],
@@ -21,7 +22,7 @@ impl BatchMeans {
     /// Number of batches.
     pub const BATCHES: u64 = BATCHES as u64;
 
-    /// Adds a value to a batch below [`BatchMeans::BATCHES`].
+    /// Adds `value` to batch number `batch`; a number that is too large means the last batch.
     #[inline]
     pub fn add(&mut self, batch: usize, value: u64) {
         let (sum, n) = &mut self.sums[batch.min(BATCHES - 1)];
@@ -29,7 +30,7 @@ impl BatchMeans {
         *n += 1;
     }
 
-    /// Half the width of the mean's 95% interval; `None` if a batch is empty.
+    /// Returns half the width of the mean's 95% interval, or `None` if a batch is empty.
     pub fn half_width(&self) -> Option<f64> {
         if self.sums.iter().any(|(_, n)| *n == 0) {
             return None;

@@ -1,4 +1,4 @@
-//! All that sends into a network: flows, and endpoints that answer.
+//! Everything that sends packets into a network: flows, and endpoints that reply.
 
 use super::endpoint::Endpoints;
 use super::run::Experiment;
@@ -8,9 +8,11 @@ use crate::network::Network;
 use crate::packet::{Delivered, Header, Packet};
 use crate::traffic::{Injector, Reply};
 
-/// A packet's tag: 0 where the load need not see its delivery, or this bit, [`REPLY`], the flow's number, the cycle of the request.
+/// Lowest bit of a packet's tag. A tag is 0 if the load need not see the packet's delivery.
+/// Otherwise it holds this bit, the bit [`REPLY`], the number of the flow (from bit [`FLOW`]) and
+/// the cycle of the request (from bit [`CYCLE`]).
 const HEARD: u64 = 1;
-/// The packet is a reply.
+/// Bit of a tag that marks a reply.
 const REPLY: u64 = 2;
 const FLOW: u32 = 2;
 const CYCLE: u32 = 18;
@@ -21,15 +23,16 @@ pub(crate) fn heard(tag: u64) -> bool {
     tag != 0
 }
 
-/// The cycle in which the request of a reply was created; `None` for other packets.
+/// Returns the cycle in which the request of a reply was created; `None` if the packet is not a
+/// reply.
 pub(crate) fn asked_at(tag: u64) -> Option<u64> {
     (tag & REPLY != 0).then_some(tag >> CYCLE)
 }
 
-/// Memory of a packet in a source's queue.
+/// Memory that a packet takes in a source's queue.
 const PACKET_BYTES: u64 = 80;
 
-/// Flows and endpoints at work.
+/// The flows and endpoints of a running experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     injectors: Vec<Injector>,
@@ -41,7 +44,8 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The load of `experiment` on its network.
+    /// Creates the load of `experiment` for its network. Fails if the flows or endpoints do not fit
+    /// the network.
     pub(crate) fn new<A: Arbiter>(experiment: &Experiment, network: &Network<A>) -> Result<Load, NocError> {
         let config = network.config();
         let flows = &experiment.traffic;
@@ -80,8 +84,8 @@ impl Load {
         Ok(Load { injectors, replies, endpoints, batches, last_end: 0, listens })
     }
 
-    /// Injects the packets of the network's current cycle: replies to what has arrived before, then the flows' own.
-    /// Takes what is in `inbox`. Gives the number of packets.
+    /// Injects the packets of the current cycle: first replies to packets that arrived earlier,
+    /// then the flows' new packets. Drains `inbox`. Returns the number of packets injected.
     #[inline]
     pub(crate) fn poll<A: Arbiter>(&mut self, network: &mut Network<A>, inbox: &mut Vec<Delivered>) -> u64 {
         let mut born = if self.listens { self.answer(network, inbox) } else { 0 };
@@ -93,7 +97,8 @@ impl Load {
 
     fn answer<A: Arbiter>(&mut self, network: &mut Network<A>, inbox: &mut Vec<Delivered>) -> u64 {
         let now = network.now().0;
-        // By node, so that the order in which routers were stepped does not show in the packets' numbers.
+        // Sorted by node, so that packet numbers do not depend on the order in which routers are
+        // stepped.
         inbox.sort_unstable_by_key(|p| (p.arrived, p.dst, p.id));
         for packet in inbox.drain(..) {
             let flow = flow(packet.tag);
@@ -120,28 +125,30 @@ impl Load {
         born
     }
 
-    /// Whether it has batches, whose end is the run's.
+    /// Whether some flow is a batch. The run then lasts until all batches have ended.
     pub(crate) fn has_batches(&self) -> bool {
         self.batches.contains(&true)
     }
 
-    /// Cycle in which a packet of a batch last came to its end.
+    /// The last cycle in which a packet of a batch completed.
     pub(crate) fn last_end(&self) -> u64 {
         self.last_end
     }
 
-    /// Packets of batches that have not come to their end.
+    /// Number of packets of batches that have not completed.
     pub(crate) fn unfinished(&self) -> u64 {
         self.injectors.iter().map(Injector::unfinished).sum()
     }
 
-    /// Whether packets that wait in the sources' queues, which have no bound, take more memory than the network may.
+    /// Whether packets in the sources' unbounded queues take more than half of the memory that the
+    /// network may use.
     pub(crate) fn overflows<A: Arbiter>(network: &Network<A>) -> bool {
         let bytes = network.in_flight() as u64 * PACKET_BYTES;
         bytes >> 20 > network.config().memory_limit_mib / 2
     }
 
-    /// Whether an endpoint has something to serve, so that a network that stands still may yet move.
+    /// Whether an endpoint has packets in service, so that a network in which nothing moves may yet
+    /// move again.
     pub(crate) fn serving(&self) -> bool {
         self.endpoints.next().is_some()
     }

@@ -1,7 +1,9 @@
-//! One measured run: warm-up until the mean settles, a measured window, and a drain in which the load goes on.
+//! One measured run: a warm-up until the mean settles, a measured window, and a drain during which
+//! the load goes on.
 //!
-//! Definitions are those of the reference: packet latency from creation at the source to the tail's leaving, network
-//! latency from the head's entering; packets created in the measured window are all waited for.
+//! The definitions are the reference's: packet latency counts from the packet's creation at the
+//! source to the leaving of its tail, network latency from the entering of its head. The run waits
+//! for all packets that were created in the measured window.
 
 mod collector;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! What a run gives.
+//! The results of a run.
 
 use super::histogram::Histogram;
 use super::interval::BatchMeans;
@@ -7,54 +7,54 @@ use serde::Serialize;
 /// Mean, 95% interval and percentiles of a latency, in cycles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Latency {
-    /// Mean.
+    /// Mean of all measured packets.
     pub mean: f64,
-    /// Half the width of the mean's 95% interval; absent where too few packets arrived.
+    /// The half the width of the mean's 95% interval; absent if too few packets arrived.
     pub half_width_95: Option<f64>,
     /// Median.
     pub p50: u64,
     /// 99th percentile.
     pub p99: u64,
-    /// Largest.
+    /// Largest latency of any measured packet.
     pub max: u64,
 }
 
-/// Figures of one message class.
+/// Results of one message class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassResult {
-    /// The class.
+    /// Number of the class.
     pub class: u8,
-    /// Packets measured.
+    /// Number of packets measured.
     pub packets: u64,
-    /// Packet latency.
+    /// Latency from the packet's creation to the leaving of its tail.
     pub packet_latency: Latency,
 }
 
-/// Requests and their replies.
+/// Results for requests and their replies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundTrips {
-    /// Replies that were created in the measured window.
+    /// Number of replies that were created in the measured window.
     pub replies: u64,
-    /// Replies a node a cycle that arrived in the measured window.
+    /// Replies per node per cycle that arrived in the measured window.
     pub rate: f64,
-    /// From the request's creation to the arrival of the reply's tail.
+    /// Time from the request's creation to the arrival of the reply's tail.
     pub latency: Latency,
 }
 
 /// Load of one channel over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkLoad {
-    /// Upstream router, or node where the channel is an injection channel.
+    /// Router at which the channel begins, or the node for an injection channel.
     pub from: u32,
-    /// Downstream router, or node where it is an ejection channel.
+    /// Router at which the channel ends, or the node for an ejection channel.
     pub to: u32,
-    /// `link`, `injection` or `ejection`.
+    /// One of `link`, `injection` and `ejection`.
     pub kind: &'static str,
     /// Length in tiles.
     pub length: u32,
-    /// Flits over the whole run.
+    /// Flits that crossed the channel in the whole run.
     pub flits: u64,
-    /// Flits a cycle.
+    /// Flits per cycle.
     pub load: f64,
 }
 
@@ -64,51 +64,53 @@ pub struct LinkLoad {
 pub enum Outcome {
     /// The mean settled and every measured packet arrived.
     Settled,
-    /// The mean did not settle below 1,000 cycles.
+    /// The mean did not settle below 1,000 cycles, or the source queues outgrew the memory.
     Saturated,
     /// Packets were in flight and nothing moved.
     Deadlocked,
 }
 
-/// What a run gives. Rates are per node and cycle; `offered` and `accepted` are of the measured window.
+/// The result of a run. Rates are per node and cycle; the offered and accepted rates cover the
+/// measured window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunResult {
-    /// Packet latency: creation to the tail's leaving.
+    /// Latency from the packet's creation to the leaving of its tail.
     pub packet_latency: Latency,
-    /// Network latency: the head's entering to the tail's leaving.
+    /// Latency from the entering of the packet's head to the leaving of its tail.
     pub network_latency: Latency,
-    /// Mean routers passed, both ends counted.
+    /// Mean number of routers that a packet passes, first and last included.
     pub hops: f64,
-    /// Packets a node a cycle that were created.
+    /// Packets created per node per cycle.
     pub offered_packets: f64,
-    /// Flits a node a cycle that left the network.
+    /// Flits that left the network, per node per cycle.
     pub accepted_flits: f64,
-    /// The mean did not settle below 1,000 cycles.
+    /// Whether the run ended as [`Outcome::Saturated`]: the mean did not settle below 1,000 cycles.
     pub saturated: bool,
     /// How the run ended.
     pub outcome: Outcome,
-    /// Packets measured.
+    /// Number of packets measured.
     pub packets: u64,
-    /// One for each flit and router passed, over the whole run, warm-up and drain included.
+    /// Sum over all flits of the routers that they passed, in the whole run with warm-up and drain.
     pub flit_hops: u64,
     /// Cycles of the whole run.
     pub cycles: u64,
     /// Cycles of the warm-up.
     pub warm_up: u64,
-    /// Greatest age of a packet that was still on its way, at the ends of the run's windows.
+    /// Greatest age in cycles of a packet that was still on its way when the run looked, which it
+    /// does regularly.
     pub oldest: u64,
-    /// Cycle after the last arrival of a batch; absent without batches.
+    /// The cycle after the last arrival of a batch; absent without batches.
     pub runtime: Option<u64>,
-    /// Requests and replies; absent without them.
+    /// Results of requests and replies; absent if no flow has replies.
     pub round_trip: Option<RoundTrips>,
-    /// By message class.
+    /// Results by message class.
     pub classes: Vec<ClassResult>,
-    /// By channel.
+    /// Loads by channel.
     pub links: Vec<LinkLoad>,
 }
 
 impl Latency {
-    /// The figures of a histogram and its batches.
+    /// Computes the figures from a histogram and its batches.
     pub(super) fn of(h: &Histogram, means: &BatchMeans) -> Latency {
         Latency {
             mean: h.mean(),

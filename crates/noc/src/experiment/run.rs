@@ -1,4 +1,4 @@
-//! Running one experiment.
+//! Runs one experiment.
 
 use super::collector::Measure;
 use super::interval::BatchMeans;
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Experiment {
-    /// The network.
+    /// Configuration of the network.
     pub network: Config,
-    /// Its traffic.
+    /// Flows that send packets into the network.
     pub traffic: Vec<Flow>,
-    /// Cycles that an endpoint takes for a packet, one after another, before its place is free again and its reply
-    /// goes out; 0 = it is done when the packet has arrived.
+    /// Cycles that an endpoint takes to serve a packet, one packet after another; then the packet's
+    /// place is free and its reply is sent. With 0 the service ends on arrival.
     pub endpoint_service: u32,
-    /// Measured cycles; warm-up and drain come on top. Not looked at where a flow has a batch.
+    /// Measured cycles; warm-up and drain come on top. Ignored if a flow has a batch.
     pub cycles: u64,
-    /// Seed of the traffic.
+    /// Seed of the traffic's random choices.
     pub seed: u64,
 }
 
@@ -40,36 +40,40 @@ impl Default for Experiment {
     }
 }
 
-/// A mean above this is saturation (the reference's threshold).
+/// A mean latency above this many cycles counts as saturation (the reference's threshold).
 const SATURATED: f64 = 1000.0;
-/// Warm-up ends when the means of two windows differ by less.
+/// Warm-up ends when the means of two consecutive windows differ by less than this fraction.
 const SETTLED: f64 = 0.05;
-/// First warm-up window; windows then double, so that a queue that grows shows as a mean that doubles.
+/// First warm-up window in cycles. Later windows double, so that a growing queue shows as a
+/// doubling mean.
 const WINDOW: u64 = 1000;
-/// Cycles of a batch between looks at the oldest packet.
+/// Cycles between two looks at the oldest packet while batches run.
 const LOOK: u64 = 100;
-/// Longest warm-up window.
+/// Longest warm-up window in cycles.
 const LONGEST_WINDOW: u64 = 256_000;
-/// Cycles without any flit's moving, while packets are in flight, that count as deadlock.
+/// Cycles without movement of any flit, while packets are in flight, that count as a deadlock.
 const DEAD: u64 = 20_000;
 
 impl Experiment {
-    /// Reads an experiment from TOML; an error names `file`, line and key.
+    /// Reads an experiment from TOML text. An error names `file`, the line and the key.
     pub fn from_toml(file: &str, text: &str) -> Result<Experiment, NocError> {
         toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))
     }
 
-    /// Runs it with the arbiter that the configuration names.
+    /// Runs the experiment with the arbiter that the configuration names. Fails if a value is
+    /// invalid.
     pub fn run(&self) -> Result<RunResult, NocError> {
         self.run_watched(&mut |_| {})
     }
 
-    /// Runs it, and calls `watch` with the cycle now and then.
+    /// Like [`Experiment::run`], but calls `watch` with the current cycle now and then, to show
+    /// progress.
     pub fn run_watched(&self, watch: &mut dyn FnMut(u64)) -> Result<RunResult, NocError> {
         with_arbiter!(&self.network, |arbiter| self.run_with(arbiter, watch))
     }
 
-    /// Runs it with any arbiter.
+    /// Like [`Experiment::run_watched`], but with `arbiter` instead of the one that the
+    /// configuration names.
     pub fn run_with<A: Arbiter>(&self, arbiter: A, watch: &mut dyn FnMut(u64)) -> Result<RunResult, NocError> {
         if !(30..=1_000_000_000_000).contains(&self.cycles) {
             return Err(bad("cycles", self.cycles, "30 to 1e12"));
@@ -84,7 +88,7 @@ impl Experiment {
     }
 }
 
-/// Loads of all channels so far.
+/// Returns the loads of all channels up to the current cycle.
 pub(crate) fn link_loads<A: Arbiter>(network: &Network<A>) -> Vec<LinkLoad> {
     let cycles = network.now().0.max(1) as f64;
     let kind = |c: &ChannelView| match (c.from_source, c.to_endpoint) {
@@ -110,12 +114,12 @@ struct Running<A: Arbiter> {
     oldest: u64,
     last_moved: (u64, u64),
     dead: bool,
-    /// Source queues have outgrown the memory: the run ends here, saturated.
+    /// Whether the source queues have outgrown the memory: the run then ends early, as saturated.
     full: bool,
 }
 
 impl<A: Arbiter> Running<A> {
-    /// One cycle; gives the packets born in it.
+    /// Simulates one cycle. Returns the number of packets created in it.
     #[inline]
     fn cycle(&mut self) -> u64 {
         let born = self.load.poll(&mut self.network, &mut self.measure.inbox);
@@ -151,7 +155,7 @@ impl<A: Arbiter> Running<A> {
         self.full = Load::overflows(&self.network);
     }
 
-    /// Warm-up; true if the mean settled.
+    /// Runs the warm-up. Returns whether the mean settled.
     fn warm_up(&mut self, watch: &mut dyn FnMut(u64)) -> bool {
         let mut window = WINDOW;
         let mut before: Option<f64> = None;
@@ -165,7 +169,7 @@ impl<A: Arbiter> Running<A> {
             }
             let settled = match (before, mean) {
                 (Some(b), Some(m)) => (m - b).abs() <= SETTLED * m,
-                // Loads so low that windows stay empty have nothing to warm up.
+                // At loads so low that windows stay empty there is nothing to warm up.
                 _ => window >= 8 * WINDOW,
             };
             if settled && self.network.now().0 >= 3 * WINDOW {
@@ -204,14 +208,14 @@ impl<A: Arbiter> Running<A> {
         self.result(outcome, from, born, cycles)
     }
 
-    /// Runs batches to their end: all of the run is measured.
+    /// Runs until all batches have ended; the whole run is measured.
     fn batches(&mut self, watch: &mut dyn FnMut(u64)) -> RunResult {
         (self.measure.to, self.measure.batch) = (u64::MAX, u64::MAX);
         let mut born = 0;
         while !self.dead && !self.full && self.load.unfinished() > 0 {
             for _ in 0..LOOK {
                 born += self.cycle();
-                // The load sees in the next cycle what arrived in this one.
+                // The load learns one cycle later of packets that arrive in this one.
                 if self.load.unfinished() == 0 {
                     break;
                 }

@@ -1,21 +1,21 @@
-//! Latency against load, and the saturation load by bisection.
+//! Sweeps of latency against load, and the search for the saturation load by bisection.
 
 use super::result::RunResult;
 use super::run::Experiment;
 use crate::error::NocError;
 use serde::Serialize;
 
-/// One load of a sweep.
+/// One load of a sweep with its result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Point {
-    /// Packets a node a cycle.
+    /// Offered load in packets per node per cycle.
     pub rate: f64,
-    /// What the run gave.
+    /// Result of the run at this load.
     pub result: RunResult,
 }
 
 impl Experiment {
-    /// The same experiment with every flow's rate scaled so that they sum to `rate`.
+    /// Returns the same experiment with every flow's rate scaled so that the rates sum to `rate`.
     pub fn at_rate(&self, rate: f64) -> Experiment {
         let mut scaled = self.clone();
         let sum: f64 = self.traffic.iter().map(|f| f.rate).sum();
@@ -27,8 +27,9 @@ impl Experiment {
     }
 }
 
-/// The load at which mean packet latency reaches three times its value at no load, by bisection down to `precision`
-/// packets a node a cycle. `done` is called with each point. `None` if even full load stays below.
+/// Finds by bisection the load at which the mean packet latency reaches three times its value at no
+/// load, to within `precision` packets per node per cycle. Calls `done` with each point. Returns
+/// `None` if the latency stays below that even at full load.
 pub fn bisect_saturation(
     experiment: &Experiment,
     precision: f64,
@@ -50,7 +51,8 @@ pub fn bisect_saturation(
         let middle = at((low.rate + high.rate) / 2.0)?;
         if above(&middle) { high = middle } else { low = middle }
     }
-    // Between two finite points the latency is interpolated; beyond a saturated one there is nothing to interpolate.
+    // Interpolates between two finite latencies; next to a saturated point there is nothing to
+    // interpolate.
     if high.result.saturated {
         return Ok(Some((low.rate + high.rate) / 2.0));
     }

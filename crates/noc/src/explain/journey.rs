@@ -1,4 +1,4 @@
-//! One packet's way, cycle by cycle: where its head flit is, and what it waits for.
+//! The journey of one packet, cycle by cycle: where its head flit is, and what it waits for.
 
 use crate::arbiter::Arbiter;
 use crate::config::{Config, Pipeline};
@@ -6,40 +6,40 @@ use crate::network::{Network, Stuck};
 use crate::packet::{Delivered, PacketId};
 use serde::Serialize;
 
-/// A packet's way.
+/// The recorded journey of one packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Journey {
-    /// The packet.
+    /// Number of the packet, in the order of creation.
     pub packet: u64,
-    /// Sender; absent, like the two that follow, while the packet has not arrived.
+    /// Node of the sender; absent, like `dst` and `flits`, while the packet has not arrived.
     pub src: Option<u32>,
-    /// Receiver.
+    /// Node of the receiver.
     pub dst: Option<u32>,
-    /// Length in flits.
+    /// Length of the packet in flits.
     pub flits: Option<u32>,
-    /// What its head flit does, in order; the last is the tail's arrival.
+    /// What the head flit does, in order of time; the last stage is the tail's arrival.
     pub stages: Vec<Stage>,
 }
 
-/// Some cycles in one place.
+/// A span of cycles that the head flit spends in one place with one activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stage {
-    /// First cycle.
+    /// First cycle of the stage.
     pub from: u64,
-    /// The cycle after the last.
+    /// The cycle after the last one of the stage.
     pub to: u64,
-    /// Where: `source queue`, `router 3`, `link 3 -> 4`, …
+    /// Name of the place: `source queue`, `router 3`, `link 3 -> 4` and so on.
     pub place: String,
-    /// What happens there.
+    /// What happens there, in words.
     pub what: String,
-    /// The packet stands and something else goes.
+    /// Whether the packet stands still while something else goes first.
     pub waits: bool,
 }
 
-/// Watches one packet.
+/// Watches one packet and collects the reasons why it does not move.
 pub(super) struct Follow {
     id: u64,
-    /// (cycle, why it does not move).
+    /// Cycles in which the packet did not move, each with the reason.
     reasons: Vec<(u64, String)>,
 }
 
@@ -48,7 +48,8 @@ impl Follow {
         Follow { id, reasons: vec![] }
     }
 
-    /// Notes what holds the packet up, after a cycle was simulated; `born` packets exist.
+    /// Notes what holds the packet up, after a cycle was simulated. `born` is the number of packets
+    /// created so far.
     pub(super) fn look<A: Arbiter>(&mut self, network: &Network<A>, born: u64) {
         let here = self.id < born && network.journey().is_some_and(|j| j.arrived.is_empty());
         if !here {
@@ -59,7 +60,8 @@ impl Follow {
         }
     }
 
-    /// The whole way; `None` for a packet that was never created or has not left its source.
+    /// Returns the whole journey, or `None` if the packet was never created or has not left its
+    /// source.
     pub(super) fn journey<A: Arbiter>(&self, network: &Network<A>) -> Option<Journey> {
         let journey = network.journey()?;
         let done = journey.arrived.first();
@@ -110,7 +112,8 @@ impl Follow {
         })
     }
 
-    /// From the cycle in which the head may bid to the one in which it is granted: allocation, and what held it up.
+    /// Adds the stages in a router, from the cycle `from` in which the head may first bid to the
+    /// cycle `granted` of the grant: what held it up, and the allocation of a virtual channel.
     fn in_router(&self, stages: &mut Vec<Stage>, config: &Config, place: &str, from: u64, granted: u64) {
         let vc = match config.pipeline {
             Pipeline::Speculative => 0,
@@ -121,7 +124,7 @@ impl Follow {
             said.unwrap_or("bids, and another goes first")
         };
         let mut cycle = from;
-        // The cycle of virtual-channel allocation is the last one before the bids for the switch.
+        // Virtual-channel allocation ends just before the first bid for the switch.
         let free = granted.saturating_sub(vc).max(from);
         while cycle < free {
             let (first, what) = (cycle, why(cycle));
@@ -148,7 +151,7 @@ fn stage(from: u64, to: u64, place: &str, what: &str, waits: bool) -> Stage {
     Stage { from, to, place: place.to_owned(), what: what.to_owned(), waits }
 }
 
-/// Cycles of the fastest clock that `cycles` of a router's own take.
+/// Returns the cycles of the fastest clock that `cycles` cycles of `router` take.
 fn hop(config: &Config, router: u32, cycles: u32) -> u64 {
     let domain = config.clocks.iter().rev().find(|d| d.routers.contains(&router));
     let (ticks, within) = domain.map_or((1, 1), |d| (d.numerator, d.denominator));

@@ -1,4 +1,5 @@
-//! Why is it slow, or stuck: who waits for whom, where flits stand, one packet's way.
+//! Explains why a network is slow or stuck: which packets wait for which, where flits stand, and
+//! the journey of one packet.
 
 mod journey;
 mod ring;
@@ -14,12 +15,12 @@ use crate::packet::{Delivered, PacketId};
 use journey::Follow;
 use serde::Serialize;
 
-/// How to look.
+/// What [`explain`] should look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// The number of a packet, in the order of creation, whose way is recorded.
+    /// Number of the packet whose journey is recorded, in the order of creation.
     pub follow: Option<u64>,
-    /// Pieces into which the run is cut for [`Explanation::slices`]; at least 1.
+    /// Number of pieces into which the run is cut for [`Explanation::slices`], at least 1.
     pub slices: u32,
 }
 
@@ -29,45 +30,48 @@ impl Default for Look {
     }
 }
 
-/// What was found.
+/// What [`explain`] found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// Cycles simulated.
+    /// Number of cycles simulated.
     pub cycles: u64,
-    /// Packets created and delivered.
+    /// Number of packets created, and number of packets delivered.
     pub packets: (u64, u64),
-    /// The delivered packet with the greatest packet latency, and that latency in cycles.
+    /// Number of the delivered packet with the greatest packet latency, and that latency in cycles.
     pub slowest: Option<(u64, u64)>,
-    /// Nothing moved for this many cycles at the end, while packets were in flight.
+    /// Number of cycles at the end of the run in which nothing moved while packets were in flight.
     pub still_for: u64,
-    /// A ring of packets that wait for each other, one line a packet; empty if there is none.
+    /// A ring of packets that wait for each other, one line per packet; empty if there is none.
     pub deadlock: Vec<String>,
-    /// Channels, busiest first.
+    /// Loads of all channels, the busiest first.
     pub links: Vec<LinkLoad>,
-    /// The run in pieces.
+    /// Where packets were, for each piece of the run.
     pub slices: Vec<Slice>,
-    /// Age of the oldest packet at the end, in cycles.
+    /// Age in cycles of the oldest packet in the network at the end.
     pub oldest: u64,
-    /// The packet that was followed.
+    /// Journey of the packet that was followed.
     pub journey: Option<Journey>,
 }
 
 /// Where packets were in one piece of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slice {
-    /// First cycle.
+    /// First cycle of the piece.
     pub from: u64,
-    /// The cycle after the last.
+    /// The cycle after the last one of the piece.
     pub to: u64,
-    /// Mean flits in each router's input buffers.
+    /// Mean number of flits in the input buffers of each router.
     pub held: Vec<f64>,
-    /// Mean number of each router's virtual channels whose front flit can neither be given a channel nor has a credit.
+    /// For each router, the mean number of virtual channels whose front flit can go on neither by
+    /// getting an output virtual channel nor by a credit.
     pub waiting: Vec<f64>,
-    /// Flits a cycle over each channel, in the order of [`Explanation::links`].
+    /// Flits per cycle over each channel, in the order of [`Explanation::links`].
     pub links: Vec<f64>,
 }
 
-/// Runs `experiment` for its `cycles`, without warm-up, and looks.
+/// Runs `experiment` without warm-up for about `experiment.cycles` cycles (rounded down to equal
+/// pieces) and reports what `look` asks for. Stops early if the source queues outgrow the memory.
+/// Fails if the experiment is invalid.
 pub fn explain(experiment: &Experiment, look: Look) -> Result<Explanation, NocError> {
     with_arbiter!(&experiment.network, |arbiter| explain_with(experiment, arbiter, look))
 }
@@ -111,7 +115,7 @@ fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Ex
         if (cycle + 1) % length == 0 {
             slices.push(sums.slice(&network, cycle + 1));
         }
-        // Source queues have no bound; what they hold must fit in memory.
+        // The source queues are unbounded, and their packets must fit in memory.
         if cycle % 1024 == 0 && Load::overflows(&network) {
             break;
         }
@@ -136,10 +140,10 @@ fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Ex
     })
 }
 
-/// Cycles between looks into the buffers.
+/// Cycles between two samples of the buffers.
 const SAMPLE: u64 = 8;
 
-/// What is added up over a slice.
+/// Sums over one slice of the run.
 struct Sums {
     from: u64,
     samples: u64,

@@ -1,16 +1,19 @@
-//! Which packet waits for which: a ring is a deadlock.
+//! Finds out which packet waits for which; a ring of waiting packets is a deadlock.
 
 use crate::arbiter::Arbiter;
 use crate::network::{Network, Stuck};
 use crate::packet::PacketId;
 use std::collections::BTreeMap;
 
-/// A ring of packets, each of which waits for the next, as lines; empty if there is none.
+/// Returns a ring of packets, each of which waits for the next, as one line per packet; empty if
+/// there is none.
 ///
-/// A packet that may take any of several virtual channels is stuck only if all their holders are: holders outside the
-/// set of the stuck are taken away until nothing changes, and what remains contains a ring.
+/// A packet that may take any of several virtual channels is stuck only if the holders of all of
+/// them are stuck. So packets that wait for one outside the set are removed from it until nothing
+/// changes; what remains contains a ring.
 pub fn waiting_ring<A: Arbiter>(network: &Network<A>) -> Vec<String> {
-    // A long packet also waits for itself: its body for the buffer that its own head fills. Its head says why.
+    // A long packet also waits for itself: its body waits for buffer space that its own head fills.
+    // The head's entry tells what the packet really waits for.
     let heads = network.stuck().into_iter().filter(|s| s.waits_for.iter().any(|w| *w != s.packet));
     let mut stuck: BTreeMap<PacketId, Stuck> = heads.map(|s| (s.packet, s)).collect();
     loop {

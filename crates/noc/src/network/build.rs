@@ -17,21 +17,22 @@ use crate::topology::{Graph, MAX_PORTS};
 /// Which inner loops a network may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loops {
-    /// The fastest that fits.
+    /// The fastest loop that supports the configuration.
     Any,
-    /// The general one, which takes every configuration.
+    /// The general loop, which supports every configuration.
     General,
 }
 
 impl<A: Arbiter> Network<A> {
-    /// A network of `config` whose routers arbitrate by `arbiter` (which need not be one that a configuration can
-    /// name). Errors: see [`Config::validate`]; a graph that is not connected; a routing that can deadlock; a size
-    /// beyond the memory limit.
+    /// Builds the network of `config`, with routers that arbitrate by `arbiter`; a configuration
+    /// need not be able to name that arbiter. Fails if [`Config::validate`] does, if the graph is
+    /// not connected, if the routing can deadlock, or if the size is beyond the memory limit.
     pub fn with_arbiter(config: &Config, arbiter: A) -> Result<Network<A>, NocError> {
         Network::with_loops(config, arbiter, Loops::Any)
     }
 
-    /// As [`Network::with_arbiter`], with a choice of the inner loop, which changes no byte of a result: tests hold that.
+    /// Works like [`Network::with_arbiter`], with a choice of the inner loop. Tests show that the choice
+    /// changes no byte of a result.
     pub fn with_loops(config: &Config, arbiter: A, loops: Loops) -> Result<Network<A>, NocError> {
         config.validate()?;
         let graph = config.topology.build()?;
@@ -74,7 +75,7 @@ impl<A: Arbiter> Network<A> {
     }
 }
 
-/// Refuses a network that would not fit, before anything large is allocated.
+/// Rejects a network that would not fit in memory, before anything large is allocated.
 fn check_memory(config: &Config, graph: &Graph) -> Result<(), NocError> {
     let places = u64::from(config.vcs.next_power_of_two());
     let block = (u64::from(graph.max_ports()) * places).div_ceil(64).next_power_of_two() * 64;
@@ -94,7 +95,8 @@ mod tests {
     use crate::rng::Rng;
     use baton_units::NodeId;
 
-    /// Steps `cycles` cycles, in which every node sends now and then.
+    /// Steps `cycles` cycles; in each, every node sends a packet with probability 1/8. Returns the
+    /// packets that arrived.
     fn run(network: &mut Network<RoundRobin>, traffic: &mut Rng, cycles: u32) -> Vec<Delivered> {
         let mut arrived = vec![];
         for _ in 0..cycles {
@@ -111,7 +113,8 @@ mod tests {
         arrived
     }
 
-    /// The state holds all that changes: what has run on is left behind, and nothing of it is missed.
+    /// A new network that is given the state of another goes on exactly like it, so the state holds
+    /// everything that changes.
     #[test]
     fn a_new_network_that_is_given_the_state_goes_on_alike() {
         let unbounded = Config { classes: 2, ..Config::default() };

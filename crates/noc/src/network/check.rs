@@ -1,11 +1,12 @@
-//! Conservation, checked each cycle in debug builds of small networks: flits, credits, one owner a virtual channel,
-//! the order inside a packet and inside a virtual channel.
+//! Checks conservation in each cycle in debug builds of small networks: flits, credits, at most one
+//! owner per virtual channel, and the order of flits inside a packet and inside a virtual channel.
 
 use super::general::data::NONE;
 use super::whole::{Network, UnderWay};
 use crate::arbiter::Arbiter;
 
-/// Networks with more virtual channels are checked only every so often, to keep debug runs bearable.
+/// Networks with more virtual channels than this are checked only every few cycles, to keep debug
+/// runs bearable.
 #[cfg(debug_assertions)]
 const EVERY_CYCLE_UP_TO: usize = 512;
 
@@ -16,7 +17,8 @@ impl<A: Arbiter> Network<A> {
         if !self.state.now.is_multiple_of(period) {
             return;
         }
-        // Kept from check to check, so that a warm network allocates nothing in debug builds either.
+        // The buffers are kept from check to check, so that a warm network allocates nothing in
+        // debug builds either.
         let mut under_way = std::mem::take(&mut self.under_way);
         let found = self.conserved_with(&mut under_way);
         self.under_way = under_way;
@@ -25,7 +27,8 @@ impl<A: Arbiter> Network<A> {
         }
     }
 
-    /// What is broken, if anything is. Public for tests that use release builds.
+    /// Checks all conservation rules. Returns a description of the first one that is broken. Public
+    /// for tests that use release builds.
     pub fn conserved(&self) -> Result<(), String> {
         self.conserved_with(&mut UnderWay::default())
     }
@@ -83,10 +86,11 @@ impl<A: Arbiter> Network<A> {
         Ok(())
     }
 
-    /// Flits of a packet stand together, head first and tail last; only the first packet may lack its head.
+    /// Checks that the flits of a packet stand together in virtual channel `n`, head first and tail
+    /// last. Only the first packet may lack its head.
     fn check_order(&self, n: usize) -> Result<(), String> {
         let state = self.vc_view(n);
-        // An endpoint that takes every flit at once keeps no note of the packet that it is in.
+        // An endpoint that takes every flit at once does not record which packet it is taking.
         let unnoted = !self.spec.bounded && n >> self.spec.shift >= self.spec.router_inputs as usize;
         let mut inside: Option<usize> = None;
         for (k, flit) in self.held_flits(n).enumerate() {

@@ -1,5 +1,6 @@
-//! The state of bounded endpoints: each takes one flit a cycle, if the class of its packet has a place. A packet keeps its
-//! place until [`super::Network::release`]; of classes that are not bounded, responses above all, it needs none.
+//! The state of bounded endpoints. Each takes one flit per cycle, if a place is free for the class
+//! of the flit's packet. A packet keeps its place until [`super::Network::release`]. Packets of
+//! classes that are not bounded, responses above all, need no place.
 
 use super::flit::Flit;
 use super::set::Set;
@@ -8,15 +9,15 @@ use super::turns::{channels_of, next_in_turn};
 use crate::config::Config;
 use crate::rank::Rank;
 
-/// Most classes that a configuration can have.
+/// The largest number of message classes of a configuration.
 const MAX_CLASSES: usize = 8;
 
-/// All endpoints.
+/// All endpoints of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
-    /// By node; empty where no endpoint is bounded.
+    /// The endpoints by node; empty if none is bounded.
     pub(crate) ends: Vec<Endpoint>,
-    /// Endpoints with a flit that they may take.
+    /// Endpoints with a flit that they may be able to take.
     pub(crate) receiving: Set,
 }
 
@@ -27,7 +28,8 @@ impl Endpoints {
         Endpoints { ends, receiving: Set::new(nodes) }
     }
 
-    /// Whether the packet at the front of virtual channel `v` before the endpoint of `node` was begun.
+    /// Whether the endpoint of `node` has taken part of the packet at the front of virtual channel
+    /// `v` already.
     pub(crate) fn begun(&self, node: usize, v: usize) -> bool {
         self.ends.get(node).is_some_and(|end| end.open >> v & 1 == 1)
     }
@@ -36,22 +38,22 @@ impl Endpoints {
 /// One bounded endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    /// Virtual channels of its ejection channel that hold flits.
+    /// Bit set of the virtual channels of its ejection channel that hold flits.
     pub(crate) holding: u64,
-    /// Virtual channels with a packet that is partly taken: it is taken to its end.
+    /// Bit set of the virtual channels with a partly taken packet, which is taken to its end.
     pub(crate) open: u64,
-    /// Virtual channels of classes that have a place, or need none.
+    /// Bit set of the virtual channels of classes that have a free place or need none.
     pub(crate) may: u64,
-    /// Virtual channel that it took a flit from last.
+    /// Virtual channel from which the last flit was taken.
     pub(crate) last: u32,
-    /// Classes whose packets need a place, a bit each.
+    /// Bit set of the classes that have a bounded number of places.
     pub(crate) bounded: u8,
     /// Free places by class.
     pub(crate) places: [u32; MAX_CLASSES],
 }
 
 impl Endpoint {
-    /// The endpoints of a network in which some are bounded.
+    /// Creates the endpoints of a network in which at least some are bounded.
     fn all_of(config: &Config, nodes: usize) -> Vec<Endpoint> {
         let requests = (1u32 << config.response_class.min(MAX_CLASSES as u32)) - 1;
         let bounded = if config.endpoint_places > 0 { requests as u8 } else { 0 };
@@ -67,16 +69,17 @@ impl Endpoint {
         all
     }
 
-    /// The virtual channel whose front flit it takes now, in turn.
+    /// Returns the virtual channel whose front flit the endpoint takes now, in round-robin order.
     #[inline(always)]
     pub(crate) fn choose(&self) -> Option<usize> {
         let takable = self.holding & (self.open | self.may);
         (takable != 0).then(|| next_in_turn(takable, self.last + 1))
     }
 
-    /// The same by rank, `rank` of the packet at the front of a virtual channel: the smallest goes first; of equal ones, and of
-    /// those without, the next in turn. Unless `ranked_first`, a packet without a rank keeps its turn, and ranked ones change
-    /// turns among themselves.
+    /// Like [`Endpoint::choose`], but by rank, where `rank` returns the rank of the packet at the
+    /// front of a virtual channel. The smallest rank goes first; packets of equal rank, and those
+    /// without a rank, go in round-robin order. Unless `ranked_first`, a packet without a rank
+    /// keeps its turn, and ranked packets only trade turns among themselves.
     #[inline(never)]
     pub(crate) fn choose_by_rank(&self, ranked_first: bool, rank: impl Fn(usize) -> Rank) -> Option<usize> {
         let in_turn = self.choose()?;
@@ -95,7 +98,8 @@ impl Endpoint {
         Some(best)
     }
 
-    /// It has taken `flit` from virtual channel `v`, behind which there are `more` or not.
+    /// Records that the endpoint has taken `flit` from virtual channel `v`. `more` says whether
+    /// further flits stand there, `a_class` is the number of virtual channels per class.
     #[inline(always)]
     pub(crate) fn took(&mut self, v: usize, flit: Flit, more: bool, a_class: u32) {
         let class = flit.network();

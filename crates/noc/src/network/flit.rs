@@ -1,8 +1,9 @@
-//! A flit in one word: what a router must know of it without looking at its packet.
+//! A flit in one word, which holds all that a router must know of it without looking at its packet.
 
-/// Bit 0 head, 1 tail, 2 phase, 3–5 virtual network, 6–25 destination node, 26–53 packet slot, 54–63 routers passed: at the
-/// top, so that counting one more is one addition that overflows into nothing. The flags are lowest, where a test is
-/// one instruction.
+/// Bit 0 is head, 1 tail, 2 phase, 3–5 virtual network, 6–25 destination node, 26–53 packet slot,
+/// 54–63 routers passed. The count of routers is at the top, so that incrementing it is one
+/// addition whose overflow touches nothing. The flags are lowest, where testing them takes one
+/// instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flit(pub(crate) u64);
 
@@ -14,11 +15,11 @@ const DEST: u32 = 6;
 const SLOT: u32 = 26;
 const HOPS: u32 = 54;
 
-/// Most packets in flight and in source queues together.
+/// Largest number of packets in flight and in source queues together.
 pub(crate) const MAX_PACKETS: usize = 1 << (HOPS - SLOT);
-/// Most nodes.
+/// Largest number of nodes.
 pub(crate) const MAX_NODES: usize = 1 << (SLOT - DEST);
-/// Most routers that a packet may pass before the count would overflow.
+/// Largest number of routers on a path; beyond it the count would overflow.
 pub(crate) const MAX_HOPS: u32 = 1 << 10;
 
 impl Flit {
@@ -68,19 +69,19 @@ impl Flit {
         self.0 & TAIL != 0
     }
 
-    /// The flit after one more router. The count wraps within its ten bits at 1,024 routers.
+    /// Returns the flit with one more router passed. The ten-bit count wraps at 1,024 routers.
     #[inline]
     pub(crate) fn one_hop_on(self) -> Flit {
         Flit(self.0.wrapping_add(1 << HOPS))
     }
 
-    /// The flit in its second phase, toward `dest`.
+    /// Returns the flit in its second phase, on its way to `dest`.
     pub(crate) fn turned(self, dest: u32) -> Flit {
         let clear = !(((MAX_NODES - 1) as u64) << DEST);
         Flit(self.0 & clear | u64::from(dest) << DEST | PHASE)
     }
 
-    /// The flit in its second phase from the start.
+    /// Returns the flit in its second phase, as for a packet that starts in it.
     pub(crate) fn phased(self) -> Flit {
         Flit(self.0 | PHASE)
     }

@@ -1,4 +1,5 @@
-//! Looking into a network without disturbing it: load of channels, one packet's journey, and who waits for whom.
+//! Looks into a network without disturbing it: loads of channels, one packet's journey, and which
+//! packets wait for which.
 
 use super::general::data::{NONE, PENDING};
 use super::journey::Journey;
@@ -7,45 +8,45 @@ use crate::arbiter::Arbiter;
 use crate::packet::PacketId;
 use baton_units::Cycles;
 
-/// One channel, as reports see it.
+/// The state of one channel, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelView {
-    /// Upstream router, or node if `from_source`.
+    /// Router at which the channel begins, or the node if `from_source`.
     pub from: u32,
-    /// Downstream router, or node if `to_endpoint`.
+    /// Router at which the channel ends, or the node if `to_endpoint`.
     pub to: u32,
-    /// Starts in a source.
+    /// Whether the channel begins at a source.
     pub from_source: bool,
-    /// Ends in an endpoint.
+    /// Whether the channel ends at an endpoint.
     pub to_endpoint: bool,
     /// Length in tiles.
     pub length: u32,
-    /// Flits sent so far.
+    /// Number of flits sent over the channel so far.
     pub flits: u64,
-    /// Flits in its downstream buffers now.
+    /// Number of flits in the channel's downstream buffers now.
     pub held: u32,
 }
 
 /// A packet that cannot move, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The packet.
+    /// Number of the packet.
     pub packet: PacketId,
-    /// Router where its front flit stands.
+    /// Router in which the packet's front flit stands.
     pub router: u32,
-    /// Input port and virtual channel there.
+    /// The input port and virtual channel in that router.
     pub at: (u32, u32),
-    /// Output port that it wants.
+    /// Output port that the packet wants.
     pub port: u32,
-    /// Virtual channel that it was given, if any.
+    /// Output virtual channel that the packet was given, if any.
     pub given: Option<u32>,
-    /// Packets that hold what it waits for: all virtual channels that it could be given, or the buffer of the
-    /// one that it was given.
+    /// Packets that hold what this one waits for: all virtual channels that it could be given, or
+    /// the buffer behind the one that it was given.
     pub waits_for: Vec<PacketId>,
 }
 
 impl<A: Arbiter> Network<A> {
-    /// All channels, in a fixed order.
+    /// Yields all channels, in a fixed order.
     pub fn channel_views(&self) -> impl Iterator<Item = ChannelView> + '_ {
         self.wiring.links.iter().enumerate().filter(|(c, _)| self.connected(*c)).map(|(c, link)| ChannelView {
             from: link.from,
@@ -60,38 +61,39 @@ impl<A: Arbiter> Network<A> {
         })
     }
 
-    /// Cycle of creation of the oldest packet that has not left the network yet.
+    /// Returns the cycle of creation of the oldest packet that has not left the network yet.
     pub fn oldest(&self) -> Option<Cycles> {
         let waiting = self.state.sources.queues.iter().filter(|q| q.head != u32::MAX).map(|q| q.head as usize);
         let inside = (0..self.vc_numbers()).flat_map(|n| self.held_flits(n)).map(|f| f.slot());
         waiting.chain(inside).map(|s| Cycles(self.state.slots.get(s).created)).min()
     }
 
-    /// Whether channel `c` exists, rather than being a place between a router's last port and the next block.
+    /// Whether channel `c` exists. Numbers between a router's last port and the next router's block
+    /// belong to no channel.
     pub(crate) fn connected(&self, c: usize) -> bool {
         let channel = &self.wiring.links[c];
         c >= self.spec.router_inputs as usize
             || u16::from(channel.in_port) < self.wiring.routers[channel.to as usize].in_ports
     }
 
-    /// Virtual channels are numbered up to this.
+    /// Returns the bound of the numbers of virtual channels: all are below it.
     pub(crate) fn vc_numbers(&self) -> usize {
         self.wiring.links.len() << self.spec.shift
     }
 
-    /// Follows packets `first` to `last` from now on.
+    /// Records the journeys of packets `first` to `last` from now on.
     pub fn follow(&mut self, first: PacketId, last: PacketId) {
         self.state.lean.become_any(self.wiring.masks[0]);
         self.state.journeys = Some(Box::new(Journey { packets: (first.0, last.0), ..Journey::default() }));
     }
 
-    /// What was recorded of the packets that are followed.
+    /// Returns what was recorded of the packets that are followed.
     pub fn journey(&self) -> Option<&Journey> {
         self.state.journeys.as_deref()
     }
 
-    /// Every packet at the front of a router's virtual channel that has neither a channel nor a credit to go on, with
-    /// the packets that hold what it waits for.
+    /// Returns every packet at the front of a router's virtual channel that cannot go on, for lack
+    /// of an output virtual channel or of a credit, with the packets that hold what it waits for.
     pub fn stuck(&self) -> Vec<Stuck> {
         let inputs = (self.spec.router_inputs as usize) << self.spec.shift;
         (0..inputs).filter(|n| self.vc_view(*n).count > 0).filter_map(|n| self.why_stuck(n)).collect()
@@ -105,7 +107,8 @@ impl<A: Arbiter> Network<A> {
         let (free, credit) = self.free_and_credit(output);
         let behind = |v: usize| {
             let target = (output << self.spec.shift) + v;
-            // The packet whose flits fill the buffer, or else the one that holds the channel upstream.
+            // The packet whose flits fill the buffer, or otherwise the one that holds the virtual
+            // channel upstream.
             let filling = self.held_flits(target).next().map(|f| f.slot());
             let owner = self.vc_view(target).owner;
             let owning = (owner != NONE && !out.from_source)

@@ -1,20 +1,21 @@
-//! A set of small numbers (routers, nodes) that is scanned in order, and whose emptiness is seen at once.
+//! A set of small numbers (routers, nodes) that is scanned in order and can be tested for emptiness
+//! quickly.
 //!
-//! A bit a number. A second row of bits stands for words of the first, so that a scan of a large idle network looks at
-//! little; a network of 64 routers is one word of each.
+//! Each number has a bit. A second row of bits marks the non-zero words of the first, so that a
+//! scan of a large idle network reads few words; a network of 64 routers takes one word of each.
 
 use super::table::Table;
 
-/// Numbers from 0 to a bound.
+/// A set of numbers from 0 to a bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     members: Table<u64>,
-    /// Words of `members` that are not 0; exact outside a scan.
+    /// Marks the words of `members` that are not 0; exact outside a scan.
     words: Table<u64>,
 }
 
 impl Set {
-    /// An empty set of numbers below `bound`.
+    /// Creates an empty set of numbers below `bound`.
     pub(crate) fn new(bound: usize) -> Set {
         let words = bound.div_ceil(64).max(1);
         Set { members: vec![0; words].into(), words: vec![0; words.div_ceil(64)].into() }
@@ -39,7 +40,7 @@ impl Set {
         self.words.as_slice().iter().all(|w| *w == 0)
     }
 
-    /// Calls `stays` with each member in order; where it says false, the number is taken out.
+    /// Calls `stays` with each member in order, and removes the member if it returns false.
     #[inline(always)]
     pub(crate) fn retain(&mut self, mut stays: impl FnMut(usize) -> bool) {
         for k in 0..self.words.len() {
@@ -65,7 +66,7 @@ impl Set {
         }
     }
 
-    /// The first member from `n` on.
+    /// Returns the first member from `n` on.
     #[inline]
     pub(crate) fn next(&self, n: usize) -> Option<usize> {
         let w = n >> 6;
@@ -80,7 +81,7 @@ impl Set {
         Some(w << 6 | self.members[w].trailing_zeros() as usize)
     }
 
-    /// The first word from `w` on with a member.
+    /// Returns the first word from `w` on that has a member.
     #[inline]
     fn next_word(&self, w: usize) -> Option<usize> {
         let mut k = w >> 6;

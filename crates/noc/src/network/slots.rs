@@ -1,4 +1,4 @@
-//! The packets of a network, in numbered slots: a flit names its packet's slot.
+//! The packets of a network, in numbered slots; a flit holds the slot number of its packet.
 
 use super::flit::Flit;
 use crate::packet::{Delivered, Header, PacketId};
@@ -14,12 +14,12 @@ pub(crate) struct Slot {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) flits: u32,
-    /// Next packet of the source queue, or next free slot.
+    /// Slot of the next packet in the source queue, or the next free slot.
     pub(crate) next: u32,
     pub(crate) header: Header,
 }
 
-/// Packet slots with a free list: grows while the network fills, then never again.
+/// Packet slots with a free list. It grows while the network fills up; later it allocates nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     slots: Vec<Slot>,
@@ -32,7 +32,8 @@ impl Slots {
         Slots { slots: Vec::with_capacity(capacity), free: u32::MAX, used: 0 }
     }
 
-    /// Takes a slot. The caller has checked [`Slots::used`] against `MAX_PACKETS`.
+    /// Takes a slot for `value` and returns its number. The caller has checked [`Slots::used`]
+    /// against `MAX_PACKETS`.
     #[inline]
     pub(crate) fn take(&mut self, value: Slot) -> u32 {
         self.used += 1;
@@ -46,7 +47,8 @@ impl Slots {
         slot
     }
 
-    /// The packet whose tail flit has left the network; its slot is free again.
+    /// Frees the slot of the packet whose tail flit `flit` has left the network. Returns the
+    /// delivered packet.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, flit: Flit, now: u64) -> Delivered {
         let slot = &mut self.slots[flit.slot()];

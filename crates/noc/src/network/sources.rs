@@ -1,4 +1,4 @@
-//! The state of the sources, one a node: a queue a class, and whose turn it is.
+//! The state of the sources, one per node: a queue per class, and the class whose turn it is.
 
 use super::set::Set;
 use super::spec::Spec;
@@ -8,28 +8,28 @@ use crate::rng::Rng;
 /// One source queue: the packets of one class of one node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
-    /// Slot of the packet at the front, or `u32::MAX`.
+    /// Slot of the packet at the front, or `u32::MAX` if the queue is empty.
     pub(crate) head: u32,
     /// Slot of the last packet.
     pub(crate) tail: u32,
-    /// Flits of the front packet already sent.
+    /// Number of flits of the front packet already sent.
     pub(crate) sent: u32,
-    /// Virtual channel of the front packet, or that of the last one.
+    /// Virtual channel of the front packet; before its head is sent, that of the previous packet.
     pub(crate) vc: u32,
 }
 
-/// All sources.
+/// The sources of all nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
-    /// By node and class.
+    /// Source queues by node and class.
     pub(crate) queues: Table<Queue>,
     /// By node: the class whose turn it is.
     pub(crate) turns: Table<u8>,
-    /// By node: classes with a packet in their queue.
+    /// By node: bit set of the classes with a packet in their queue.
     pub(crate) pending: Table<u8>,
-    /// Nodes with a packet in a queue.
+    /// Nodes with a packet in some queue.
     pub(crate) sending: Set,
-    /// By node: what a routing draws at the source.
+    /// By node: random numbers for what the routing chooses at the source.
     pub(crate) rng: Vec<Rng>,
 }
 

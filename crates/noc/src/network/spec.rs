@@ -1,5 +1,5 @@
-//! What is configured: the configuration, the arbiter, and the numbers that follow from the two and from the graph's size.
-//! Nothing here changes while a network runs.
+//! What is configured: the configuration, the arbiter, and numbers that follow from these and from
+//! the size of the graph. It does not change while a network runs.
 
 use super::wiring::ports_a_block;
 use crate::allocator::AllocatorKind;
@@ -7,19 +7,19 @@ use crate::arbiter::Arbiter;
 use crate::config::{Config, Pipeline};
 use crate::topology::Graph;
 
-/// What is configured. The inner loops read its fields, not [`Config`]'s.
+/// What is configured. The inner loops read the fields of this type instead of [`Config`].
 #[derive(Clone, Debug)]
 pub(crate) struct Spec<A> {
     pub(crate) config: Config,
     pub(crate) arbiter: A,
-    /// Binary logarithm of the virtual-channel numbers of a port.
+    /// Binary logarithm of the number of virtual channels that a port has numbers for.
     pub(crate) shift: u32,
-    /// Binary logarithm of the flits of a virtual channel's ring.
+    /// The binary logarithm of the flits in the ring buffer of a virtual channel.
     pub(crate) depth_shift: u32,
     pub(crate) depth_mask: u16,
-    /// Words of a router's masks.
+    /// Number of words in a router's bit masks.
     pub(crate) words: usize,
-    /// Binary logarithm of the input numbers of a router.
+    /// Binary logarithm of the number of inputs that a router has numbers for.
     pub(crate) block: u32,
     /// The bits of port 0 in a word.
     pub(crate) lane: u64,
@@ -30,24 +30,27 @@ pub(crate) struct Spec<A> {
     pub(crate) router_inputs: u32,
     pub(crate) speculative: bool,
     pub(crate) vc_alloc: u64,
-    /// Some router runs slower than the fastest clock.
+    /// Whether some router runs slower than the fastest clock.
     pub(crate) clocked: bool,
-    /// The switch is allocated input first.
+    /// Whether the switch is allocated input first, by the allocator in `switch.rs`.
     pub(crate) fused: bool,
-    /// The lean loop keeps the state of routers and sources; [`super::general::data::General`] is empty.
+    /// Whether the lean loop keeps the state of routers and sources;
+    /// [`super::general::data::General`] is then empty.
     pub(crate) is_lean: bool,
-    /// Virtual channels share buffers.
+    /// Whether virtual channels share buffers.
     pub(crate) shared: bool,
-    /// Some endpoint may refuse some class.
+    /// Whether some endpoint may refuse packets of some class.
     pub(crate) bounded: bool,
-    /// Bounded endpoints take flits by rank; the value says whether ranked packets go before those without.
+    /// Whether bounded endpoints take flits by rank. If `Some`, the value says whether ranked
+    /// packets go before unranked ones.
     pub(crate) ejects_by_rank: Option<bool>,
 }
 
 impl<A: Arbiter> Spec<A> {
     pub(crate) fn new(config: &Config, arbiter: A, graph: &Graph, is_lean: bool) -> Spec<A> {
         let mut shift = config.vcs.next_power_of_two().trailing_zeros();
-        // Eight numbers a port wherever they fit one word: the lean loop needs it, and both loops then draw alike.
+        // A port gets eight numbers wherever they fit into one word: the lean loop needs that, and
+        // with the same numbers both loops draw the same random numbers.
         if shift < 3 && graph.max_ports() <= 8 {
             shift = 3;
         }
@@ -79,7 +82,7 @@ impl<A: Arbiter> Spec<A> {
         }
     }
 
-    /// Virtual channels of a port that the configuration has, a bit each.
+    /// Bit set of the virtual channels of a port that the configuration has.
     pub(crate) fn all_vcs(&self) -> u64 {
         if self.config.vcs == 64 { u64::MAX } else { (1 << self.config.vcs) - 1 }
     }

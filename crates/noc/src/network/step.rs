@@ -1,4 +1,4 @@
-//! What a network's user calls: packets in, cycles on.
+//! The interface of a network: inject packets, simulate cycles.
 
 use super::flit;
 use super::general::cycle::Cycle;
@@ -13,14 +13,17 @@ use crate::rng::Rng;
 use crate::topology::Graph;
 use baton_units::{Cycles, NodeId};
 
-/// Cycles between two looks whether anything moves: far more than the longest link and the slowest clock's cycle together,
-/// so that what set out before the first look has had its turn before the second.
+/// Cycles between two checks whether anything moves. This is far longer than the longest link and
+/// the slowest clock together, so that everything that was sent before one check has had its turn
+/// before the next.
 const LOOK: u64 = 1 << 14;
 
 impl<A: Arbiter> Network<A> {
-    /// Puts a packet into its source's queue in the current cycle. The queue has no bound.
+    /// Puts a packet into its source's queue in the current cycle and returns its number. The queue
+    /// is unbounded.
     ///
-    /// Errors: a node that does not exist, a length of 0, a class that the configuration does not have.
+    /// Fails if a node does not exist, if the length is 0, if the configuration has no such class,
+    /// or if the network holds 2^28 packets.
     pub fn inject(&mut self, packet: Packet) -> Result<PacketId, NocError> {
         for (key, node) in [("src", packet.src), ("dst", packet.dst)] {
             if node.0 >= self.spec.nodes {
@@ -39,7 +42,7 @@ impl<A: Arbiter> Network<A> {
         Ok(self.enqueue(packet))
     }
 
-    /// [`Network::inject`] for a packet that is known to be right.
+    /// Like [`Network::inject`], for a packet that is known to be valid.
     #[inline]
     pub(crate) fn enqueue(&mut self, packet: Packet) -> PacketId {
         let id = self.state.next_id;
@@ -70,8 +73,8 @@ impl<A: Arbiter> Network<A> {
         PacketId(id)
     }
 
-    /// Simulates the current cycle and moves on to the next one. Packets whose tail flit leaves the network in this
-    /// cycle go to `sink`, with this cycle as their time of arrival.
+    /// Simulates the current cycle and moves on to the next one. Packets whose tail flit leaves the
+    /// network in this cycle go to `sink`, with this cycle as their time of arrival.
     pub fn step<S: Sink>(&mut self, sink: &mut S) {
         if self.spec.is_lean {
             self.advance_lean(sink);
@@ -110,8 +113,9 @@ impl<A: Arbiter> Network<A> {
         }
     }
 
-    /// Steps until packets arrive or `last` was the last cycle, skipping cycles in which nothing can happen. Gives the last
-    /// cycle that was simulated; `None` where nothing can happen up to `last`.
+    /// Steps until packets arrive or cycle `last` has been simulated, skipping cycles in which
+    /// nothing can happen. Returns the last cycle simulated, or `None` if nothing can happen up to
+    /// `last`.
     pub fn run_to_arrival<S: Sink>(&mut self, last: Cycles, sink: &mut S) -> Option<Cycles> {
         let inside = self.in_flight();
         let mut stepped = None;
@@ -126,8 +130,9 @@ impl<A: Arbiter> Network<A> {
         stepped
     }
 
-    /// The first cycle, from the current one on, in which something can happen without another injection; `None`
-    /// when the network is empty, or when every packet in it has long stood still before endpoints that have no place.
+    /// Returns the first cycle, from the current one on, in which something can happen without
+    /// another injection. Returns `None` if the network is empty, or if every packet in it has long
+    /// stood still before endpoints without a free place.
     #[inline]
     pub fn next_activity(&self) -> Option<Cycles> {
         if self.state.still {
@@ -142,7 +147,8 @@ impl<A: Arbiter> Network<A> {
         self.next_under_way().map(Cycles)
     }
 
-    /// The first cycle, from the current one on, in which something that is under way arrives.
+    /// Returns the first cycle, from the current one on, in which a flit, a credit or an allocation
+    /// arrives.
     #[inline]
     fn next_under_way(&self) -> Option<u64> {
         if self.spec.is_lean {
@@ -156,14 +162,16 @@ impl<A: Arbiter> Network<A> {
         next.into_iter().chain([self.state.general.wakes.next(self.state.now)]).flatten().min()
     }
 
-    /// Something has come from outside: it is looked anew whether anything moves.
+    /// Makes the network check again whether anything moves, because something has come from
+    /// outside.
     #[inline]
     fn stirs(&mut self) {
         (self.state.still, self.state.sent_before) = (false, u64::MAX);
     }
 
-    /// No router has sent a flit since the last look, and nothing is under way: all packets that are left wait for a place at an
-    /// endpoint, or behind one that does. Routers that bid in vain then cause no more cycles.
+    /// Checks whether the network stands still: no router has sent a flit since the last check, and
+    /// nothing travels. All remaining packets then wait for a place at an endpoint, or behind a
+    /// packet that does. In a still network, routers that bid in vain cause no more cycles.
     #[cold]
     fn look_for_stillness(&mut self) {
         let sent = self.flit_hops();
@@ -171,17 +179,18 @@ impl<A: Arbiter> Network<A> {
         self.state.still = !moves && self.state.endpoints.receiving.is_empty() && self.next_under_way().is_none();
     }
 
-    /// The cycle that the next [`Network::step`] simulates.
+    /// Returns the cycle that the next [`Network::step`] simulates.
     pub fn now(&self) -> Cycles {
         Cycles(self.state.now)
     }
 
-    /// Packets in source queues and in the network, and those that a bounded endpoint has not yet taken.
+    /// Returns the number of packets in source queues and in the network, including those that a
+    /// bounded endpoint has not yet taken.
     pub fn in_flight(&self) -> usize {
         self.state.slots.used()
     }
 
-    /// One for each flit and router that it passed, since the beginning.
+    /// Returns the number of flit-hops since the beginning: one for each router that a flit passed.
     pub fn flit_hops(&self) -> u64 {
         if self.spec.is_lean {
             return self.state.lean.flit_hops();
@@ -195,17 +204,18 @@ impl<A: Arbiter> Network<A> {
         self.spec.nodes
     }
 
-    /// The configuration that it was built of.
+    /// The configuration from which the network was built.
     pub fn config(&self) -> &Config {
         &self.spec.config
     }
 
-    /// Its topology.
+    /// The network's topology as a graph.
     pub fn graph(&self) -> &Graph {
         &self.wiring.graph
     }
 
-    /// Gives a place of a bounded endpoint back: it may take one more packet of `class`. Without a bound, nothing.
+    /// Frees a place of the bounded endpoint at `node`, so that it may take one more packet of
+    /// `class`. Does nothing if the endpoint is not bounded.
     pub fn release(&mut self, node: NodeId, class: u8) {
         let class = usize::from(class);
         let endpoints = &mut self.state.endpoints;
@@ -218,7 +228,8 @@ impl<A: Arbiter> Network<A> {
         self.stirs();
     }
 
-    /// Steps routers in an order drawn anew each cycle. It must change no result: a test holds that.
+    /// Makes the network step its routers in a random order that changes each cycle. Results must
+    /// not change; a test checks that.
     pub fn shuffle_step_order(&mut self, seed: u64) {
         self.state.lean.become_any(self.wiring.masks[0]);
         self.state.step_order = Some(Rng::new(seed, 0x6f72_6465, 0));

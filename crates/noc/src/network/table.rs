@@ -1,16 +1,17 @@
-//! Arrays of the inner loop: checked in debug builds, unchecked in release builds.
+//! Arrays of the inner loop: indices are checked in debug builds, unchecked in release builds.
 //!
-//! Every index into these arrays is made in one of three ways: by `build.rs`, which sizes them and writes the wiring
-//! (channels of a router, output channels, first virtual channels); from a bit that is set in a mask, where only bits
-//! of existing virtual channels, ports, routers and nodes are ever set; or by a timing
-//! wheel, whose rows have a place for each channel (which carries one flit and one credit a cycle, always with the same
-//! delay) or virtual channel.
-//! No index comes from a user: `Network::inject` and `Network::release` check nodes and classes first. The debug
-//! assertion below, under which the whole test suite runs, holds this.
+//! Every index into these arrays is made in one of three ways. Some are written by `build.rs`,
+//! which sizes the arrays and writes the wiring (channels of a router, output channels, first
+//! virtual channels). Some are bits set in a mask, where only bits of existing virtual channels,
+//! ports, routers and nodes are ever set. Some come from a timing wheel, whose rows have a place
+//! for each virtual channel or for each channel (which carries one flit and one credit per cycle,
+//! always with the same delay). No index comes from a user: `Network::inject` and
+//! `Network::release` check nodes and classes first. The debug assertion below, under which the
+//! whole test suite runs, checks all of this.
 
 use std::ops::{Index, IndexMut};
 
-/// A fixed array whose indices are right by construction.
+/// A fixed array whose indices are in range by construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T>(Box<[T]>);
 
@@ -26,8 +27,8 @@ impl<T> Index<usize> for Table<T> {
     #[inline(always)]
     fn index(&self, index: usize) -> &T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: indices are below the length by construction, as the module's documentation lays out; the type is
-        // private to the network and never indexed by what a user gave.
+        // SAFETY: indices are below the length by construction, as the module's documentation
+        // explains; the type is private to the network and never indexed by what a user gave.
         unsafe { self.0.get_unchecked(index) }
     }
 }
@@ -36,7 +37,7 @@ impl<T> IndexMut<usize> for Table<T> {
     #[inline(always)]
     fn index_mut(&mut self, index: usize) -> &mut T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: as for `index`.
+        // SAFETY: the index is in range for the same reason as in `index`.
         unsafe { self.0.get_unchecked_mut(index) }
     }
 }
@@ -54,7 +55,7 @@ impl<T> Table<T> {
         &mut self.0
     }
 
-    /// The array through a reference of its own, whose address the compiler need not read again.
+    /// Borrows the array as a plain slice, whose address the compiler then need not read again.
     #[inline(always)]
     pub(crate) fn view(&mut self) -> View<'_, T> {
         View(&mut self.0)
@@ -73,7 +74,7 @@ impl<T> Index<usize> for View<'_, T> {
     #[inline(always)]
     fn index(&self, index: usize) -> &T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: as for `Table`.
+        // SAFETY: the index is in range for the same reason as for `Table`.
         unsafe { self.0.get_unchecked(index) }
     }
 }
@@ -82,7 +83,7 @@ impl<T> IndexMut<usize> for View<'_, T> {
     #[inline(always)]
     fn index_mut(&mut self, index: usize) -> &mut T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: as for `Table`.
+        // SAFETY: the index is in range for the same reason as for `Table`.
         unsafe { self.0.get_unchecked_mut(index) }
     }
 }
@@ -95,7 +96,7 @@ impl<T> Index<usize> for Reading<'_, T> {
     #[inline(always)]
     fn index(&self, index: usize) -> &T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: as for `Table`.
+        // SAFETY: the index is in range for the same reason as for `Table`.
         unsafe { self.0.get_unchecked(index) }
     }
 }

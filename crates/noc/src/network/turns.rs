@@ -1,27 +1,27 @@
-//! Taking turns: over virtual channels, and over the classes of a source.
+//! Round-robin turns over virtual channels and over the classes of a source.
 
 use super::flit::Flit;
 use crate::rng::Rng;
 use crate::routing::Choice;
 
-/// The first of `set` from `start` on, going round.
+/// Returns the first member of `set` at or after `start`, wrapping round.
 #[inline]
 pub(crate) fn next_in_turn(set: u64, start: u32) -> usize {
     let after = set & (u64::MAX << (start & 63));
     (if after != 0 { after } else { set }).trailing_zeros() as usize
 }
 
-/// Virtual channels of a class, of which each has `a_class`.
+/// Returns the bit set of the virtual channels of `class`, where each class has `a_class` of them.
 #[inline(always)]
 pub(crate) fn channels_of(class: usize, a_class: u32) -> u64 {
     (u64::MAX >> (64 - a_class)) << (class as u32 * a_class)
 }
 
-/// Classes of a source that have a packet, in turn.
+/// Iterates over the classes of a source that have a packet, in round-robin order.
 pub(crate) struct Turns {
     /// Classes from the one whose turn it is on.
     now: u8,
-    /// Classes before it.
+    /// Classes below the one whose turn it is; they come later.
     later: u8,
 }
 
@@ -43,13 +43,14 @@ impl Turns {
     }
 }
 
-/// The class whose turn it is after `class`.
+/// Returns the class whose turn comes after `class`.
 #[inline(always)]
 pub(crate) fn next_class(class: usize, classes: usize) -> u8 {
     if class + 1 == classes { 0 } else { class as u8 + 1 }
 }
 
-/// What a routing chooses at the source: a table, or an intermediate node.
+/// Writes into a head flit what the routing chooses at the source: one of two tables, or an
+/// intermediate node.
 #[inline]
 pub(crate) fn choose_way(flit: Flit, choice: Choice, rng: &mut Rng, nodes: u32) -> Flit {
     match choice {

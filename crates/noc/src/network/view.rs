@@ -1,4 +1,5 @@
-//! The state of a virtual channel and of a channel as inspection and checks see it, whichever loop keeps it.
+//! The state of virtual channels and channels as inspection and checks see it, whichever loop keeps
+//! it.
 
 use super::flit::Flit;
 use super::general::data::NONE;
@@ -7,27 +8,27 @@ use super::lean::router::{SOURCE, TO_ENDPOINT};
 use super::whole::Network;
 use crate::arbiter::Arbiter;
 
-/// A virtual channel: the downstream buffer and the upstream view of it.
+/// A virtual channel: the state of the downstream buffer and the upstream view of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct VcView {
-    /// Flits that have arrived and not left.
+    /// Number of flits that have arrived and not left.
     pub(crate) count: u16,
-    /// Output port of the packet at the front.
+    /// The output port of the packet at the front.
     pub(crate) out: u16,
-    /// Channel of that port.
+    /// Channel behind that port.
     pub(crate) output: u32,
-    /// Virtual channel that it was given there, or `NONE`.
+    /// Virtual channel of that channel that the packet was given, or `NONE`.
     pub(crate) given: u16,
-    /// Virtual channels that it may be given.
+    /// Bit set of the virtual channels that the packet may be given.
     pub(crate) mask: u64,
     /// Upstream: input-buffer credits left.
     pub(crate) credits: i16,
-    /// Upstream: the input that holds it, or `NONE`.
+    /// Upstream: the input that holds this virtual channel, or `NONE`.
     pub(crate) owner: u16,
 }
 
 impl<A: Arbiter> Network<A> {
-    /// Virtual channel number `n` (`channel << shift | v`).
+    /// Returns the state of virtual channel number `n` (`channel << shift | v`).
     pub(crate) fn vc_view(&self, n: usize) -> VcView {
         if !self.spec.is_lean {
             let s = &self.state.general.vcs[n];
@@ -77,13 +78,15 @@ impl<A: Arbiter> Network<A> {
         view
     }
 
-    /// 0 where the packet at the front of `n`, before an endpoint, was begun.
+    /// Returns 0 if the endpoint has taken part of the packet at the front of `n`, otherwise
+    /// `NONE`.
     fn begun_at(&self, n: usize) -> u16 {
         let v = n & ((1 << self.spec.shift) - 1);
         if self.state.endpoints.begun((n >> self.spec.shift) - self.spec.router_inputs as usize, v) { 0 } else { NONE }
     }
 
-    /// The input of its upstream router that holds virtual channel `v` of channel `c`, in the lean state.
+    /// Returns the input of the upstream router that holds virtual channel `v` of channel `c`, in
+    /// the lean state.
     fn holder(&self, c: usize, v: u8) -> Option<usize> {
         let link = &self.wiring.links[c];
         let (up, out) = (&self.state.lean.routers[link.from as usize], usize::from(link.out_port));
@@ -91,7 +94,7 @@ impl<A: Arbiter> Network<A> {
         (!up.free.has(m)).then(|| usize::from(up.lanes[m].owner))
     }
 
-    /// The flits that stand in virtual channel `n`, first one first.
+    /// Yields the flits in virtual channel `n`, the front one first.
     pub(crate) fn held_flits(&self, n: usize) -> impl Iterator<Item = Flit> + '_ {
         let count = self.vc_view(n).count;
         (0..count).map(move |k| self.held_flit(n, k))
@@ -115,7 +118,7 @@ impl<A: Arbiter> Network<A> {
         queues.flits[(n << queues.depth_shift) + usize::from(place)]
     }
 
-    /// Flits that were sent over channel `c`.
+    /// Number of flits that were sent over channel `c`.
     pub(crate) fn flits_over(&self, c: usize) -> u64 {
         let link = &self.wiring.links[c];
         match (self.spec.is_lean, link.from_source) {
@@ -125,13 +128,14 @@ impl<A: Arbiter> Network<A> {
         }
     }
 
-    /// Flits of channel `c`'s shared buffer that are free.
+    /// Number of free flits in the shared buffer of channel `c`.
     pub(crate) fn shared_free(&self, c: usize) -> i32 {
-        // The lean loop takes no shared buffers.
+        // The lean loop supports no shared buffers.
         if self.spec.is_lean { 0 } else { self.state.general.channels[c].shared }
     }
 
-    /// Virtual channels of channel `c` that no packet holds, and those with a credit.
+    /// Returns two bit sets of virtual channels of channel `c`: those that no packet holds, and
+    /// those with a credit.
     pub(crate) fn free_and_credit(&self, c: usize) -> (u64, u64) {
         let link = &self.wiring.links[c];
         if !self.spec.is_lean {
@@ -146,7 +150,8 @@ impl<A: Arbiter> Network<A> {
         (u64::from(up.free.of(out)), u64::from(up.credit.of(out)))
     }
 
-    /// Calls `flit` and `credit` for each that is under way, with the number of its virtual channel.
+    /// Calls `flit` for each flit and `credit` for each credit that travels, with the number of its
+    /// virtual channel.
     pub(crate) fn each_under_way(&self, mut flit: impl FnMut(usize), mut credit: impl FnMut(usize)) {
         if !self.spec.is_lean {
             self.state.general.credits.iter().for_each(|vc| credit(vc as usize));

@@ -1,11 +1,11 @@
-//! A timing wheel: events of the next few cycles, one row a cycle.
+//! A timing wheel: the events of the next few cycles, one row per cycle.
 //!
-//! A channel carries at most one flit and one credit a cycle, always with the same delay, so a row holds at most one
-//! event a channel: rows have that size from the start and never grow.
+//! A channel carries at most one flit and one credit per cycle, always with the same delay, so a
+//! row holds at most one event per channel. Rows have that size from the start and never grow.
 
 use super::table::Table;
 
-/// Events are numbers of virtual channels, one or a pair.
+/// A timing wheel with events of type `E`: numbers of virtual channels, or flits with them.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheel<E> {
     events: Table<E>,
@@ -15,7 +15,7 @@ pub(crate) struct Wheel<E> {
 }
 
 impl<E: Copy + Default> Wheel<E> {
-    /// A wheel for delays up to `horizon` cycles and `row` events a cycle.
+    /// Creates a wheel for delays up to `horizon` cycles and `row` events per cycle.
     pub(crate) fn new(horizon: u64, row: usize) -> Wheel<E> {
         let rows = (horizon + 1).next_power_of_two();
         Wheel {
@@ -34,7 +34,8 @@ impl<E: Copy + Default> Wheel<E> {
         *n += 1;
     }
 
-    /// The row of cycle `at`, which has no event yet and gets all of them now; [`Wheel::close`] ends that.
+    /// Opens the row of cycle `at`, which must be empty, for writing all of its events.
+    /// [`Wheel::close`] must follow.
     #[inline(always)]
     pub(crate) fn open(&mut self, at: u64) -> Row<'_, E> {
         let slot = (at & self.mask) as usize;
@@ -48,15 +49,16 @@ impl<E: Copy + Default> Wheel<E> {
         self.len[(at & self.mask) as usize] = n as u32;
     }
 
-    /// The events of cycle `at`, which are taken.
+    /// Takes all events of cycle `at`.
     #[inline(always)]
     pub(crate) fn drain(&mut self, at: u64) -> &[E] {
         let (from, n) = self.take(at);
         &self.events.as_slice()[from..from + n]
     }
 
-    /// How many events `at` has; [`Wheel::get`] gives them. Clears the row, whose events stay readable until the
-    /// next push one turn later.
+    /// Clears the row of cycle `at`. Returns the index of its first event for [`Wheel::get`], and
+    /// their number. The events stay readable until the row is written again, one turn of the wheel
+    /// later.
     #[inline]
     pub(crate) fn take(&mut self, at: u64) -> (usize, usize) {
         let slot = (at & self.mask) as usize;
@@ -69,7 +71,7 @@ impl<E: Copy + Default> Wheel<E> {
         self.events[index]
     }
 
-    /// How many events cycle `at` has.
+    /// Number of events of cycle `at`.
     #[inline(always)]
     pub(crate) fn count(&self, at: u64) -> u32 {
         self.len[(at & self.mask) as usize]
@@ -81,12 +83,12 @@ impl<E: Copy + Default> Wheel<E> {
         now..=now + self.mask
     }
 
-    /// The first cycle from `now` on that has an event.
+    /// Returns the first cycle from `now` on that has an event.
     pub(crate) fn next(&self, now: u64) -> Option<u64> {
         self.span(now).find(|at| self.count(*at) > 0)
     }
 
-    /// Every event under way, with its channel.
+    /// Yields every event in the wheel.
     pub(crate) fn iter(&self) -> impl Iterator<Item = E> + '_ {
         let row = self.row;
         (0..self.len.len()).flat_map(move |s| (s * row..s * row + self.len[s] as usize).map(|k| self.events[k]))
@@ -104,12 +106,13 @@ impl<E> Row<'_, E> {
     #[inline(always)]
     pub(crate) fn push(&mut self, event: E) {
         debug_assert!(self.free.len() > 0, "one event a channel and cycle");
-        // SAFETY: a row has a place for each channel, and a channel carries one flit and one credit a cycle, as the
-        // module's documentation says; the assertion above holds it in debug builds.
+        // SAFETY: a row has a place for each channel, and a channel carries one flit and one credit
+        // per cycle, as the module's documentation says; the assertion above checks it in debug
+        // builds.
         *unsafe { self.free.next().unwrap_unchecked() } = event;
     }
 
-    /// Events so far, for [`Wheel::close`].
+    /// Number of events written so far, for [`Wheel::close`].
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.size - self.free.len()

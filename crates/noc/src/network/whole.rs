@@ -15,47 +15,46 @@ use crate::rng::Rng;
 /// A network whose routers arbitrate by `A`.
 #[derive(Clone)]
 pub struct Network<A: Arbiter> {
-    /// What is configured.
     pub(crate) spec: Spec<A>,
-    /// How it is wired.
     pub(crate) wiring: Wiring,
-    /// All that changes from cycle to cycle.
+    /// Everything that changes from cycle to cycle.
     pub(crate) state: State<A::State>,
-    /// Memory of a cycle's allocation: nothing in it outlives the cycle.
+    /// Memory for the allocations of one cycle; nothing in it outlives the cycle.
     pub(crate) scratch: Scratch,
-    /// Memory of the checks in debug builds.
+    /// Memory for the checks in debug builds.
     #[cfg(debug_assertions)]
     pub(crate) under_way: UnderWay,
 }
 
-/// All that changes from cycle to cycle, as plain data: a network of the same configuration that is given this state goes on
-/// as this one would.
+/// Everything that changes from cycle to cycle, as plain data. A network of the same configuration
+/// that is given this state continues exactly like this one.
 #[derive(Clone, Debug)]
 pub(crate) struct State<S> {
     /// The cycle that the next step simulates.
     pub(crate) now: u64,
     pub(crate) next_id: u64,
-    /// Nothing moves, and nothing will before a packet is put in or an endpoint's place is given back.
+    /// Whether nothing moves, and nothing will before a packet is injected or an endpoint's place
+    /// is freed.
     pub(crate) still: bool,
-    /// [`Network::flit_hops`] when that was looked for last.
+    /// [`Network::flit_hops`] at the last check for stillness.
     pub(crate) sent_before: u64,
     pub(crate) slots: Slots,
     pub(crate) sources: Sources,
     pub(crate) endpoints: Endpoints,
     /// Routers that have something to do.
     pub(crate) active: Set,
-    /// Routers and channels, where the general loop steps them.
+    /// State of routers and channels, if the general loop steps them.
     pub(crate) general: General<S>,
-    /// Routers, and the sources' ends of their channels, where the lean loop does.
+    /// State of routers and of the sources' ends of their channels, if the lean loop steps them.
     pub(crate) lean: Lean<S>,
-    /// Draws the order in which routers are stepped, if they are to be shuffled.
+    /// Draws the order in which routers are stepped, if the order is to be random.
     pub(crate) step_order: Option<Rng>,
-    /// Packets that are followed.
+    /// Record of the packets that are followed, if any.
     pub(crate) journeys: Option<Box<Journey>>,
 }
 
 impl<S: Clone> State<S> {
-    /// The state of an empty network.
+    /// Creates the state of an empty network.
     pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> State<S> {
         State {
             now: 0,
@@ -75,7 +74,8 @@ impl<S: Clone> State<S> {
 }
 
 impl<S> State<S> {
-    /// The numbers of `routers` routers in an order drawn anew, if they are to be shuffled.
+    /// Returns the numbers of `routers` routers in a new random order, if the order is to be
+    /// random.
     pub(crate) fn shuffled(&mut self, routers: usize) -> Option<Vec<usize>> {
         let rng = self.step_order.as_mut()?;
         let mut order: Vec<usize> = (0..routers).collect();
@@ -86,7 +86,7 @@ impl<S> State<S> {
     }
 }
 
-/// Credits and flits in the timing wheels, by virtual channel.
+/// Numbers of credits and flits in the timing wheels, by virtual channel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnderWay {
     pub(crate) credits: Vec<i32>,

@@ -1,11 +1,13 @@
-//! How a network is wired: routers, links with their delays, and the routing table. Nothing here changes while it runs.
+//! How a network is wired: routers, links with their delays, and the routing table. It does not
+//! change while the network runs.
 //!
-//! A *channel* is a link with its buffers: from a router or source to a router or endpoint. Virtual channel `v` of
-//! channel `c` has the number `c << shift | v` everywhere, upstream (credits, owner) and downstream (flits, route), so
-//! that one number names both ends in the timing wheels. A router's inputs fill a block of whole words: input
-//! `i = port << shift | v` of router `r` has the number `r << block | i`, and its bit in the masks `wait` and `ready` is
-//! that number's. Channels that end in endpoints follow. Numbers between a router's last port and the next block are
-//! never used.
+//! A *channel* is a link with its buffers, from a router or source to a router or endpoint. Virtual
+//! channel `v` of channel `c` has the number `c << shift | v` everywhere, upstream (credits, owner)
+//! and downstream (flits, route), so that one number names both ends in the timing wheels. A
+//! router's inputs fill a block of whole words: input `i = port << shift | v` of router `r` has the
+//! number `r << block | i`, and that number's bit in the masks `wait` and `ready`. The channels
+//! that end in endpoints follow. Numbers between a router's last port and the next block are never
+//! used.
 
 use super::spec::Spec;
 use super::table::Table;
@@ -17,58 +19,56 @@ use crate::topology::Graph;
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub(crate) graph: Graph,
-    /// The routes; their table and masks are in `route` and `masks`.
+    /// The routes; their table is moved to `route`, their masks are copied to `masks`.
     pub(crate) routes: Routes,
     pub(crate) route: Table<u16>,
     pub(crate) masks: Table<u64>,
-    /// Where the second routing table begins; 0 without one.
+    /// Index at which the second routing table begins; 0 if there is none.
     pub(crate) table_two: usize,
-    /// Classes of virtual channels inside a virtual network.
+    /// Number of classes of virtual channels inside a virtual network.
     pub(crate) lanes: usize,
     pub(crate) routers: Table<RouterPorts>,
-    /// Channel of each output port, by [`RouterPorts::outputs`].
+    /// Channel of each output port; a router's ports begin at [`RouterPorts::outputs`].
     pub(crate) outputs: Table<u32>,
-    /// Channel of each node into the network.
+    /// For each node, its channel into the network.
     pub(crate) sources: Table<u32>,
-    /// By channel.
+    /// Links by channel.
     pub(crate) links: Table<Link>,
 }
 
 /// One router's ports and clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RouterPorts {
-    /// First of its output ports in the list of output channels.
+    /// Index of the router's first output port in [`Wiring::outputs`].
     pub(crate) outputs: u32,
-    /// Number of input ports.
     pub(crate) in_ports: u16,
-    /// Number of output ports.
     pub(crate) out_ports: u16,
-    /// Ticks `clock.0` times in `clock.1` cycles.
+    /// The clock ticks `clock.0` times in `clock.1` cycles.
     pub(crate) clock: (u32, u32),
 }
 
 /// The link of one channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
-    /// Downstream router, or node where the channel ends in an endpoint.
+    /// Router at which the channel ends, or the node of the endpoint.
     pub(crate) to: u32,
-    /// Upstream router, or node where it starts in a source.
+    /// Router at which the channel begins, or the node of the source.
     pub(crate) from: u32,
-    /// Input port downstream.
+    /// Input port at the downstream end.
     pub(crate) in_port: u8,
-    /// Output port upstream.
+    /// Output port at the upstream end.
     pub(crate) out_port: u8,
-    /// Starts in a source.
+    /// Whether the channel begins at a source.
     pub(crate) from_source: bool,
-    /// Cycles from the grant upstream to the first bid downstream.
+    /// Cycles from the grant upstream until the flit's first bid downstream.
     pub(crate) flit_delay: u16,
-    /// Cycles from the grant downstream to the credit's use upstream.
+    /// Cycles from the grant downstream until the credit can be used upstream.
     pub(crate) credit_delay: u16,
     /// Length in tiles, for energy.
     pub(crate) length: u32,
 }
 
-/// Input ports of a router's block of numbers.
+/// Returns the number of input ports for which a router's block has numbers.
 pub(crate) fn ports_a_block(words: usize, shift: u32) -> u32 {
     ((words * 64) >> shift) as u32
 }
@@ -96,24 +96,26 @@ impl Wiring {
         }
     }
 
-    /// The longest delay of a link.
+    /// The longest delay of any link, in cycles.
     pub(crate) fn horizon(&self) -> u64 {
         self.links.iter().map(|link| u64::from(link.flit_delay.max(link.credit_delay))).max().unwrap_or(1)
     }
 
-    /// Outputs of the router, or endpoint, where channel `c` ends.
+    /// Number of outputs that a flit of channel `c` may bid for: those of the router at its end, or
+    /// 1 for an endpoint.
     pub(crate) fn outputs_behind(&self, c: usize, router_inputs: u32) -> usize {
         if c < router_inputs as usize { usize::from(self.routers[self.links[c].to as usize].out_ports) } else { 1 }
     }
 
-    /// Inputs of the router, or source, where channel `c` starts.
+    /// Number of inputs that may bid for channel `c`: those of the router at its beginning, or 1
+    /// for a source.
     pub(crate) fn inputs_before(&self, c: usize) -> usize {
         let link = &self.links[c];
         if link.from_source { 1 } else { usize::from(self.routers[link.from as usize].in_ports) }
     }
 }
 
-/// Each router's clock.
+/// Returns each router's clock as ticks and the cycles that they take.
 fn clocks(config: &Config, routers: u32) -> Vec<(u32, u32)> {
     let mut clocks = vec![(1, 1); routers as usize];
     for domain in &config.clocks {
@@ -137,23 +139,24 @@ fn routers(graph: &Graph, clocks: &[(u32, u32)], block: u32) -> Vec<RouterPorts>
         .collect()
 }
 
-/// Cycles of the fastest clock that `cycles` of a router's own take, rounded up.
+/// Returns the cycles of the fastest clock that `cycles` cycles of a router's own clock take,
+/// rounded up.
 fn own((ticks, cycles_in): (u32, u32), cycles: u32) -> u32 {
     (cycles * cycles_in).div_ceil(ticks)
 }
 
-/// Links as they are joined with their ends.
+/// Links while they are being connected.
 struct Joined {
     links: Vec<Link>,
     outputs: Vec<u32>,
     sources: Vec<u32>,
-    /// Input ports of a router's block.
+    /// Number of input ports in a router's block.
     block: u32,
 }
 
 impl Joined {
-    /// A link for each channel number: channels that end in routers come first, port by port, then those that end in
-    /// endpoints.
+    /// Creates a link for each channel number: channels that end in routers come first, port by
+    /// port, then those that end in endpoints.
     fn unconnected(graph: &Graph, block: u32) -> Joined {
         let link = |to: u32, in_port: u32| Link {
             to,
@@ -171,7 +174,8 @@ impl Joined {
         Joined { links, outputs: vec![u32::MAX; (graph.routers * block) as usize], sources: vec![], block }
     }
 
-    /// Channel `channel` starts at output `port` of router `from`.
+    /// Connects the beginning of channel `channel` with output `port` of router `from`. Returns its
+    /// link.
     fn starts_at(&mut self, channel: u32, routers: &[RouterPorts], from: u32, port: u32) -> &mut Link {
         self.outputs[(routers[from as usize].outputs + port) as usize] = channel;
         let link = &mut self.links[channel as usize];
@@ -200,7 +204,8 @@ impl Joined {
             let link = &mut self.links[channel as usize];
             (link.from, link.from_source) = (node, true);
             link.flit_delay = (1 + l.injection) as u16;
-            // A source uses a credit in the cycle in which it arrives; only routers take cycles to process it.
+            // A source uses a credit in the cycle in which it arrives; only routers take cycles to
+            // process it.
             link.credit_delay = (there * l.switch_alloc + l.credit_link) as u16;
             let here = routers[at.to_router as usize].clock;
             let link = self.starts_at(router_inputs + node, routers, at.to_router, at.out_port);

@@ -1,6 +1,8 @@
-//! Routings that choose a port in each router: the west-first turn model, and minimal adaptive with an escape.
+//! Routings that choose an output port in each router: the west-first turn model, and minimal
+//! adaptive routing with an escape channel.
 //!
-//! The choice itself is made by the router, among the ports given here, by the number of free virtual channels.
+//! The router itself makes the choice, among the ports given here, by the number of free virtual
+//! channels.
 
 use super::dimension_order;
 use super::table::{Choice, Routes, entry};
@@ -12,7 +14,8 @@ fn mesh<'a>(graph: &'a Graph, routing: &str) -> Result<&'a Grid, NocError> {
     if g.wrap || g.full { Err(bad("routing", routing, "a mesh or a concentrated mesh")) } else { Ok(g) }
 }
 
-/// Fills `ports` with the minimal ports, or with the west port alone where `west_first` and the way leads west.
+/// Fills `ports` with all minimal ports. With `west_first`, a packet that must go west gets only
+/// the west port.
 fn ports(routes: &mut Routes, graph: &Graph, g: &Grid, west_first: bool) {
     routes.ports = Vec::with_capacity(routes.routers * routes.nodes);
     for router in 0..graph.routers {
@@ -44,7 +47,8 @@ pub(super) fn minimal(routes: &mut Routes, graph: &Graph) -> Result<(), NocError
     dimension_order::fill(routes, graph, false)?;
     routes.choice = Choice::Port { escape: true };
     routes.classes = 2;
-    // Ejection has no ring to break: there a packet may use the adaptive channels too, by the port set below.
+    // Ejection cannot be part of a ring, so a packet that leaves the network may use the adaptive
+    // channels too, by way of the port set below.
     for e in &mut routes.table {
         *e = entry(u32::from(*e & 0xff), 0);
     }

@@ -1,4 +1,4 @@
-//! A routing's name → its table.
+//! Builds the table of the routing that a configuration names.
 
 use super::file::RouteFile;
 use super::kind::RoutingKind;
@@ -7,23 +7,25 @@ use super::{adaptive, dimension_order, file, graph};
 use crate::error::{NocError, bad};
 use crate::topology::{Graph, TopologyConfig};
 
-/// What is asked of a routing.
+/// What [`Routes::new`] needs to know to build a routing.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Its name.
+    /// The routing that is asked for.
     pub kind: RoutingKind,
-    /// The table of `table`; without one that is the shortest path.
+    /// The routing table for `table`; without one, packets take shortest paths.
     pub file: Option<&'a RouteFile>,
-    /// What the graph was built of.
+    /// The topology from which the graph was built.
     pub topology: &'a TopologyConfig,
-    /// Virtual channels a port, over all message classes.
+    /// Virtual channels per port, summed over all message classes.
     pub vcs: u32,
-    /// Message classes.
+    /// Number of message classes.
     pub classes: u32,
 }
 
 impl Routes {
-    /// The routes that `request` describes on `graph`, and the name of their kind.
+    /// Builds the routes that `request` describes on `graph`. Returns them with the kind of
+    /// routing, where `auto` has been resolved. Fails if the routing does not fit the graph or the
+    /// number of virtual channels.
     pub fn new(request: &Request<'_>, graph: &Graph) -> Result<(RoutingKind, Routes), NocError> {
         let kind = match (request.file, request.kind) {
             (Some(_), RoutingKind::Auto | RoutingKind::Table) => RoutingKind::Table,
@@ -55,7 +57,8 @@ impl Routes {
         }
         match kind {
             RoutingKind::Table | RoutingKind::UpDown => routes.check_connected(graph)?,
-            // By dimensions every node of a grid is reached: looking at each pair would take longer than the rest on large ones.
+            // Dimension-order routings reach every node of a grid. Checking each pair would take
+            // longer than the rest of the construction on large grids, so only debug builds do it.
             _ => debug_assert_eq!(routes.check_connected(graph), Ok(())),
         }
         routes.share_channels(kind, request.vcs / request.classes, request.classes)?;

@@ -1,11 +1,13 @@
-//! The channel dependency graph: a vertex is a class of virtual channels on a link, an edge says that a packet may
-//! hold the one while it waits for the other. No cycle, no deadlock (Dally and Seitz 1987). With an escape class the
-//! graph is the extended one of the escape channels alone (Duato 1993): an edge also joins two escape channels
-//! between which the packet may have gone by adaptive ones.
+//! The channel dependency graph. A vertex is a class of virtual channels on a link; an edge says
+//! that a packet may hold the one while it waits for the other. Without a cycle there can be no
+//! deadlock (Dally and Seitz 1987). With an escape class, the graph is the extended one of the
+//! escape channels alone (Duato 1993): an edge also joins two escape channels between which a
+//! packet may have used adaptive channels.
 //!
-//! The extended edges are as many as pairs of channels, so they are never written down: between the escape channels
-//! stand vertices of their own, one for each (router, destination), and an adaptive hop is an edge between two of
-//! these. A cycle of the extended graph is a cycle of this one, and looking for it costs no more than its edges.
+//! There can be as many extended edges as pairs of channels, so they are never stored. Instead, the
+//! graph has further vertices between the escape channels, one for each (router, destination), and
+//! an adaptive hop is an edge between two of these. A cycle of the extended graph is a cycle of
+//! this one, and the search takes time in proportion to the edges of this graph.
 
 use super::table::{Choice, NO_ROUTE, Routes};
 use crate::topology::{Graph, LinkAt};
@@ -14,14 +16,15 @@ struct Dependencies<'a> {
     routes: &'a Routes,
     graph: &'a Graph,
     link_at: LinkAt,
-    /// [link · classes + class]: the router at the link's end.
+    /// Router at the end of the link, by link · classes + class.
     ends: Vec<u32>,
-    /// [link · classes + class] → (link, class) list, without doubles. Not used with an escape class.
+    /// List of edges, without duplicates, by link · classes + class; entries are numbered in the
+    /// same way. Not used with an escape class.
     next: Vec<Vec<u32>>,
 }
 
 impl<'a> Dependencies<'a> {
-    /// No edges yet.
+    /// Creates the graph without edges.
     fn new(routes: &'a Routes, graph: &'a Graph) -> Dependencies<'a> {
         let classes = routes.classes;
         let ends = graph.links.iter().flat_map(|link| std::iter::repeat_n(link.to, classes)).collect();
@@ -48,9 +51,9 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// Dependencies of one deterministic table: only along ways that start at a node.
+    /// Adds the dependencies of one deterministic table, along the paths that start at nodes.
     fn add_table(&mut self, table: &[u16]) {
-        // The destination for which a router was walked last.
+        // By router: the destination toward which the router was visited last.
         let mut seen = vec![usize::MAX; self.routes.routers];
         let routes = self.routes;
         routes.by_destination(table, |to, toward| {
@@ -62,7 +65,8 @@ impl<'a> Dependencies<'a> {
                     if let (Some(held), Some(wanted)) = (held, wanted) {
                         self.add(held, wanted);
                     }
-                    // A router that was walked has its own way on in the graph already; the edge into it is new.
+                    // The dependencies behind a visited router are in the graph already; only the
+                    // edge into it is new.
                     let Some(wanted) = wanted.filter(|_| seen[at] != to) else { break };
                     seen[at] = to;
                     held = Some(wanted);
@@ -72,7 +76,7 @@ impl<'a> Dependencies<'a> {
         });
     }
 
-    /// Dependencies of a choice of ports without escape.
+    /// Adds the dependencies of a choice of ports without an escape channel.
     fn add_ports(&mut self) {
         for router in 0..self.routes.routers {
             for to in 0..self.routes.nodes {
@@ -93,7 +97,8 @@ impl<'a> Dependencies<'a> {
         self.routes.ports[router * self.routes.nodes + to]
     }
 
-    /// The number of vertices: links by class, and with an escape class (router, destination) behind them.
+    /// Number of vertices: one per link and class, and with an escape class one more per (router,
+    /// destination).
     fn vertices(&self) -> usize {
         let between = if self.escape() { self.routes.routers * self.routes.nodes } else { 0 };
         self.links() + between
@@ -107,7 +112,7 @@ impl<'a> Dependencies<'a> {
         self.routes.choice == Choice::Port { escape: true }
     }
 
-    /// The successor of `v` from position `at` on, and the position behind it.
+    /// Returns the next successor of `v` at or after position `at`, and the position behind it.
     fn successor(&self, v: usize, at: usize) -> Option<(usize, usize)> {
         if !self.escape() {
             return self.next[v].get(at).map(|n| (*n as usize, at + 1));
@@ -115,12 +120,15 @@ impl<'a> Dependencies<'a> {
         let (nodes, links) = (self.routes.nodes, self.links());
         let between = |router: usize, to: usize| links + router * nodes + to;
         if v < links {
-            // An escape channel: on to its end, for every destination whose way it is. Adaptive classes are no escape.
+            // From an escape channel, the packet goes on to the channel's end, for every
+            // destination whose route uses this channel. Adaptive classes have no such successors,
+            // because they are not escape channels.
             let router = self.graph.links[v / self.routes.classes].from as usize;
             let uses = |to: &usize| self.vertex(router, self.routes.table[router * nodes + to]) == Some(v);
             return (at..nodes).find(uses).map(|to| (between(self.end(v), to), to + 1));
         }
-        // A packet in `router` for `to`: by any adaptive port, and last by the escape.
+        // From `router`, a packet for `to` goes on through any adaptive port, and last through the
+        // escape channel.
         let (router, to) = ((v - links) / nodes, (v - links) % nodes);
         for port in bits(self.ports(router, to)).skip_while(|p| usize::from(*p) < at) {
             if let Some(hop) = self.vertex(router, port) {
@@ -131,7 +139,8 @@ impl<'a> Dependencies<'a> {
         way_out.map(|w| (w, LAST + 1))
     }
 
-    /// A cycle, found by depth-first search without recursion: each edge is looked at once.
+    /// Returns a cycle, if there is one. The depth-first search is not recursive and visits each
+    /// edge once.
     fn cycle(&self) -> Option<Vec<usize>> {
         const NEW: u8 = 0;
         const OPEN: u8 = 1;
@@ -179,7 +188,8 @@ impl<'a> Dependencies<'a> {
 /// The position behind all ports.
 const LAST: usize = 64;
 
-/// Ports of a set, as entries of class 0: adaptive hops have the class that no table names.
+/// Yields the ports of a set as table entries of class 0; no table has adaptive hops, so their
+/// class is free to use.
 fn bits(mut set: u64) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let port = (set != 0).then(|| set.trailing_zeros() as u16)?;
@@ -188,9 +198,11 @@ fn bits(mut set: u64) -> impl Iterator<Item = u16> {
     })
 }
 
-/// A cycle of the channel dependency graph as a printed chain, or `None`: the routing cannot deadlock.
+/// Returns a cycle of the channel dependency graph, printed as a chain. `None` means that the
+/// routing cannot deadlock.
 ///
-/// Valiant's second phase uses classes of its own and never returns to the first, so the two are shown one by one.
+/// The second phase of Valiant routing uses its own classes and never returns to the first phase,
+/// so the two tables are checked one after the other.
 pub fn dependency_cycle(routes: &Routes, graph: &Graph) -> Option<String> {
     let mut d = Dependencies::new(routes, graph);
     match routes.choice {
@@ -199,7 +211,8 @@ pub fn dependency_cycle(routes: &Routes, graph: &Graph) -> Option<String> {
         _ => routes.table.chunks(routes.routers * routes.nodes).for_each(|t| d.add_table(t)),
     }
     let cycle = d.cycle()?;
-    // Adaptive hops between two escape channels are how the one comes to wait for the other; they are left out.
+    // Adaptive hops only explain how one escape channel comes to wait for another, so they are left
+    // out of the message.
     let channels: Vec<usize> = cycle.iter().copied().filter(|v| *v < d.links()).collect();
     let cycle = if channels.is_empty() { cycle } else { channels };
     let shown: Vec<String> = cycle.iter().chain(cycle.first()).map(|v| d.name(*v)).collect();
@@ -214,8 +227,9 @@ mod tests {
     use crate::routing::kind::RoutingKind;
     use crate::topology::TopologyConfig;
 
-    /// Duato's extended graph as it is defined: an edge from each escape channel to the escape channels of all routers
-    /// that adaptive hops can reach from its end; a cycle by transitive closure.
+    /// Searches Duato's extended graph as it is defined: it has an edge from each escape channel to
+    /// the escape channels of all routers that adaptive hops can reach from its end. Finds a cycle
+    /// by transitive closure.
     fn by_definition(d: &Dependencies<'_>) -> bool {
         let (nodes, routers, links) = (d.routes.nodes, d.routes.routers, d.links());
         let mut edge = vec![vec![false; links]; links];
@@ -258,8 +272,8 @@ mod tests {
             let graph = topology.build().unwrap();
             let request = Request { kind: RoutingKind::Table, file: None, topology: &topology, vcs: 6, classes: 1 };
             let (_, mut routes) = Routes::new(&request, &graph).unwrap();
-            // The escape is the shortest path, at random the lowest or the highest port; adaptive hops are some of the
-            // minimal ones.
+            // The escape path is a shortest path that takes the lowest or the highest port at
+            // random; adaptive hops are a random subset of the minimal ones.
             let far = |routes: &Routes, from: usize, to: usize| {
                 let (mut at, mut hops) = (from, 0);
                 while let Some(v) = Dependencies::new(routes, &graph).vertex(at, routes.table[at * routes.nodes + to]) {

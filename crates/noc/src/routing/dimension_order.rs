@@ -1,28 +1,32 @@
-//! Dimension-order routing on grids, and the two routings that are built of it: O1TURN and Valiant.
+//! Dimension-order routing on grids, and the two routings that are built from it: O1TURN and
+//! Valiant.
 //!
-//! On a torus a packet that has still to cross the wrap-around link of its ring travels in class 0 and one that will
-//! not cross it any more in class 1, so that neither class closes the ring (a dateline; Dally and Seitz 1987).
+//! On a torus, a packet that has still to cross the wrap-around link of its ring travels in class
+//! 0, and one that will no longer cross it in class 1. So neither class closes the ring (a
+//! dateline; Dally and Seitz 1987).
 
 use super::table::{Choice, Entry, Routes, entry};
 use crate::error::{NocError, bad};
 use crate::topology::{Graph, Grid};
 
-/// The grid, or an error that names the routing.
+/// Returns the graph's grid, or an error that names the routing.
 pub(super) fn grid<'a>(graph: &'a Graph, routing: &str) -> Result<&'a Grid, NocError> {
     graph.grid.as_ref().ok_or_else(|| bad("routing", routing, "a topology that is a grid, or `table`, or `up-down`"))
 }
 
-/// One hop along a ring or line of `side` routers: whether upward, and the dateline class.
+/// Chooses one hop along a ring or line of `side` routers. Returns whether it leads upward, and the
+/// dateline class.
 fn step(at: u32, to: u32, side: u32, wrap: bool) -> (bool, u32) {
     if !wrap {
         return (to > at, 0);
     }
     let up = (to + side - at) % side <= side / 2;
-    // Class 1 once the way ahead no longer crosses the end of the ring.
+    // Class 1 is used once the rest of the path no longer crosses the end of the ring.
     (up, u32::from(if up { to > at } else { to < at }))
 }
 
-/// The next hop of (x, y) toward (tx, ty): output port and dateline class, or `None` at the destination router.
+/// Returns the output port and the dateline class of the next hop from `router` toward the router
+/// `target`; `None` if the packet is there.
 fn hop(g: &Grid, router: u32, target: u32, y_first: bool) -> Option<(u32, u32)> {
     let (x, y) = (router % g.width, router / g.width);
     let (tx, ty) = (target % g.width, target / g.width);
@@ -44,7 +48,7 @@ fn hop(g: &Grid, router: u32, target: u32, y_first: bool) -> Option<(u32, u32)> 
     })
 }
 
-/// One table; the class of every hop is moved up by `class`.
+/// Builds one routing table, in which `class` is added to the class of every hop.
 fn table(graph: &Graph, g: &Grid, y_first: bool, class: u32) -> Vec<Entry> {
     let mut table = Vec::with_capacity(graph.routers as usize * graph.nodes.len());
     for router in 0..graph.routers {
@@ -77,8 +81,9 @@ pub(super) fn o1turn(routes: &mut Routes, graph: &Graph) -> Result<(), NocError>
     Ok(())
 }
 
-/// Phase 0 to the intermediate node in the lower classes, phase 1 from there in the upper ones. The second table is
-/// the first with its classes moved up, so that a packet's phase chooses its table as in O1TURN.
+/// Builds Valiant's tables. Phase 0, to the intermediate node, uses the lower classes, and phase 1,
+/// from there on, the upper ones. The second table is the first with its classes moved up, so that
+/// a packet's phase selects its table, as in O1TURN.
 pub(super) fn valiant(routes: &mut Routes, graph: &Graph) -> Result<(), NocError> {
     let g = grid(graph, "valiant")?;
     let d = datelines(g);

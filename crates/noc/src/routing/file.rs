@@ -1,4 +1,4 @@
-//! A routing table from a TOML file: which way a packet takes in each router, written out.
+//! A routing table from a TOML file, which lists the routes that packets take in each router.
 //!
 //! ```toml
 //! classes = 2              # classes of virtual channels that the routes name; 1 if left out
@@ -16,7 +16,7 @@
 //! port = 0                 # or the output port, where two links lead to the same router
 //! ```
 //!
-//! A packet that stands in its node's own router is delivered there; that needs no route.
+//! A packet that stands in its destination's own router is delivered there; that needs no route.
 
 use super::graph;
 use super::table::{NO_ROUTE, Routes, entry};
@@ -25,20 +25,21 @@ use crate::topology::{Graph, LinkAt};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-/// A routing table written out.
+/// A routing table as a list of routes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouteFile {
-    /// The file that it was read from, for messages; empty where it stands in the configuration itself.
+    /// Name of the file from which the table was read, for messages; empty if the table stands in
+    /// the configuration itself.
     #[serde(default)]
     pub file: String,
-    /// Classes of virtual channels that the routes name.
+    /// Number of classes of virtual channels that the routes may use.
     #[serde(default = "one")]
     pub classes: u32,
-    /// What holds for routes that are not written.
+    /// What to do about pairs of router and node that no route covers.
     #[serde(default)]
     pub rest: Rest,
-    /// The routes.
+    /// The routes of the table.
     #[serde(default, rename = "route")]
     pub routes: Vec<Route>,
 }
@@ -47,32 +48,32 @@ fn one() -> u32 {
     1
 }
 
-/// What holds for routes that are not written.
+/// What to do about pairs of router and node that no route covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rest {
-    /// A packet that needs one is an error.
+    /// Reject the table if a packet may need the route.
     #[default]
     Missing,
-    /// The shortest path, lowest port first.
+    /// Take the shortest path; among equals, the lowest port.
     Shortest,
 }
 
-/// One or more routes out of a router.
+/// One or more routes out of one router.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// In this router
+    /// Router in which the packets stand.
     pub at: u32,
-    /// packets for these nodes
+    /// Destination nodes of the packets.
     pub to: Vec<u32>,
-    /// go to this router
+    /// Router to which the packets go next. Either this or `port` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u32>,
-    /// or by this output port,
+    /// Output port through which the packets leave. Either this or `next` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
-    /// on virtual channels of this class.
+    /// Class of the virtual channels that the packets use on the link.
     #[serde(default)]
     pub class: u32,
     /// Lines of the keys in the file: `at`, `to`, `next` or `port`, `class`.
@@ -80,7 +81,7 @@ pub struct Route {
     lines: [u32; 4],
 }
 
-/// A route with the position of each value in the file.
+/// The TOML form of the table, in which each value has its position in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -103,7 +104,7 @@ struct RawRoute {
 }
 
 impl RouteFile {
-    /// Reads a table. An error names `file`, line and key.
+    /// Reads a routing table from TOML text. An error names `file`, the line and the key.
     pub fn from_toml(file: &str, text: &str) -> Result<RouteFile, NocError> {
         let raw: Raw = toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))?;
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() as u32 + 1;
@@ -127,7 +128,8 @@ impl RouteFile {
         Ok(RouteFile { file: file.into(), classes: raw.classes, rest: raw.rest, routes: routes.collect() })
     }
 
-    /// An error at a key of route `i`.
+    /// Returns the error for a key of route `i`; `key` is an index into `at`, `to`, `next` or
+    /// `port`, `class`.
     fn fail(&self, i: usize, key: usize, value: impl ToString, expected: String) -> NocError {
         let route = &self.routes[i];
         let way = if route.next.is_some() { "next" } else { "port" };
@@ -139,7 +141,7 @@ impl RouteFile {
         NocError::Parse { file: self.file.clone(), line: route.lines[key] as usize, message }
     }
 
-    /// The output port of route `i`.
+    /// Returns the output port of route `i`.
     fn port(&self, i: usize, graph: &Graph, link_at: &LinkAt) -> Result<u32, NocError> {
         let route = &self.routes[i];
         let links = || link_at.of(route.at as usize).map(|l| graph.links[l]);
@@ -161,7 +163,7 @@ impl RouteFile {
     }
 }
 
-/// Fills the table from the file, and follows it from every node to every node.
+/// Fills `routes` from the file, and checks that every node is reached from every node.
 pub(super) fn fill(routes: &mut Routes, graph: &Graph, file: &RouteFile) -> Result<(), NocError> {
     if !(1..=16).contains(&file.classes) {
         return Err(bad("routes.classes", file.classes, "1 to 16"));
@@ -171,7 +173,7 @@ pub(super) fn fill(routes: &mut Routes, graph: &Graph, file: &RouteFile) -> Resu
         graph::shortest(routes, graph);
     }
     let (nodes, link_at) = (routes.nodes, graph.link_at());
-    // The route that wrote an entry.
+    // For each entry, the route that wrote it.
     let mut by = vec![u32::MAX; routes.table.len()];
     for (i, route) in file.routes.iter().enumerate() {
         if route.at >= graph.routers {
@@ -203,7 +205,7 @@ pub(super) fn fill(routes: &mut Routes, graph: &Graph, file: &RouteFile) -> Resu
     follow(routes, graph, file, &by, &link_at)
 }
 
-/// Follows the table from every node to every node: no way may end or circle.
+/// Follows the table from every node to every node. Fails if a path ends early or circles.
 fn follow(routes: &Routes, graph: &Graph, file: &RouteFile, by: &[u32], link_at: &LinkAt) -> Result<(), NocError> {
     let nodes = routes.nodes;
     let mut known = vec![usize::MAX; routes.routers];

@@ -4,7 +4,8 @@ use super::table::{Routes, entry};
 use crate::topology::Graph;
 use std::collections::VecDeque;
 
-/// Links by downstream router, as (upstream router, output port there, length).
+/// Returns the links that end at each router, as (router at which the link begins, output port
+/// there).
 fn reverse(graph: &Graph) -> Vec<Vec<(u32, u32)>> {
     let mut back = vec![vec![]; graph.routers as usize];
     for l in &graph.links {
@@ -13,7 +14,7 @@ fn reverse(graph: &Graph) -> Vec<Vec<(u32, u32)>> {
     back
 }
 
-/// Fewest hops; among equals the lowest port.
+/// Fills `routes` with paths of the fewest hops; among equals, with the lowest port.
 pub(super) fn shortest(routes: &mut Routes, graph: &Graph) {
     let back = reverse(graph);
     routes.fill(|to, next| {
@@ -37,9 +38,10 @@ pub(super) fn shortest(routes: &mut Routes, graph: &Graph) {
     });
 }
 
-/// Up*/down*: a link leads up if its end is nearer to the root (router 0), or as near with a smaller number. A packet
-/// goes down as soon as a way of down links alone leads to its destination, and up until then, so that no packet
-/// turns from down to up and no ring of waiting packets can close.
+/// Fills `routes` with up*/down* paths. A link leads up if its end is nearer to the root (router
+/// 0), or equally near with a smaller number. A packet goes up until a path of down links alone
+/// leads to its destination, and then takes that path. So no packet turns from down to up, and no
+/// ring of waiting packets can close.
 pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
     let routers = graph.routers as usize;
     let mut depth = vec![u32::MAX; routers];
@@ -59,7 +61,8 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
     }
     let rank = |r: u32| (depth[r as usize], r);
     let back = reverse(graph);
-    // Up links, in the order of rank: the end of an up link has a smaller rank and is settled first.
+    // Up links, in the order of rank: the end of an up link has a smaller rank, so its distance is
+    // known first.
     let mut order: Vec<u32> = (0..graph.routers).collect();
     order.sort_by_key(|r| rank(*r));
     let mut ups = vec![vec![]; routers];
@@ -68,7 +71,7 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
     }
     routes.fill(|to, next| {
         let node = &graph.nodes[to];
-        // Distance by down links alone first; it then grows by up links.
+        // First the distances by down links alone; then those that begin with up links.
         let mut distance = vec![u32::MAX; routers];
         let home = node.to_router as usize;
         (distance[home], next[home]) = (0, entry(node.out_port, 0));

@@ -1,35 +1,37 @@
-//! The names of routings.
+//! The routings by name.
 
 use crate::error::{NocError, lookup};
 use crate::topology::TopologyConfig;
 use serde::{Deserialize, Serialize};
 
-/// The registry: every routing that a configuration can name.
+/// The routings that a configuration can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingKind {
-    /// XY on grids, up-down on other graphs.
+    /// XY on grids, up-down on graph files, shortest paths on crossbars and buses.
     Auto,
     /// Dimension order, x first; on a torus with dateline classes.
     Xy,
-    /// Dimension order, y first.
+    /// Dimension order, y first; on a torus with dateline classes.
     Yx,
-    /// XY or YX, chosen by chance for each packet (Seo et al., ISCA 2005). Meshes and tori.
+    /// Chooses XY or YX at random for each packet (Seo et al., ISCA 2005). For meshes and tori.
     O1turn,
-    /// Turn model: all hops to the west come first (Glass and Ni, ISCA 1992). Meshes.
+    /// Turn model in which all hops to the west come first (Glass and Ni, ISCA 1992). For meshes.
     WestFirst,
-    /// Any minimal hop, with XY on one virtual channel as the escape (Duato 1993). Meshes.
+    /// Any minimal hop, with XY on one virtual channel as the escape (Duato 1993). For meshes.
     MinimalAdaptive,
-    /// By way of a random node (Valiant 1982).
+    /// Dimension order to a random node and from there to the destination (Valiant 1982). For
+    /// grids.
     Valiant,
-    /// The table of a file (`RouteFile`); without one, shortest path, lowest port first. On graphs with rings this
-    /// can deadlock and is then refused.
+    /// The routing table of the configuration (`RouteFile`). Without one, the shortest path with
+    /// the lowest port, which can deadlock on graphs with rings and is then rejected.
     Table,
-    /// Up*/down* over a spanning tree (Schroeder et al. 1991): free of deadlock on any graph of two-way links.
+    /// Up*/down* over a spanning tree (Schroeder et al. 1991): free of deadlock on any graph of
+    /// two-way links.
     UpDown,
 }
 
-/// Names of all routings, for the command line.
+/// All routings with their names in configurations and on the command line.
 pub const ROUTINGS: [(&str, RoutingKind); 9] = [
     ("auto", RoutingKind::Auto),
     ("xy", RoutingKind::Xy),
@@ -51,12 +53,13 @@ impl std::str::FromStr for RoutingKind {
 }
 
 impl RoutingKind {
-    /// The name in the registry.
+    /// Returns the routing's name in configurations.
     pub fn name(self) -> &'static str {
         ROUTINGS.iter().find(|(_, k)| *k == self).map_or("?", |(n, _)| n)
     }
 
-    /// `Auto` made definite for a topology.
+    /// Replaces `Auto` by the routing that it means for `topology`; returns other routings
+    /// unchanged.
     pub fn resolve(self, topology: &TopologyConfig) -> RoutingKind {
         match (self, topology) {
             (RoutingKind::Auto, TopologyConfig::Graph(_)) => RoutingKind::UpDown,

@@ -1,9 +1,11 @@
-//! Routing: how a packet chooses its way, and the proof that no ring of packets can wait for itself.
+//! Routing: how a packet chooses its route, and the proof that no ring of packets can wait for
+//! itself.
 //!
-//! Every routing becomes a table before the first cycle ([`Routes`]): for each router and destination node an output
-//! port and a class of virtual channels. A routing that has a choice keeps that choice beside the table: two tables
-//! (O1TURN), an intermediate node (Valiant), or a set of ports (west-first, minimal adaptive). A new routing is a new
-//! file that fills [`Routes`] and a line in [`RoutingKind`]; `dependency.rs` then shows it deadlock-free or refuses it.
+//! Before the first cycle, every routing becomes a table ([`Routes`]), which holds an output port
+//! and a class of virtual channels for each router and destination node. A routing that leaves a
+//! choice stores it beside the table: two tables (O1TURN), an intermediate node (Valiant), or a set
+//! of ports (west-first, minimal adaptive). To add a routing, add a file that fills [`Routes`] and
+//! a line in [`RoutingKind`]; `dependency.rs` then proves it free of deadlock or rejects it.
 
 mod adaptive;
 mod build;

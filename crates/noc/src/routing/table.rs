@@ -1,29 +1,30 @@
-//! What every routing becomes: a table, and a choice beside it.
+//! The common form of every routing: a table, and a choice beside it.
 
 use super::kind::RoutingKind;
 use crate::error::{NocError, bad};
 use crate::topology::{Graph, LinkAt};
 
-/// What a packet may choose.
+/// What a packet may choose on its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// The table decides alone.
+    /// Nothing: the table decides alone.
     None,
     /// One of two tables, at the source.
     Table,
     /// An intermediate node, at the source.
     Intermediate,
-    /// A port, at each router, each cycle that it waits; `escape` says that the table's entry is the way out.
+    /// An output port, in each router and in each cycle in which the packet waits.
     Port {
-        /// Whether the table's entry may be taken when no adaptive port is free.
+        /// Whether the packet may take the table's entry when no adaptive port is free.
         escape: bool,
     },
 }
 
-/// One entry of a routing table: output port in the low byte, class of virtual channels in the high one.
+/// One entry of a routing table: the output port in the low byte, the class of virtual channels in
+/// the high one.
 pub(crate) type Entry = u16;
 
-/// No path.
+/// Entry of a router from which there is no path to the node.
 pub(crate) const NO_ROUTE: Entry = u16::MAX;
 
 pub(crate) fn entry(port: u32, class: u32) -> Entry {
@@ -33,21 +34,24 @@ pub(crate) fn entry(port: u32, class: u32) -> Entry {
 /// A routing, ready to run.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    /// [router · nodes + destination]; O1TURN's second table follows the first.
+    /// Entries by router · nodes + destination. O1TURN's and Valiant's second table follows the
+    /// first.
     pub(crate) table: Vec<Entry>,
     pub(crate) nodes: usize,
     pub(crate) routers: usize,
     pub(crate) choice: Choice,
-    /// Classes of virtual channels inside a virtual network.
+    /// Number of classes of virtual channels inside a virtual network.
     pub(crate) classes: usize,
-    /// [router · nodes + destination]: output ports that an adaptive packet may take.
+    /// Bit set of the output ports that an adaptive packet may take, by router · nodes +
+    /// destination.
     pub(crate) ports: Vec<u64>,
-    /// [virtual network · classes + class]: its virtual channels.
+    /// Bit set of virtual channels, by virtual network · classes + class.
     pub(crate) masks: Vec<u64>,
 }
 
 impl Routes {
-    /// Splits each virtual network's channels over the classes.
+    /// Splits the virtual channels of each virtual network between the classes. Fails if there are
+    /// too few.
     pub(super) fn share_channels(&mut self, kind: RoutingKind, vcs: u32, networks: u32) -> Result<(), NocError> {
         let classes = self.classes as u32;
         if vcs < classes {
@@ -59,7 +63,7 @@ impl Routes {
             let base = network * vcs;
             for class in 0..classes {
                 let (from, to) = match self.choice {
-                    // The escape needs one channel; all others are adaptive.
+                    // The escape class needs one channel; all others are adaptive.
                     Choice::Port { escape: true } if class == 0 => (0, 1),
                     Choice::Port { escape: true } => (1, vcs),
                     _ => (class * vcs / classes, (class + 1) * vcs / classes),
@@ -70,7 +74,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Fills the table by destination: `find` is given one, and where to put the entry of each router toward it.
+    /// Fills the table one destination at a time: calls `find` with each destination and a slice
+    /// for the entry of each router toward it.
     pub(super) fn fill(&mut self, mut find: impl FnMut(usize, &mut [Entry])) {
         let mut toward = vec![NO_ROUTE; TOGETHER * self.routers];
         for first in (0..self.nodes).step_by(TOGETHER) {
@@ -87,7 +92,7 @@ impl Routes {
         }
     }
 
-    /// Gives `look` every destination of one of the tables, with the entry of each router toward it.
+    /// Calls `look` with every destination of `table` and the entries of all routers toward it.
     pub(super) fn by_destination(&self, table: &[Entry], mut look: impl FnMut(usize, &[Entry])) {
         let mut toward = vec![NO_ROUTE; TOGETHER * self.routers];
         for first in (0..self.nodes).step_by(TOGETHER) {
@@ -103,7 +108,7 @@ impl Routes {
         }
     }
 
-    /// Follows the table from every node to every node.
+    /// Follows the table from every node to every node. Fails if a node is not reached.
     pub(super) fn check_connected(&self, graph: &Graph) -> Result<(), NocError> {
         let mut walk = Walk::new(graph);
         let mut checked = Ok(());
@@ -116,15 +121,16 @@ impl Routes {
     }
 }
 
-/// Destinations that are looked at together. The entries toward one of them lie a whole row apart; those of so many fill a
-/// line of the host's cache.
+/// Number of destinations that are handled together. The entries toward one destination lie a whole
+/// row apart, and those of this many neighbouring destinations fill one cache line of the host.
 const TOGETHER: usize = 64 / size_of::<Entry>();
 
-/// What follows tables, one destination after the other.
+/// Follows routing tables, one destination after another.
 struct Walk<'a> {
     graph: &'a Graph,
     link_at: LinkAt,
-    /// By router: the last destination, counted from 1, that is known to be reached from there.
+    /// By router: the last destination, counted from 1, that is known to be reached from the
+    /// router.
     reaches: Vec<u32>,
     path: Vec<usize>,
 }
@@ -134,7 +140,7 @@ impl Walk<'_> {
         Walk { graph, link_at: graph.link_at(), reaches: vec![0; graph.routers as usize], path: vec![] }
     }
 
-    /// Follows `toward`, the entry of each router toward node `to`, from every node.
+    /// Follows `toward`, the entries of all routers toward node `to`, from every node.
     fn check_reached(&mut self, toward: &[Entry], to: usize) -> Result<(), NocError> {
         let (graph, mark) = (self.graph, to as u32 + 1);
         let node = &graph.nodes[to];

@@ -1,5 +1,6 @@
-//! Shared bus: all nodes send into one router, whose only output is the bus, and receive from another.
-//! The bus so carries one flit a cycle from whichever node, and its arbiter is the first router's.
+//! Shared bus: all nodes send into one router, whose only link is the bus, and receive from a
+//! second router. The bus carries one flit per cycle, and the arbiter of the first router decides
+//! which node's.
 
 use super::graph::Graph;
 

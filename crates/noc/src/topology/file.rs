@@ -1,4 +1,5 @@
-//! Any graph, as tables of a TOML file: a number of routers, links, and the router of each node.
+//! Any graph, as tables of a TOML file: the number of routers, the links, and the router of each
+//! node.
 //!
 //! ```toml
 //! [topology]
@@ -15,30 +16,30 @@ use super::graph::{Graph, MAX_PORTS};
 use crate::error::{NocError, bad};
 use serde::{Deserialize, Serialize};
 
-/// A graph written out.
+/// A graph as a list of routers, nodes and links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphFile {
-    /// Number of routers.
+    /// Number of routers; they are numbered from 0.
     pub routers: u32,
-    /// The router of each node.
+    /// The router to which each node is attached.
     pub nodes: Vec<u32>,
-    /// The links.
+    /// Links between routers; each works in both directions unless it says otherwise.
     pub links: Vec<GraphLink>,
 }
 
-/// One link.
+/// A link between two routers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
-    /// Upstream router.
+    /// Router at which the link begins.
     pub from: u32,
-    /// Downstream router.
+    /// Router at which the link ends.
     pub to: u32,
-    /// Length in tiles.
+    /// Length in tiles, 1 if left out.
     #[serde(default = "one")]
     pub length: u32,
-    /// Only from `from` to `to`.
+    /// Whether the link leads only from `from` to `to`.
     #[serde(default)]
     pub one_way: bool,
 }

@@ -1,6 +1,7 @@
 //! Flattened butterfly: every router is linked with all others of its row and of its column.
 //!
-//! Source: Kim, Dally, Abts, "Flattened butterfly", ISCA 2007. A link's length is its distance in tiles.
+//! Source: Kim, Dally, Abts, "Flattened butterfly", ISCA 2007. The length of a link is the distance
+//! of its routers in tiles.
 
 use super::graph::{Graph, Grid};
 

@@ -6,7 +6,8 @@ pub(super) fn build(size: [u32; 2], concentration: u32, wrap: bool) -> Graph {
     let [width, height] = size;
     let mut graph = Graph::new(width * height);
     let mut toward = vec![[NO_PORT; 4]; graph.routers as usize];
-    // A folded torus has links of twice a tile; they are given length 1 here, as in the reference's unit-link torus.
+    // The links of a folded torus are two tiles long. They get length 1 here, as in the reference's
+    // torus of unit links.
     let step = |at: u32, side: u32, up: bool| -> Option<u32> {
         match (up, wrap && side > 1) {
             (true, _) if at + 1 < side => Some(at + 1),

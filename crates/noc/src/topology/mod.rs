@@ -1,8 +1,9 @@
-//! Topologies: which routers there are, how links join them, and where the nodes hang.
+//! Topologies: which routers there are, how links join them, and where nodes are attached.
 //!
-//! Each topology is one file that builds a [`Graph`]; a new one is a new file, a variant of [`TopologyConfig`] and
-//! a line in [`TopologyConfig::build`]. Routers number their input and output ports in the order in which links are
-//! added; nodes come last, so that a mesh router's local port is its highest.
+//! Each topology is a file that builds a [`Graph`]. To add one, add a file, a variant of
+//! [`TopologyConfig`] and a line in [`TopologyConfig::build`]. The ports of a router are numbered
+//! in the order in which its links are added. Nodes come last, so that the local port of a mesh
+//! router is its highest.
 
 mod bus;
 mod crossbar;
@@ -17,11 +18,11 @@ pub use graph::{Attach, Graph, Grid, Link, LinkAt, MAX_PORTS, NO_PORT};
 use crate::error::{NocError, bad, lookup};
 use serde::{Deserialize, Serialize};
 
-/// A topology as the user writes it.
+/// A topology as the user writes it in a configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologyConfig {
-    /// A grid of routers, one node each. Node id = y · width + x.
+    /// A grid of routers with one node each. The number of a node is y · width + x.
     Mesh {
         /// Width and height.
         size: [u32; 2],
@@ -31,36 +32,37 @@ pub enum TopologyConfig {
         /// Width and height.
         size: [u32; 2],
     },
-    /// Routers in a ring, one node each.
+    /// Routers in a ring, with one node each.
     Ring {
-        /// How many.
+        /// Number of nodes.
         nodes: u32,
     },
     /// A mesh of routers with several nodes each.
     Cmesh {
         /// Width and height in routers.
         size: [u32; 2],
-        /// Nodes a router.
+        /// Number of nodes per router.
         concentration: u32,
     },
-    /// Every router is linked with all others of its row and of its column (Kim, Dally, Abts, ISCA 2007).
+    /// A grid in which every router is linked with all others of its row and of its column (Kim,
+    /// Dally, Abts, ISCA 2007).
     FlattenedButterfly {
         /// Width and height in routers.
         size: [u32; 2],
-        /// Nodes a router.
+        /// Number of nodes per router.
         concentration: u32,
     },
     /// One router that all nodes share.
     Crossbar {
-        /// How many nodes.
+        /// Number of nodes.
         nodes: u32,
     },
     /// One link that all nodes share.
     Bus {
-        /// How many nodes.
+        /// Number of nodes.
         nodes: u32,
     },
-    /// Any graph, from a TOML file's tables.
+    /// Any graph, from the tables of a TOML file.
     Graph(GraphFile),
 }
 
@@ -74,12 +76,13 @@ const NAMES: [(&str, u8); 7] =
     [("mesh", 0), ("torus", 1), ("ring", 2), ("cmesh", 3), ("flattened-butterfly", 4), ("crossbar", 5), ("bus", 6)];
 
 impl TopologyConfig {
-    /// The names that [`TopologyConfig::named`] takes.
+    /// The names that [`TopologyConfig::named`] accepts.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// A topology from its name and size, as the command line gives them (`mesh`, [8, 8]; `ring`, [16, 1]).
+    /// Returns the topology with the name and size that the command line gives (`mesh`, [8, 8];
+    /// `ring`, [16, 1]). Fails if the name is unknown.
     pub fn named(name: &str, size: [u32; 2], concentration: u32) -> Result<TopologyConfig, NocError> {
         let nodes = size[0].saturating_mul(size[1]);
         Ok(match lookup("topology", name, &NAMES)? {
@@ -93,7 +96,7 @@ impl TopologyConfig {
         })
     }
 
-    /// The name, as in a configuration file.
+    /// Returns the topology's name in configurations.
     pub fn name(&self) -> &'static str {
         match self {
             TopologyConfig::Mesh { .. } => "mesh",
@@ -107,7 +110,7 @@ impl TopologyConfig {
         }
     }
 
-    /// Checks sizes before anything is allocated.
+    /// Checks sizes before anything is allocated. An error names the key and its range.
     pub(crate) fn validate(&self) -> Result<(), NocError> {
         let side = |v: u32| {
             if (1..=1024).contains(&v) { Ok(()) } else { Err(bad("topology.size", v, "1 to 1024 a side")) }
@@ -146,7 +149,7 @@ impl TopologyConfig {
         }
     }
 
-    /// Routers, nodes and links, without building them.
+    /// Returns the numbers of routers, nodes and links without building the graph.
     pub(crate) fn extent(&self) -> (u64, u64, u64) {
         let grid = |size: &[u32; 2], local: u32, links: u64| {
             let routers = u64::from(size[0]) * u64::from(size[1]);
@@ -165,7 +168,8 @@ impl TopologyConfig {
         }
     }
 
-    /// Builds the graph. Call [`crate::Config::validate`] first.
+    /// Builds the graph. Fails if a graph file is invalid. Call [`crate::Config::validate`] first,
+    /// which limits the size.
     pub fn build(&self) -> Result<Graph, NocError> {
         match self {
             TopologyConfig::Mesh { size } => Ok(grid::build(*size, 1, false)),

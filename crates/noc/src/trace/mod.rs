@@ -1,4 +1,4 @@
-//! Recorded packets: Netrace's format and Baton's own, and their replay with dependencies.
+//! Recorded packets: Netrace's format, Baton's own format, and replay that respects dependencies.
 
 mod netrace;
 mod own;
@@ -14,50 +14,52 @@ use std::io::Read;
 /// A recorded packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePacket {
-    /// Earliest cycle of its injection.
+    /// Earliest cycle in which the packet may be injected.
     pub cycle: u64,
-    /// Its id in the trace.
+    /// Number of the packet in the trace.
     pub id: u32,
-    /// Sender.
+    /// Node of the sender.
     pub src: u32,
-    /// Receiver.
+    /// Node of the receiver.
     pub dst: u32,
-    /// Length in bytes (Netrace), or 0 where `flits` is given.
+    /// Length in bytes (Netrace), or 0 if `flits` is given.
     pub bytes: u32,
-    /// Length in flits, or 0 where `bytes` is given.
+    /// Length in flits, or 0 if `bytes` is given.
     pub flits: u32,
-    /// Message class: 0 requests, 1 responses in Netrace.
+    /// Message class; in Netrace, 0 for requests and 1 for responses.
     pub class: u8,
-    /// Packets, by position in the trace, that may not be injected before this one has arrived.
+    /// Packets that may not be injected before this one has arrived, by position in the trace.
     pub dependents: Vec<u32>,
 }
 
-/// A recorded run.
+/// The packets of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Name of the program.
+    /// Name of the recorded program; empty if the trace has none.
     pub name: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Cycles that the trace says it spans; 0 if it does not say.
+    /// Number of cycles that the trace claims to span, or 0 if it does not say.
     pub cycles: u64,
     /// Packets, in the order of their cycles.
     pub packets: Vec<TracePacket>,
-    /// Dependencies that name a packet outside the trace (a fragment's edge); they hold nothing up.
+    /// Number of dependencies that name a packet outside the trace (at the edge of a fragment);
+    /// they hold back no packet.
     pub dangling: u64,
 }
 
 impl Trace {
-    /// Dependencies, those to packets outside the trace included.
+    /// Number of dependencies, including those that name a packet outside the trace.
     pub fn dependencies(&self) -> u64 {
         self.packets.iter().map(|p| p.dependents.len() as u64).sum::<u64>() + self.dangling
     }
 }
 
-/// Largest size that is read, after decompression.
+/// Largest number of bytes that is read, after decompression.
 const MOST: u64 = 8 << 30;
 
-/// Reads a trace of either format, compressed by bzip2 or not; recognised by their first bytes.
+/// Reads a trace of either format, with or without bzip2 compression, which its first bytes tell.
+/// An error names `file` and the place.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Trace, NocError> {
     let fail = |message: String| NocError::Trace { file: file.into(), at: "byte 0".into(), message };
     let mut plain = vec![];

@@ -1,10 +1,11 @@
-//! Netrace's binary format (Hestness, Grot, Keckler, "Netrace: dependency-driven trace-based network-on-chip
-//! simulation", NoCArc 2010).
+//! Netrace's binary format (Hestness, Grot, Keckler, "Netrace: dependency-driven trace-based
+//! network-on-chip simulation", NoCArc 2010).
 //!
-//! Little endian, packed: magic u32, version f32, benchmark name 30 bytes, nodes u8, padding u8, cycles u64, packets
-//! u64, length of notes u32, regions u32, 8 bytes of no meaning, the notes, and for each region offset, cycles and
-//! packets as u64. Then packets: cycle u64, id u32, address u32, type u8, source u8, destination u8, node types u8,
-//! number of dependents u8, and as many ids u32.
+//! Fields are little endian and packed: magic u32, version f32, benchmark name of 30 bytes, nodes
+//! u8, padding u8, cycles u64, packets u64, length of notes u32, regions u32, 8 meaningless bytes,
+//! the notes, and for each region offset, cycles and packets as u64. Then come the packets: cycle
+//! u64, id u32, address u32, type u8, source u8, destination u8, node types u8, number of
+//! dependents u8, and that many ids u32.
 
 use super::{Trace, TracePacket};
 use crate::error::NocError;
@@ -46,22 +47,23 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes and class of a packet type; `None` for a type that Netrace does not use.
+/// Returns the length in bytes and the message class of a packet type, or `None` for a type that
+/// Netrace does not use.
 fn kind(packet_type: u8) -> Option<(u32, u8)> {
     Some(match packet_type {
-        // Read, upgrade, read-exclusive, invalidate and downgrade requests.
+        // Requests to read, upgrade, read exclusively, invalidate and downgrade.
         1 | 13 | 15 | 27 | 29 => (8, 0),
-        // Writes and write-backs carry a block.
+        // Writes and write-backs, which carry a block.
         4 | 6 => (72, 0),
-        // Responses with a block: read, read with invalidate, read exclusive, downgrade.
+        // Responses that carry a block: to read, read with invalidate, read exclusive, downgrade.
         2 | 3 | 16 | 30 => (72, 1),
-        // Acknowledgements: write, upgrade, bad address, invalidate.
+        // Acknowledgements of write, upgrade, bad address, invalidate.
         5 | 14 | 25 | 28 => (8, 1),
         _ => return None,
     })
 }
 
-/// Reads an uncompressed trace. An error names the byte.
+/// Reads an uncompressed Netrace trace. An error names `file` and the byte.
 pub fn read_netrace(file: &str, bytes: &[u8]) -> Result<Trace, NocError> {
     let mut r = Reader { file, bytes, at: 0 };
     if r.u32("magic")? != MAGIC {
@@ -122,7 +124,8 @@ fn packet(r: &mut Reader<'_>, nodes: u32) -> Result<TracePacket, NocError> {
     Ok(TracePacket { cycle, id, src: src.into(), dst: dst.into(), bytes, flits: 0, class, dependents: ids })
 }
 
-/// Turns ids into positions in the trace.
+/// Replaces the packet ids in `dependents` by positions in the trace. Fails if an id occurs twice
+/// or the order is wrong.
 fn resolve(r: &mut Reader<'_>, trace: &mut Trace) -> Result<(), NocError> {
     r.at = 0;
     let mut places = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Baton's own trace format: text, one packet a line, in the order of cycles.
+//! Baton's own trace format: text with one packet per line, in the order of cycles.
 //!
 //! ```text
 //! baton-noc-trace 1
@@ -9,9 +9,9 @@
 //! 14 12 5 8 1 after 0
 //! ```
 //!
-//! Packets are numbered from 0 in the order of their lines. `after` names earlier packets: this one is injected at its
-//! cycle at the earliest and not before all of them have arrived. Empty lines and lines that begin with `#` are
-//! skipped.
+//! Packets are numbered from 0 in the order of their lines. `after` names earlier packets: this
+//! packet is injected at its cycle or when all of them have arrived, whichever is later. Empty
+//! lines and lines that begin with `#` are skipped.
 
 use super::{Trace, TracePacket};
 use crate::error::NocError;
@@ -19,7 +19,7 @@ use std::fmt::Write;
 
 pub(super) const MAGIC: &str = "baton-noc-trace 1";
 
-/// Reads a trace. An error names the line.
+/// Reads a trace in Baton's own format. An error names `file` and the line.
 pub fn read_own(file: &str, bytes: &[u8]) -> Result<Trace, NocError> {
     let fail =
         |line: usize, message: String| NocError::Trace { file: file.into(), at: format!("line {line}"), message };
@@ -81,7 +81,8 @@ fn packet(line: &str, trace: &mut Trace) -> Result<TracePacket, String> {
     Ok(TracePacket { cycle, id: place, src, dst, bytes: 0, flits, class, dependents: vec![] })
 }
 
-/// Writes a trace; lengths in bytes become flits of `flit_bytes`.
+/// Writes a trace in Baton's own format. Lengths in bytes are converted to flits of `flit_bytes`
+/// bytes, rounded up.
 pub fn write_own(trace: &Trace, flit_bytes: u32) -> String {
     let mut after = vec![vec![]; trace.packets.len()];
     for (place, p) in trace.packets.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Replay: each packet is injected at its cycle, or when the last packet that it depends on has arrived, if that is
-//! later. Idle stretches cost nothing.
+//! Replay of a trace: each packet is injected at its cycle, or when the last packet on which it
+//! depends has arrived, if that is later. Idle stretches take no time to simulate.
 
 use super::Trace;
 use crate::arbiter::Arbiter;
@@ -10,14 +10,15 @@ use crate::packet::{Delivered, Header, Packet, Sink};
 use baton_units::{Cycles, NodeId};
 use serde::Serialize;
 
-/// How to replay.
+/// How to replay a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// Bytes a flit carries; lengths in bytes are rounded up.
+    /// Bytes that a flit carries, at least 1; lengths in bytes are rounded up to flits.
     pub flit_bytes: u32,
-    /// Whether dependencies are obeyed; without them every packet goes at its cycle.
+    /// Whether packets wait for the packets on which they depend; otherwise every packet is
+    /// injected at its cycle.
     pub dependencies: bool,
-    /// Cycles that a bounded endpoint takes for a packet before its place is free again.
+    /// Cycles for which a bounded endpoint serves a packet before its place is free again.
     pub endpoint_service: u32,
 }
 
@@ -27,34 +28,34 @@ impl Default for Replay {
     }
 }
 
-/// What a replay gives.
+/// The results of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayResult {
-    /// Packets that arrived: all of the trace.
+    /// Number of packets that arrived, which are all packets of the trace.
     pub packets: u64,
-    /// Flits.
+    /// Number of flits that arrived.
     pub flits: u64,
-    /// Dependencies in the trace.
+    /// Number of dependencies in the trace.
     pub dependencies: u64,
-    /// Cycle after the last arrival.
+    /// The cycle after the last arrival.
     pub cycles: u64,
-    /// Cycles that the trace says it spans.
+    /// Number of cycles that the trace claims to span.
     pub trace_cycles: u64,
-    /// Mean packet latency, from injection.
+    /// Mean packet latency in cycles, from injection.
     pub packet_latency: f64,
-    /// Mean network latency.
+    /// Mean network latency in cycles.
     pub network_latency: f64,
-    /// Median packet latency.
+    /// Median packet latency in cycles.
     pub p50: u64,
-    /// 99th percentile.
+    /// The 99th percentile of the packet latency in cycles.
     pub p99: u64,
-    /// Largest.
+    /// Largest packet latency in cycles.
     pub max: u64,
-    /// Mean routers passed.
+    /// Mean number of routers that a packet passes.
     pub hops: f64,
-    /// Mean cycles by which packets were injected later than their cycle, because of dependencies.
+    /// Mean number of cycles for which dependencies delayed a packet beyond its own cycle.
     pub held_back: f64,
-    /// One for each flit and router passed.
+    /// Sum over all flits of the routers that they passed.
     pub flit_hops: u64,
 }
 
@@ -68,8 +69,9 @@ impl Sink for Arrived {
 }
 
 impl Replay {
-    /// Replays `trace` on `network`, which is empty. Errors: a trace with more nodes or classes than the network; a
-    /// network that comes to a stop with packets inside.
+    /// Replays `trace` on `network`, which must be empty. Fails if the trace has more nodes than
+    /// the network, if `flit_bytes` is 0, or if the network stops moving with packets inside.
+    /// Packets of classes that the network lacks travel in its last class.
     pub fn run<A: Arbiter>(&self, trace: &Trace, network: &mut Network<A>) -> Result<ReplayResult, NocError> {
         if trace.nodes > network.nodes() {
             return Err(bad("topology", network.nodes(), format!("at least the trace's {} nodes", trace.nodes)));
@@ -83,19 +85,19 @@ impl Replay {
     }
 }
 
-/// A replay under way.
+/// A replay in progress.
 struct Running<'a> {
     trace: &'a Trace,
     replay: Replay,
-    /// By packet of the trace: the packets that it depends on and that have not arrived.
+    /// By packet of the trace: number of packets on which it depends and that have not arrived.
     waits: Vec<u32>,
     /// The first packet whose cycle has not come.
     next: usize,
     endpoints: Endpoints,
-    /// Endpoints hold packets until they have served them.
+    /// Whether endpoints hold packets until they have served them.
     bounded: bool,
     last_arrival: u64,
-    /// Cycles by which packets were injected later than their cycle.
+    /// Sum of the cycles for which packets were delayed beyond their own cycle.
     held: u64,
     packet: Histogram,
     inside: Histogram,
@@ -126,7 +128,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Until nothing is due and nothing moves.
+    /// Runs until no packet is due and nothing moves.
     fn run<A: Arbiter>(&mut self, network: &mut Network<A>) -> Result<(), NocError> {
         let mut arrived = Arrived::default();
         loop {
@@ -153,7 +155,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Injects the packets whose cycle has come and that wait for no other.
+    /// Injects the packets whose cycle has come and that wait for no other packet.
     fn inject_due<A: Arbiter>(&mut self, now: u64, network: &mut Network<A>) -> Result<(), NocError> {
         while let Some(p) = self.trace.packets.get(self.next).filter(|p| p.cycle <= now) {
             if self.waits[self.next] == 0 {
@@ -168,7 +170,7 @@ impl<'a> Running<'a> {
     fn inject<A: Arbiter>(&self, place: usize, network: &mut Network<A>) -> Result<(), NocError> {
         let p = &self.trace.packets[place];
         let flits = if p.flits > 0 { p.flits } else { p.bytes.div_ceil(self.replay.flit_bytes) };
-        // A network with fewer classes carries the upper ones in its last.
+        // A network with fewer classes than the trace carries the upper ones in its last class.
         let class = u32::from(p.class).min(network.config().classes - 1) as u8;
         let header = Header::of_class(class);
         network.inject(Packet { src: NodeId(p.src), dst: NodeId(p.dst), flits, header, tag: place as u64 }).map(drop)
@@ -221,5 +223,6 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Cycles without an arrival, nothing being due, after which the network counts as stuck.
+/// Number of cycles without an arrival, while no packet is due, after which the network counts as
+/// stuck.
 const STUCK: u64 = 100_000;

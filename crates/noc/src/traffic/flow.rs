@@ -1,4 +1,4 @@
-//! A flow as the user writes it.
+//! A flow as the user writes it in a configuration.
 
 use super::pattern::Pattern;
 use crate::error::{NocError, bad};
@@ -9,41 +9,43 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Flow {
-    /// Destinations.
+    /// How destinations are chosen.
     pub pattern: Pattern,
-    /// Packets a node a cycle.
+    /// Packets per node per cycle.
     pub rate: f64,
     /// Length of a packet in flits.
     pub packet: u32,
-    /// What routers may read, the message class among it.
+    /// Header of the packets, with their message class.
     pub header: Header,
-    /// Mean length of a burst in cycles; 0 = Bernoulli. In a burst a node sends `burst_rate`, between bursts nothing,
-    /// so that the mean is `rate`.
+    /// Mean length of a burst in cycles; 0 means a Bernoulli process without bursts. In a burst a
+    /// node sends at `burst_rate`, between bursts nothing, such that the mean rate is `rate`.
     pub burst: f64,
-    /// Packets a node a cycle inside a burst.
+    /// Packets per node per cycle inside a burst.
     pub burst_rate: f64,
-    /// `hotspot`: the share of packets that go to the hot nodes; the rest is uniform.
+    /// For `hotspot`: the share of packets that go to the hot nodes; the others go to any node.
     pub hot_share: f64,
-    /// `hotspot`: the hot nodes.
+    /// For `hotspot`: the nodes that receive that share.
     pub hot_nodes: Vec<u32>,
-    /// Most packets of one node that may be under way; 0 = no bound. A packet is under way from its creation until it
-    /// has arrived, with `reply` until its answer has. A node at its bound makes its next packet in the cycle after
-    /// one has come to its end.
+    /// Largest number of packets of one node under way; 0 means no limit. A packet is under way
+    /// from its creation until it arrives or, with `reply`, until its reply arrives. A node at its
+    /// limit creates its next packet in the cycle after one of its packets has completed.
     pub outstanding: u32,
-    /// Packets of each node in all; 0 = without end. A run with batches lasts until the last of them (its answer
-    /// included) has arrived.
+    /// Number of packets that each node sends in all; 0 means no end. A run with batches lasts
+    /// until the last of these packets (and its reply) has arrived.
     pub batch: u64,
-    /// What a destination answers; nothing if left out.
+    /// The reply to each packet; none if left out.
     pub reply: Option<Reply>,
 }
 
-/// The answer to each packet of a flow: it goes back to the sender as soon as the endpoint has served the request.
+/// The reply to each packet of a flow. It goes back to the sender as soon as the endpoint has
+/// served the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reply {
-    /// Its message class, another than that of the request: a request must never keep a reply from moving.
+    /// Message class of the reply, which must differ from that of the request: a request must never
+    /// block a reply.
     pub class: u8,
-    /// Its length in flits.
+    /// Length of the reply in flits.
     pub packet: u32,
 }
 
@@ -72,7 +74,8 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Checks every value.
+    /// Checks every value for a network with this number of nodes and classes. An error names the
+    /// key and its range.
     pub fn validate(&self, nodes: u32, classes: u32) -> Result<(), NocError> {
         let share = |key: &str, v: f64| {
             if (0.0..=1.0).contains(&v) { Ok(()) } else { Err(bad(key, v, "0 to 1")) }
@@ -89,7 +92,7 @@ impl Flow {
         if !(self.burst == 0.0 || (1.0..=1e9).contains(&self.burst)) {
             return Err(bad("burst", self.burst, "0 (Bernoulli), or 1 to 1e9 cycles"));
         }
-        // The mean pause that gives the mean rate must be a cycle at least.
+        // The mean pause that gives the mean rate must be at least one cycle.
         if self.burst > 0.0 && self.burst * (self.burst_rate - self.rate) < self.rate {
             let least = self.rate + self.rate / self.burst;
             return Err(bad(

@@ -1,4 +1,4 @@
-//! A flow at work: which node sends when.
+//! A running flow: decides which node sends in which cycle.
 
 use super::flow::Flow;
 use super::gaps::Gaps;
@@ -11,11 +11,11 @@ use crate::rng::Rng;
 use crate::topology::Graph;
 use baton_units::NodeId;
 
-/// No node.
+/// Marks the end of a list of nodes.
 const NONE: u32 = u32::MAX;
 
-/// A flow at work: for each node the cycle of its next packet, kept in a wheel of lists so that a cycle costs only
-/// the packets that are born in it.
+/// A running flow. The cycle of each node's next packet is kept in a wheel of lists, so that a
+/// cycle takes time only for the packets that are created in it.
 #[derive(Clone, Debug)]
 pub struct Injector {
     destinations: Destinations,
@@ -35,13 +35,13 @@ pub struct Injector {
 /// What a closed flow knows of each node.
 #[derive(Clone, Debug)]
 struct Closed {
-    /// Packets that it may still have under way.
+    /// By node: number of packets that it may add to those under way.
     room: Vec<u32>,
-    /// Packets that it has still to send.
+    /// By node: number of packets that it has still to send.
     left: Vec<u64>,
-    /// Its next packet is due and waits for room.
+    /// By node: whether its next packet is due and waits for room.
     held: Vec<bool>,
-    /// Packets of all batches that have not come to their end; 0 also for flows without end.
+    /// Number of packets of all batches that have not completed; 0 also for flows without end.
     unfinished: u64,
 }
 
@@ -56,7 +56,7 @@ impl Closed {
         })
     }
 
-    /// Whether the node may send now; counts the packet if so.
+    /// Returns whether the node may send now, and counts the packet if so.
     fn sends(&mut self, node: usize) -> bool {
         let may = self.room[node] > 0;
         self.held[node] = !may;
@@ -68,7 +68,7 @@ impl Closed {
     }
 }
 
-/// The on–off process: bursts and pauses of geometric length.
+/// The on–off process, with bursts and pauses of geometric length.
 #[derive(Clone, Debug)]
 struct Bursts {
     pause: Gaps,
@@ -77,7 +77,8 @@ struct Bursts {
 }
 
 impl Injector {
-    /// An injector for `flow`; `index` separates its random streams from those of other flows.
+    /// Creates an injector for `flow`; `index` separates its random streams from those of other
+    /// flows. Fails if the flow does not fit the graph.
     pub fn new(flow: &Flow, graph: &Graph, classes: u32, seed: u64, index: u64) -> Result<Injector, NocError> {
         let nodes = graph.nodes.len();
         flow.validate(nodes as u32, classes)?;
@@ -104,7 +105,8 @@ impl Injector {
         };
         if !injector.stopped {
             for node in 0..nodes {
-                // The first cycle is as likely as any other: cycle −1 was the last one with a packet.
+                // The first cycle is as likely as any other, as if every node had sent a packet in
+                // cycle −1.
                 let due = injector.after(node, u64::MAX);
                 injector.put(node, due);
             }
@@ -112,17 +114,18 @@ impl Injector {
         Ok(injector)
     }
 
-    /// Sends no more packets.
+    /// Stops the flow: it sends no more packets.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// What its packets carry as their tag.
+    /// Sets the tag of the packets that the flow sends.
     pub(crate) fn set_tag(&mut self, tag: u64) {
         self.tag = tag;
     }
 
-    /// A packet of `node`, of a closed flow, came to its end before cycle `now`: its answer arrived, or it did itself.
+    /// Tells a closed flow that a packet of `node` completed before cycle `now`: its reply arrived,
+    /// or it arrived itself if it gets none.
     pub fn ended(&mut self, node: NodeId, now: u64) {
         let n = node.0 as usize;
         let Some(c) = &mut self.closed else { return };
@@ -133,7 +136,7 @@ impl Injector {
         }
     }
 
-    /// Packets of its batches that have not come to their end.
+    /// Number of packets of the flow's batches that have not completed.
     pub fn unfinished(&self) -> u64 {
         self.closed.as_ref().map_or(0, |c| c.unfinished)
     }
@@ -145,13 +148,14 @@ impl Injector {
         self.rows[row] = node as u32;
     }
 
-    /// The cycle of the node's next packet after one in cycle `now`.
+    /// Returns the cycle of the node's next packet after one in cycle `now`.
     #[inline]
     fn after(&mut self, node: usize, now: u64) -> u64 {
         let rng = &mut self.rng[node];
         let mut at = now.wrapping_add(self.gaps.draw(rng));
         if let Some(b) = &mut self.bursts {
-            // Beyond the burst's end the rest of the gap starts anew behind the pause: geometric gaps have no memory.
+            // A gap that passes the end of the burst is drawn anew after the pause, because
+            // geometric gaps have no memory.
             while at >= b.on_until[node] {
                 let on_from = b.on_until[node].max(now.wrapping_add(1)) + b.pause.draw(rng);
                 b.on_until[node] = on_from + b.length.draw(rng);
@@ -161,7 +165,7 @@ impl Injector {
         at
     }
 
-    /// Injects the packets of the network's current cycle. Gives their number.
+    /// Injects the packets of the network's current cycle. Returns their number.
     #[inline]
     pub fn poll<A: Arbiter>(&mut self, network: &mut Network<A>) -> u64 {
         if self.stopped {

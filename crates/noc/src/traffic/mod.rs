@@ -1,10 +1,12 @@
-//! Traffic: who sends to whom, how much, when.
+//! Traffic: which node sends to which, how much, and when.
 //!
-//! A [`Flow`] is one stream of packets: a pattern of destinations, a rate, a length, a header. Several flows run at
-//! once, each with random streams of its own, so that adding one changes nothing in the others.
+//! A [`Flow`] is one stream of packets with a pattern of destinations, a rate, a length and a
+//! header. Several flows can run at once; each has its own random streams, so that adding one
+//! changes nothing in the others.
 //!
-//! An *open* flow sends whatever becomes of its packets. A *closed* one has a bound on what is under way, or a number
-//! of packets in all; with a [`Reply`] each of its packets is a request that the destination answers.
+//! An *open* flow sends no matter what happens to its packets. A *closed* flow has a limit on the
+//! packets under way, or a total number of packets. With a [`Reply`], each packet of a flow is a
+//! request that the destination answers.
 
 mod flow;
 mod gaps;

@@ -1,8 +1,10 @@
-//! Destinations: the patterns of the field, with the formulas of the reference.
+//! Destinations: the patterns that are common in the literature, with the formulas of the
+//! reference.
 //!
-//! With b the binary logarithm of the number of nodes: transpose exchanges the halves of the id, bit complement
-//! inverts all bits, bit reverse mirrors them, shuffle rotates left by one. Tornado and neighbour work on coordinates:
-//! ⌈k/2⌉ − 1 and 1 further on in each dimension of k routers.
+//! Let b be the binary logarithm of the number of nodes. Transpose swaps the halves of a node's
+//! b-bit number (on grids, its coordinates), bit complement inverts all bits, bit reverse mirrors
+//! them, shuffle rotates them left by one. Tornado and neighbour work on coordinates: they go ⌈k/2⌉
+//! − 1 routers or 1 router further in each dimension of k routers.
 
 use super::flow::Flow;
 use crate::error::{NocError, bad, lookup};
@@ -10,31 +12,31 @@ use crate::rng::{Rng, threshold};
 use crate::topology::Graph;
 use serde::{Deserialize, Serialize};
 
-/// The registry of patterns.
+/// The patterns of destinations that a configuration can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// Any node, the source among them.
+    /// Any node with equal probability, including the source.
     Uniform,
-    /// (x, y) to (y, x).
+    /// From (x, y) to (y, x).
     Transpose,
-    /// All bits of the id inverted.
+    /// The source's number with all bits inverted.
     Bitcomp,
-    /// The id's bits mirrored.
+    /// The source's number with its bits mirrored.
     Bitrev,
-    /// The id rotated left by one bit.
+    /// The source's number rotated left by one bit.
     Shuffle,
-    /// Almost half way round in each dimension.
+    /// The node almost half way round in each dimension.
     Tornado,
-    /// One further on in each dimension.
+    /// The next node in each dimension.
     Neighbor,
-    /// A share to the hot nodes, the rest uniform.
+    /// A share of the packets to the hot nodes, the others as in `Uniform`.
     Hotspot,
-    /// A random permutation, fixed by the seed.
+    /// A random permutation, determined by the seed.
     Randperm,
 }
 
-/// Names of all patterns, for the command line.
+/// All patterns with their names in configurations and on the command line.
 pub const PATTERNS: [(&str, Pattern); 9] = [
     ("uniform", Pattern::Uniform),
     ("transpose", Pattern::Transpose),
@@ -55,7 +57,7 @@ impl std::str::FromStr for Pattern {
     }
 }
 
-/// A pattern made ready for a topology.
+/// A pattern, ready for one topology.
 #[derive(Clone, Debug)]
 pub struct Destinations {
     kind: Kind,
@@ -70,7 +72,8 @@ enum Kind {
 }
 
 impl Destinations {
-    /// Errors where the pattern does not fit the topology (a bit pattern on 48 nodes).
+    /// Prepares the pattern of `flow`. Fails if the pattern does not fit the topology, such as a
+    /// bit pattern on 48 nodes.
     pub fn new(flow: &Flow, graph: &Graph, seed: u64) -> Result<Destinations, NocError> {
         let nodes = graph.nodes.len() as u32;
         let bits = nodes.trailing_zeros();
@@ -102,7 +105,7 @@ impl Destinations {
         Ok(Destinations { kind, nodes: u64::from(nodes) })
     }
 
-    /// The destination of the next packet of `src`.
+    /// Draws the destination of the next packet of `src`.
     #[inline]
     pub fn draw(&self, src: u32, rng: &mut Rng) -> u32 {
         match &self.kind {
@@ -114,7 +117,7 @@ impl Destinations {
     }
 }
 
-/// Columns, rows and nodes a router; graphs without a grid count as one row.
+/// Returns columns, rows and nodes per router; a graph without a grid counts as one row.
 fn shape(graph: &Graph) -> (u32, u32, u32) {
     graph.grid.as_ref().map_or((graph.nodes.len() as u32, 1, 1), |g| (g.width, g.height, g.concentration))
 }
@@ -141,7 +144,7 @@ fn shifted(graph: &Graph, by: impl Fn(u32) -> u32) -> Vec<u32> {
     let target = |n: u32| {
         let (router, l) = (n / local, n % local);
         let (x, y) = (router % width, router / width);
-        // A single row or column has nothing to shift along.
+        // A single row or column has nothing to shift along in the other dimension.
         let x = (x + by(width)) % width;
         let y = if height > 1 { (y + by(height)) % height } else { y };
         (y * width + x) * local + l

@@ -1,18 +1,18 @@
 //! The reference curves, read from `tests/data`.
-#![allow(dead_code, unreachable_pub, missing_docs)] // Each test and example uses its part.
+#![allow(dead_code, unreachable_pub, missing_docs)] // Each test and example uses a part of this module.
 
 use baton_noc::Config;
 use baton_noc::experiment::Experiment;
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Pattern};
 
-/// One curve of the reference.
+/// One curve of the reference, BookSim2.
 pub struct Curve {
     pub name: &'static str,
     pub side: u32,
     pub pattern: Pattern,
     pub packet: u32,
-    /// The range in which the reference's saturation load lies.
+    /// The range of loads in which the reference saturates.
     pub saturation: (f64, f64),
     pub text: &'static str,
 }
@@ -40,7 +40,7 @@ pub const CURVES: [Curve; 6] = [
 ];
 
 impl Curve {
-    /// (load, mean packet latency) of every settled point.
+    /// Returns the load and the mean packet latency of every settled point.
     pub fn points(&self) -> Vec<(f64, f64)> {
         let numbers = |line: &str| -> Option<(f64, f64)> {
             let mut fields = line.split(',');
@@ -49,12 +49,12 @@ impl Curve {
         self.text.lines().filter_map(numbers).collect()
     }
 
-    /// The middle of the reference's saturation range.
+    /// Returns the middle of the reference's saturation range.
     pub fn saturation_load(&self) -> f64 {
         (self.saturation.0 + self.saturation.1) / 2.0
     }
 
-    /// The reference's set-up at a load.
+    /// Returns the experiment with the reference's configuration at a load.
     pub fn at(&self, rate: f64, cycles: u64, seed: u64) -> Experiment {
         let network = Config { topology: TopologyConfig::Mesh { size: [self.side; 2] }, seed, ..Config::default() };
         let flow = Flow { pattern: self.pattern, rate, packet: self.packet, ..Flow::default() };

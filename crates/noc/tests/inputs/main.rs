@@ -1,4 +1,4 @@
-//! Files that the network reads: traces and routes, right and wrong ones.
+//! Tests of the files that the network reads: valid and invalid traces and routing tables.
 
 mod netrace_files;
 mod readers;

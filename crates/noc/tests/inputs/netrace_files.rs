@@ -1,5 +1,6 @@
-//! The Netrace project's own test traces, replayed. They are not part of this tree: the test reads them in place, from
-//! `BATON_NETRACE` or `../shared/reference/netrace` beside the tree, and says so where they are absent.
+//! Replays the Netrace project's own test traces. They are not part of this tree: the test reads
+//! them from `BATON_NETRACE` or from `../shared/reference/netrace` beside the tree, and reports
+//! when they are absent.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::topology::TopologyConfig;
@@ -17,8 +18,8 @@ fn folder() -> Option<PathBuf> {
     None
 }
 
-/// The counts that the traces' own documentation gives; cycles and latency of the reference router, which the chapter
-/// on the network shows.
+/// The counts are those of the traces' own documentation. Cycles and latency are those of the
+/// reference router, which the chapter on the network shows.
 #[test]
 fn the_published_traces_come_out_whole() {
     let Some(folder) = folder() else { return };
@@ -35,7 +36,7 @@ fn the_published_traces_come_out_whole() {
         let r = Replay::default().run(&trace, &mut Network::with_arbiter(&config, RoundRobin).unwrap()).unwrap();
         assert_eq!((r.packets, r.cycles), (packets as u64, cycles), "{name}");
         assert!((r.packet_latency - latency).abs() < 0.001, "{name}: {}", r.packet_latency);
-        // Cut short, each is refused.
+        // A trace that is cut short is rejected.
         let plain_end = bytes.len() - 8;
         assert!(trace::read(name, &bytes[..plain_end]).is_err(), "{name} cut short");
     }

@@ -1,4 +1,4 @@
-//! Input from outside: what is wrong is said with file, place and key, and nothing that can be fed in panics.
+//! Input from outside: errors name file, place and key, and no input causes a panic.
 
 use baton_noc::allocator::AllocatorKind;
 use baton_noc::energy::Technology;
@@ -9,10 +9,10 @@ use baton_noc::trace::{self, Replay, Trace};
 use baton_noc::{Config, Network, NocError};
 use proptest::prelude::*;
 
-/// Cycle, id, type, source, destination, dependents.
+/// A packet: its cycle, id, type, source, destination and dependents.
 type Record<'a> = (u64, u32, u8, u8, u8, &'a [u32]);
 
-/// A Netrace trace in bytes.
+/// Returns the bytes of a Netrace trace with these packets.
 fn netrace(nodes: u8, count: u64, packets: &[Record<'_>]) -> Vec<u8> {
     let mut b = vec![];
     b.extend(0x484a_5455u32.to_le_bytes());
@@ -39,7 +39,8 @@ fn netrace(nodes: u8, count: u64, packets: &[Record<'_>]) -> Vec<u8> {
 }
 
 fn small() -> Vec<u8> {
-    // A read request, its response with a block, which waits for it, and one more that waits for both.
+    // A read request, its response with a block, which waits for it, and a third packet that waits
+    // for both.
     netrace(16, 3, &[(0, 7, 1, 0, 15, &[9, 11]), (4, 9, 2, 15, 0, &[11]), (5, 11, 13, 0, 3, &[])])
 }
 
@@ -53,8 +54,10 @@ fn dependencies_hold_packets_back_exactly() {
     let trace = trace::read("small.tra", &small()).unwrap();
     assert_eq!((trace.name.as_str(), trace.nodes, trace.dependencies()), ("made for a test", 16, 3));
     let r = Replay::default().run(&trace, &mut mesh4()).unwrap();
-    // 7 routers, 1 flit: arrives at 23. The response goes at 24 with 72 bytes, which are 5 flits in buffers of 4:
-    // 3·7 + 2 cycles, 4 flits, a credit's round trip of 6 behind the first. The last goes when it is there.
+    // The request passes 7 routers with 1 flit and arrives at 23. The response is sent at 24 with
+    // 72 bytes, which are 5 flits in buffers of 4: 3·7 + 2 cycles for 4 flits, and the fifth a
+    // credit's round trip of 6 behind the first. The last packet is sent when the response has
+    // arrived.
     let response = 24 + 3 * 7 + 2 + 6;
     let last = response + 1 + 3 * 4 + 2;
     assert_eq!((r.packets, r.flits, r.cycles), (3, 7, last + 1));
@@ -132,7 +135,8 @@ fn what_is_wrong_with_a_configuration_is_said() {
     assert!(error.contains("did you mean `round-robin`?"), "{error}");
 }
 
-/// The keys of the arbiter of ranks stand among the network's own, when read and when written.
+/// The keys of the arbiter of ranks stand among the network's own, both when a configuration is
+/// read and when it is written.
 #[test]
 fn a_configuration_is_read_as_it_was_written() {
     let text = "[network]\nallocator = 'islip'\nmarked_first = false\nrandom_ties = false\nendpoint_places = 3";
@@ -162,12 +166,13 @@ fn values_of_a_file_are_refused_with_their_line() {
         "[network.topology]\nkind = 'graph'\nrouters = 3\nnodes = [0, 1, 2]\nlinks = [\n{ from = 0, to = 1 }\n]";
     says(graph, "c.toml:5: the topology is not connected");
     says(&graph.replace("to = 1", "to = 7"), "c.toml:5: `topology.links[0].to` = 7");
-    // A value that the file does not hold has no line there.
+    // A value that is not in the file has no line there.
     let error = NocError::Value { key: "vcs".into(), value: "99".into(), expected: "fewer".into() };
     assert_eq!(error.clone().in_file("c.toml", "vcs = 3"), error);
 }
 
-/// What the readers of TOML are fed: keys of theirs, other keys, values of every kind, tables in any order.
+/// Generates input for the readers of TOML: their own keys, other keys, values of every kind, and
+/// tables in any order.
 fn some_toml() -> impl Strategy<Value = String> {
     let key = "(vcs|buffer|classes|routing|size|kind|nodes|links|rate|batch|reply|outstanding|at|to|next|port|class|rest|\
                source|flit_bits|area|tile_mm|clocks|routers|numerator|denominator|seed|cycles|[a-z_]{1,6})";
@@ -205,7 +210,7 @@ proptest! {
         let _ = trace::read("fuzz", text.as_bytes());
     }
 
-    /// Arbitrary bytes, alone and behind each format's beginning.
+    /// Feeds arbitrary bytes, alone and behind the first bytes of each format.
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), which in 0u8..4) {
         let mut all = match which {
@@ -232,10 +237,10 @@ proptest! {
         let network = Config { routes: routes.or(read.network.routes.clone()), memory_limit_mib: 64, ..read.network };
         let mut e = Experiment { network, cycles: 60, ..read };
         if e.network.topology == TopologyConfig::default() {
-            // Small, so that many can be tried.
+            // The network is small, so that many can be tried.
             e.network.topology = TopologyConfig::Mesh { size: [2, 2] };
         }
-        // Whatever can be built can be run; batches without an end in sight are not tried.
+        // Whatever can be built can be run, but batches that would take very long are not tried.
         if e.traffic.iter().all(|f| f.batch < 50 && f.rate > 0.01) && e.network.latency == Default::default() {
             let _ = e.run().map_err(|error| error.in_file("fuzz", &text));
         } else {

@@ -1,4 +1,5 @@
-//! Routing tables from a file: the same ways, the same bytes; what is wrong is said with file, line and key.
+//! Routing tables from a file: the same routes give the same bytes, and errors name file, line and
+//! key.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::experiment::Experiment;
@@ -12,7 +13,7 @@ fn mesh(routes: Option<RouteFile>) -> Config {
     Config { topology: TopologyConfig::Mesh { size: [4, 3] }, routes, ..Config::default() }
 }
 
-/// XY on a mesh of `width` columns, written out.
+/// Writes XY routing on a mesh of `width` columns as a routing table.
 fn xy(width: u32, height: u32) -> String {
     let mut text = String::new();
     for at in 0..width * height {
@@ -68,18 +69,18 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
     says(&route("at = 0\nto = [2, 2]\nnext = 1"), "r.toml:5: `route[0].to` = 2: expected a node that route[0]");
     says(&route("at = 0\ntoo = [2]\nnext = 1"), "r.toml:5: unknown field `too`");
     says(&route("at = -1\nto = [2]\nnext = 1"), "r.toml:4: ");
-    // Away from its node and back again.
+    // This route leads away from its node, and another one back.
     let circle = route("at = 1\nto = [2]\nnext = 0");
     says(&circle, "r.toml:5: `route[0].to` = 2: expected a way that does not circle; from node 0 to node 2");
-    // No way on.
+    // Here no route leads on.
     let ends = "[[route]]\nat = 0\nto = [1, 2]\nnext = 1\n[[route]]\nat = 1\nto = [0]\nnext = 0\n\
                 [[route]]\nat = 2\nto = [0, 1]\nnext = 1";
     says(ends, "r.toml:3: `route[0].to` = 2: expected a way that ends at its node; from node 0 to node 2");
     says("", "r.toml:1: `route`: no route at router 1 for node 0");
-    // Another routing beside a table.
+    // A configuration names another routing beside the table.
     let config = Config { routing: RoutingKind::Xy, ..mesh(Some(RouteFile::from_toml("r", &xy(4, 3)).unwrap())) };
     assert!(matches!(Network::with_arbiter(&config, RoundRobin), Err(NocError::Value { key, .. }) if key == "routing"));
-    // The same table in the configuration itself has no file to name.
+    // The same table inside a configuration has no file to name.
     let inside = "[network.topology]\nkind = 'mesh'\nsize = [3, 1]\n[network.routes]\nrest = 'shortest'\n\
                   [[network.routes.route]]\nat = 0\nto = [2]\nnext = 2\n";
     let error = Experiment::from_toml("c.toml", inside).unwrap().run().unwrap_err().to_string();
@@ -88,7 +89,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
 
 #[test]
 fn a_table_that_can_deadlock_is_refused_and_classes_mend_it() {
-    // A ring of four, clockwise only.
+    // A ring of four routers whose packets go clockwise only.
     let ring = TopologyConfig::Ring { nodes: 4 };
     let mut all = String::new();
     let mut with_dateline = String::from("classes = 2\n");
@@ -96,7 +97,7 @@ fn a_table_that_can_deadlock_is_refused_and_classes_mend_it() {
         for to in (0..4).filter(|t| *t != at) {
             let route = format!("[[route]]\nat = {at}\nto = [{to}]\nnext = {}\n", (at + 1) % 4);
             all.push_str(&route);
-            // Class 1 once the way no longer passes from 3 to 0.
+            // Class 1 is used once the path no longer passes from router 3 to 0.
             with_dateline.push_str(&format!("{route}class = {}\n", u32::from(to > at)));
         }
     }
@@ -106,7 +107,7 @@ fn a_table_that_can_deadlock_is_refused_and_classes_mend_it() {
     let config = Config { topology: ring, routes: Some(file), ..Config::default() };
     let traffic = vec![Flow { rate: 0.3, packet: 4, ..Flow::default() }];
     let e = Experiment { network: config, traffic, cycles: 4_000, ..Experiment::default() };
-    // Far beyond what a ring in one direction carries: nothing may come to a stop.
+    // The load is far beyond what a ring in one direction carries, and nothing may stop moving.
     assert_ne!(e.run().unwrap().outcome, baton_noc::experiment::Outcome::Deadlocked);
 }
 

@@ -1,5 +1,5 @@
-//! Requests and replies, bounds on what is under way, batches, and endpoints that take their time: exact where nothing
-//! is in the way, conserved everywhere.
+//! Requests and replies, limits on packets under way, batches, and endpoints that take time: exact
+//! where nothing is in the way, conserved everywhere.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::experiment::{Experiment, Outcome, RunResult};
@@ -9,7 +9,8 @@ use baton_noc::{Config, Delivered, EndpointBound, Header, Network, Packet, Pipel
 use baton_units::{Cycles, NodeId};
 use proptest::prelude::*;
 
-/// Two neighbours that ask each other. Buffers are deep enough that no packet waits for a credit.
+/// Runs two neighbours that send requests to each other. Buffers are deep enough that no packet
+/// waits for a credit.
 fn pair(flow: Flow, service: u32) -> RunResult {
     let network =
         Config { topology: TopologyConfig::Mesh { size: [2, 1] }, classes: 2, vcs: 4, buffer: 16, ..Config::default() };
@@ -22,7 +23,7 @@ fn asks(outstanding: u32, batch: u64, reply: u32) -> Flow {
     Flow { pattern: Pattern::Neighbor, rate: 1.0, outstanding, batch, reply, ..Flow::default() }
 }
 
-/// Two routers and L flits.
+/// Returns the latency of a packet of `flits` flits over two routers.
 fn one_way(flits: u64) -> u64 {
     3 * 2 + 2 + flits - 1
 }
@@ -31,11 +32,11 @@ fn one_way(flits: u64) -> u64 {
 fn a_round_trip_without_load_is_exact() {
     for (service, flits) in [(0, 1), (0, 5), (7, 5), (30, 1)] {
         let r = pair(asks(1, 0, flits), service);
-        // The request arrives; the reply is made in the cycle after it was served.
+        // The request arrives, is served, and the reply is created in the next cycle.
         let expected = one_way(1) + 1 + u64::from(service) + one_way(flits.into());
         let trip = r.round_trip.unwrap();
         assert_eq!((trip.latency.mean, trip.latency.max), (expected as f64, expected), "{service} {flits}");
-        // The next request is made in the cycle after the reply came.
+        // The next request is created in the cycle after the reply arrived.
         assert!((trip.rate * (expected + 1) as f64 - 1.0).abs() < 0.005, "{}", trip.rate);
         assert_eq!(r.classes.len(), 2);
         assert_eq!((r.classes[0].packet_latency.max, r.classes[1].packet_latency.max), (8, one_way(flits.into())));
@@ -49,10 +50,10 @@ fn throughput_is_what_is_outstanding_over_the_round_trip() {
         let r = pair(asks(bound, 0, 1), 0).round_trip.unwrap();
         let expected = f64::from(bound) / (trip + 1.0);
         assert!((r.rate / expected - 1.0).abs() < 0.005, "{bound}: {} {expected}", r.rate);
-        // Little's law: never more under way than the bound.
+        // By Little's law, there are never more requests under way than the limit.
         assert!(r.rate * r.latency.mean <= f64::from(bound));
     }
-    // On a loaded network the bound holds all the same.
+    // On a loaded network the limit holds as well.
     let network = Config { classes: 2, topology: TopologyConfig::Mesh { size: [4, 4] }, ..Config::default() };
     let flow = Flow { pattern: Pattern::Uniform, ..asks(3, 0, 5) };
     let e = Experiment { network, traffic: vec![flow], cycles: 5_000, ..Experiment::default() };
@@ -66,20 +67,21 @@ fn throughput_is_what_is_outstanding_over_the_round_trip() {
 fn a_batch_ends_when_its_last_reply_is_there() {
     let trip = one_way(1) + 1 + one_way(1);
     let r = pair(asks(4, 100, 1), 0);
-    // 25 rounds of four requests in a row, a round every trip + 1 cycles.
+    // There are 25 rounds of four requests in a row, one round every trip + 1 cycles.
     assert_eq!(r.runtime, Some(24 * (trip + 1) + 3 + trip + 1));
     assert_eq!((r.packets, r.outcome), (2 * 100 * 2, Outcome::Settled));
-    // Without replies a packet ends where it arrives.
+    // Without replies, a packet completes when it arrives.
     let r = pair(Flow { reply: None, ..asks(1, 10, 1) }, 0);
     assert_eq!((r.packets, r.runtime), (20, Some(9 * (one_way(1) + 1) + one_way(1) + 1)));
-    // Without a bound the source queue takes them all.
+    // Without a limit, the source queue takes all packets at once.
     let r = pair(Flow { reply: None, ..asks(0, 50, 1) }, 0);
     assert_eq!((r.packets, r.runtime), (100, Some(49 + one_way(1) + 1)));
 }
 
 #[test]
 fn a_hot_endpoint_serves_one_packet_in_its_time() {
-    // Sixteen nodes ask node 0, which takes ten cycles for each and holds two at a time.
+    // Sixteen nodes send requests to node 0, which takes ten cycles for each and holds two at a
+    // time.
     let network = Config {
         topology: TopologyConfig::Mesh { size: [4, 4] },
         classes: 2,
@@ -92,9 +94,10 @@ fn a_hot_endpoint_serves_one_packet_in_its_time() {
     let r = e.run().unwrap();
     let served = r.round_trip.as_ref().unwrap().rate * 16.0;
     assert!((served / 0.1 - 1.0).abs() < 0.02, "{served} a cycle");
-    // Most requests wait in the network, not in the endpoint: they are under way for far longer than two services.
+    // Most requests wait in the network, not in the endpoint: they are under way for far longer
+    // than two services.
     assert!(r.classes[0].packet_latency.mean > 100.0 && r.classes[1].packet_latency.mean < 40.0);
-    // With places for all, they wait in the endpoint instead.
+    // If the endpoint has places for all, they wait there instead.
     let wide = Config { endpoint_places: 64, ..e.network.clone() };
     let r = Experiment { network: wide, ..e }.run().unwrap();
     assert!(r.classes[0].packet_latency.mean < 40.0, "{}", r.classes[0].packet_latency.mean);
@@ -132,7 +135,7 @@ fn what_is_wrong_is_said() {
     says(two, asks(1, 0, 1), 20_000, "`endpoint_service` = 20000");
 }
 
-/// One endpoint of sixteen is bounded, in one class of two; everything else stays as it was.
+/// Builds a network in which one endpoint of sixteen is bounded, in one class of two.
 fn one_bounded(pipeline: Pipeline, places: u32) -> Network<RoundRobin> {
     let own = EndpointBound { nodes: vec![5], class: 0, places };
     let topology = TopologyConfig::Mesh { size: [4, 4] };
@@ -156,7 +159,8 @@ fn a_full_endpoint_backs_up_into_routers_and_comes_to_rest() {
         let mut came: Vec<Delivered> = vec![];
         let last = network.run_to_arrival(Cycles(1 << 40), &mut came);
         assert!(last.is_some() && came.len() == 1);
-        // Two more have a place; the others stand in routers and sources, and then nothing has anything to do.
+        // Two more packets get a place. The others stand in routers and sources, and then nothing
+        // has anything to do.
         while let Some(at) = network.next_activity() {
             network.run_to(Cycles(at.0 + 1), &mut came);
             assert!(at.0 < 1 << 16, "it does not come to rest");
@@ -165,12 +169,13 @@ fn a_full_endpoint_backs_up_into_routers_and_comes_to_rest() {
         let in_routers: u32 = network.channel_views().filter(|view| !view.to_endpoint).map(|view| view.held).sum();
         assert!(in_routers > 20, "{in_routers} flits wait in routers");
         network.conserved().unwrap();
-        // The other class, and the same class to others from where ways do not cross, go on.
+        // Packets of the other class, and packets of the same class whose paths do not cross the
+        // blocked ones, go on.
         network.inject(packet(4, 5, 1)).unwrap();
         network.inject(packet(15, 14, 0)).unwrap();
         network.run_to(Cycles(network.now().0 + 100), &mut came);
         assert_eq!(came.len(), 4, "to node 5 in class 1, while node 15's own queue has its packets for node 5 before");
-        // Each place that is given back lets one packet in; at the end all have come.
+        // Each place that is freed lets one packet in; at the end all have arrived.
         for n in 5..62 {
             network.release(NodeId(5), 0);
             network.run_to(Cycles(network.now().0 + 100), &mut came);
@@ -191,7 +196,7 @@ fn a_bound_that_is_never_reached_changes_nothing() {
     let bounded = Config { places, ..base.network.clone() };
     let (a, b) = (base.run().unwrap(), Experiment { network: bounded, ..base }.run().unwrap());
     assert_eq!((a.packet_latency.mean, a.packets, a.flit_hops), (b.packet_latency.mean, b.packets, b.flit_hops));
-    // Where all are bounded one by one, that is the bound of all.
+    // Bounding every endpoint singly gives the same result as one bound for all.
     let all = |network: Config| {
         let flow = Flow { pattern: Pattern::Uniform, ..asks(3, 0, 2) };
         let e = Experiment { network, traffic: vec![flow], endpoint_service: 9, cycles: 2_000, seed: 5 };
@@ -207,7 +212,7 @@ fn a_bound_that_is_never_reached_changes_nothing() {
 proptest! {
     #![proptest_config(baton_needs::property!(24))]
 
-    /// Whatever the network, every request of a batch has its reply, and the run ends.
+    /// In any network, every request of a batch gets its reply, and the run ends.
     #[test]
     fn every_request_is_answered(
         which in 0usize..6, outstanding in 0u32..5, batch in 1u64..30, request in 1u32..6, reply in 1u32..6,

@@ -1,5 +1,6 @@
-//! The counts of `scripts/check/noc-instructions --network`, which fails where one has grown by more than 5% over what is
-//! written there, or where a sparse network costs more than 1.5 times as much a flit-hop as a small one.
+//! Checks the counts with `scripts/check/noc-instructions --network`. It fails if a count has grown
+//! by more than 5% over the one written there, or if a flit-hop in a sparse network costs more than
+//! 1.5 times one in a small network.
 
 use std::path::Path;
 use std::process::Command;

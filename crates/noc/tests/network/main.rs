@@ -1,4 +1,5 @@
-//! The network: zero-load latencies, curves beside other simulators, queueing theory, arbiters, and that the same run is the same.
+//! The network: zero-load latencies, curves beside other simulators, queueing theory, arbiters, and
+//! reproducibility.
 
 #[path = "../common/mod.rs"]
 mod common;

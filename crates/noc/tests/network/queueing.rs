@@ -1,4 +1,5 @@
-//! Against queueing theory, where it is exact. (iSLIP on virtual output queues: the unit tests of the allocators.)
+//! Compares with queueing theory, where it is exact. (The unit tests of the allocators compare
+//! iSLIP on virtual output queues.)
 
 use baton_noc::Config;
 use baton_noc::experiment::{Experiment, RunResult};
@@ -11,8 +12,9 @@ fn run(network: Config, flow: Flow, cycles: u64) -> RunResult {
 
 #[test]
 fn one_link_is_geo_d_1() {
-    // Two nodes that send to each other: each injection link is a server of L cycles with Bernoulli arrivals, and
-    // buffers are deep enough that nothing behind it holds it up. Mean wait: ρ(L − 1) / (2(1 − ρ)).
+    // Two nodes send to each other. Each injection link is a server of L cycles with Bernoulli
+    // arrivals, and buffers are so deep that nothing behind it holds it up. The mean wait is ρ(L −
+    // 1) / (2(1 − ρ)).
     for (flits, rate) in [(1, 0.7), (4, 0.1), (4, 0.2), (8, 0.05), (8, 0.1)] {
         let network =
             Config { topology: TopologyConfig::Mesh { size: [2, 1] }, vcs: 8, buffer: 32, ..Config::default() };
@@ -23,16 +25,18 @@ fn one_link_is_geo_d_1() {
         let wait = r.packet_latency.mean - r.network_latency.mean;
         let slack = 3.0 * r.packet_latency.half_width_95.unwrap() + 1e-9;
         assert!((wait - expected).abs() <= slack.max(0.02 * expected), "{flits} flits at {rate}: {wait} {expected}");
-        // Behind the link nothing is in the way: two routers and the packet's length.
+        // Behind the link nothing is in the way: the latency is that of two routers and the
+        // packet's length.
         assert!((r.network_latency.mean - (3.0 * 2.0 + 2.0 + l - 1.0)).abs() < 1e-9);
     }
 }
 
-/// Flits a port a cycle of a crossbar under full uniform load.
+/// Returns the flits per port per cycle of a crossbar under full uniform load.
 fn crossbar(ports: u32) -> f64 {
     let network =
         Config { topology: TopologyConfig::Crossbar { nodes: ports }, vcs: 1, buffer: 16, ..Config::default() };
-    // Sources always have a packet: one a cycle is born at each. Nothing settles, so the load is read off the links.
+    // Each source creates one packet per cycle, so it always has one. No mean settles, so the load
+    // is read from the links.
     let found = baton_noc::explain::explain(
         &Experiment {
             network,
@@ -48,7 +52,8 @@ fn crossbar(ports: u32) -> f64 {
 
 #[test]
 fn fifo_inputs_saturate_where_karol_hluchyj_and_morgan_say() {
-    // IEEE Trans. Comm. 35(12), 1987, table I: 0.6553 with 4 ports, 0.6184 with 8; 2 − √2 in the limit.
+    // IEEE Trans. Comm. 35(12), 1987, table I: 0.6553 with 4 ports, 0.6184 with 8; 2 − √2 in the
+    // limit.
     for (ports, expected) in [(4, 0.6553), (8, 0.6184), (32, 2.0 - 2f64.sqrt())] {
         let got = crossbar(ports);
         assert!((got / expected - 1.0).abs() < 0.02, "{ports} ports: {got}");

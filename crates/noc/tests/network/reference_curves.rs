@@ -1,5 +1,5 @@
-//! Latency against load, beside the reference. A few points a curve, to keep the tests short; the whole table is
-//! `cargo run --release -p baton-noc --example reference_table`.
+//! Compares latency against load with the reference, at a few points per curve to keep the tests
+//! short. The whole table comes from `cargo run --release -p baton-noc --example reference_table`.
 
 use crate::common::{CURVES, Curve};
 
@@ -7,7 +7,8 @@ fn curve(name: &str) -> &'static Curve {
     CURVES.iter().find(|c| c.name == name).unwrap()
 }
 
-/// Checks the reference's points at these loads: within 1% up to 80% of the saturation load, 4% up to 95%.
+/// Checks the reference's points at these loads: within 1% up to 80% of the saturation load, within
+/// 4% up to 95%.
 fn assert_near(name: &str, points: &[(f64, u64)]) {
     let curve = curve(name);
     for &(load, cycles) in points {
@@ -21,7 +22,8 @@ fn assert_near(name: &str, points: &[(f64, u64)]) {
     }
 }
 
-/// Mean latency reaches three times its zero-load value within 2% of the reference's range.
+/// Checks that the mean latency reaches three times its zero-load value within 2% of the
+/// reference's range.
 fn assert_saturates(name: &str, cycles: u64) {
     let curve = curve(name);
     let limit = 3.0 * curve.points()[0].1;

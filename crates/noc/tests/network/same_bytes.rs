@@ -1,12 +1,13 @@
-//! What must change nothing: the order in which routers are stepped, the inner loop that steps them, an arbiter
-//! of priorities without marks, a copy of a network.
+//! What must change no result: the order in which routers are stepped, the inner loop that steps
+//! them, an arbiter of ranks without marked packets, a copy of a network.
 
 use baton_noc::arbiter::{ARBITERS, Arbiter, Ranked, RoundRobin};
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Injector, Pattern};
 use baton_noc::{Config, Delivered, EndpointBound, Header, Loops, Network, Pipeline, Rank, with_arbiter};
 
-/// Runs `cycles` of `flows`, then drains; gives every delivery, by (arrival, packet).
+/// Runs `cycles` cycles of `flows` and then drains the network. Returns every delivery, sorted by
+/// arrival and packet.
 fn deliveries<A: Arbiter>(mut net: Network<A>, flows: &[Flow], cycles: u64, shuffle: Option<u64>) -> Vec<Delivered> {
     if let Some(seed) = shuffle {
         net.shuffle_step_order(seed);
@@ -14,7 +15,7 @@ fn deliveries<A: Arbiter>(mut net: Network<A>, flows: &[Flow], cycles: u64, shuf
     let mut injectors: Vec<Injector> =
         (0..).zip(flows).map(|(i, f)| Injector::new(f, net.graph(), net.config().classes, 11, i).unwrap()).collect();
     let mut got: Vec<Delivered> = vec![];
-    // Bounded endpoints have a place again four cycles after each arrival.
+    // Bounded endpoints have a free place again four cycles after each arrival.
     let mut released = 0;
     for cycle in 0..cycles + 20_000 {
         if cycle < cycles {
@@ -45,7 +46,7 @@ fn mesh(side: u32) -> Config {
     Config { topology: TopologyConfig::Mesh { size: [side; 2] }, ..Config::default() }
 }
 
-/// Set-ups that between them go through every path of the router.
+/// Returns configurations and flows that together exercise every path of the router.
 fn set_ups() -> Vec<(Config, Vec<Flow>)> {
     let two = |class| Flow { header: Header::of_class(class), ..flow(0.03, 3) };
     vec![
@@ -55,9 +56,9 @@ fn set_ups() -> Vec<(Config, Vec<Flow>)> {
         (Config { pipeline: Pipeline::Nonspeculative, ..mesh(6) }, vec![flow(0.1, 2)]),
         (Config { vcs: 12, ..mesh(4) }, vec![flow(0.6, 1)]),
         (Config { classes: 2, ..mesh(4) }, vec![two(0), two(1)]),
-        // A chip's: bounded endpoints, and responses that need no place.
+        // A chip's network: bounded endpoints, and responses that need no place.
         (Config { classes: 2, endpoint_places: 1, response_class: 1, ..mesh(4) }, vec![two(0), two(1)]),
-        // A chip's with devices: some endpoints are bounded for a class of their own.
+        // The network of a chip with devices: some endpoints are bounded for a class of their own.
         (
             Config { classes: 2, places: vec![EndpointBound { nodes: vec![3, 9], class: 0, places: 1 }], ..mesh(4) },
             vec![two(0), two(1)],
@@ -81,7 +82,8 @@ fn order_of_stepping_changes_nothing() {
     }
 }
 
-/// Every arbiter's packets, marked ones among them, through the lean loop and through the general one.
+/// Sends the packets of every arbiter, some of them marked, through the lean loop and through the
+/// general one.
 #[test]
 fn both_loops_agree() {
     fn check<A: Arbiter>(config: &Config, arbiter: A, flows: &[Flow]) {

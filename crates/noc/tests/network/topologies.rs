@@ -1,4 +1,5 @@
-//! Every pair of topology and routing is free of deadlock or refused; on those that run, every packet arrives.
+//! Every pair of topology and routing is free of deadlock or rejected; where it runs, every packet
+//! arrives.
 
 use baton_noc::allocator::AllocatorKind;
 use baton_noc::arbiter::{Age, Matrix, RoundRobin};
@@ -25,7 +26,7 @@ fn topologies() -> Vec<TopologyConfig> {
     ]
 }
 
-/// A connected graph of two-way links: a random tree and some links more.
+/// Builds a connected graph of two-way links: a random tree and `more` further links.
 fn graph(routers: u32, more: u32, seed: u64) -> TopologyConfig {
     let mut rng = Rng::new(seed, 1, 1);
     let link = |from: u32, to: u32, length: u64| GraphLink { from, to, length: 1 + length as u32, one_way: false };
@@ -39,7 +40,8 @@ fn graph(routers: u32, more: u32, seed: u64) -> TopologyConfig {
     TopologyConfig::Graph(GraphFile { routers, nodes: (0..routers).chain([0]).collect(), links })
 }
 
-/// Random packets between all nodes; asserts that all arrive, each where it should, and that credits come to rest.
+/// Sends random packets between all nodes. Asserts that all arrive where they should, and that all
+/// credits return.
 fn everything_arrives<A: baton_noc::arbiter::Arbiter>(
     config: &Config,
     arbiter: A,
@@ -84,7 +86,7 @@ fn every_pair_runs_or_is_refused() {
             let config = Config { topology: topology.clone(), routing, vcs: 8, buffer: 2, ..Config::default() };
             match everything_arrives(&config, RoundRobin, 300) {
                 Ok(()) => ran += 1,
-                // Shortest paths around a ring wait for each other, and only they.
+                // Only shortest paths around a ring can wait for each other.
                 Err(NocError::Deadlock { cycle, .. }) => {
                     assert_eq!(routing, RoutingKind::Table, "{topology:?}: {cycle}");
                     assert!(cycle.contains(" waits for router "), "{cycle}");
@@ -121,7 +123,7 @@ fn a_deadlock_made_on_purpose_is_found_and_explained() {
     let found = explain(&experiment, Look::default()).unwrap();
     assert!(found.still_for > 10_000);
     assert!(found.deadlock.len() >= 2, "{found:?}");
-    // Each waits for the next, and the last for the first.
+    // Each packet waits for the next, and the last for the first.
     let number = |line: &str, after: &str| {
         let rest = &line[line.rfind(after).unwrap() + after.len()..];
         rest.split_whitespace().next().unwrap().to_owned()
@@ -130,7 +132,7 @@ fn a_deadlock_made_on_purpose_is_found_and_explained() {
         let next = &found.deadlock[(i + 1) % found.deadlock.len()];
         assert_eq!(number(line, "which packet "), number(next.split(" in router").next().unwrap(), "packet "));
     }
-    // The same load with datelines moves, and no ring is found.
+    // With datelines the same load moves, and no ring is found.
     let sound = Config { vcs: 2, routing: RoutingKind::Xy, ..experiment.network.clone() };
     let found = explain(&Experiment { network: sound, ..experiment }, Look::default()).unwrap();
     assert!(found.deadlock.is_empty() && found.still_for < 100);
@@ -153,7 +155,8 @@ fn a_full_endpoint_refuses_requests_and_takes_responses() {
     }
     net.run_to(baton_units::Cycles(300), &mut got);
     assert_eq!(got.len(), 2, "two places, two requests");
-    // The rest waits in the network, where arbiters can act: the ejection channel's buffers are full.
+    // The other packets wait in the network, where arbiters can act: the buffers of the ejection
+    // channel are full.
     assert_eq!(net.channel_views().filter(|c| c.to_endpoint && c.to == 2).map(|c| c.held).sum::<u32>(), 3 * 4);
     net.inject(packet(1, 99)).unwrap();
     net.run_to(baton_units::Cycles(400), &mut got);

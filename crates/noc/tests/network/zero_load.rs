@@ -1,4 +1,5 @@
-//! Timing at no load, exact and from both sides: nothing at t − 1, the packet at t.
+//! Timing without load, exact and from both sides: nothing has arrived at t − 1, and the packet has
+//! at t.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::topology::TopologyConfig;
@@ -55,7 +56,7 @@ fn nonspeculative_is_4r_plus_2_plus_l_minus_1() {
 
 #[test]
 fn short_buffers_wait_for_credits() {
-    // One virtual channel, eight flits: cycles beyond 3R + 2, by depth of the buffer.
+    // With one virtual channel and eight flits: the cycles beyond 3R + 2, by depth of the buffer.
     for (buffer, more) in [(8, 7), (6, 7), (5, 8), (4, 9), (2, 19), (1, 42)] {
         let config = Config { vcs: 1, buffer, ..Config::default() };
         for (src, dst) in [(0, 63), (0, 0), (5, 61)] {
@@ -89,13 +90,15 @@ fn each_stage_adds_its_own_latency() {
 
 #[test]
 fn a_slow_router_takes_cycles_of_its_own() {
-    // Router 1 of a row of three at half the clock: its two stages take four cycles, and it looks every other cycle.
+    // Router 1 in a row of three runs at half the clock: its two stages take four cycles, and it
+    // allocates only in every other cycle.
     let config = Config {
         topology: TopologyConfig::Mesh { size: [3, 1] },
         clocks: vec![baton_noc::ClockDomain { routers: vec![1], numerator: 1, denominator: 2 }],
         ..Config::default()
     };
-    // Created at 17: bids in router 0 at 19, in router 1 at 22 (a tick), leaves it 4 cycles later and is on the link
-    // for one: bids in router 2 at 27, is received at 30.
+    // The packet is created at 17 and bids in router 0 at 19 and in router 1 at 22 (a tick). It
+    // leaves router 1 four cycles later and is on the link for one cycle; it bids in router 2 at 27
+    // and is received at 30.
     assert_latency(&config, 0, 2, 1, 13);
 }

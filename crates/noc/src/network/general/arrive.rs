@@ -1,7 +1,8 @@
-//! What the timing wheels bring in a cycle: credits, virtual channels whose allocation is done, and flits.
+//! Handles what the timing wheels deliver in a cycle: credits, virtual channels whose allocation is
+//! complete, and flits.
 //!
-//! The three commute: a virtual channel is ready when it has been given an output, holds a flit and has a credit, and
-//! each event looks at all three.
+//! The order of the three does not matter: a virtual channel is ready when it has an output, a flit
+//! and a credit, and each event checks all three.
 
 use super::cycle::Cycle;
 use super::data::{NONE, PENDING};
@@ -46,7 +47,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         state.credits += 1;
         let channel = &mut self.routers.channels[c];
         if shared && state.credits <= 0 {
-            // It had used more than its own credits: the one that came back is of the shared buffer, for every channel.
+            // The virtual channel had used more than its own credits, so the returned credit
+            // belongs to the shared buffer, which every virtual channel may use.
             channel.shared += 1;
             if channel.shared == 1 {
                 self.shared_credit_appears(c);
@@ -59,7 +61,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// The shared buffer of channel `c` has a credit again, and with it every virtual channel of `c`.
+    /// Marks that channel `c` has a shared credit again, which gives every virtual channel of `c` a
+    /// credit.
     #[cold]
     fn shared_credit_appears(&mut self, c: usize) {
         for v in 0..self.spec.config.vcs as usize {

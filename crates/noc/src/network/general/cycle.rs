@@ -1,4 +1,4 @@
-//! A cycle of the general loop: what it reads and what it writes.
+//! One cycle of the general loop: what it reads and what it writes.
 
 use super::super::endpoint::Endpoints;
 use super::super::journey::Journey;
@@ -11,13 +11,13 @@ use super::super::wiring::Wiring;
 use super::data::{General, Scratch};
 use crate::arbiter::Arbiter;
 
-/// One cycle. The parts of a cycle are its methods, a file each.
+/// One cycle of a network. Its methods are the parts of a cycle, one file for each.
 pub(crate) struct Cycle<'a, A: Arbiter> {
     pub(crate) spec: &'a Spec<A>,
     pub(crate) wiring: &'a Wiring,
-    /// Which cycle.
+    /// Number of the cycle.
     pub(crate) now: u64,
-    /// Routers and channels.
+    /// State of the routers and channels.
     pub(crate) routers: &'a mut General<A::State>,
     /// Routers that have something to do.
     pub(crate) active: &'a mut Set,
@@ -29,7 +29,7 @@ pub(crate) struct Cycle<'a, A: Arbiter> {
 }
 
 impl<'a, A: Arbiter> Cycle<'a, A> {
-    /// The cycle that comes next in `network`.
+    /// Borrows from `network` what its next cycle needs.
     pub(crate) fn of(network: &'a mut Network<A>) -> Cycle<'a, A> {
         let state = &mut network.state;
         Cycle {

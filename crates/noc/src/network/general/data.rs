@@ -1,5 +1,5 @@
-//! The state that the general loop keeps, laid out for it: flat arrays, bit masks for who waits and what is free. The
-//! numbers are those of `wiring.rs`.
+//! The state of the general loop, laid out for speed: flat arrays, with bit masks for what waits
+//! and what is free. The numbering of channels and virtual channels is that of `wiring.rs`.
 
 use super::super::flit::Flit;
 use super::super::spec::Spec;
@@ -9,31 +9,32 @@ use super::super::wiring::Wiring;
 use crate::allocator::{AllocatorKind, Bids, Islip, Wavefront};
 use crate::arbiter::Arbiter;
 
-/// No owner, no virtual channel.
+/// No owner, or no virtual channel.
 pub(crate) const NONE: u16 = u16::MAX;
 /// Set in `given` while a non-speculative allocation of more than one cycle is under way.
 pub(crate) const PENDING: u16 = 1 << 8;
 
-/// Routers, channels, and what is under way between them.
+/// Routers, channels, and what travels between them.
 #[derive(Clone, Debug)]
 pub(crate) struct General<S> {
     pub(crate) arrivals: Wheel<u32>,
     pub(crate) credits: Wheel<u32>,
-    /// A flit's arrival (high half) and its credit's (low half), where both fall into one cycle.
+    /// A flit's arrival (high half) and its credit's arrival (low half), if both fall into the same
+    /// cycle.
     pub(crate) moves: Wheel<u64>,
     pub(crate) wakes: Wheel<u32>,
     pub(crate) vcs: Table<Vc<S>>,
     pub(crate) flits: Table<Flit>,
     pub(crate) channels: Table<Channel<S>>,
-    /// Inputs whose head flit waits for an output virtual channel.
+    /// Bit set of the inputs whose head flit waits for an output virtual channel.
     pub(crate) wait: Table<u64>,
-    /// Inputs with an output virtual channel, a flit and a credit.
+    /// Bit set of the inputs with an output virtual channel, a flit and a credit.
     pub(crate) ready: Table<u64>,
     pub(crate) matchers: Matchers,
 }
 
 impl<S: Clone> General<S> {
-    /// The state of an idle network; nothing where the lean loop keeps it.
+    /// Creates the state of an idle network; empty if the lean loop keeps the state instead.
     pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> General<S> {
         let channels = if spec.is_lean { 0 } else { wiring.links.len() };
         let routers = if spec.is_lean { 0 } else { wiring.routers.len() };
@@ -59,31 +60,32 @@ impl<S: Clone> General<S> {
     }
 }
 
-/// One virtual channel: the downstream buffer's state and the upstream view of it. Neither end reads what the other
-/// wrote in the same cycle: events carry it over.
+/// One virtual channel: the state of the downstream buffer and the upstream view of it. Neither end
+/// reads what the other wrote in the same cycle; events carry the changes over.
 #[derive(Clone, Debug)]
 pub(crate) struct Vc<S> {
-    /// Virtual channels that the head flit may be given.
+    /// Bit set of the output virtual channels that the head flit may be given.
     pub(crate) mask: u64,
-    /// Position of the first flit in the ring.
+    /// Position of the first flit in the ring buffer.
     pub(crate) head: u16,
-    /// Flits that have arrived and not left.
+    /// Number of flits that have arrived and not left.
     pub(crate) count: u16,
-    /// Output port of the packet at the front.
+    /// The output port of the packet at the front.
     pub(crate) out: u16,
-    /// Channel of that port.
+    /// Channel behind that port.
     pub(crate) output: u32,
-    /// Virtual channel that it was given there, or `NONE` while it waits for one.
+    /// Virtual channel of that channel that the packet was given, or `NONE` while it waits for one.
     pub(crate) given: u16,
-    /// Where its next bid for an output virtual channel starts: `port << shift | v`.
+    /// Where the next bid for an output virtual channel starts: `port << shift | v`.
     pub(crate) bid_from: u16,
-    /// Upstream: input-buffer credits of its own that are left; with shared buffers below zero by the shared credits in use.
+    /// Upstream: credits left for the private input buffer. With shared buffers it is negative by
+    /// the number of shared credits in use.
     pub(crate) credits: i16,
-    /// Upstream: position in the ring for the next flit.
+    /// Upstream: position in the ring buffer for the next flit.
     pub(crate) tail: u16,
-    /// Upstream: input of the upstream router whose packet holds this channel, or `NONE`.
+    /// Upstream: input of the upstream router whose packet holds this virtual channel, or `NONE`.
     pub(crate) owner: u16,
-    /// Upstream: arbiter over the inputs that bid for this channel.
+    /// Upstream: state of the arbiter over the inputs that bid for this virtual channel.
     pub(crate) arbiter: S,
 }
 
@@ -105,22 +107,24 @@ impl<S> Vc<S> {
     }
 }
 
-/// One channel; [`super::super::wiring::Link`] says where it leads.
+/// One channel; [`super::super::wiring::Link`] says which routers it joins.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel<S> {
-    /// Upstream: virtual channels that no packet holds.
+    /// Upstream: bit set of the virtual channels that no packet holds.
     pub(crate) free: u64,
-    /// Upstream: virtual channels with a credit.
+    /// Upstream: bit set of the virtual channels with a credit.
     pub(crate) credit: u64,
-    /// Flits that were sent over it.
+    /// Number of flits that were sent over the channel.
     pub(crate) flits: u64,
-    /// Upstream: input-buffer credits left of the shared buffer.
+    /// Upstream: credits left of the shared input buffer.
     pub(crate) shared: i32,
-    /// Downstream, as an input of the switch: over its virtual channels.
+    /// Downstream: state of the arbiter over the virtual channels of this input of the switch.
     pub(crate) by_vc: S,
-    /// Downstream, over the outputs that it bids for: non-speculative and speculative.
+    /// Downstream: states of the arbiters over the outputs that this input bids for,
+    /// non-speculative and speculative.
     pub(crate) by_output: [S; 2],
-    /// Upstream, as an output of the switch: over the inputs that bid for it, non-speculative and speculative.
+    /// Upstream: states of the arbiters over the inputs that bid for this output of the switch,
+    /// non-speculative and speculative.
     pub(crate) by_input: [S; 2],
 }
 
@@ -140,7 +144,8 @@ impl<S> Channel<S> {
     }
 }
 
-/// State of the allocators other than the fused one, by router and bid class; empty for the fused one.
+/// State of the allocators in `allocator/`, by router and kind of bid; empty if the input-first
+/// allocator of `switch.rs` is used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matchers {
     pub(crate) bids: Bids,
@@ -159,22 +164,24 @@ impl Matchers {
     }
 }
 
-/// Results of one router's allocation in one cycle; kept to save their allocation.
+/// Results of one router's allocation in one cycle; kept between cycles only to save allocating
+/// memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Scratch {
-    /// Head flits that take part, by input.
+    /// Bit set of the inputs whose head flit waits for an output virtual channel in this cycle.
     pub(crate) waiting: Table<u64>,
-    /// Flits with a channel that take part, by input.
+    /// Bit set of the inputs whose flit has an output virtual channel and bids for the switch in
+    /// this cycle.
     pub(crate) ready: Table<u64>,
-    /// Speculative bids, by input.
+    /// Bit set of the inputs with a speculative bid for the switch.
     pub(crate) speculative: Table<u64>,
-    /// Output virtual channels with a bid, by `port << shift | v`.
+    /// Bit set of the output virtual channels with a bid, numbered `port << shift | v`.
     pub(crate) wanted: Table<u64>,
-    /// The input that leads there so far.
+    /// For each such output virtual channel, the input with the best bid so far.
     pub(crate) leader: Table<u16>,
-    /// Winner input of each output of the switch: non-speculative and speculative.
+    /// The winning input of each output of the switch: non-speculative, then speculative.
     pub(crate) winner: [[u16; 64]; 2],
-    /// Best virtual channel of the port under arbitration, by output.
+    /// By output, the best virtual channel of the input port under arbitration.
     pub(crate) best: [u16; 64],
 }
 

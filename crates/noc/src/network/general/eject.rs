@@ -6,8 +6,8 @@ use crate::arbiter::Arbiter;
 use crate::packet::Sink;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Every endpoint with a flit that it may take takes one. One that has taken none is looked at again when the next flit
-    /// comes, or the next release.
+    /// Lets every endpoint take one flit that it may take. An endpoint that can take none is
+    /// skipped until the next flit arrives or a place is released.
     pub(crate) fn take_at_endpoints<S: Sink>(&mut self, sink: &mut S) {
         let mut from = 0;
         while let Some(node) = self.endpoints.receiving.next(from) {
@@ -37,7 +37,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// A flit stands at the end of an ejection channel.
+    /// Handles a flit that reaches the end of an ejection channel.
     #[inline]
     pub(crate) fn reaches_endpoint<S: Sink>(&mut self, vc: usize, sink: &mut S) {
         let shift = self.spec.shift;
@@ -50,7 +50,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         self.endpoints.receiving.insert(node);
     }
 
-    /// The endpoint takes the front flit of `vc` and returns its credit.
+    /// Lets the endpoint take the front flit of `vc` and return the flit's credit.
     #[inline]
     pub(crate) fn take_flit<S: Sink>(&mut self, vc: usize, sink: &mut S) {
         let flit = self.leave_buffer(vc);
@@ -59,7 +59,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// The front flit of `vc`, which stands before an endpoint, leaves it, and its credit goes back. Gives the flit.
+    /// Removes the front flit of `vc`, which stands before an endpoint, and sends its credit back.
+    /// Returns the flit.
     #[inline]
     pub(crate) fn leave_buffer(&mut self, vc: usize) -> Flit {
         let flit = self.front(vc);

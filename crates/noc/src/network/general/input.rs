@@ -1,4 +1,5 @@
-//! The input units: what a virtual channel's buffer holds at its front, and whether that can go on.
+//! The input units: which flit is at the front of a virtual channel's buffer, and whether it can go
+//! on.
 
 use super::super::flit::Flit;
 use super::cycle::Cycle;
@@ -8,7 +9,7 @@ use crate::rng::mix;
 use crate::routing::Choice;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// What the arbiter may know of the packet at the front of `vc`.
+    /// Returns what the arbiter may know of the packet at the front of `vc`.
     #[inline]
     pub(crate) fn contender(&self, vc: usize) -> Contender {
         let flit = self.front(vc);
@@ -22,14 +23,16 @@ impl<A: Arbiter> Cycle<'_, A> {
         self.routers.flits[(vc << self.spec.depth_shift) + usize::from(self.routers.vcs[vc].head)]
     }
 
-    /// The input whose packet holds virtual channel `vc`, unless a source's does.
+    /// Returns the input whose packet holds virtual channel `vc`; `None` if no packet or a source's
+    /// packet holds it.
     #[inline]
     pub(crate) fn holding_input(&self, vc: usize) -> Option<usize> {
         let (owner, link) = (self.routers.vcs[vc].owner, &self.wiring.links[vc >> self.spec.shift]);
         (owner != NONE && !link.from_source).then(|| (link.from as usize) << self.spec.block | usize::from(owner))
     }
 
-    /// A packet's head flit stands at the front of `vc`: from now on it bids for an output virtual channel.
+    /// Routes a packet whose head flit has reached the front of `vc`; from now on it bids for an
+    /// output virtual channel.
     #[inline(always)]
     pub(crate) fn head_at_front(&mut self, vc: usize) {
         let r = vc >> self.spec.block;
@@ -50,7 +53,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         self.active.insert(r);
     }
 
-    /// Valiant: at its intermediate node's router a packet turns toward its destination.
+    /// Valiant routing: turns a packet toward its destination once it stands in its intermediate
+    /// node's router. Returns the flit, changed or not.
     #[cold]
     fn turn_at_intermediate(&mut self, vc: usize, r: usize, flit: Flit) -> Flit {
         if self.wiring.graph.nodes[flit.dest()].to_router as usize != r {
@@ -62,7 +66,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         turned
     }
 
-    /// Marks `vc` ready for the switch if it has been given an output, holds a flit and has a credit.
+    /// Marks `vc` ready for the switch if it has an output virtual channel, a flit and a credit.
     #[inline]
     pub(crate) fn ready_if_possible(&mut self, vc: usize) {
         let state = &self.routers.vcs[vc];

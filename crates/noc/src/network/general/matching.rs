@@ -1,5 +1,5 @@
-//! Switch allocation by allocators other than the fused one: the bids become a matrix of ports, the allocator a
-//! matching, and the matching the winners of the outputs.
+//! Switch allocation by the allocators in `allocator/`: turns the bids into a matrix of ports, lets
+//! the allocator match it, and turns the matching into the winners of the outputs.
 
 use super::super::wiring::RouterPorts;
 use super::cycle::Cycle;
@@ -8,7 +8,7 @@ use crate::allocator::{AllocatorKind, Bids, Matching, bits, output_first};
 use crate::arbiter::Arbiter;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Matches the bids of router `r`; as [`Cycle::match_inputs_first`].
+    /// Matches the bids of router `r`, with the same results as [`Cycle::match_inputs_first`].
     #[cold]
     pub(crate) fn match_by_matrix(&mut self, r: usize, pass: Pass) -> u64 {
         let router = self.wiring.routers[r];
@@ -50,7 +50,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         matching.outputs
     }
 
-    /// Step one: of several virtual channels of a port that bid for one output, one.
+    /// The first step: keeps one of several virtual channels of a port that bid for the same
+    /// output.
     fn add_bid(&self, first: usize, i: usize, bids: &mut Bids, chosen: &mut [[u16; 64]; 64]) {
         let (port, out) = (i >> self.spec.shift, usize::from(self.routers.vcs[first + i].out));
         if bids.outputs[port] >> out & 1 == 1 {

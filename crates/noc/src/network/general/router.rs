@@ -1,11 +1,12 @@
-//! One router's cycle: virtual-channel allocation, switch allocation, and the sending of the flits that won.
+//! One router's cycle: virtual-channel allocation, switch allocation, and sending the flits that
+//! won.
 
 use super::cycle::Cycle;
 use super::switch::Pass;
 use crate::arbiter::Arbiter;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Steps every router that has something to do: in their order, or in `order`.
+    /// Steps every router that has something to do, in the order of their numbers or in `order`.
     pub(crate) fn step_routers(&mut self, order: Option<Vec<usize>>) {
         if let Some(order) = order {
             return order.into_iter().for_each(|r| self.step_if_active(r));
@@ -23,7 +24,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// True while the router has something to do.
+    /// Steps router `r`. Returns whether it still has something to do.
     #[inline]
     fn step_router(&mut self, r: usize) -> bool {
         if self.spec.clocked {
@@ -42,7 +43,8 @@ impl<A: Arbiter> Cycle<'_, A> {
             .any(|w| (self.routers.wait[r * self.spec.words + w] | self.routers.ready[r * self.spec.words + w]) != 0)
     }
 
-    /// Allocates virtual channels and the switch among the bids in `scratch`, and sends what won.
+    /// Allocates virtual channels and the switch among the bids in `scratch`, and sends the flits
+    /// that won.
     #[inline(never)]
     fn allocate(&mut self, r: usize) {
         let first = r << self.spec.block;
@@ -68,8 +70,10 @@ impl<A: Arbiter> Cycle<'_, A> {
         if self.spec.fused { self.match_inputs_first(r, pass) } else { self.match_by_matrix(r, pass) }
     }
 
-    /// Drops speculative wins at an output or input that the non-speculative allocator has granted. An arbiter with
-    /// ranks may turn that round for a packet of smaller rank. Gives the outputs granted to either.
+    /// Drops speculative wins at an output or input that the non-speculative allocator has granted.
+    /// If the arbiter has ranks, a speculative packet of smaller rank instead drops the
+    /// non-speculative wins in its way. Returns the outputs granted to non-speculative and to
+    /// speculative bids.
     #[inline]
     fn resolve_speculation(&mut self, r: usize, normal: u64, speculative: u64) -> (u64, u64) {
         if speculative == 0 || (normal == 0 && !A::RANKS) {
@@ -96,8 +100,9 @@ impl<A: Arbiter> Cycle<'_, A> {
         (normal, kept)
     }
 
-    /// Whether the speculative winner of `out`, which is sure of a virtual channel with a credit, outranks every
-    /// non-speculative winner in its way; these are then dropped.
+    /// Whether the speculative winner of `out`, which must have won a virtual channel with a
+    /// credit, outranks every non-speculative winner in its way. If so, removes those winners from
+    /// `normal` and `inputs`.
     #[cold]
     fn outranks(&mut self, r: usize, out: usize, normal: &mut u64, inputs: &mut u64) -> bool {
         let first = r << self.spec.block;
@@ -127,7 +132,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         true
     }
 
-    /// The virtual channel of `out` that input `i` has won in this cycle.
+    /// Returns the virtual channel of `out` that input `i` has won in this cycle.
     fn channel_won(&self, i: usize, out: usize) -> Option<usize> {
         (0..self.spec.config.vcs as usize).find(|v| {
             let wanted = (out << self.spec.shift) + v;
@@ -135,7 +140,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         })
     }
 
-    /// Hands out the virtual channels that were won; a head that won the switch as well goes at once.
+    /// Gives the virtual channels to the inputs that won them. A head flit that also won the switch
+    /// is sent at once.
     #[inline]
     fn give_channels(&mut self, r: usize, granted: u64) {
         let first = r << self.spec.block;

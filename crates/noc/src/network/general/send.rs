@@ -1,4 +1,5 @@
-//! The output units: a flit leaves a router, and uses a credit of the virtual channel that it goes to.
+//! The output units: a flit leaves a router and uses a credit of the virtual channel that it goes
+//! to.
 
 use super::super::flit::Flit;
 use super::super::journey::JourneyStep;
@@ -9,7 +10,8 @@ use crate::packet::PacketId;
 use baton_units::Cycles;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Input `i`, number `vc`, was given virtual channel `v` of channel `output` but not the switch.
+    /// Gives virtual channel `v` of channel `output` to input `i` (number `vc` in the network),
+    /// which has not won the switch.
     #[inline]
     pub(crate) fn give(&mut self, vc: usize, output: usize, v: usize, i: usize) {
         self.hold_channel(vc, output, v, i);
@@ -17,12 +19,13 @@ impl<A: Arbiter> Cycle<'_, A> {
             self.routers.vcs[vc].given |= PENDING;
             self.routers.wakes.push(self.now + self.spec.vc_alloc, vc as u32);
         } else if self.routers.channels[output].credit >> v & 1 == 1 {
-            // Its head flit is still at the front, and the router stays active.
+            // The head flit is still at the front, so the router stays active.
             self.routers.ready[vc >> 6] |= 1 << (vc & 63);
         }
     }
 
-    /// Input `i`, number `vc`, holds virtual channel `v` of channel `output` from now on.
+    /// Marks that input `i` (number `vc` in the network) holds virtual channel `v` of channel
+    /// `output` from now on.
     #[inline]
     fn hold_channel(&mut self, vc: usize, output: usize, v: usize, i: usize) {
         let shift = self.spec.shift;
@@ -31,8 +34,9 @@ impl<A: Arbiter> Cycle<'_, A> {
         self.routers.vcs[(output << shift) + v].owner = i as u16;
     }
 
-    /// A head flit that won both allocations in one cycle. One that is the tail too never holds its channel: it would
-    /// be free again before any input bids for it.
+    /// Sends a head flit that won both allocations in the same cycle. If the flit is also the tail,
+    /// its packet never holds the virtual channel, because the channel would be free again before
+    /// any input bids for it.
     #[inline(always)]
     pub(crate) fn send_at_once(&mut self, vc: usize, output: usize, v: usize, i: usize) {
         let tail = self.send(vc, output, v);
@@ -44,7 +48,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// A flit of a packet that was given its channel in an earlier cycle.
+    /// Sends a flit whose packet was given its virtual channel in an earlier cycle.
     #[inline(always)]
     pub(crate) fn send_given(&mut self, vc: usize, output: usize) {
         let shift = self.spec.shift;
@@ -64,8 +68,9 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// Moves the front flit of `vc` to virtual channel `v` of `output`: it will be there, and its credit back
-    /// upstream, when the delays of the two channels have passed. True if it was a tail.
+    /// Moves the front flit of `vc` to virtual channel `v` of `output`. The flit arrives there, and
+    /// its credit upstream, after the delays of the two channels. Returns whether the flit was a
+    /// tail.
     #[inline(always)]
     fn send(&mut self, vc: usize, output: usize, v: usize) -> bool {
         let shift = self.spec.shift;
@@ -105,7 +110,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// Takes a credit of virtual channel `v` of channel `c`, which has one.
+    /// Uses up a credit of virtual channel `v` of channel `c`, which must have one.
     #[inline]
     pub(crate) fn use_credit(&mut self, c: usize, v: usize) {
         let shift = self.spec.shift;
@@ -120,7 +125,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// Takes the credit where buffers are shared: a virtual channel without credits of its own uses shared ones.
+    /// Like `use_credit`, for shared buffers: a virtual channel without private credits uses a
+    /// shared one.
     #[cold]
     fn use_shared(&mut self, c: usize, v: usize) {
         if self.routers.vcs[(c << self.spec.shift) + v].credits < 0 {
@@ -130,7 +136,8 @@ impl<A: Arbiter> Cycle<'_, A> {
             for v in 0..self.spec.config.vcs as usize {
                 let vc = (c << self.spec.shift) + v;
                 if self.routers.vcs[vc].credits <= 0 {
-                    // The input that holds it is not ready any more: this channel has its flit of the cycle.
+                    // The input that holds this virtual channel is no longer ready. (Its channel
+                    // has sent its one flit of the cycle already.)
                     if let Some(input) = self.holding_input(vc) {
                         self.routers.ready[input >> 6] &= !(1 << (input & 63));
                     }

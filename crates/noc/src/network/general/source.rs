@@ -1,4 +1,4 @@
-//! Sources, each of which sends one flit a cycle.
+//! Sources, each of which sends one flit per cycle.
 
 use super::super::flit::Flit;
 use super::super::turns::{Turns, channels_of, choose_way, next_class, next_in_turn};
@@ -6,8 +6,8 @@ use super::cycle::Cycle;
 use crate::arbiter::Arbiter;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Every source with a packet sends one flit, if it can. Classes take turns; packets of a class go one after
-    /// another.
+    /// Lets every source with a packet send one flit if it can. Classes take turns; the packets of
+    /// a class go one after another.
     pub(crate) fn send_from_sources(&mut self) {
         let mut from = 0;
         while let Some(node) = self.sources.sending.next(from) {
@@ -18,7 +18,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         }
     }
 
-    /// True while the source has a packet.
+    /// Lets one source send a flit if it can. Returns whether the source still has a packet.
     #[inline]
     fn send_from(&mut self, node: usize) -> bool {
         let classes = self.spec.classes as usize;
@@ -36,6 +36,7 @@ impl<A: Arbiter> Cycle<'_, A> {
     }
 
     /// Sends a flit of the front packet of a class, if there is a virtual channel with a credit.
+    /// Returns whether it did.
     #[inline]
     fn send_one(&mut self, node: usize, class: usize) -> bool {
         let shift = self.spec.shift;
@@ -49,7 +50,8 @@ impl<A: Arbiter> Cycle<'_, A> {
             if usable == 0 {
                 return false;
             }
-            // In turn, from behind the virtual channel that was used last. Bit 64 would be 0 again.
+            // Round robin, from behind the virtual channel that was used last. Bit 64 reads as bit
+            // 0.
             next_in_turn(usable, queue.vc + 1)
         } else {
             if self.routers.channels[c].credit >> queue.vc & 1 == 0 {

@@ -1,14 +1,14 @@
 //! Switch allocation, separable input-first, in the three steps of the reference.
 //!
-//! For each pair of input and output one of the virtual channels that bid; then each input picks an output; then each
-//! output picks an input. Bids are met one by one and only a rival costs a comparison. The pointers of the last two
-//! steps move for a bid that wins both; the first step's pointer stands behind the virtual channel that sent last and
-//! moves in `router.rs`.
+//! First, each pair of input and output keeps one of the virtual channels that bid; then each input
+//! picks an output; then each output picks an input. The code takes the bids one by one, and only a
+//! rival costs a comparison. The pointers of the last two steps move for a bid that wins both. The
+//! first step's pointer stands behind the virtual channel that sent last; `send.rs` moves it.
 
 use super::cycle::Cycle;
 use crate::arbiter::Arbiter;
 
-/// Which of the two allocators: the non-speculative or the speculative one.
+/// Which of the two allocations runs: the non-speculative or the speculative one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
     Normal = 0,
@@ -16,7 +16,8 @@ pub(crate) enum Pass {
 }
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Matches the bids of router `r`. Gives the outputs that have a winner; `scratch.winner` says which input.
+    /// Matches the bids of router `r`. Returns the bit set of outputs with a winner;
+    /// `scratch.winner` holds the winning input of each.
     #[inline]
     pub(crate) fn match_inputs_first(&mut self, r: usize, pass: Pass) -> u64 {
         let first = r << self.spec.block;
@@ -58,7 +59,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         outputs
     }
 
-    /// Steps one and two for a port with several bids: a virtual channel for each output, then an output.
+    /// Steps one and two for a port with several bids: picks a virtual channel for each output,
+    /// then an output. Returns the chosen input.
     pub(crate) fn pick_channel(&mut self, first: usize, w: usize, mut bids: u64, k: usize) -> usize {
         let shift = self.spec.shift;
         let input = (first + (w << 6 | bids.trailing_zeros() as usize)) >> shift;
@@ -99,7 +101,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         best
     }
 
-    /// Step three: whether input `i` takes output `out` from the input that holds it so far.
+    /// Step three: whether input `i` takes output `out` from the best input so far.
     #[inline]
     fn beats(&self, first: usize, out: usize, k: usize, i: usize) -> bool {
         let rival = usize::from(self.scratch.winner[k][out]);

@@ -1,8 +1,9 @@
 //! Virtual-channel allocation: separable, input first, one iteration.
 //!
-//! Each waiting head flit bids for one free virtual channel of its output, in turn over them; each output virtual
-//! channel picks one head flit. Pointers move on a win. In the same pass the speculative bids for the switch are
-//! found: those of heads for which some eligible output virtual channel is free and has a credit.
+//! Each waiting head flit bids for one free virtual channel of its output, in round-robin order,
+//! and each output virtual channel picks one head flit. The pointers move on a win. The same pass
+//! finds the speculative bids for the switch: a head bids if some output virtual channel that it
+//! may take is free and has a credit.
 
 use super::super::turns::next_in_turn;
 use super::cycle::Cycle;
@@ -11,8 +12,9 @@ use crate::rng::mix;
 use crate::routing::Choice;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Collects the bids of router `r`; afterwards `scratch.wanted` and `scratch.leader` hold the winners and
-    /// `scratch.speculative` the bids for the switch. True if there is a winner.
+    /// Collects the bids of router `r`. Afterwards `scratch.wanted` and `scratch.leader` hold the
+    /// winners, and `scratch.speculative` the bids for the switch. Returns whether there is a
+    /// winner.
     #[inline]
     pub(crate) fn bid_for_channels(&mut self, r: usize) -> bool {
         let first = r << self.spec.block;
@@ -45,7 +47,8 @@ impl<A: Arbiter> Cycle<'_, A> {
         any
     }
 
-    /// The pointer counts over all virtual channels of all outputs; for another output it reads as that one's first.
+    /// Returns the virtual channel of `out` at which the bids start. The pointer counts over all
+    /// virtual channels of all outputs; if it points into another output, the bids start at 0.
     #[inline]
     pub(crate) fn bid_start(&self, bid_from: u16, out: usize) -> u32 {
         let shift = self.spec.shift;
@@ -53,7 +56,7 @@ impl<A: Arbiter> Cycle<'_, A> {
         if port == out { v } else { 0 }
     }
 
-    /// Input `i` bids for the output virtual channel `wanted`.
+    /// Enters the bid of input `i` for the output virtual channel `wanted`; the better bid stays.
     #[inline]
     fn contest(&mut self, first: usize, i: usize, wanted: usize, output: usize) {
         let (word, bit) = (wanted >> 6, 1u64 << (wanted & 63));
@@ -71,8 +74,9 @@ impl<A: Arbiter> Cycle<'_, A> {
         self.scratch.leader[wanted] = i as u16;
     }
 
-    /// Adaptive routing: among the ports that the packet may take, the one with most free virtual channels; if none
-    /// has any, the escape. Equal ports take turns by chance.
+    /// Adaptive routing: chooses, among the ports that the packet may take, the one with the most
+    /// free virtual channels; if none has any, the escape channel. Chance decides between equal
+    /// ports.
     #[cold]
     fn choose_port(&mut self, r: usize, vc: usize, escape: bool) {
         let flit = self.front(vc);

@@ -1,5 +1,5 @@
-//! One router's cycle. Most bids have no rival: nothing else bids at their output or at their input port. They are
-//! served one by one; the others go to `rivals.rs`.
+//! One router's cycle. Most bids have no rival: no other input bids for their output and no other
+//! bid comes from their input port. They are served one by one; the others go to `rivals.rs`.
 
 use super::super::whole::Network;
 use super::context::Context;
@@ -27,7 +27,8 @@ impl<A: Arbiter> Network<A> {
         wheels.credits.close(self.state.now + TO_SOURCE, credits);
     }
 
-    /// Steps them in networks that are not uniform, and where routers are stepped in another order.
+    /// Steps the routers of networks that are not uniform, or in which routers are stepped in
+    /// another order.
     #[inline(never)]
     pub(crate) fn step_other_nodes(&mut self) {
         let order = self.state.shuffled(self.wiring.routers.len());
@@ -54,7 +55,8 @@ impl<A: Arbiter> Network<A> {
 }
 
 impl<S> Router<S> {
-    /// One cycle of router number `r`: allocates, and sends what won. True while it has something to do.
+    /// Simulates one cycle of router number `r`: allocates, and sends the flits that won. Returns
+    /// whether the router still has something to do.
     #[inline(always)]
     fn step<O: Outbox, A: Arbiter<State = S>>(&mut self, r: usize, io: &mut O, cx: &Context<A>) -> bool {
         if O::UNIFORM || self.ticks(cx.now) {
@@ -72,7 +74,8 @@ impl<S> Router<S> {
         self.wait | self.ready != 0
     }
 
-    /// Whether its clock ticks: a slow router ticks `ticks` times in `cycles` cycles, evenly spread.
+    /// Whether the router's clock ticks in cycle `now`: a slow router ticks `ticks` times in
+    /// `cycles` cycles, evenly spread.
     #[inline(always)]
     fn ticks(&self, now: u64) -> bool {
         let (ticks, cycles) = self.clock;
@@ -80,12 +83,12 @@ impl<S> Router<S> {
     }
 }
 
-/// The allocation where several inputs bid.
+/// Allocates among several inputs that bid.
 #[inline(never)]
 fn several<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, r: usize, io: &mut O, cx: &Context<A>) {
     let wait = router.wait;
     let mut all = wait | router.ready;
-    // Bids that have not been looked at, and those with a rival.
+    // `rest` holds the bids that have not been looked at, `rivals` those with a rival.
     let (mut rest, mut rivals) = (all, 0);
     while rest != 0 {
         let i = lowest(rest);
@@ -94,7 +97,8 @@ fn several<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, r: usize, io: &
         let want = router.ports[out].want & all;
         if want == bit && all & port_of(i) == bit {
             rest &= rest - 1;
-            // What is sent now may bring the next packet to the front; it takes part from the next cycle on.
+            // Sending this flit may bring the next packet to the front of the input; that packet
+            // takes part from the next cycle on.
             all &= !bit;
             if wait & bit != 0 {
                 lone_head::<O, A>(router, r << 6 | i, out, io, cx);
@@ -111,7 +115,7 @@ fn several<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, r: usize, io: &
     }
 }
 
-/// A head flit without rivals, in input `n`.
+/// Serves a head flit without rivals, in input `n`.
 #[inline(always)]
 fn lone_head<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, n: usize, out: usize, io: &mut O, cx: &Context<A>) {
     let i = n & 63;
@@ -134,7 +138,7 @@ fn lone_head<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, n: usize, out
     give(router, i, out, v);
 }
 
-/// A flit without rivals whose packet has its channel.
+/// Serves a flit without rivals whose packet already has an output virtual channel.
 #[inline(always)]
 fn lone_body<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, n: usize, out: usize, io: &mut O, cx: &Context<A>) {
     let port = (n & 63) >> 3;

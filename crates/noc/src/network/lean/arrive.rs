@@ -1,5 +1,6 @@
-//! What the timing wheels bring in a cycle: credits and flits. They commute: an input is ready when it has been given an
-//! output virtual channel, holds a flit and has a credit, and each event looks at all three.
+//! Handles what the timing wheels deliver in a cycle: credits and flits. Their order does not
+//! matter: an input is ready when it has an output virtual channel, a flit and a credit, and each
+//! event checks all three.
 
 use super::super::endpoint::Endpoint;
 use super::super::flit::Flit;
@@ -53,7 +54,8 @@ impl<A: Arbiter> Network<A> {
             let n = back.0.len();
             returned.close(now + ONE_HOP, n);
         } else {
-            // Followed from the middle of a run on, a uniform network still has events in the others.
+            // If packets are followed from the middle of a run on, the wheels of the uniform loop
+            // still hold events.
             returned.drain(now).iter().for_each(|c| at.credit_arrives(*c));
             let mut back = ByDelay { credits, now };
             for m in moves.drain(now) {
@@ -66,7 +68,7 @@ impl<A: Arbiter> Network<A> {
     }
 }
 
-/// Where an endpoint's credits go.
+/// Where the credits of an endpoint go.
 trait Back {
     fn put<S>(&mut self, router: &Router<S>, m: u32);
 }
@@ -91,7 +93,7 @@ impl Back for ByDelay<'_> {
     }
 }
 
-/// What arrivals write.
+/// What an arrival writes.
 struct Arriving<'a, A, S> {
     routers: View<'a, Router<A>>,
     sources: View<'a, Source>,
@@ -105,7 +107,7 @@ struct Arriving<'a, A, S> {
     sink: &'a mut S,
 }
 
-/// What flits before bounded endpoints write.
+/// What the arrival of a flit before a bounded endpoint writes.
 struct Bounded<'a> {
     ejected: &'a mut Ejected,
     endpoints: &'a mut [Endpoint],
@@ -115,7 +117,7 @@ struct Bounded<'a> {
 }
 
 impl Bounded<'_> {
-    /// A flit stands before the endpoint behind output virtual channel `m`.
+    /// Stores a flit that now stands before the endpoint behind output virtual channel `m`.
     fn hold(&mut self, flit: Flit, m: u32) {
         let node = (self.outputs[(m >> 3) as usize] - self.router_inputs) as usize;
         self.ejected.put(node << 3 | (m & 7) as usize, flit);
@@ -136,7 +138,7 @@ impl<A, S: Sink> Arriving<'_, A, S> {
         source.credit |= 1 << v;
     }
 
-    /// A credit of output virtual channel `m` comes back.
+    /// Handles a credit that comes back for output virtual channel `m`.
     #[inline(always)]
     fn credit_arrives_at_router(&mut self, m: usize) {
         let router = &mut self.routers[m >> 6];
@@ -168,14 +170,15 @@ impl<A, S: Sink> Arriving<'_, A, S> {
             head_at_front::<PLAIN, _>(router, i, flit, &self.way, self.slots);
             return self.active.insert(n >> 6);
         }
-        // A body flit: its packet holds a channel, and needs a credit.
+        // This is a body flit: its packet holds a virtual channel and needs only a credit.
         if router.credit.has(usize::from(router.lanes[i].out) << 3 | usize::from(router.lanes[i].given)) {
             router.ready |= 1 << i;
             self.active.insert(n >> 6);
         }
     }
 
-    /// A flit has left the network by output virtual channel `m`: an unbounded endpoint takes it at once.
+    /// Handles a flit that has left the network through output virtual channel `m`. An unbounded
+    /// endpoint takes it at once.
     #[inline(always)]
     fn leaves<const PLAIN: bool, B: Back>(&mut self, flit: Flit, m: u32, back: &mut B) {
         if !PLAIN && let Some(bounded) = &mut self.bounded {

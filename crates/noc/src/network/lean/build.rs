@@ -1,4 +1,4 @@
-//! Wiring → routers.
+//! Builds the routers of the lean loop from the wiring.
 
 use super::super::flit::Flit;
 use super::super::spec::Spec;
@@ -13,10 +13,10 @@ use crate::config::{Config, Pipeline};
 use crate::routing::{Choice, Routes};
 use crate::topology::Graph;
 
-/// Ports of a router and virtual channels of a port, at most.
+/// The largest number of ports of a router, and of virtual channels of a port.
 const SMALL: u32 = 8;
 
-/// Whether a network can go through the lean loop.
+/// Whether the lean loop supports a network.
 pub(crate) fn fits(config: &Config, graph: &Graph, routes: &Routes) -> bool {
     graph.max_ports() <= SMALL
         && config.vcs <= SMALL
@@ -40,7 +40,7 @@ impl Wheels {
 }
 
 impl<S: Clone> Lean<S> {
-    /// The state of a network that does not go through the lean loop.
+    /// Creates the empty state of a network that uses the general loop.
     pub(crate) fn absent() -> Lean<S> {
         let queues = Queues { flits: vec![].into(), depth_shift: 0, depth_mask: 0 };
         Lean {
@@ -53,7 +53,7 @@ impl<S: Clone> Lean<S> {
         }
     }
 
-    /// The state of an idle network.
+    /// Creates the state of an idle network.
     pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> Lean<S> {
         let (config, routers) = (&spec.config, wiring.routers.len());
         let depth_shift = config.buffer.next_power_of_two().trailing_zeros();
@@ -74,8 +74,9 @@ impl<S: Clone> Lean<S> {
         }
     }
 
-    /// Gives up uniformity, as something is wanted that the code of uniform networks leaves out. `mask` is the mask of all heads
-    /// of a plain network, which does not keep it.
+    /// Ends the uniformity of the network, because something is wanted that the code for uniform
+    /// networks leaves out. `mask` is the mask of all head flits of a plain network, which does not
+    /// store masks.
     pub(crate) fn become_any(&mut self, mask: u64) {
         if std::mem::replace(&mut self.uniformity, Uniformity::Any) == Uniformity::Plain {
             for r in 0..self.routers.len() {
@@ -85,7 +86,7 @@ impl<S: Clone> Lean<S> {
     }
 }
 
-/// By node: the first output virtual channel behind which its endpoint is.
+/// For each node, the first output virtual channel that leads to its endpoint.
 fn ways_to_endpoints<A>(spec: &Spec<A>, wiring: &Wiring) -> Vec<u32> {
     let ends = &wiring.links.as_slice()[spec.router_inputs as usize..];
     ends.iter().map(|link| link.from << 6 | u32::from(link.out_port) << 3).collect()
@@ -141,7 +142,7 @@ fn router<A: Arbiter>(spec: &Spec<A>, wiring: &Wiring, r: usize) -> Router<A::St
         there.wrapping_sub((port << 3) as u32)
     };
     let behind = |out: usize| &wiring.links[wiring.outputs[r << 3 | out] as usize];
-    // Ports that do not exist are never looked at.
+    // Entries of ports that do not exist are never read.
     let delays = |n: usize, f: &dyn Fn(usize) -> u16| Fixed(std::array::from_fn(|p| if p < n { f(p) } else { 0 }));
     let port = |p: usize| Port {
         want: 0,

@@ -11,13 +11,13 @@ use crate::rng::mix;
 use crate::routing::Choice;
 use crate::topology::Graph;
 
-/// How a head flit finds its output.
+/// What is needed to find the output of a head flit.
 pub(crate) struct Way<'a> {
     pub(crate) route: Reading<'a, u16>,
     pub(crate) masks: Reading<'a, u64>,
     pub(crate) lanes: usize,
     pub(crate) table_two: usize,
-    /// Packets turn at an intermediate router (Valiant).
+    /// Whether packets turn at an intermediate router (Valiant routing).
     pub(crate) turns: bool,
     pub(crate) graph: &'a Graph,
 }
@@ -60,7 +60,7 @@ impl<'a, A: Arbiter> Context<'a, A> {
         Context { way: Way::of(wiring), arbiter, slots, queues, now, seed, speculative }
     }
 
-    /// What the arbiter may know of the packet at the front of input `i` of router `r`.
+    /// Returns what the arbiter may know of the packet at the front of input `i` of router `r`.
     #[inline]
     pub(crate) fn contender(&self, router: &Router<A::State>, r: usize, i: usize) -> Contender {
         let slot = self.slots.get(router.lanes[i].front.slot());

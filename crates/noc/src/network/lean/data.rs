@@ -1,4 +1,4 @@
-//! The state that the lean loop keeps.
+//! The state of the lean loop.
 
 use super::super::flit::Flit;
 use super::super::table::Table;
@@ -6,23 +6,24 @@ use super::super::wheel::Wheel;
 use super::ejected::Ejected;
 use super::router::{Router, Source};
 
-/// A flit on its way to an input or endpoint.
+/// A flit that travels to an input or an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
-    /// The flit.
     pub(crate) flit: Flit,
-    /// Input virtual channel, or output virtual channel with [`super::router::TO_ENDPOINT`].
+    /// Input virtual channel in which the flit arrives. With the flag
+    /// [`super::router::TO_ENDPOINT`], the output virtual channel through which it reaches an
+    /// endpoint.
     pub(crate) to: u32,
 }
 
-/// A flit and the input-buffer credit that its leaving frees, where both arrive in one cycle.
+/// A flit, and the input-buffer credit that its leaving frees, if both arrive in the same cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Move {
-    /// The flit.
     pub(crate) flit: Flit,
-    /// As in [`Arrival`].
+    /// Where the flit arrives, as in [`Arrival::to`].
     pub(crate) to: u32,
-    /// Output virtual channel whose credit comes back; with [`super::router::SOURCE`] a source and its virtual channel.
+    /// Output virtual channel that the credit comes back to. With the flag
+    /// [`super::router::SOURCE`], a source and its virtual channel.
     pub(crate) credit: u32,
 }
 
@@ -37,25 +38,28 @@ pub(crate) struct Lean<S> {
     pub(crate) uniformity: Uniformity,
 }
 
-/// How uniform a network is: what its code need not look at.
+/// How uniform a network is, which decides what its code need not look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uniformity {
-    /// Uniform, and moreover: one class, no virtual-channel masks, endpoints that take every flit.
+    /// A uniform network that also has one class, no virtual-channel masks, and endpoints that take
+    /// every flit.
     Plain,
-    /// One clock, the reference's latencies, links of length one, speculative, no packet followed, routers in order. A chip's
-    /// mesh, with classes and bounded endpoints.
+    /// A network with one clock, the reference's latencies, links of length one, and speculation,
+    /// in which no packet is followed and routers are stepped in order. A chip's mesh with classes
+    /// and bounded endpoints is one.
     Uniform,
-    /// None of this holds.
+    /// A network without these properties.
     Any,
 }
 
-/// Delays of a uniform network, in cycles: a source's flit, a flit or credit between routers or to an endpoint, a
-/// credit to a source.
+/// Delays of a uniform network, in cycles: `FROM_SOURCE` for a flit from a source, `ONE_HOP` for a
+/// flit or credit between routers or between router and endpoint, `TO_SOURCE` for a credit to a
+/// source.
 pub(crate) const FROM_SOURCE: u64 = 2;
 pub(crate) const ONE_HOP: u64 = 3;
 pub(crate) const TO_SOURCE: u64 = 2;
 
-/// Flits behind the front one: a ring for each input virtual channel.
+/// The flits behind the front one, in a ring buffer for each input virtual channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Queues {
     pub(crate) flits: Table<Flit>,
@@ -63,26 +67,26 @@ pub(crate) struct Queues {
     pub(crate) depth_mask: u8,
 }
 
-/// What is under way. A uniform network, whose delays are constant, keeps a wheel for each of its five; the others use the
-/// first three.
+/// Flits and credits that travel. A uniform network, whose delays are constant, uses all five
+/// wheels, one for each kind of delay. Other networks use the first three.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheels {
-    /// From router to router or endpoint, with the credit to the router before.
+    /// Flits from a router to a router or endpoint, each with the credit to the router before.
     pub(crate) moves: Wheel<Move>,
-    /// From a router, where the credit goes apart.
+    /// Flits from a router whose credit arrives in another cycle.
     pub(crate) arrivals: Wheel<Arrival>,
-    /// Credits, as in [`Move::credit`]; in uniform networks those for sources.
+    /// Credits, as in [`Move::credit`]. In uniform networks, only the credits of sources.
     pub(crate) credits: Wheel<u32>,
-    /// From a source.
+    /// Flits from a source.
     pub(crate) injected: Wheel<Arrival>,
     /// Credits from endpoints.
     pub(crate) returned: Wheel<u32>,
 }
 
 impl Wheels {
-    /// The first cycle from `now` on in which something arrives.
+    /// Returns the first cycle from `now` on in which something arrives.
     pub(crate) fn next(&self, now: u64) -> Option<u64> {
-        // All five have the same span.
+        // All five wheels span the same number of cycles.
         self.moves.span(now).find(|at| {
             let flits = self.moves.count(*at) | self.arrivals.count(*at) | self.injected.count(*at);
             flits | self.credits.count(*at) | self.returned.count(*at) != 0
@@ -91,7 +95,8 @@ impl Wheels {
 }
 
 impl<S> Lean<S> {
-    /// An endpoint has taken a flit: output virtual channel `m` has a credit again.
+    /// Sends back the credit of output virtual channel `m`, because an endpoint has taken a flit of
+    /// it.
     #[inline(always)]
     pub(crate) fn credit_from_endpoint(&mut self, now: u64, m: u32) {
         if self.uniformity == Uniformity::Any {
@@ -102,7 +107,7 @@ impl<S> Lean<S> {
         }
     }
 
-    /// See [`super::super::whole::Network::flit_hops`].
+    /// Number of flit-hops; see [`super::super::whole::Network::flit_hops`].
     pub(crate) fn flit_hops(&self) -> u64 {
         self.routers.iter().flat_map(|n| &n.ports.0).map(|p| p.sent).sum()
     }

@@ -5,7 +5,7 @@ use crate::arbiter::Arbiter;
 use crate::packet::Sink;
 
 impl<A: Arbiter> Network<A> {
-    /// Every endpoint with a flit that it may take takes one, by the rules of `general/eject.rs`.
+    /// Lets every endpoint take one flit that it may take, by the rules of `general/eject.rs`.
     pub(crate) fn take_at_lean_endpoints<S: Sink>(&mut self, sink: &mut S) {
         let (now, a_class, by_rank) = (self.state.now, self.spec.vcs_a_class, self.spec.ejects_by_rank);
         let (lean, endpoints, slots) = (&mut self.state.lean, &mut self.state.endpoints.ends, &mut self.state.slots);

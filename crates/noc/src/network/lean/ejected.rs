@@ -3,14 +3,16 @@
 use super::super::flit::Flit;
 use super::super::table::Table;
 
-/// Virtual channels of all endpoints: `node << 3 | v`. Empty where endpoints take every flit at once.
+/// The virtual channels of all endpoints, numbered `node << 3 | v`. Empty if endpoints take every
+/// flit at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Ejected {
-    /// A ring for each.
+    /// A ring buffer of flits for each virtual channel.
     flits: Table<Flit>,
     vcs: Table<Ends>,
     depth_shift: u32,
-    /// By node: its first output virtual channel, to which credits go.
+    /// For each node, the first output virtual channel that leads to its endpoint and to which
+    /// credits return.
     ways: Table<u32>,
 }
 
@@ -21,7 +23,8 @@ struct Ends {
 }
 
 impl Ejected {
-    /// The channels of endpoints behind the output virtual channels `ways`, with room for `1 << depth_shift` flits.
+    /// Creates the virtual channels of endpoints behind the output virtual channels `ways`, with
+    /// room for `1 << depth_shift` flits each.
     pub(crate) fn new(ways: Vec<u32>, depth_shift: u32) -> Ejected {
         let n = ways.len() * 8;
         let flits = vec![Flit::default(); n << depth_shift].into();
@@ -34,7 +37,7 @@ impl Ejected {
         self.vcs[n].count += 1;
     }
 
-    /// Flit `k` of channel `n`.
+    /// Returns flit `k` of virtual channel `n`, counted from the front.
     pub(crate) fn flit(&self, n: usize, k: u8) -> Flit {
         self.flits[self.place(n, k)]
     }
@@ -44,8 +47,8 @@ impl Ejected {
         (n << self.depth_shift) + ((usize::from(self.vcs[n].head) + usize::from(k)) & mask)
     }
 
-    /// Takes the front flit of channel `n`. Gives it, the output virtual channel that has a credit again, and whether
-    /// flits are left.
+    /// Takes the front flit of virtual channel `n`. Returns the flit, the output virtual channel
+    /// that has a credit again, and whether flits are left.
     #[inline(always)]
     pub(crate) fn take(&mut self, n: usize) -> (Flit, u32, bool) {
         let flit = self.flit(n, 0);

@@ -1,26 +1,28 @@
-//! The inner loop of small routers: at most eight ports of at most eight virtual channels, the switch allocated input
-//! first, the output found by table. That is every mesh, torus, ring and small flattened butterfly with the usual
-//! buffers. Everything else goes through the general loop of the parent folder; a test holds that both give the same
-//! bytes.
+//! The fast loop for small routers: at most eight ports of at most eight virtual channels, the
+//! switch allocated input first, the output found by table. These are all meshes, tori, rings and
+//! small flattened butterflies with the usual buffers. Everything else goes through the general
+//! loop of the parent folder. A test shows that both loops give the same bytes.
 //!
-//! What makes it fast: all of a router lies in one [`router::Router`], so that one address serves every field; inputs fill one
-//! word, so that bids are bit masks; the front flit of a virtual channel lies apart from its queue, which is mostly
-//! empty; the numbers that travel through the timing wheels are already those of the other end.
+//! Three things make it fast. All of a router lies in one [`router::Router`], so that one address
+//! serves every field, and its inputs fill one word, so that bids are bit masks. The front flit of
+//! a virtual channel lies apart from its queue, which is mostly empty. The numbers that travel
+//! through the timing wheels are already those of the receiving end.
 //!
-//! Numbers: input virtual channel `v` of port `p` of router `r` is `r << 6 | p << 3 | v`; output virtual channels have
-//! the same form. Code is compiled for three kinds of network ([`data::Uniformity`]), and branches on none of what its kind rules out.
+//! Input virtual channel `v` of port `p` of router `r` has the number `r << 6 | p << 3 | v`; output
+//! virtual channels are numbered in the same way. The code is compiled for three kinds of network
+//! ([`data::Uniformity`]), and each version leaves out the branches that its kind never takes.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `data.rs` | the state |
 //! | `router.rs` | one router's state |
-//! | `build.rs` | wiring → routers |
+//! | `build.rs` | makes routers from the wiring |
 //! | `context.rs` | what a router's cycle reads |
 //! | `step.rs` | a cycle |
-//! | `arrive.rs` | what the timing wheels bring |
+//! | `arrive.rs` | handles events of the timing wheels |
 //! | `allocate.rs` | one router's cycle; bids without rivals |
 //! | `rivals.rs` | bids with rivals |
-//! | `ranks.rs` | packets that outrank the order "non-speculative before speculative" |
+//! | `ranks.rs` | packets whose rank outweighs the rule "non-speculative before speculative" |
 //! | `ejected.rs`, `eject.rs` | flits before bounded endpoints; endpoints take them |
 //! | `send.rs` | a flit leaves a router |
 //! | `source.rs` | a flit leaves a source |

@@ -1,20 +1,21 @@
-//! What the non-speculative allocator has granted, and who may overrule it.
+//! What the non-speculative allocator has granted, and which speculative bids may overrule it.
 //!
-//! A speculative win is dropped at an output or input port that the non-speculative allocator has granted. An arbiter
-//! with ranks may turn that round for a packet of smaller rank.
+//! A speculative win is dropped at an output or input port that the non-speculative allocator has
+//! granted. If the arbiter has ranks, a speculative packet of smaller rank drops the grants in its
+//! way instead.
 
 use super::context::Context;
 use super::router::{Router, lowest, port_of};
 use crate::arbiter::Arbiter;
 
-/// Grants of one router and cycle.
+/// The grants of one router in one cycle.
 #[derive(Default)]
 pub(crate) struct Grants {
-    /// Outputs.
+    /// Bit set of the granted outputs.
     outputs: u64,
-    /// Inputs: every bit of their ports.
+    /// Bit set of the inputs, with every bit of each granted port set.
     pub(crate) ports: u64,
-    /// By output that is granted: the input.
+    /// For each granted output, the input that won it.
     winner: [u8; 8],
 }
 
@@ -36,14 +37,14 @@ impl Grants {
         (self.outputs >> out | self.ports >> i) & 1 == 1
     }
 
-    /// Every grant that is left, by output.
+    /// Calls `f(input, output)` for every grant that is left.
     #[inline]
     pub(crate) fn each(&self, mut f: impl FnMut(usize, usize)) {
         crate::allocator::bits(self.outputs).for_each(|out| f(usize::from(self.winner[out & 7]), out));
     }
 
-    /// Whether the speculative winner `i` of `out`, if it is sure of a virtual channel with a credit, outranks every
-    /// grant in its way; these are then taken back.
+    /// Whether the speculative winner `i` of `out`, which must have won a virtual channel with a
+    /// credit, outranks every grant in its way. If so, takes those grants back.
     #[cold]
     pub(crate) fn outranks<A: Arbiter>(
         &mut self,

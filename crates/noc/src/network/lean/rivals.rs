@@ -1,5 +1,5 @@
-//! Bids with rivals: virtual-channel allocation, then the two switch allocators, on bit masks. The rules are those of
-//! `vc_alloc.rs` and `switch.rs` of the parent folder.
+//! Allocates among bids with rivals: virtual channels first, then the switch by its two allocators,
+//! all on bit masks. The rules are those of `vc_alloc.rs` and `switch.rs` of the general loop.
 
 use super::context::Context;
 use super::ranks::Grants;
@@ -7,7 +7,8 @@ use super::router::{Router, bid_start, lowest, next_of_eight, port_of};
 use super::send::{Outbox, give, send_given};
 use crate::arbiter::Arbiter;
 
-/// Allocates among the head flits `heads` and the flits with a channel `bodies`, and sends what won.
+/// Allocates among the head flits `heads` and the flits `bodies`, whose packets have an output
+/// virtual channel; sends the flits that won.
 #[inline(always)]
 pub(crate) fn allocate<O: Outbox, A: Arbiter>(
     router: &mut Router<A::State>,
@@ -16,7 +17,8 @@ pub(crate) fn allocate<O: Outbox, A: Arbiter>(
     io: &mut O,
     cx: &Context<A>,
 ) {
-    // Channels are given before flits go, as a channel that becomes free now is free from the next cycle on.
+    // Virtual channels are given away before flits are sent, because a channel that a flit frees
+    // now may be given away only from the next cycle on.
     let (mut speculative, mut rest) = (0, heads);
     while rest != 0 {
         let i = lowest(rest);
@@ -29,7 +31,7 @@ pub(crate) fn allocate<O: Outbox, A: Arbiter>(
             speculative |= bid_for_channels::<O, A>(router, (r, out), here, cx);
         }
     }
-    // Ports and outputs that the non-speculative allocator grants.
+    // Grants of the non-speculative allocator.
     let mut grants = Grants::default();
     if bodies != 0 {
         let mut rest = one_a_port::<0, A>(router, r, bodies, cx);
@@ -63,7 +65,8 @@ pub(crate) fn allocate<O: Outbox, A: Arbiter>(
             }
         }
     }
-    // Dropped at an input or output that the other allocator granted; the pointers have moved all the same.
+    // Drops speculative winners at an input that the non-speculative allocator granted. The
+    // pointers have moved all the same.
     go &= !grants.ports;
     if A::RANKS {
         bids.each(|i, out| {
@@ -72,7 +75,7 @@ pub(crate) fn allocate<O: Outbox, A: Arbiter>(
         });
         grants.each(|i, out| send_given::<O, A>(router, r << 6 | i, out, io, cx));
     }
-    // A slot is wasted on those that won no channel, or one without a credit.
+    // A winner without a virtual channel, or whose virtual channel has no credit, wastes its slot.
     go &= router.ready;
     while go != 0 {
         let i = lowest(go);
@@ -81,7 +84,8 @@ pub(crate) fn allocate<O: Outbox, A: Arbiter>(
     }
 }
 
-/// Input `i` wins output virtual channel `v` of `out`: pointers move, and it waits no more.
+/// Lets input `i` win output virtual channel `v` of `out`: moves the pointers, ends the wait of
+/// `i`, and gives it the channel.
 #[inline(always)]
 fn win<A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, v: usize, cx: &Context<A>) {
     cx.arbiter.won(&mut router.by_head[out << 3 | v], i as u32);
@@ -90,7 +94,8 @@ fn win<A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, v: usize
     give(router, i, out, v);
 }
 
-/// Virtual-channel allocation of output `out` for the only head that wants it. Gives its bid for the switch.
+/// Allocates a virtual channel of output `out` to the only head flit that wants one, in input `i`.
+/// Returns the bit of its speculative bid for the switch, or 0.
 #[inline(always)]
 fn bid_alone<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, cx: &Context<A>) -> u64 {
     let usable = router.free.of(out) & if O::PLAIN { u8::MAX } else { router.lanes[i].mask };
@@ -102,7 +107,8 @@ fn bid_alone<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, out
     bid
 }
 
-/// Virtual-channel allocation of output `out` where several heads, `here`, want it. Gives their bids for the switch.
+/// Allocates virtual channels of output `out` among the head flits `here`. Returns their
+/// speculative bids for the switch.
 #[inline(never)]
 fn bid_for_channels<O: Outbox, A: Arbiter>(
     router: &mut Router<A::State>,
@@ -115,7 +121,7 @@ fn bid_for_channels<O: Outbox, A: Arbiter>(
         return 0;
     }
     let (mut speculative, mut rest) = (0u64, here);
-    // By virtual channel: the inputs that bid for it.
+    // For each virtual channel, the inputs that bid for it.
     let mut bidders = [0u64; 8];
     let mut wanted = 0u64;
     while rest != 0 {
@@ -144,14 +150,15 @@ fn bid_for_channels<O: Outbox, A: Arbiter>(
     speculative
 }
 
-/// Steps one and two of the switch allocation: at most one bid a port.
+/// Steps one and two of the switch allocation: reduces `bids` to at most one per port.
 #[inline(always)]
 fn one_a_port<const K: usize, A: Arbiter>(router: &Router<A::State>, r: usize, bids: u64, cx: &Context<A>) -> u64 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     if bids & (bids - 1) == 0 {
         return bids;
     }
-    // Port by port: more than one bit below the highest, or the highest and another.
+    // Finds the ports with several bids, all ports at once. A port has several if more than one bit
+    // is set below its highest bit, or the highest bit and another one.
     let rest = bids & !HIGH;
     let several =
         (rest & (rest | HIGH).wrapping_sub(0x0101_0101_0101_0101) & !HIGH) | (bids & rest.wrapping_add(!HIGH) & HIGH);
@@ -175,7 +182,7 @@ fn thin_out<const K: usize, A: Arbiter>(
     thin
 }
 
-/// Of several bids of one port: for each output one of the virtual channels that go there, then an output.
+/// Picks one of several bids of one port: first a virtual channel for each output, then an output.
 #[inline(always)]
 fn pick_bid<const K: usize, A: Arbiter>(router: &Router<A::State>, r: usize, bids: u64, cx: &Context<A>) -> usize {
     let base = lowest(bids) & 56;
@@ -193,7 +200,7 @@ fn pick_bid<const K: usize, A: Arbiter>(router: &Router<A::State>, r: usize, bid
         return by_vc(lowest(wanted));
     }
     if A::POSITIONAL {
-        // The output may be chosen first.
+        // The order of the two choices does not matter, so the output is chosen first.
         let who = |_| cx.contender(router, r, base);
         return by_vc(cx.arbiter.pick(&router.ports[port].by_output[K], wanted, 0, who) as usize);
     }
@@ -208,7 +215,8 @@ fn pick_bid<const K: usize, A: Arbiter>(router: &Router<A::State>, r: usize, bid
     usize::from(best[cx.arbiter.pick(&router.ports[port].by_output[K], wanted, 0, who) as usize & 7])
 }
 
-/// Step three: the input that output `out` picks of `bids`, one a port. Both pointers move.
+/// Step three: picks the input for output `out` from `bids`, of which each port has at most one,
+/// and moves both pointers. Returns the input.
 #[inline(always)]
 fn pick_input<const K: usize, A: Arbiter>(
     router: &mut Router<A::State>,

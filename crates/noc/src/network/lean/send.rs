@@ -1,4 +1,4 @@
-//! A flit leaves a router, and what follows from it there.
+//! Sends a flit from a router, and does what follows from that in the router.
 
 use super::super::flit::Flit;
 use super::super::journey::{Journey, JourneyStep};
@@ -13,16 +13,17 @@ use baton_units::Cycles;
 
 /// Where a router puts what it sends.
 pub(crate) trait Outbox {
-    /// The network is uniform; see [`super::data::Uniformity`].
+    /// Whether the network is uniform; see [`super::data::Uniformity`].
     const UNIFORM: bool;
-    /// It is plain.
+    /// Whether the network is plain.
     const PLAIN: bool;
 
-    /// Takes what left by output `out` from input port `port`.
+    /// Takes the flit and credit of `m`, which left from input port `port` through output `out`.
     fn put<S>(&mut self, router: &Router<S>, out: usize, port: usize, m: Move);
 }
 
-/// The rows for what is sent in this cycle, as all delays are the same.
+/// The wheels' rows for what is sent in this cycle; one row of each suffices because all delays are
+/// the same.
 pub(crate) struct Rows<'a, const ONE_CLASS: bool> {
     pub(crate) moves: Row<'a, Move>,
     pub(crate) arrivals: Row<'a, Arrival>,
@@ -38,14 +39,15 @@ impl<const ONE_CLASS: bool> Outbox for Rows<'_, ONE_CLASS> {
         if m.credit & SOURCE == 0 {
             self.moves.push(m);
         } else {
-            // A source takes its credit a cycle earlier.
+            // The credit of a source arrives one cycle earlier than the flit.
             self.arrivals.push(Arrival { flit: m.flit, to: m.to });
             self.credits.push(m.credit);
         }
     }
 }
 
-/// The wheels, as delays differ from channel to channel; and the packets that are followed.
+/// The wheels, for networks in which delays differ between channels, and the record of followed
+/// packets.
 pub(crate) struct ByDelay<'a> {
     pub(crate) wheels: &'a mut Wheels,
     pub(crate) journeys: Option<&'a mut Journey>,
@@ -76,15 +78,15 @@ impl Outbox for ByDelay<'_> {
 }
 
 impl Queues {
-    /// Puts a flit behind the `count` others of input virtual channel `n`.
+    /// Puts a flit behind the `count` flits that input virtual channel `n` holds.
     #[inline(always)]
     pub(crate) fn put<S>(&mut self, router: &Router<S>, n: usize, count: u8, flit: Flit) {
-        // The front flit is not in the ring.
+        // The front flit is not in the ring buffer.
         let place = router.lanes[n & 63].head.wrapping_add(count - 1) & self.depth_mask;
         self.flits[(n << self.depth_shift) + usize::from(place)] = flit;
     }
 
-    /// Takes the second flit of input virtual channel `n` to the front.
+    /// Moves the second flit of input virtual channel `n` to the front.
     #[inline(always)]
     fn advance<S>(&self, router: &mut Router<S>, n: usize) {
         let head = router.lanes[n & 63].head;
@@ -93,7 +95,8 @@ impl Queues {
     }
 }
 
-/// A packet's head flit stands at the front of input `i`: from now on it bids for an output virtual channel.
+/// Routes a packet whose head flit has reached the front of input `i`; from now on it bids for an
+/// output virtual channel.
 #[inline(always)]
 pub(crate) fn head_at_front<const PLAIN: bool, S>(
     router: &mut Router<S>,
@@ -117,7 +120,8 @@ pub(crate) fn head_at_front<const PLAIN: bool, S>(
     }
 }
 
-/// Valiant: at its intermediate router's router a packet turns toward its destination.
+/// Valiant routing: turns a packet toward its destination once it stands in its intermediate
+/// router. Returns the flit, changed or not.
 #[cold]
 fn turn_at_intermediate<S>(router: &mut Router<S>, i: usize, flit: Flit, way: &Way, slots: &Slots) -> Flit {
     if way.graph.nodes[flit.dest()].to_router != router.number {
@@ -128,8 +132,9 @@ fn turn_at_intermediate<S>(router: &mut Router<S>, i: usize, flit: Flit, way: &W
     turned
 }
 
-/// A head flit that won both allocations in one cycle. One that is the tail too never holds its channel: it would be
-/// free again before any input bids for it.
+/// Sends a head flit that won both allocations in the same cycle. If the flit is also the tail, its
+/// packet never holds the virtual channel, because the channel would be free again before any input
+/// bids for it.
 #[inline(always)]
 pub(crate) fn send_at_once<O: Outbox, A: Arbiter>(
     router: &mut Router<A::State>,
@@ -150,7 +155,7 @@ pub(crate) fn send_at_once<O: Outbox, A: Arbiter>(
     }
 }
 
-/// A flit of a packet that was given its channel in an earlier cycle.
+/// Sends a flit whose packet was given its virtual channel in an earlier cycle.
 #[inline(always)]
 pub(crate) fn send_given<O: Outbox, A: Arbiter>(
     router: &mut Router<A::State>,
@@ -171,7 +176,7 @@ pub(crate) fn send_given<O: Outbox, A: Arbiter>(
     }
 }
 
-/// The packet at the front of input `i` has left for `out`.
+/// Brings the next packet of input `i` to the front, after the previous one has left for `out`.
 #[inline(always)]
 fn next_packet<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, cx: &Context<A>) {
     router.ports[out].want &= !(1 << i);
@@ -185,17 +190,17 @@ fn next_packet<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, o
     }
 }
 
-/// Input `i` was given virtual channel `v` of `out`, but not the switch.
+/// Gives virtual channel `v` of `out` to input `i`, which has not won the switch.
 #[inline(always)]
 pub(crate) fn give<S>(router: &mut Router<S>, i: usize, out: usize, v: usize) {
     hold(router, i, out, v);
     if router.credit.has(out << 3 | v) {
-        // Its head flit is still at the front, and the router stays active.
+        // The head flit is still at the front, so the router stays active.
         router.ready |= 1 << i;
     }
 }
 
-/// Input `i` holds virtual channel `v` of `out` from now on.
+/// Marks that input `i` holds virtual channel `v` of `out` from now on.
 #[inline(always)]
 fn hold<S>(router: &mut Router<S>, i: usize, out: usize, v: usize) {
     router.lanes[i].given = v as u8;
@@ -203,8 +208,8 @@ fn hold<S>(router: &mut Router<S>, i: usize, out: usize, v: usize) {
     router.lanes[out << 3 | v].owner = i as u8;
 }
 
-/// Moves the front flit of input virtual channel `n` to virtual channel `v` of `out`: it will be there, and its credit
-/// back upstream, when the delays of the two channels have passed. Gives it.
+/// Moves the front flit of input virtual channel `n` to virtual channel `v` of `out`. The flit
+/// arrives there, and its credit upstream, after the delays of the two channels. Returns the flit.
 #[inline(always)]
 fn send<O: Outbox, A: Arbiter>(
     router: &mut Router<A::State>,

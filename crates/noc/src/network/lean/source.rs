@@ -1,4 +1,4 @@
-//! A flit leaves a source. The rules are those of `general/source.rs`.
+//! Sends flits from sources, by the rules of `general/source.rs`.
 
 use super::super::flit::Flit;
 use super::super::slots::Slots;
@@ -11,7 +11,7 @@ use crate::arbiter::Arbiter;
 use crate::routing::Choice;
 
 impl<A: Arbiter> Network<A> {
-    /// Every source with a packet sends one flit, if it can, in plain networks.
+    /// Lets every source with a packet send one flit if it can, in plain networks.
     #[inline(never)]
     pub(crate) fn send_from_plain_sources(&mut self) {
         let mut sources = self.state.lean.sources.view();
@@ -33,7 +33,8 @@ impl<A: Arbiter> Network<A> {
         self.state.lean.wheels.injected.close(now + FROM_SOURCE, n);
     }
 
-    /// Every source sends in networks that are not plain: its classes take turns.
+    /// Lets every source send one flit if it can, in networks that are not plain; its classes take
+    /// turns.
     #[inline(never)]
     pub(crate) fn send_from_lean_sources<const UNIFORM: bool>(&mut self) {
         let (classes, lanes, a_class) =
@@ -69,8 +70,9 @@ impl<A: Arbiter> Network<A> {
     }
 }
 
-/// A flit of the front packet of a class, if there is a virtual channel with a credit among `lanes`. `way` writes into a
-/// head flit what the routing chooses at the source.
+/// Sends one flit of the front packet of a class, if one of the virtual channels `lanes` has a
+/// credit; for a head flit it must also be free. `way` writes into a head flit what the routing
+/// chooses at the source.
 #[inline(always)]
 fn send_one(
     source: &mut Source,
@@ -87,7 +89,7 @@ fn send_one(
         if usable == 0 {
             return None;
         }
-        // In turn, from behind the virtual channel that was used last.
+        // Round robin, from behind the virtual channel that was used last.
         next_of_eight(usable, queue.vc + 1)
     } else {
         if source.credit >> queue.vc & 1 == 0 {

@@ -6,7 +6,7 @@ use crate::arbiter::Arbiter;
 use crate::packet::Sink;
 
 impl<A: Arbiter> Network<A> {
-    /// A cycle's first three parts.
+    /// Simulates the first three parts of a cycle: arrivals, sources, routers.
     #[inline]
     pub(crate) fn advance_lean<S: Sink>(&mut self, sink: &mut S) {
         match self.state.lean.uniformity {
