@@ -1,4 +1,5 @@
-//! Checks the protocol exhaustively and prints the figures of every world.
+//! Checks the protocol exhaustively and prints the figures of every world. Without `--small` it
+//! explores the large worlds too; further arguments select the worlds in whose names they occur.
 //!
 //! ```text
 //! cargo run --release -p baton-coherence --example check [-- [--small] [PART OF A WORLD'S NAME]…]
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Explores each world, as many side by side as there are processors, and prints a line for each as it ends.
+/// Explores the worlds, one per processor at a time, and prints a line for each when it is
+/// finished. Returns whether no world has a fault.
 fn explore_all(worlds: VecDeque<Config>, covered: &Coverage) -> bool {
     let (queue, sound) = (Mutex::new(worlds), Mutex::new(true));
     println!("{:<12} {:<52} {:>10} {:>10} {:>6} {:>8}", "home", "world", "states", "moves", "depth", "seconds");

@@ -1,17 +1,19 @@
-//! What travels between caches and homes.
+//! Messages between caches and homes.
 
 use crate::names::named;
 use baton_units::CoreId;
 
 named! {
-    /// The virtual network of a message. Responses are always taken; forwards need only responses to be taken; requests
-    /// may wait at the home. So no class ever waits for itself or for one before it: that is why nothing deadlocks.
+    /// The virtual network of a message. Responses are always accepted; a forward needs only that
+    /// responses are accepted; requests may wait at the home. So no class ever waits for itself or
+    /// for an earlier class in this list, which is why nothing deadlocks.
     Class {
         /// From a cache to a home. The only class that may wait.
         Request = "request",
-        /// From a home to a cache. A non-blocking home needs this class ordered from one home to one cache.
+        /// From a home to a cache. Under a non-blocking home, the network must keep messages of
+        /// this class in order between one home and one cache.
         Forward = "forward",
-        /// To a requestor or to a home that waits for it.
+        /// To a requestor, or to a home that waits for it.
         Response = "response",
     }
 }
@@ -19,66 +21,73 @@ named! {
 named! {
     /// The kinds of messages.
     Kind {
-        /// Request: a copy to read.
+        /// Request for a copy to read.
         GetS = "GetS",
-        /// Request: the only copy, with data, to write.
+        /// Request for the only copy, with data, to write.
         GetM = "GetM",
-        /// Request: the only copy; the sender has the data (S or O). The home treats it as GetM if the sender has lost it.
+        /// Request for the only copy by a sender that has the data (in S or O). The home treats it
+        /// as GetM if the sender has lost its copy.
         Upgrade = "Upgrade",
-        /// Request: perform an atomic at the home. Carries the operand.
+        /// Request to perform an atomic at the home. Carries the operand.
         FarAtomic = "FarAtomic",
-        /// Request: an S copy is given up.
+        /// Request to give up an S copy.
         PutS = "PutS",
-        /// Request: an E copy is given up, which is what memory has.
+        /// Request to give up an E copy, which is equal to memory.
         PutE = "PutE",
-        /// Request, with data: an O copy is given up.
+        /// Request, with data, to give up an O copy.
         PutO = "PutO",
-        /// Request, with data: an M copy is given up.
+        /// Request, with data, to give up an M copy.
         PutM = "PutM",
-        /// Request, with data: an owned copy is given up for [`Message::core`], to whom the home shall offer it.
+        /// Request, with data, to give up an owned copy for [`Message::core`], to which the home
+        /// shall offer it.
         Push = "Push",
 
-        /// Forward: send [`Message::core`] a copy and stay owner.
+        /// Forward: the owner sends [`Message::core`] a copy and stays the owner.
         FwdGetS = "FwdGetS",
-        /// Forward: send [`Message::core`] the line with the count of acknowledgements it must await, and drop it.
+        /// Forward: the owner sends [`Message::core`] the line, with the number of acknowledgements
+        /// that it must await, and drops its copy.
         FwdGetM = "FwdGetM",
-        /// Forward: drop the copy and acknowledge to [`Message::core`].
+        /// Forward: the sharer drops its copy and acknowledges to [`Message::core`].
         Inv = "Inv",
-        /// Forward: drop the copy and answer the home, with the data if it may be dirty.
+        /// Forward: the cache drops its copy and answers the home, with the data if it may be
+        /// dirty.
         Recall = "Recall",
-        /// Forward: a Put or Push is done with.
+        /// Forward: the home has finished with a Put or Push.
         PutAck = "PutAck",
-        /// Forward: the Upgrade is granted; await this many acknowledgements. A forward and not a response, as it tells
-        /// the upgrader which forwards came before its turn and which after.
+        /// Forward: the Upgrade is granted, and the upgrader must await this many acknowledgements.
+        /// It is a forward and not a response, because it tells the upgrader which forwards came
+        /// before its turn and which after.
         Count = "Count",
-        /// Forward, with data: a pushed line, to read.
+        /// Forward, with data: a pushed line is offered, to read.
         OfferS = "OfferS",
-        /// Forward, with data: a pushed line that no other core has.
+        /// Forward, with data: a pushed line that no other core has is offered.
         OfferE = "OfferE",
 
         /// Response, with data: a copy to read.
         DataS = "DataS",
-        /// Response, with data: a copy that no other core has, equal to the home's.
+        /// Response, with data: the only copy, equal to the home's.
         DataE = "DataE",
-        /// Response, with data: the only copy once as many acknowledgements are in as it says.
+        /// Response, with data: the only copy, once the number of acknowledgements that it names
+        /// has arrived.
         DataM = "DataM",
-        /// Response: a copy was dropped, to the requestor or to the recalling home.
+        /// Response to a requestor or to a recalling home: a copy was dropped.
         Ack = "Ack",
-        /// Response, with data: a recalled copy that may be dirty; acknowledges too.
+        /// Response, with data: a recalled copy that may be dirty. It also says that the copy was
+        /// dropped.
         DataHome = "DataHome",
         /// Response: the requestor of a blocking home has what it asked for.
         Unblock = "Unblock",
-        /// Response: the offer was taken.
+        /// Response: the offered line was taken.
         Accept = "Accept",
-        /// Response: the offer was not taken; the home keeps the data.
+        /// Response: the offered line was not taken; the home keeps the data.
         Refuse = "Refuse",
-        /// Response: the far atomic is performed. Carries the old value.
+        /// Response: the far atomic was performed. Carries the old value.
         AtomicDone = "AtomicDone",
     }
 }
 
 impl Kind {
-    /// The virtual network that it travels on.
+    /// The virtual network on which messages of this kind travel.
     pub const fn class(self) -> Class {
         use Kind::*;
         match self {
@@ -88,8 +97,8 @@ impl Kind {
         }
     }
 
-    /// Whether it carries a line (and so is as long as a line and a header; the rest are a header, FarAtomic and
-    /// AtomicDone a header with one word).
+    /// Whether the message carries a line. Its length is then a header and a line. FarAtomic and
+    /// AtomicDone are a header with one word; all other messages are a header.
     pub const fn carries_line(self) -> bool {
         matches!(
             self,
@@ -109,21 +118,22 @@ impl Kind {
 /// A unit that sends and receives messages about one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agent {
-    /// The line's home: its directory entry and shared bank.
+    /// The home of the line: its directory entry and bank of the shared level.
     Home,
     /// A core's private caches, all levels together.
     Core(CoreId),
 }
 
-/// A message about one line. Which line, the executor knows.
+/// A message about one line; the executor knows which line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Message {
-    /// What it says.
     pub kind: Kind,
-    /// Who sent it.
+    /// The sender.
     pub from: Agent,
-    /// The core on whose behalf: the requestor, and in a Push the core that is to have the line.
+    /// The core on whose behalf the message is sent: the requestor, or in a Push the core that is
+    /// to get the line.
     pub core: CoreId,
-    /// How many acknowledgements the requestor must await (FwdGetM, Count, DataM; else 0).
+    /// Number of acknowledgements that the requestor must await (in FwdGetM, Count and DataM;
+    /// otherwise 0).
     pub acks: u16,
 }

@@ -1,21 +1,23 @@
-//! Broken protocols: one row changed in memory. A check that finds nothing wrong with one of these is no check of that row,
-//! or the change makes no difference (`examples/mutations` lists those, each with its reason).
+//! Broken protocols: in each, one row is changed. If a check finds nothing wrong with one of them, the
+//! check does not cover that row, or the change makes no difference (`examples/mutations` lists
+//! those, each with its reason).
 
 use crate::table::{Actions, MAX_ACTIONS, Row, Then};
 use crate::{Protocol, cache, home};
 
 /// A protocol with one row changed.
 pub struct Mutant {
-    /// Which row: controller, state and event.
+    /// Name of the row: controller, state and event.
     pub row: String,
-    /// What was changed.
+    /// What was changed, in words.
     pub change: String,
     /// The broken protocol.
     pub protocol: Protocol,
 }
 
-/// Every mutant of `protocol`: each row with an action left out, or put for another of its kind, or two that depend on each
-/// other swapped; with the state kept or another stable state after it; taken where it waits, and the other way round.
+/// Returns every mutant of `protocol`. In each row, it leaves out an action, replaces an action by
+/// another of its kind, or swaps two that depend on each other; it keeps the state or leads to
+/// another stable state; it takes what should wait, and the other way round.
 pub fn mutants(protocol: &Protocol) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (state, event, row) in protocol.cache.iter() {
@@ -37,7 +39,7 @@ pub fn mutants(protocol: &Protocol) -> Vec<Mutant> {
     mutants
 }
 
-/// The states that a row could wrongly lead to: back to its own, and each stable one.
+/// Returns the states to which a row could wrongly lead: its own, and each stable one.
 fn states<S: PartialEq + Copy>(own: S, next: S, stable: impl Iterator<Item = S>) -> Vec<S> {
     let own = Some(own).filter(|own| *own != next);
     let others = stable.filter(|state| *state != next && Some(*state) != own);
@@ -85,13 +87,13 @@ where
     found
 }
 
-/// What follows `action` in its kind, from the last again to the first.
+/// Returns the action after `action` in its kind; the first follows the last.
 fn after<A: Copy + PartialEq>(kind: &[A], action: A) -> Option<A> {
     let place = kind.iter().position(|other| *other == action)?;
     Some(kind[(place + 1) % kind.len()])
 }
 
-/// Actions that are easily put for one another.
+/// Actions that are easily mistaken for one another.
 const CACHE_KINDS: &[&[cache::Action]] = {
     use cache::Action::*;
     &[
@@ -111,7 +113,8 @@ const CACHE_KINDS: &[&[cache::Action]] = {
     ]
 };
 
-/// Actions of which the second must see what the first did, or the first must not see what the second does.
+/// Pairs of actions in which the second must see what the first did, or the first must not see what
+/// the second does.
 const CACHE_ORDERS: &[(cache::Action, cache::Action)] = {
     use cache::Action::*;
     &[(Fill, Complete), (Complete, ServeReaders), (Complete, ServeNext), (Complete, Lost), (ServeReaders, ServeNext)]

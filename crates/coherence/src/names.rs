@@ -1,6 +1,7 @@
-//! Enumerations that know their list and the names that people read.
+//! Enumerations that know the list of their values and a readable name of each.
 
-/// Declares a fieldless enum with `ALL` (every value in order), `COUNT` and `name` (as the tables print it).
+/// Declares a fieldless enum with `ALL` (every value in order), `COUNT` and `name` (as the tables
+/// print it).
 macro_rules! named {
     ($(#[$doc:meta])* $enum:ident { $($(#[$item_doc:meta])* $item:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -9,9 +10,7 @@ macro_rules! named {
         pub enum $enum { $($(#[$item_doc])* $item),* }
 
         impl $enum {
-            /// Every value, in order.
             pub const ALL: &'static [$enum] = &[$($enum::$item),*];
-            /// How many there are.
             pub const COUNT: usize = Self::ALL.len();
 
             /// The name as it stands in the tables.
@@ -21,7 +20,7 @@ macro_rules! named {
         }
 
         impl Default for $enum {
-            /// The first of the list.
+            /// The first value of the list.
             fn default() -> Self {
                 Self::ALL[0]
             }

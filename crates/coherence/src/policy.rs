@@ -1,22 +1,25 @@
-//! The two protocols: the same caches and homes, with the rows that the home's policy changes.
+//! The two protocols: both use the same caches and homes, but for the rows that depend on the
+//! home's policy.
 
 use crate::{cache, home};
 
-/// What a home does with a line's next request while the last requestor has not said that it has the line.
+/// What a home does with the next request for a line before the last requestor has confirmed that
+/// it has the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// It waits. Needs no order in the network.
+    /// The request waits. The network need not keep any order.
     Blocking,
-    /// It is served. Needs the forward class ordered from each home to each cache.
+    /// The request is served. The network must keep the forward class in order between each home
+    /// and each cache.
     Nonblocking,
 }
 
-/// A pair of tables.
+/// The two tables that define a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// What caches do.
+    /// The rows of caches.
     pub cache: cache::Table,
-    /// What homes do.
+    /// The rows of homes.
     pub home: home::Table,
 }
 
@@ -26,7 +29,6 @@ pub static BLOCKING: Protocol = Protocol { cache: cache::BLOCKING, home: home::B
 pub static NONBLOCKING: Protocol = Protocol { cache: cache::NONBLOCKING, home: home::NONBLOCKING };
 
 impl Policy {
-    /// Its tables.
     pub fn protocol(self) -> &'static Protocol {
         match self {
             Policy::Blocking => &BLOCKING,

@@ -4,8 +4,9 @@ use crate::table::{Row, Then};
 use crate::{BLOCKING, Kind, NONBLOCKING, cache, home};
 use std::fmt::{Display, Write};
 
-/// The page `page` with each part between `<!-- begin NAME -->` and `<!-- end NAME -->` written anew. A part whose name is
-/// not in `parts`, or that has no end, is an error that names it.
+/// Returns the text of `page` in which each part between `<!-- begin NAME -->` and
+/// `<!-- end NAME -->` is replaced by the one of that name in `parts`. Fails, with the part's name,
+/// if it is not in `parts` or has no end.
 pub fn filled(page: &str, parts: &[(&str, String)]) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = page;
@@ -20,7 +21,8 @@ pub fn filled(page: &str, parts: &[(&str, String)]) -> Result<String, String> {
     Ok(filled + rest)
 }
 
-/// The parts that the tables give: states, messages, and the rows of both controllers under both policies.
+/// Returns the parts that come from the tables: messages, rows of both controllers under both
+/// policies, and counts of rows.
 pub fn tables() -> Vec<(&'static str, String)> {
     let (cache, home) = (&BLOCKING.cache, &BLOCKING.home);
     let own_cache = NONBLOCKING.cache.iter().filter(|(s, e, row)| cache.row(*s, *e).ok() != Some(row));
@@ -50,7 +52,7 @@ fn messages() -> String {
     text
 }
 
-/// A line for each state and each set of events that have the same row there.
+/// Prints a line for each state and each set of events that have the same row there.
 fn rows<S, E, A>(rows: impl Iterator<Item = (S, E, Row<S, A>)>) -> String
 where
     S: Copy + PartialEq + Display,

@@ -2,25 +2,21 @@
 
 use baton_units::CoreId;
 
-/// A small set of cores, iterated from the lowest number up.
+/// A small set of cores.
 pub trait CoreSet: Copy + Default + PartialEq {
-    /// Adds `core`.
     fn insert(&mut self, core: CoreId);
-    /// Takes `core` out.
     fn remove(&mut self, core: CoreId);
-    /// Whether `core` is in it.
     fn contains(&self, core: CoreId) -> bool;
-    /// How many are in it.
     fn len(&self) -> u16;
-    /// Whether none is in it.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Calls `f` with each, from the lowest up.
+    /// Calls `f` with each core, from the lowest number up.
     fn each(&self, f: impl FnMut(CoreId));
 }
 
-/// A bit a core, for up to `64 * W` cores. A core beyond that is the caller's mistake and panics.
+/// A set with one bit per core, for up to `64 * W` cores. A core with a larger number is a mistake
+/// of the caller and causes a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bits<const W: usize>(pub [u64; W]);
 

@@ -1,18 +1,20 @@
-//! The shape of a table: rows, found by state and event in two array steps.
+//! The structure of a table: rows, which are found by state and event with two array accesses.
 
 use std::fmt;
 
-/// The longest list of actions in a row.
+/// The length of the longest list of actions in a row.
 pub const MAX_ACTIONS: usize = 6;
 
-/// What becomes of the thing that was presented.
+/// What happens to the message or access that was presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
     /// It is consumed.
     Take,
-    /// It waits unchanged (the row has no actions and keeps the state) and is presented again once the state has changed.
+    /// It waits unchanged (the row has no actions and keeps the state) and is presented again when
+    /// the state has changed.
     Wait,
-    /// The actions are carried out, but it waits and is presented again once the state has changed.
+    /// The row's actions are carried out, but it waits and is presented again when the state has
+    /// changed.
     Retain,
 }
 
@@ -23,7 +25,8 @@ pub struct Actions<A: Copy> {
 }
 
 impl<A: Copy> Actions<A> {
-    /// The list `actions`. Longer than [`MAX_ACTIONS`] is a mistake in the table and does not compile.
+    /// Creates the list `actions`. A list longer than [`MAX_ACTIONS`] is a mistake in the table and
+    /// does not compile.
     pub const fn new(actions: &[A]) -> Actions<A> {
         assert!(actions.len() <= MAX_ACTIONS, "a row has too many actions");
         let mut list = [None; MAX_ACTIONS];
@@ -35,7 +38,6 @@ impl<A: Copy> Actions<A> {
         Actions { list }
     }
 
-    /// The actions in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = A> + '_ {
         self.list.iter().map_while(|action| *action)
@@ -51,22 +53,23 @@ impl<A: Copy + fmt::Debug> fmt::Debug for Actions<A> {
 /// What happens on one event in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row<S, A: Copy> {
-    /// What becomes of the message or access.
+    /// What happens to the message or access.
     pub then: Then,
-    /// The state after it.
+    /// The state afterwards.
     pub next: S,
-    /// What is done, in this order.
+    /// What the executor does, in this order.
     pub actions: Actions<A>,
 }
 
-/// An event came that the table has no row for: a hole in the protocol. The checker shows that there is none.
+/// An event for which the table has no row: a hole in the protocol. The checker shows that there is
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unhandled {
-    /// `cache` or `home`.
+    /// Either `cache` or `home`.
     pub controller: &'static str,
-    /// The state's name.
+    /// Name of the state.
     pub state: &'static str,
-    /// The event's name.
+    /// Name of the event.
     pub event: &'static str,
 }
 
@@ -78,14 +81,16 @@ impl fmt::Display for Unhandled {
 
 impl std::error::Error for Unhandled {}
 
-/// Declares a controller's `Entry` (one line of the source: states and events that share a row), its list macro `rows!`
-/// and its `Table`, which unfolds the lists while it compiles. Two entries for one place do not compile.
+/// Declares a controller's `Entry` (one line of the source, with the states and events that share a
+/// row) and its `Table`, which unfolds the lists at compile time. Two entries for the same state
+/// and event do not compile.
 macro_rules! table {
     ($controller:literal, $state:ty, $event:ty, $action:ty) => {
         /// A row of this controller.
         pub type Row = $crate::table::Row<$state, $action>;
 
-        /// One line of the source: the states and events that share it. No next state: the state is kept.
+        /// One line of the source, with the states and events that share it. Without `next`, the
+        /// state is kept.
         #[derive(Clone, Copy)]
         pub(crate) struct Entry {
             pub(crate) states: &'static [$state],
@@ -140,7 +145,7 @@ macro_rules! table {
                 rows
             }
 
-            /// The row for `event` in `state`.
+            /// Returns the row for `event` in `state`, or an error if the table has none.
             #[inline]
             pub fn row(&self, state: $state, event: $event) -> Result<&Row, $crate::table::Unhandled> {
                 self.rows[state as usize][event as usize].as_ref().ok_or($crate::table::Unhandled {
@@ -150,7 +155,7 @@ macro_rules! table {
                 })
             }
 
-            /// Every row, by state and then by event.
+            /// Yields every row, ordered by state and then by event.
             pub fn iter(&self) -> impl Iterator<Item = ($state, $event, Row)> + '_ {
                 <$state>::ALL.iter().flat_map(move |&state| {
                     <$event>::ALL.iter().filter_map(move |&event| {
@@ -159,7 +164,7 @@ macro_rules! table {
                 })
             }
 
-            /// This table with one row changed, or taken out. For mutation tests.
+            /// Returns this table with one row changed or removed, for mutation tests.
             pub fn changed(&self, state: $state, event: $event, row: Option<Row>) -> Table {
                 let mut table = self.clone();
                 table.rows[state as usize][event as usize] = row;
@@ -169,8 +174,9 @@ macro_rules! table {
     };
 }
 
-/// The source form of rows: `states : events => next { actions }`, with `same` where the state is kept, `wait` where the
-/// thing waits unchanged, and `retain next { actions }` where it waits and the actions are carried out.
+/// The source form of rows: `states : events => next { actions }`. It has `same` if the state is
+/// kept, `wait` if the event waits unchanged, and `retain next { actions }` if the event waits but
+/// the actions are carried out.
 macro_rules! rows {
     ($(#[$doc:meta])* $name:ident: $state:ident, $event:ident, $action:ident;
         $($($s:ident)|+ : $($e:ident)|+ => $kind:ident $($next:ident)? $({ $($a:ident),* })?;)*) => {

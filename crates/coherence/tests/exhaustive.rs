@@ -1,5 +1,5 @@
-//! The protocol, explored exhaustively in small worlds: nothing goes wrong in any that can be reached, and together they
-//! exercise every row. The example `check` does the same in larger worlds.
+//! The protocol, explored exhaustively in small worlds: no world that can be reached has a fault,
+//! and together they exercise every row. The example `check` does the same in larger worlds.
 
 mod common;
 
@@ -36,7 +36,8 @@ fn the_nonblocking_home_is_sound_and_has_no_idle_row() {
     holds(Policy::Nonblocking);
 }
 
-/// A few breaks that everyone knows, and what the checker says of each; `scripts/mutate/mutate protocol` tries them all.
+/// Breaks the protocol in a few well-known ways, and checks which fault the checker finds;
+/// `scripts/mutate/mutate protocol` tries all changes.
 #[test]
 fn a_broken_protocol_is_caught() {
     let breaks = [
@@ -59,7 +60,8 @@ fn a_broken_protocol_is_caught() {
     }
 }
 
-/// A request for which copies are recalled stays first: the home has no row for another one then.
+/// A request for which copies are recalled must stay first, because the home has no row for another
+/// request meanwhile.
 #[test]
 fn passing_a_request_that_has_begun_is_caught() {
     let config = common::worlds::small(Policy::Blocking).into_iter().find(|config| config.order == Order::AnyButBegun);

@@ -1,4 +1,5 @@
-//! `docs/reference/protocol.md` shows the tables as they are. `BLESS=1 cargo test -p baton-coherence --test page` writes them anew.
+//! Checks that `docs/reference/protocol.md` shows the current tables.
+//! `BLESS=1 cargo test -p baton-coherence --test page` rewrites them.
 
 mod common;
 

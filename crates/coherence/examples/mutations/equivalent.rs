@@ -1,24 +1,23 @@
 //! Mutants that make no difference, and why.
 
-/// One reason, for the mutants whose row and change it names.
+/// One reason why mutants make no difference, with the rows and changes to which it applies.
 #[derive(Debug)]
 pub(crate) struct Reason {
-    /// The rows, as `controller state event`; a state may be several, split by `|`.
+    /// The rows, as `controller state event`.
     rows: &'static [&'static str],
-    /// The changes.
     changes: &'static [&'static str],
-    /// Why nothing can be noticed.
+    /// Why no check can notice the change.
     pub(crate) why: &'static str,
 }
 
 impl Reason {
-    /// Whether it is about this mutant.
+    /// Whether the reason applies to the mutant with this row and change.
     pub(crate) fn covers(&self, row: &str, change: &str) -> bool {
         self.rows.contains(&row) && self.changes.contains(&change)
     }
 }
 
-/// All of them.
+/// The reasons for all surviving mutants.
 pub(crate) const REASONS: &[Reason] = &[
     Reason {
         rows: &["cache I OfferE", "cache IS_D DataE"],

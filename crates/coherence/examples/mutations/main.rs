@@ -1,8 +1,10 @@
-//! Breaks the protocol row by row and shows that the exhaustive check notices (`scripts/mutate/mutate protocol`).
+//! Breaks the protocol row by row and shows that the exhaustive check notices
+//! (`scripts/mutate/mutate protocol`).
 //!
-//! Each mutant is explored in the small worlds that exercise its row, the smallest first. Prints caught / total and the
-//! survivors; each must stand in `equivalent.rs` with the reason why it makes no difference. Exits with 1 if one does not, or
-//! if a line there has no survivor.
+//! Each mutant is explored in the small worlds that exercise its row, the smallest first. Prints
+//! how many of the mutants were caught, and the survivors. Each survivor must stand in
+//! `equivalent.rs` with the reason why it makes no difference. Exits with 1 if one does not, or if
+//! a reason there has no survivor.
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
@@ -16,11 +18,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What became of a mutant.
+/// What happened to a mutant.
 enum Fate {
-    /// This fault was found.
+    /// The check found this fault.
     Caught(String),
-    /// Nothing was.
+    /// The check found no fault.
     Survived,
 }
 
@@ -56,8 +58,9 @@ fn main() -> ExitCode {
     if sound && unused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// All mutants of the blocking protocol; of the non-blocking one those of the rows that are its own. Of these, if there are
-/// `parts`, those in whose names one of them occurs.
+/// Returns all mutants of the blocking protocol; of the non-blocking protocol, those of rows that
+/// differ from the blocking one's. If there are `parts`, keeps only the mutants in whose names one
+/// of them occurs.
 fn of_interest(policy: Policy, parts: &[String]) -> Vec<Mutant> {
     let blocking: Protocol = Policy::Blocking.protocol().clone();
     let mut found = mutants(policy.protocol());
@@ -80,7 +83,8 @@ fn of_interest(policy: Policy, parts: &[String]) -> Vec<Mutant> {
     found
 }
 
-/// The small worlds, the smallest first, each with the names of the rows that it does not exercise.
+/// Returns the small worlds, the smallest first, each with the names of the rows that it does not
+/// exercise.
 fn worlds(policy: Policy) -> Vec<(Config, Vec<String>)> {
     let explored = common::worlds::small(policy).into_iter().map(|config| {
         let model = Arc::new(Model::new(config));
@@ -93,7 +97,8 @@ fn worlds(policy: Policy) -> Vec<(Config, Vec<String>)> {
     explored.into_iter().map(|(_, config, missing)| (config, missing)).collect()
 }
 
-/// Looks for a fault in each world that exercises the row, and last, as it takes long, for one that never comes to rest.
+/// Explores the mutant in each world that exercises its row. Searches for a world that never comes
+/// to rest only at the end, because that takes long.
 fn fate(mutant: &Mutant, worlds: &[(Config, Vec<String>)]) -> Fate {
     let worlds: Vec<&Config> =
         worlds.iter().filter(|(_, missing)| !missing.contains(&mutant.row)).map(|(config, _)| config).collect();
@@ -101,7 +106,7 @@ fn fate(mutant: &Mutant, worlds: &[(Config, Vec<String>)]) -> Fate {
     let patient = worlds.iter().filter(|config| config.drain).map(|config| (*config).clone());
     for config in hasty.chain(patient) {
         let model = Model { config, protocol: mutant.protocol.clone(), coverage: Coverage::default() };
-        // Sound worlds have a twentieth of these states; the bound is for what never ends.
+        // Correct worlds have a twentieth of these states; the limit stops mutants that never end.
         let figures = common::explore(&Arc::new(model), 1, Some(4_000_000));
         match figures.fault {
             Some((fault, _)) => return Fate::Caught(fault),

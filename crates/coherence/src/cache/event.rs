@@ -1,78 +1,80 @@
-//! What a core's private caches react to.
+//! The events to which a core's private caches react.
 
 use super::step::Transaction;
 use crate::names::named;
 use crate::{CoreSet, Kind, Message};
 
 named! {
-    /// An access of the core, a decision of its caches, or a message (told apart by what it completes).
+    /// An access of the core, a decision of its caches, or a message. Messages of one kind are
+    /// different events if they complete different things.
     Event {
-        /// A read.
         Load = "Load",
-        /// A write, or a locked read-modify-write performed here (near atomic).
+        /// A write, or a locked read-modify-write that is performed in this cache (a near atomic).
         Store = "Store",
         /// A read that sets the core's link.
         LoadLinked = "LL",
-        /// A write if the core's link stands. The executor looks at the link each time that it presents this and when it
-        /// completes; without a link it has failed, and never comes here.
+        /// A write that happens only if the core's link stands. The executor checks the link each
+        /// time that it presents this event and when the event completes. A store-conditional
+        /// without a link has failed and is never presented.
         StoreConditional = "SC",
-        /// A read-modify-write performed at the home unless the only copy is here.
+        /// A read-modify-write that is performed at the home, unless the only copy is here.
         FarAtomic = "Far",
-        /// A hint: the line will be read.
+        /// A hint that the core will read the line.
         PrefetchS = "PrefetchS",
-        /// A hint: the line will be written.
+        /// A hint that the core will write the line.
         PrefetchM = "PrefetchM",
-        /// The caches need its place. Presented in stable states other than I.
+        /// The caches need the line's place. Presented only in stable states other than I.
         Evict = "Evict",
-        /// A hint: write the line back to the shared level.
+        /// A hint to write the line back to the shared level.
         PushHome = "PushHome",
-        /// A hint: hand the line to a named core ([`super::Access::to`]).
+        /// A hint to hand the line to a named core ([`super::Access::to`]).
         PushTo = "PushTo",
-        /// A reader's request reached this owner.
+        /// The home forwards a reader's request to this owner.
         FwdGetS = "FwdGetS",
-        /// A writer's request reached this owner.
+        /// The home forwards a writer's request to this owner.
         FwdGetM = "FwdGetM",
-        /// Another core writes.
+        /// Another core is going to write, so this copy must be dropped.
         Inv = "Inv",
-        /// The home wants the copy gone.
+        /// The home wants this copy to be dropped.
         Recall = "Recall",
-        /// The Put is done with.
+        /// The home has finished with the Put.
         PutAck = "PutAck",
-        /// The Upgrade is granted, and all acknowledgements are in.
+        /// The Upgrade is granted, and all acknowledgements have arrived.
         Count = "Count",
-        /// The Upgrade is granted, acknowledgements are missing.
+        /// The Upgrade is granted, but acknowledgements are missing.
         CountWait = "Count+",
-        /// A pushed copy to read, and there is a place for it.
+        /// A pushed copy to read, for which there is a place.
         OfferS = "OfferS",
-        /// A pushed only copy, and there is a place for it.
+        /// A pushed only copy, for which there is a place.
         OfferE = "OfferE",
-        /// A pushed copy and no place for it, or a transaction of our own on that line.
+        /// A pushed copy, but there is no place for it or this core has a transaction on that line.
         OfferFull = "Offer-full",
         /// A copy to read.
         DataS = "DataS",
         /// The only copy, clean.
         DataE = "DataE",
-        /// The only copy, and all acknowledgements are in.
+        /// The only copy, and all acknowledgements have arrived.
         DataM = "DataM",
-        /// The only copy, acknowledgements are missing.
+        /// The only copy, but acknowledgements are missing.
         DataMWait = "DataM+",
-        /// A sharer has dropped its copy; not the last awaited, or it is not known yet how many are.
+        /// A sharer has dropped its copy, and either more are awaited or their number is not known
+        /// yet.
         Ack = "Ack",
         /// The last awaited acknowledgement.
         AckLast = "Ack-last",
-        /// The home has performed the atomic.
+        /// The home has performed the far atomic.
         AtomicDone = "AtomicDone",
     }
 }
 
 impl Event {
-    /// Whether it comes from the core's side, not as a message.
+    /// Whether the event comes from the core's side and is not a message.
     pub const fn is_local(self) -> bool {
         (self as u8) <= Event::PushTo as u8
     }
 
-    /// Which event `message` is, given the transaction that is under way; `room`: the line is in state I and has a place.
-    /// `None`: no cache is ever sent such a message.
+    /// Returns the event that `message` is, for the current transaction. `room` says that the line
+    /// is in state I and has a place. Returns `None` for a message that no cache is ever sent.
     #[inline]
     pub fn of<S: CoreSet>(message: &Message, transaction: &Transaction<S>, room: bool) -> Option<Event> {
         let complete = transaction.missing + i32::from(message.acks) == 0;
@@ -104,6 +106,6 @@ impl Event {
 pub struct Access {
     /// A local event ([`Event::is_local`]).
     pub event: Event,
-    /// Whom a [`Event::PushTo`] names; the core itself otherwise.
+    /// The core that a [`Event::PushTo`] names; for other events, the core itself.
     pub to: baton_units::CoreId,
 }

@@ -1,13 +1,14 @@
-//! A core's private caches, all levels together, as one coherence agent: what they do on the core's accesses and on messages.
+//! A core's private caches, all levels together, as one coherence agent: what they do on the core's
+//! accesses and on messages.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `state.rs` | the states |
-//! | `event.rs` | the events, and which event a message is |
+//! | `event.rs` | the events, and how a message becomes an event |
 //! | `action.rs` | the actions and what each means to the executor |
 //! | `rows.rs` | the rows that both policies share |
 //! | `policy_rows.rs` | the rows of the blocking home's caches, and of the non-blocking home's |
-//! | `step.rs` | the one interpreter of the rows |
+//! | `step.rs` | the only interpreter of the rows |
 
 mod action;
 mod event;

@@ -1,10 +1,12 @@
-//! The cache's rows that do depend on the home's policy: how a transaction ends, and what comes in its midst.
+//! The cache's rows that depend on the home's policy: how a transaction ends, and what arrives
+//! during it.
 
 use super::{Action, Entry, Event, State};
 use crate::table::rows;
 
 rows! {
-    /// Under a blocking home: nothing comes in a transaction's midst, and its end is told to the home.
+    /// Rows under a blocking home: nothing arrives during a transaction, and the cache tells the
+    /// home when the transaction ends.
     BLOCKING: State, Event, Action;
 
     IsD: DataS => S { Fill, Complete, Unblock };
@@ -18,18 +20,19 @@ rows! {
 }
 
 rows! {
-    /// Under a non-blocking home: forwards of later transactions may overtake the data. Ordered forwards make plain that
-    /// what comes while no copy is here comes after our own request; it is kept and served at the end.
+    /// Rows under a non-blocking home: forwards of later transactions may overtake the data.
+    /// Because forwards are ordered, a forward that arrives while there is no copy here belongs
+    /// after this core's request; it is remembered and served at the end.
     NONBLOCKING: State, Event, Action;
 
-    // Undisturbed.
+    // Transactions that no forward disturbs.
     IsD: DataS => S { Fill, Complete };
     IsD: DataE => E { Fill, Complete };
     ImAd: DataM => M { Fill, TakeCount, Complete };
     ImA: AckLast => M { TakeAck, Complete };
     SmA | OmA: Count => M { TakeCount, Complete };
 
-    // A later transaction wants what has not come yet.
+    // A later transaction wants the line that has not arrived yet.
     IsD: Inv => IsDI { Ack };
     IsD: Recall => IsDI { AckHome };
     IsD | IsDO: FwdGetS => IsDO { DeferReader };
@@ -46,12 +49,12 @@ rows! {
     ImAO | ImAX: StoreConditional => wait;
     IsDI | IsDO | IsDX | ImAdO | ImAdX | ImAO | ImAX: PrefetchS | PrefetchM | PushHome | PushTo => same {};
 
-    // Meanwhile our own gathers on.
+    // Meanwhile the core's own transaction goes on.
     ImAdO | ImAdX | ImAO | ImAX: Ack => same { TakeAck };
     ImAdO: DataMWait => ImAO { Fill, TakeCount };
     ImAdX: DataMWait => ImAX { Fill, TakeCount };
 
-    // The end, and then the others' turn.
+    // The transaction ends, and then the deferred requests are served.
     IsDI: DataS | DataE => I { CompleteOnce };
     IsDO: DataE => O { Fill, Complete, ServeReaders };
     IsDX: DataE => I { Fill, Complete, ServeReaders, ServeNext, Lost };

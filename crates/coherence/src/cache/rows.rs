@@ -4,10 +4,11 @@ use super::{Action, Entry, Event, State};
 use crate::table::rows;
 
 rows! {
-    /// Accesses, evictions, pushes; forwards to lines that are here; acknowledgements.
+    /// Rows for accesses, evictions and pushes, for forwards to lines that are here, and for
+    /// acknowledgements.
     SHARED: State, Event, Action;
 
-    // The core's accesses: hits.
+    // Accesses that hit.
     S | E | O | M: Load | LoadLinked => same { Hit };
     S | E | O | M: PrefetchS => same {};
     E | M: Store | StoreConditional | FarAtomic => M { Hit };
@@ -22,13 +23,14 @@ rows! {
     S: FarAtomic => SF { FarAtomic };
     O: FarAtomic => OF { FarAtomic };
 
-    // One transaction a line: accesses wait for it, hints are dropped.
+    // A line has at most one transaction: accesses wait for it, hints are dropped.
     IsD | ImAd | ImA | SmA | OmA | MiA | EiA | OiA | SiA | IiA | IF | SF | OF: Load | Store | LoadLinked | FarAtomic => wait;
     ImA | SmA | OmA | SF | OF: StoreConditional => wait;
     IsD | ImAd | ImA | SmA | OmA | MiA | EiA | OiA | SiA | IiA | IF | SF | OF:
         PrefetchS | PrefetchM | PushHome | PushTo => same {};
 
-    // Giving a line up. A push gives up an owned line; a sharer's push has nothing to bring.
+    // The caches give a line up. A push gives up an owned line; a sharer's push has no data to
+    // bring.
     S: Evict => SiA { Lost, PutS };
     E: Evict | PushHome => EiA { Lost, PutE };
     O: Evict | PushHome => OiA { Lost, PutO };
@@ -64,12 +66,12 @@ rows! {
     SiA | EiA: Recall => IiA { AckHome };
     MiA | OiA: Recall => IiA { DataHome };
 
-    // A pushed line: taken where it finds a free place, refused elsewhere.
+    // A pushed line is taken if there is a free place, and refused otherwise.
     I: OfferS => S { Fill, Accept };
     I: OfferE => E { Fill, Accept };
     I | IsD | ImAd | IF | IiA: OfferFull => same { Refuse };
 
-    // What our own transaction gathers.
+    // Acknowledgements and data for the core's own transaction.
     ImAd | ImA | SmA | OmA: Ack => same { TakeAck };
     SmA | OmA: CountWait => ImA { TakeCount };
     ImAd: DataMWait => ImA { Fill, TakeCount };

@@ -1,38 +1,41 @@
-//! The one interpreter of the cache's rows. The simulated chip and the model checker both run this.
+//! The only interpreter of the cache's rows. The simulated chip and the model checker both run it.
 
 use super::{Access, Action, Event, State, Table};
 use crate::{Agent, CoreSet, Kind, Message, Then, Unhandled};
 use baton_units::CoreId;
 
-/// What a transaction under way keeps beside the line's state: part of the line's MSHR. All of it is at its default when
-/// the line's state is stable, so a stable line needs none stored.
+/// What a transaction under way stores beside the line's state, as part of the line's MSHR. All
+/// fields have their defaults while the line's state is stable, so a stable line needs none stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transaction<S> {
-    /// Acknowledgements still awaited; below zero while more have come than were announced.
+    /// Number of acknowledgements still awaited; negative while more have arrived than were
+    /// announced.
     pub missing: i32,
-    /// Readers to serve at the end.
+    /// Readers to serve at the end of the transaction.
     pub readers: S,
-    /// Who gets the line at the end, and the count of acknowledgements to tell it.
+    /// The agent that gets the line at the end of the transaction, and the number of
+    /// acknowledgements to tell it.
     pub next: Option<(Agent, u16)>,
 }
 
-/// What the executor does for the rows. Each call is about the one line at hand.
+/// What the executor does for the rows. Each call concerns the line at hand.
 pub trait Effects {
     /// Sends `message` to `to`.
     fn send(&mut self, to: Agent, message: Message);
-    /// The presented access hits and is performed now.
+    /// Performs the presented access, which hits, now.
     fn hit(&mut self);
-    /// The access that began the transaction is performed now; those that wait behind it are presented again after the step.
-    /// A prefetch has no access: nothing is performed. `once`: the copy is not kept (see [`Action::CompleteOnce`]), and a
-    /// load-linked sets no link.
+    /// Performs the access that began the transaction. Accesses that wait behind it are presented
+    /// again after the step. A prefetch has no access, so nothing is performed. With `once`, the
+    /// copy is not kept (see [`Action::CompleteOnce`]), and a load-linked sets no link.
     fn complete(&mut self, once: bool);
-    /// The core lost the right to read the line.
+    /// Records that the core lost the right to read the line.
     fn lost(&mut self);
-    /// The data of the message at hand goes into the caches.
+    /// Writes the data of the message at hand into the caches.
     fn fill(&mut self);
 }
 
-/// Presents a message to the cache of `core`: [`step`] with the event that it is. `room`: see [`Event::of`].
+/// Presents a message to the cache of `core`, like [`step`] with the event that the message is. For
+/// `room`, see [`Event::of`]. Fails if the table has no row for it.
 #[inline]
 pub fn deliver<S: CoreSet>(
     table: &Table,
@@ -49,7 +52,8 @@ pub fn deliver<S: CoreSet>(
     run(table, core, state, transaction, event, message, effects)
 }
 
-/// Presents an access of `core` to its cache. `Wait`: present it again when the line's transaction is over.
+/// Presents an access of `core` to its cache. If it returns `Wait`, present the access again when
+/// the line's transaction is over. Fails if the table has no row for the access.
 #[inline]
 pub fn step<S: CoreSet>(
     table: &Table,
@@ -59,7 +63,7 @@ pub fn step<S: CoreSet>(
     access: Access,
     effects: &mut impl Effects,
 ) -> Result<Then, Unhandled> {
-    // Only a push reads this message: for the core that it names.
+    // Only a push reads this message, to learn which core it names.
     let message = Message { kind: Kind::Push, from: Agent::Core(core), core: access.to, acks: 0 };
     run(table, core, state, transaction, access.event, &message, effects)
 }

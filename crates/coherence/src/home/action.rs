@@ -1,60 +1,57 @@
-//! What a home does.
+//! The actions of a home.
 
 use crate::names::named;
 
 named! {
-    /// One step of a row. The requestor is the message's sender; `others` are the sharers without the requestor, counted
-    /// when the action runs.
+    /// One step of a row. The requestor is the sender of the message; `others` are the sharers
+    /// without the requestor, counted when the action runs.
     Action {
-        /// Sends the requestor the home's data, to read. The executor reads the bank, or memory if the bank has it not.
+        /// Sends the requestor the home's data, to read. The executor reads the bank, or memory if
+        /// the bank does not have the line.
         DataS = "DataS > requestor",
         /// Sends the requestor the home's data as the only copy, to read.
         DataE = "DataE > requestor",
-        /// Sends the requestor the home's data, to write, with the count of others.
+        /// Sends the requestor the home's data, to write, with the number of others.
         DataM = "DataM > requestor",
         /// Has the owner send the requestor a copy.
         FwdGetS = "FwdGetS > owner",
-        /// Has the owner send the requestor the line, with the count of others.
+        /// Has the owner send the requestor the line, with the number of others.
         FwdGetM = "FwdGetM > owner",
-        /// Tells the requestor the count of others: it has the data.
+        /// Tells the requestor, which has the data, the number of others.
         Count = "Count > requestor",
         /// Has each of the others drop its copy and acknowledge to the requestor.
         Inv = "Inv > others",
-        /// Has every sharer drop its copy and answer the home; awaits that many answers.
+        /// Has every sharer drop its copy and answer the home, and awaits that many answers.
         RecallAll = "Recall > sharers",
-        /// Has one sharer, whom the executor picks ([`super::Effects::victim`]), drop its copy and answer the home; takes it
-        /// out of the sharers; awaits one answer.
+        /// Has one sharer, which the executor picks ([`super::Effects::victim`]), drop its copy and
+        /// answer the home. Removes it from the sharers and awaits one answer.
         RecallOne = "Recall > a sharer",
-        /// Tells the requestor that its Put is done with.
+        /// Tells the requestor that the home has finished with its Put.
         PutAck = "PutAck > requestor",
-        /// Offers the data to the core that the Push names, to read.
+        /// Offers the data, to read, to the core that the Push names.
         OfferS = "OfferS > named",
-        /// Offers the data to the core that the Push names, as the only copy.
+        /// Offers the data, as the only copy, to the core that the Push names.
         OfferE = "OfferE > named",
 
-        /// The message's data becomes the home's. Calls [`super::Effects::store`].
+        /// Makes the message's data the home's data. Calls [`super::Effects::store`].
         TakeData = "take data",
-        /// Performs the atomic on the home's data (which memory then lacks) and sends the requestor AtomicDone. Calls
-        /// [`super::Effects::atomic`] before it sends.
+        /// Performs the atomic on the home's data, which makes memory out of date, and sends the
+        /// requestor AtomicDone. Calls [`super::Effects::atomic`] before it sends.
         Perform = "perform, AtomicDone > requestor",
-        /// The line leaves the shared level, to memory if it is dirty. Calls [`super::Effects::drop_line`].
+        /// Drops the line from the shared level, and writes it to memory if it is dirty. Calls
+        /// [`super::Effects::drop_line`].
         Drop = "drop",
 
-        /// The requestor is the owner.
         SetOwner = "owner := requestor",
-        /// There is no owner.
         NoOwner = "owner := none",
-        /// The owner is counted among the sharers, and there is no owner.
+        /// Counts the owner among the sharers, and leaves the line without an owner.
         OwnerShares = "owner joins sharers",
-        /// The requestor is a sharer.
         AddSharer = "sharers + requestor",
-        /// The requestor is no sharer.
         RemoveSharer = "sharers - requestor",
-        /// There are no sharers.
         NoSharers = "sharers := none",
-        /// One more answer is awaited.
+        /// Awaits one more answer.
         Await = "pending + 1",
-        /// One answer fewer is awaited.
+        /// Counts one answer as received.
         Answered = "pending - 1",
     }
 }

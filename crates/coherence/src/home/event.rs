@@ -1,69 +1,76 @@
-//! What a home reacts to.
+//! The events to which a home reacts.
 
 use super::Line;
 use crate::names::named;
 use crate::{Agent, Class, CoreSet, Kind, Message};
 
 named! {
-    /// A message, told apart by what the directory knows of its sender, or the shared level's own wish.
+    /// A message, told apart by what the directory knows of its sender, or the shared level's wish
+    /// to evict.
     Event {
-        /// A reader.
+        /// A read request.
         GetS = "GetS",
-        /// A reader for whom the entry has no pointer left; several sharers have the line.
+        /// A read request for which the entry has no pointer left; several sharers have the line.
         GetSFull = "GetS-full",
-        /// A reader for whom the entry has no pointer left; one sharer has the line, or only the owner.
+        /// A read request for which the entry has no pointer left; one sharer has the line, or only
+        /// the owner.
         GetSFullLast = "GetS-full-last",
-        /// A writer without a copy (also an upgrader that lost its copy).
+        /// A write request of a core without a copy (also an Upgrade whose sender lost its copy).
         GetM = "GetM",
-        /// A writer that is a sharer.
+        /// An Upgrade of a sharer.
         UpgradeSharer = "Upgrade-sharer",
-        /// A writer that is the owner.
+        /// An Upgrade of the owner.
         UpgradeOwner = "Upgrade-owner",
-        /// An atomic to be performed here.
+        /// An atomic that the home is to perform.
         FarAtomic = "FarAtomic",
-        /// A sharer, not the last, gives up its copy.
+        /// A sharer, not the last one, gives up its copy.
         PutS = "PutS",
         /// The last sharer gives up its copy.
         PutSLast = "PutS-last",
-        /// The owner gives up the line, with data (PutM, PutO, or a Push that no core is offered).
+        /// The owner gives up the line, with data (PutM, PutO, or a Push that is offered to no
+        /// core).
         PutData = "Put-data",
-        /// The owner gives up the line, which is as the home has it.
+        /// The owner gives up the line, which is equal to the home's.
         PutClean = "Put-clean",
-        /// The owner gives up the line, with data, for a core that has no copy and for which there is a pointer.
+        /// The owner gives up the line, with data, for a core that has no copy and for which there
+        /// is a pointer.
         Push = "Push",
-        /// A Put or Push of someone who has no copy any more.
+        /// A Put or Push of a core that no longer has a copy.
         PutStale = "Put-stale",
-        /// Any request while the home waits for answers, but for a reader for whom there is a pointer (GetS).
+        /// Any request while the home waits for answers, except a read request for which there is a
+        /// pointer (GetS).
         Later = "any other",
-        /// The shared level needs the place (an inclusive one, or a directory whose entries are limited). In stable states only.
+        /// The shared level (if it is inclusive or its entries are limited) needs the place.
+        /// Presented only in stable states.
         Evict = "Evict",
-        /// A requestor has its copy; others have not yet.
+        /// A requestor has its copy; other requestors do not have theirs yet.
         Unblock = "Unblock",
         /// The last requestor has its copy.
         UnblockLast = "Unblock-last",
-        /// A recalled copy is gone; others are awaited.
+        /// A recalled copy is dropped; more answers are awaited.
         Ack = "Ack",
-        /// The last recalled copy is gone.
+        /// The last recalled copy is dropped.
         AckLast = "Ack-last",
-        /// The owner's recalled copy is gone and its data is here; others are awaited.
+        /// The owner's recalled copy is dropped and its data is here; more answers are awaited.
         Data = "DataHome",
-        /// The owner's recalled copy is gone and its data is here; it was the last.
+        /// The owner's recalled copy is dropped and its data is here; no more answers are awaited.
         DataLast = "DataHome-last",
-        /// The offer was taken.
+        /// The offered core took the line.
         Accept = "Accept",
-        /// The offer was refused.
+        /// The offered core refused the line.
         Refuse = "Refuse",
     }
 }
 
 impl Event {
-    /// Whether it is a request or the home's own wish: such may wait.
+    /// Whether the event is a request or the home's wish to evict; only these may wait.
     pub const fn may_wait(self) -> bool {
         (self as u8) <= Event::Evict as u8
     }
 
-    /// Which event `message` is to `line`; `pointers` is how many cores an entry can name (`u16::MAX` for a full map).
-    /// `None`: no home is ever sent such a message.
+    /// Returns the event that `message` is to `line`. `pointers` is the number of cores that an
+    /// entry can name (`u16::MAX` for a full map). Returns `None` for a message that no home is
+    /// ever sent.
     #[inline]
     pub fn of<S: CoreSet>(message: &Message, line: &Line<S>, pointers: u16) -> Option<Event> {
         let Agent::Core(from) = message.from else { return None };
@@ -85,7 +92,7 @@ impl Event {
             Kind::PutS if line.sharers.len() > 1 => Event::PutS,
             Kind::PutS => Event::PutSLast,
             Kind::PutE => Event::PutClean,
-            // The pusher's own pointer becomes free.
+            // A push frees the pusher's own pointer.
             Kind::Push if !line.holds(message.core) && line.sharers.len() < pointers => Event::Push,
             Kind::PutO | Kind::PutM | Kind::Push => Event::PutData,
             Kind::Unblock if last => Event::UnblockLast,

@@ -3,11 +3,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `state.rs` | the states and the entry |
-//! | `event.rs` | the events, and which event a message is |
+//! | `event.rs` | the events, and how a message becomes an event |
 //! | `action.rs` | the actions and what each means to the executor |
 //! | `rows.rs` | the rows that both policies share |
 //! | `policy_rows.rs` | the rows of the blocking home, and of the non-blocking home |
-//! | `step.rs` | the one interpreter of the rows |
+//! | `step.rs` | the only interpreter of the rows |
 
 mod action;
 mod event;

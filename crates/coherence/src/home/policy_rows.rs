@@ -1,11 +1,11 @@
-//! The home's rows for reads and writes, under either policy.
+//! The home's rows for reads and writes, which depend on its policy.
 
 use super::{Action, Entry, Event, State};
 use crate::table::rows;
 
 rows! {
-    /// A blocking home serves a line's next request when the last requestor has said that it has the line. Readers do not
-    /// disturb each other and are let in together.
+    /// A blocking home serves a line's next request only after the last requestor has confirmed
+    /// that it has the line. Readers do not disturb each other, so several are served together.
     BLOCKING: State, Event, Action;
 
     I: GetS => XU { DataE, SetOwner, Await };
@@ -18,7 +18,7 @@ rows! {
     X: UpgradeOwner => XU { Count, Await };
     O: GetM => XU { FwdGetM, Inv, NoSharers, SetOwner, Await };
     O: UpgradeOwner => XU { Count, Inv, NoSharers, Await };
-    // The upgrader has the owner's data already, so the owner is merely invalidated.
+    // The upgrader already has the owner's data, so the owner's copy is only invalidated.
     O: UpgradeSharer => XU { OwnerShares, Count, Inv, NoSharers, SetOwner, Await };
 
     SU | OU: Unblock => same { Answered };
@@ -30,8 +30,8 @@ rows! {
 }
 
 rows! {
-    /// A non-blocking home serves the next request at once; what it forwards may reach a cache that still waits for the
-    /// line, and the cache serves it in its turn.
+    /// A non-blocking home serves the next request at once. What it forwards may reach a cache that
+    /// still waits for the line; the cache then serves it when the line is there.
     NONBLOCKING: State, Event, Action;
 
     I: GetS => X { DataE, SetOwner };

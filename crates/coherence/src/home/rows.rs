@@ -4,10 +4,11 @@ use super::{Action, Entry, Event, State};
 use crate::table::rows;
 
 rows! {
-    /// Puts, pushes, recalls, far atomics, pointer overflow: under either policy the home waits for the answers to these.
+    /// Rows for puts, pushes, recalls, far atomics and pointer overflow. Under either policy the
+    /// home waits for the answers that these need.
     SHARED: State, Event, Action;
 
-    // Copies given up.
+    // Caches give up copies.
     S: PutS => S { RemoveSharer, PutAck };
     S: PutSLast => I { RemoveSharer, PutAck };
     O: PutS => O { RemoveSharer, PutAck };
@@ -26,7 +27,7 @@ rows! {
     SP: Accept => S { AddSharer };
     SP: Refuse => S {};
 
-    // An atomic at the home: the copies come home first, and the request waits for them.
+    // An atomic at the home: all copies are first recalled, and the request waits for that.
     I: FarAtomic => I { Perform };
     S: FarAtomic => retain IR { RecallAll, NoSharers };
     X | O: FarAtomic => retain IR { OwnerShares, RecallAll, NoSharers };
@@ -36,13 +37,14 @@ rows! {
     S: Evict => retain IR { RecallAll, NoSharers };
     X | O: Evict => retain IR { OwnerShares, RecallAll, NoSharers };
 
-    // No pointer left for a reader: one sharer goes, or the owner if there is no other sharer.
+    // A reader finds no free pointer: one sharer is recalled, or the owner if there is no other
+    // sharer.
     S: GetSFull => retain SR { RecallOne };
     O: GetSFull => retain OR { RecallOne };
     O: GetSFullLast => retain XR { RecallOne };
     X: GetSFullLast => retain IR { OwnerShares, RecallAll, NoSharers };
 
-    // Recalled copies.
+    // Answers to recalls.
     IR: Ack => IR { Answered };
     IR: AckLast => I { Answered };
     IR: Data => IR { TakeData, Answered };
@@ -51,8 +53,9 @@ rows! {
     OR: AckLast => O { Answered };
     XR: AckLast => X { Answered };
 
-    // While the home waits for answers, requests for the line wait. What began a recall of one sharer is a reader, and
-    // stays first in the queue; so nothing else is presented meanwhile.
+    // While the home waits for answers, requests for the line wait. The request that began the
+    // recall of one sharer is a reader's and stays first in the queue, so no other request is
+    // presented meanwhile.
     IR | SR | OR | XR | IP | SP: GetS => wait;
     IR | IP | SP: Later => wait;
 }

@@ -5,21 +5,24 @@ use crate::names::named;
 use baton_units::CoreId;
 
 named! {
-    /// A line's state at its home. In the transient ones (all but the first four) requests for the line wait.
+    /// A line's state at its home. In the transient states (all but the first four), requests for
+    /// the line wait.
     State {
-        /// No core has it; the home's data is the newest.
+        /// No core has the line; the home's data is the newest.
         I = "I",
-        /// Sharers, at least one, have it; the home's data is the newest.
+        /// At least one sharer has the line; the home's data is the newest.
         S = "S",
-        /// One owner (E, O or M there) and no sharer; the home's data may be old.
+        /// One owner (in E, O or M) and no sharer has the line; the home's data may be old.
         X = "X",
-        /// An owner and at least one sharer; the home's data may be old.
+        /// An owner and at least one sharer have the line; the home's data may be old.
         O = "O",
-        /// As S, and readers have not yet said that they have their copy. Further readers are served.
+        /// S, while readers have not yet confirmed that they have their copy. Further readers are
+        /// served.
         SU = "S_U",
-        /// As O, and readers have not yet said that they have their copy. Further readers are served.
+        /// O, while readers have not yet confirmed that they have their copy. Further readers are
+        /// served.
         OU = "O_U",
-        /// The new owner has not yet said that it has the line.
+        /// The new owner has not yet confirmed that it has the line.
         XU = "X_U",
         /// All copies are being recalled.
         IR = "I_R",
@@ -37,13 +40,13 @@ named! {
 }
 
 impl State {
-    /// Whether no transaction is under way at the home.
     #[inline]
     pub const fn is_stable(self) -> bool {
         (self as u8) <= State::O as u8
     }
 
-    /// Whether copies are being recalled, for a request or an eviction that is presented again when they are gone.
+    /// Whether copies are being recalled for a request or an eviction, which is presented again
+    /// when the copies are gone.
     #[inline]
     pub const fn recalls(self) -> bool {
         matches!(self, State::IR | State::SR | State::OR | State::XR)
@@ -56,16 +59,15 @@ impl State {
     }
 }
 
-/// A directory entry: who has the line.
+/// A directory entry, which records the cores that have the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line<S> {
-    /// The line's state.
     pub state: State,
-    /// Who supplies it, and writes it back.
+    /// The core that supplies the line and must write it back, if there is one.
     pub owner: Option<CoreId>,
-    /// Who else has it, to read.
+    /// The other cores that have the line, to read.
     pub sharers: S,
-    /// How many answers the home awaits (Unblock, Ack or DataHome).
+    /// Number of answers that the home awaits (Unblock, Ack or DataHome).
     pub pending: u16,
 }
 
@@ -76,13 +78,13 @@ impl<S: CoreSet> Default for Line<S> {
 }
 
 impl<S: CoreSet> Line<S> {
-    /// Whether `core` has a copy, as the directory knows it.
+    /// Whether `core` has a copy, as far as the directory knows.
     #[inline]
     pub fn holds(&self, core: CoreId) -> bool {
         self.owner == Some(core) || self.sharers.contains(core)
     }
 
-    /// How many pointers the entry uses.
+    /// Number of pointers that the entry uses.
     #[inline]
     pub fn pointers(&self) -> u16 {
         self.sharers.len() + u16::from(self.owner.is_some())

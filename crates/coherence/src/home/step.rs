@@ -1,30 +1,33 @@
-//! The one interpreter of the home's rows. The simulated chip and the model checker both run this.
+//! The only interpreter of the home's rows. The simulated chip and the model checker both run it.
 
 use super::{Action, Event, Line, Table};
 use crate::{Agent, CoreSet, Kind, Message, Then, Unhandled};
 use baton_units::CoreId;
 
-/// What the executor does for the rows. Each call is about the one line at hand.
+/// What the executor does for the rows. Each call concerns the line at hand.
 pub trait Effects<S> {
-    /// Sends `message` to `to`. Data kinds carry the home's data: reading it from the bank or from memory is the
-    /// executor's business, and may take any time.
+    /// Sends `message` to `to`. Kinds that carry a line carry the home's data. The executor reads
+    /// it from the bank or from memory, which may take any time.
     fn send(&mut self, to: Agent, message: Message);
-    /// The data of the message at hand becomes the home's.
+    /// Makes the data of the message at hand the home's data.
     fn store(&mut self);
     /// Performs the requestor's atomic on the home's data.
     fn atomic(&mut self, requestor: CoreId);
-    /// The line leaves the shared level.
+    /// Removes the line from the shared level.
     fn drop_line(&mut self);
-    /// Which of the sharers (there is at least one) is to go when the entry has no pointer left.
+    /// Picks the sharer that must give up its copy when the entry has no pointer left; there is at
+    /// least one.
     fn victim(&mut self, sharers: &S) -> CoreId;
 }
 
-/// Presents a message to a line's home. `pointers` is how many cores an entry can name (`u16::MAX`: all).
+/// Presents a message to a line's home. `pointers` is the number of cores that an entry can name
+/// (`u16::MAX`: all). Fails if the table has no row for the message.
 ///
-/// Only requests come back as `Wait` or `Retain`. Such a request waits at the home, and so do all later ones for the line (else
-/// a writer could wait for ever behind readers). When the entry has changed one of them is presented again, the first that
-/// came or, bounded, any other, but one that came back as `Retain` before all others; in a state that is not stable it may merely
-/// come back as `Wait`.
+/// Only requests come back as `Wait` or `Retain`. Such a request then waits at the home, and so
+/// must all later requests for the line; otherwise a writer could wait for ever behind readers.
+/// When the entry has changed, present one of the waiting requests again: one that came back as
+/// `Retain` before all others, otherwise the oldest or, for a bounded number of times, any other.
+/// While the state is not stable, the request may simply come back as `Wait`.
 #[inline]
 pub fn deliver<S: CoreSet>(
     table: &Table,
@@ -39,12 +42,13 @@ pub fn deliver<S: CoreSet>(
     run(table, line, event, message, effects)
 }
 
-/// The shared level wants the line's place. Presented while the line's state is stable, whatever waits. On `Retain` present
-/// it again, before the requests that wait, when the state is stable again; once it is taken, [`Effects::drop_line`] has been
-/// called and no core holds the line.
+/// Asks the home to give up the line's place in the shared level. Call it only while the line's
+/// state is stable; requests may be waiting. If it returns `Retain`, call it again when the state
+/// is stable again, before waiting requests are presented. Once it is taken, [`Effects::drop_line`]
+/// has been called and no core holds the line.
 #[inline]
 pub fn evict<S: CoreSet>(table: &Table, line: &mut Line<S>, effects: &mut impl Effects<S>) -> Result<Then, Unhandled> {
-    // No row of an eviction reads the message.
+    // No row for an eviction reads the message.
     let message = Message { kind: Kind::Recall, from: Agent::Home, core: CoreId(0), acks: 0 };
     run(table, line, Event::Evict, &message, effects)
 }
@@ -126,8 +130,8 @@ fn act<S: CoreSet>(
     }
 }
 
-/// A home without an owner has no core to forward to: then nothing is sent, and the requestor's hang is what the checker
-/// finds. No row of the protocol forwards in a state without an owner.
+/// Sends `message` to the line's owner. Without an owner, it sends nothing; the checker then finds
+/// that the requestor hangs. No row of the protocol forwards in a state without an owner.
 #[inline]
 fn to_owner<S>(line: &Line<S>, message: Message, effects: &mut impl Effects<S>) {
     if let Some(owner) = line.owner {

@@ -9,23 +9,23 @@ use std::fmt::Write;
 /// One step of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum Scene {
-    /// A core presents an access.
+    /// The core presents an access.
     Core(u32, Event),
-    /// A core pushes the line to another.
+    /// The first core pushes the line to the second.
     Push(u32, u32),
     /// The message of this kind arrives at that core.
     At(u32, Kind),
     /// The message of this kind arrives at the home, from that core.
     Home(u32, Kind),
-    /// Not drawn: everything arrives, whatever comes first.
+    /// All messages arrive, in any order; not drawn.
     Settle,
 }
 
-/// Runs `scenes` with three cores and one line, and draws them as a Mermaid sequence diagram. What is before the first
-/// step after the last [`Scene::Settle`] is the setting and is not drawn.
+/// Runs `scenes` with three cores and one line, and draws them as a Mermaid sequence diagram.
+/// Everything up to the last [`Scene::Settle`] only prepares the chart and is not drawn.
 ///
 /// # Errors
-/// A scene that cannot happen, or a fault.
+/// If a scene cannot happen, or if the protocol has a fault.
 pub fn draw(policy: Policy, scenes: &[Scene]) -> Result<String, String> {
     let model = Model::new(Config::one_line("chart", policy, 3));
     let mut world = model.start();

@@ -1,68 +1,67 @@
-//! How large the world is and what its cores do.
+//! The size of the closed world, and what its cores do.
 
 use crate::{Policy, Protocol};
 
-/// What cores and homes do beside loading and storing.
+/// What cores and homes do beside loads and stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operations {
-    /// Caches evict.
     pub evictions: bool,
-    /// Cores use far atomics.
+    /// Cores perform far atomics.
     pub far_atomics: bool,
     /// Cores use load-linked and store-conditional.
     pub links: bool,
     /// Cores prefetch, to read and to write.
     pub prefetches: bool,
-    /// Cores push lines home.
     pub push_home: bool,
     /// Cores push lines to any other core.
     pub push_to: bool,
-    /// Homes evict.
     pub recalls: bool,
 }
 
-/// In which order requests that wait for one line are served.
+/// The order in which requests that wait for one line are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// In the order of their arrival.
+    /// The order of their arrival.
     #[default]
     Arrival,
-    /// In any order, chosen anew whenever the line's state has changed; but one that has begun, as it waits for what it recalled,
-    /// goes first.
+    /// Any order, chosen anew whenever the line's state has changed; but a request that has begun,
+    /// and waits for the copies that it recalled, goes first.
     AnyButBegun,
-    /// In any order whatever, which is wrong: for a test that the check notices.
+    /// Any order without exception, which is wrong; a test shows that the check notices.
     Any,
 }
 
-/// One world to explore.
+/// The description of one world to explore.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// A name to print.
     pub name: &'static str,
-    /// Which protocol. Under the blocking one nothing in the network keeps its order.
+    /// The protocol to check. Under the blocking one, the network keeps no order.
     pub policy: Policy,
-    /// How many cores, up to [`super::MAX_CORES`].
+    /// Number of cores, up to [`super::MAX_CORES`].
     pub cores: usize,
-    /// How many lines, up to [`super::MAX_LINES`], all at one home.
+    /// Number of lines, up to [`super::MAX_LINES`]; all have the same home.
     pub lines: usize,
-    /// How many lines a core's caches have places for.
+    /// Number of lines for which a core's caches have places.
     pub capacity: usize,
-    /// How many transactions a core may have under way.
+    /// Number of transactions that a core may have under way.
     pub mshrs: usize,
-    /// How many requests may wait at the home; beyond it none is looked at.
+    /// Number of requests that may wait at the home; while it is reached, no further request
+    /// arrives.
     pub places: usize,
-    /// In which order they are served.
+    /// The order in which waiting requests are served.
     pub order: Order,
-    /// How many cores a directory entry can name.
+    /// Number of cores that a directory entry can name.
     pub pointers: u16,
-    /// What is done beside loads and stores.
+    /// What cores and homes do beside loads and stores.
     pub operations: Operations,
-    /// Whether to show from each state that the world comes to rest when the cores do.
+    /// Whether to show, for each state, that the world comes to rest when the cores begin nothing
+    /// more.
     pub drain: bool,
 }
 
 impl Config {
-    /// `cores` × 1 line with room for everything and only loads and stores.
+    /// A world of `cores` cores and one line, with room for everything and only loads and stores.
     pub fn one_line(name: &'static str, policy: Policy, cores: usize) -> Config {
         Config {
             name,
@@ -79,7 +78,8 @@ impl Config {
         }
     }
 
-    /// `cores` × 2 lines that have one place in each cache, one MSHR a core, and one place in the home's queue.
+    /// A world of `cores` cores and two lines, with evictions. Each cache has one place, each core
+    /// one MSHR, and the home's queue one place.
     pub fn two_lines(name: &'static str, policy: Policy, cores: usize) -> Config {
         Config {
             lines: 2,
@@ -89,30 +89,30 @@ impl Config {
         }
     }
 
-    /// The same with other operations.
+    /// Returns the same world with other operations.
     pub fn with(mut self, operations: Operations) -> Config {
         self.operations = operations;
         self
     }
 
-    /// The same with so many pointers an entry.
+    /// Returns the same world with `pointers` pointers in a directory entry.
     pub fn pointers(mut self, pointers: u16) -> Config {
         self.pointers = pointers;
         self
     }
 
-    /// The same with requests served in any order that is allowed.
+    /// Returns the same world, but requests are served in any order that is allowed.
     pub fn in_any_order(mut self) -> Config {
         self.order = Order::AnyButBegun;
         self
     }
 
-    /// Whether forwards of a line to a core keep their order.
+    /// Whether the network keeps forwards of a line to a core in order.
     pub fn ordered(&self) -> bool {
         self.policy == Policy::Nonblocking
     }
 
-    /// The tables of its policy.
+    /// Returns the tables of the policy.
     pub fn protocol(&self) -> &'static Protocol {
         self.policy.protocol()
     }

@@ -1,9 +1,9 @@
-//! Which rows were exercised.
+//! Records which rows were exercised.
 
 use crate::{Protocol, cache, home};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A mark a row. Several threads of a checker may set marks.
+/// A mark for each row of the protocol. Several threads of a checker may set marks.
 pub struct Coverage {
     cache: Vec<AtomicBool>,
     home: Vec<AtomicBool>,
@@ -20,12 +20,12 @@ impl Default for Coverage {
 }
 
 impl Coverage {
-    /// A cache's row is taken.
+    /// Marks a cache's row as exercised.
     pub fn cache(&self, state: cache::State, event: cache::Event) {
         set(&self.cache[state as usize * cache::Event::COUNT + event as usize]);
     }
 
-    /// A home's row is taken.
+    /// Marks a home's row as exercised.
     pub fn home(&self, state: home::State, event: home::Event) {
         set(&self.home[state as usize * home::Event::COUNT + event as usize]);
     }
@@ -39,7 +39,7 @@ impl Coverage {
         }
     }
 
-    /// How many rows `protocol` has, and the names of those without a mark.
+    /// Returns the number of rows of `protocol` and the names of those without a mark.
     pub fn missing(&self, protocol: &Protocol) -> (usize, Vec<String>) {
         let cache = protocol.cache.iter().map(|(state, event, _)| {
             let mark = &self.cache[state as usize * cache::Event::COUNT + event as usize];
@@ -55,7 +55,8 @@ impl Coverage {
     }
 }
 
-/// Relaxed: marks are read when the checker's threads have been joined.
+/// Sets a mark. The ordering is relaxed, because marks are read after the checker's threads have
+/// been joined.
 fn set(mark: &AtomicBool) {
     if !mark.load(Ordering::Relaxed) {
         mark.store(true, Ordering::Relaxed);

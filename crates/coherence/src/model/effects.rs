@@ -5,7 +5,8 @@ use crate::cache::{self, Event};
 use crate::{Agent, CoreSet, Message, home};
 use baton_units::CoreId;
 
-/// A write of `line` by `writer`, in its caches or at the home: what everybody else has is old from now on.
+/// Performs a write of `line` by `writer`, in its caches or at the home. All other data of the line
+/// is old from now on.
 fn write(world: &mut World, config: &Config, line: usize, writer: CoreId, at_home: bool) {
     let mut serves = Few::default();
     for (core, copies) in world.copies.iter_mut().enumerate() {
@@ -24,17 +25,18 @@ fn write(world: &mut World, config: &Config, line: usize, writer: CoreId, at_hom
     world.sort_network(config.ordered());
 }
 
-/// The effects of a cache's row.
+/// The effects of a cache's row on the world.
 pub(super) struct OfCache<'a> {
     pub(super) world: &'a mut World,
     pub(super) config: &'a Config,
     pub(super) core: CoreId,
     pub(super) line: usize,
-    /// The access presented, if it is one.
+    /// The presented access, if there is one.
     pub(super) presented: Option<Event>,
     /// The data of the message at hand.
     pub(super) data: Age,
-    /// What the row called.
+    /// What the row called: how often it performed an access, and whether it wrote, completed
+    /// `once`, or lost the line.
     pub(super) performed: u8,
     pub(super) wrote: bool,
     pub(super) once: bool,
@@ -46,7 +48,8 @@ impl OfCache<'_> {
         &mut self.world.copies[self.core.0 as usize][self.line]
     }
 
-    /// A load that is served once may have data that was overwritten since the load was issued, but no older.
+    /// Checks a load that is served once: its data may have been overwritten since the load was
+    /// issued, but must not be older.
     fn may_serve_late(&mut self) {
         if !self.data.newest && !self.data.serves.contains(self.core) {
             self.world.blame(Fault::StaleData);
@@ -101,7 +104,7 @@ impl cache::Effects for OfCache<'_> {
     fn complete(&mut self, once: bool) {
         self.once |= once;
         match (self.copy().access.take(), once) {
-            // A prefetch; or an atomic that was performed at the home already.
+            // Either a prefetch, or an atomic that was already performed at the home.
             (None, _) | (Some(Event::FarAtomic), false) => {}
             (Some(Event::Load | Event::LoadLinked), true) => self.may_serve_late(),
             (Some(access), false) => self.perform(access),
@@ -124,16 +127,16 @@ impl cache::Effects for OfCache<'_> {
     }
 }
 
-/// The effects of a home's row.
+/// The effects of a home's row on the world.
 pub(super) struct OfHome<'a> {
     pub(super) world: &'a mut World,
     pub(super) config: &'a Config,
     pub(super) line: usize,
     /// The data of the message at hand.
     pub(super) data: Age,
-    /// Which sharer is the victim, counted from the lowest.
+    /// Number of the sharer that is the victim, counted from the lowest.
     pub(super) pick: u8,
-    /// What the row called.
+    /// Whether the row dropped the line.
     pub(super) dropped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What must always hold.
+//! The properties that must always hold.
 
 use super::{Config, World};
 use crate::names::named;
@@ -6,35 +6,36 @@ use crate::{CoreSet, cache};
 use baton_units::CoreId;
 
 named! {
-    /// How the protocol can be wrong.
+    /// The ways in which the protocol can be wrong.
     Fault {
-        /// An event without a row, or a message to someone who is never sent such a message.
+        /// An event has no row, or a message arrives at an agent that is never sent such a message.
         Unhandled = "unhandled message",
         /// A core may write while another may read, or two copies are the owner's.
         TwoWriters = "two writers, or a writer and a reader",
-        /// A read, a copy that may be read, or the home when no core owns the line does not have the newest version.
+        /// A read, a readable copy, or the home of a line without an owner does not have the newest
+        /// version.
         StaleData = "old data",
-        /// A store-conditional succeeded though another core had written since the load-linked.
+        /// A store-conditional succeeded although another core had written since the load-linked.
         BrokenLink = "store-conditional over another's write",
-        /// An access was taken and neither performed nor begun; or completed twice; or it lost its right to the line at
-        /// once; or a loss was not reported.
+        /// An access was taken but neither performed nor begun, or it completed twice, or it lost
+        /// its right to the line at once, or the loss of a line was not reported.
         LostAccess = "access or notice lost",
         /// A forward or a response was made to wait.
         Waits = "a forward or response waits",
-        /// Nothing can arrive, yet something is awaited.
+        /// Nothing can arrive, but something is awaited.
         Deadlock = "deadlock",
-        /// The cores rest, messages arrive, yet the world does not come to rest.
+        /// The cores begin nothing and messages arrive, but the world does not come to rest.
         Livelock = "no rest",
-        /// The home is in a stable state, but not the one that its owner and sharers say; or, at rest, these are not who
-        /// has the line.
+        /// The home is in a stable state that does not match its owner and sharers; or, at rest,
+        /// the recorded cores are not those that have the line.
         Directory = "directory wrong",
-        /// More messages are under way than the protocol can have caused.
+        /// There are more messages than the protocol can have caused.
         Flood = "messages multiply",
     }
 }
 
 impl World {
-    /// Looks at the world as it is.
+    /// Checks a world in any state, and records the fault that it finds.
     pub(super) fn inspect(&mut self, config: &Config) {
         for line in 0..config.lines {
             if let Some(fault) = self.line_fault(config, line) {
@@ -65,7 +66,7 @@ impl World {
         None
     }
 
-    /// Looks at a world in which nothing is under way.
+    /// Checks a world in which nothing is under way. Returns the fault that it finds.
     pub(super) fn inspect_rest(&self, config: &Config) -> Option<Fault> {
         (0..config.lines).find_map(|line| {
             let entry = &self.homes[line];
@@ -81,7 +82,8 @@ impl World {
             let state = owner.map(state_of);
             let newest = self.home_data[line].newest;
             if newest && state == Some(cache::State::M) && !config.operations.prefetches && !config.operations.links {
-                // Only a prefetch or a store-conditional that failed leaves a line in M that no core has written.
+                // Only a prefetch or a failed store-conditional leaves a line in M that no core has
+                // written.
                 return Some(Fault::Directory);
             }
             let dirty = matches!(state, Some(cache::State::M | cache::State::O));

@@ -1,24 +1,25 @@
-//! A small closed world in which the protocol is checked exhaustively: a few cores, one or two lines, a network that loses
-//! nothing and may deliver in any order.
+//! A small closed world in which the protocol is checked exhaustively: a few cores, one or two
+//! lines, and a network that loses nothing and may deliver in any order.
 //!
-//! The world runs [`crate::cache::step`], [`crate::cache::deliver`], [`crate::home::deliver`] and [`crate::home::evict`],
-//! as the simulated chip does; here are only the effects (what a message, a read, a write does to the world) and what must
-//! always hold. It knows no checker: `tests/common` hands it to stateright.
+//! The world runs [`crate::cache::step`], [`crate::cache::deliver`], [`crate::home::deliver`] and
+//! [`crate::home::evict`], like the simulated chip. This module adds only the effects (what a
+//! message, a read or a write does to the world) and the properties that must always hold. It does
+//! not depend on a checker: `tests/common` passes it to stateright.
 //!
-//! A line's data is one bit a copy: whether it is the newest version. A write makes every other copy old, in caches, at
-//! the home and in messages. So the data value is checked for any number of writes with a finite number of states.
-//!
+//! The data of each copy of a line is one bit: whether it is the newest version. A write makes
+//! every other copy old, in caches, at the home and in messages. So the check covers data values
+//! for any number of writes with a finite number of states.
 //! | file | holds |
 //! | --- | --- |
-//! | `config.rs` | how large the world is and what its cores do |
-//! | `world.rs` | the state: copies, homes, messages under way, requests that wait |
-//! | `network.rs` | packets in their canonical order; which may be delivered next |
+//! | `config.rs` | the size of the world, and what its cores do |
+//! | `world.rs` | the state: copies, homes, messages under way, waiting requests |
+//! | `network.rs` | packets in their canonical order, and which may be delivered next |
 //! | `effects.rs` | what the protocol's actions do to the world |
-//! | `moves.rs` | every move that is possible, and the world after it |
-//! | `faults.rs` | what must always hold |
-//! | `symmetry.rs` | cores and lines renamed, so that equal worlds are one |
-//! | `coverage.rs` | which rows were exercised |
-//! | `chart.rs` | runs drawn as message sequence charts |
+//! | `moves.rs` | every possible move, and the world after it |
+//! | `faults.rs` | the properties that must always hold |
+//! | `symmetry.rs` | renames cores and lines, so that equal worlds are one |
+//! | `coverage.rs` | records which rows were exercised |
+//! | `chart.rs` | draws runs as message sequence charts |
 
 pub mod chart;
 mod config;

@@ -1,4 +1,4 @@
-//! Every move that is possible, and the world after it.
+//! Every possible move, and the world after it.
 
 use super::effects::{OfCache, OfHome};
 use super::{Age, Config, Coverage, Fault, Order, Packet, World};
@@ -6,37 +6,27 @@ use crate::cache::{self, Access, Event, State};
 use crate::{Agent, Class, CoreSet, Kind, Message, Protocol, Then, Unhandled, home};
 use baton_units::CoreId;
 
-/// One thing that happens.
+/// A move: one thing that happens in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
     /// A core presents an access, a hint or an eviction.
-    Core {
-        /// Which core.
-        core: CoreId,
-        /// On which line.
-        line: u8,
-        /// What.
-        access: Access,
-    },
+    Core { core: CoreId, line: u8, access: Access },
     /// The home wants to evict a line.
-    Evict {
-        /// Which line.
-        line: u8,
-    },
+    Evict { line: u8 },
     /// A packet arrives.
     Arrive {
-        /// Its place in the network.
+        /// Position of the packet in the network.
         place: usize,
-        /// Which sharer is the victim, should one be needed.
+        /// Number of the sharer that is the victim, if one is needed.
         pick: u8,
-        /// In which order the requests that wait for its line are looked at then, by its number ([`World::reorder`]).
+        /// Number of the order in which the requests that wait for the packet's line are then
+        /// looked at ([`World::reorder`]).
         order: u8,
     },
 }
 
-/// A world's rules.
+/// The rules of a world.
 pub struct Model {
-    /// How large it is and what its cores do.
     pub config: Config,
     /// The tables, which mutation tests change.
     pub protocol: Protocol,
@@ -45,18 +35,18 @@ pub struct Model {
 }
 
 impl Model {
-    /// The rules of `config` with its policy's tables.
+    /// Creates the rules of `config` with the tables of its policy.
     pub fn new(config: Config) -> Model {
         let protocol = config.protocol().clone();
         Model { config, protocol, coverage: Coverage::default() }
     }
 
-    /// The one world in which everything begins: no copies, no messages.
+    /// Returns the world in which everything begins: no copies, no messages.
     pub fn start(&self) -> World {
         World::default()
     }
 
-    /// Appends what may happen next in `world`.
+    /// Appends to `moves` what may happen next in `world`.
     pub fn moves(&self, world: &World, moves: &mut Vec<Move>) {
         if world.fault.is_some() {
             return;
@@ -79,7 +69,7 @@ impl Model {
         }
     }
 
-    /// In how many orders the requests that wait for `line` can be served from now on.
+    /// Number of orders in which the requests that wait for `line` can be served from now on.
     fn orders(&self, world: &World, line: u8) -> u8 {
         if self.config.order == Order::Arrival {
             return 1;
@@ -88,14 +78,16 @@ impl Model {
         (1..=waiting - self.begun(world, line)).product::<usize>() as u8
     }
 
-    /// How many of the requests that wait for `line` stay first whatever the order: one, if it waits for what it recalled.
+    /// Number of requests that wait for `line` and stay first in every order: 1 if the first one
+    /// waits for the copies that it recalled, otherwise 0.
     fn begun(&self, world: &World, line: u8) -> usize {
         let waits = world.waiting.iter().any(|packet| packet.line == line);
         let recalls = world.homes[usize::from(line)].state.recalls();
         usize::from(waits && recalls && self.config.order == Order::AnyButBegun)
     }
 
-    /// What `core` may present on `line`: whatever needs no place or MSHR that it has not got.
+    /// Adds the accesses that `core` may present on `line`: all that need no place or MSHR that the
+    /// core lacks.
     fn core_moves(&self, world: &World, core: CoreId, line: u8, moves: &mut Vec<Move>) {
         let operations = &self.config.operations;
         let copy = &world.copies[core.0 as usize][usize::from(line)];
@@ -115,7 +107,7 @@ impl Model {
             }
             if operations.links {
                 present(Event::LoadLinked, core);
-                // Without a link it has failed before it comes here.
+                // A store-conditional without a link fails before it is presented.
                 if copy.linked {
                     present(Event::StoreConditional, core);
                 }
@@ -140,7 +132,8 @@ impl Model {
         held.count() < self.config.capacity
     }
 
-    /// The world after `step`.
+    /// Returns the world after `step`, checked for faults and with its cores and lines renamed to
+    /// the canonical names.
     pub fn after(&self, world: &World, step: Move) -> World {
         let mut next = self.carried_out(world, step);
         next.inspect(&self.config);
@@ -154,7 +147,7 @@ impl Model {
         next.renamed_least(&self.config)
     }
 
-    /// The world after `step`, with the names that it had, not looked at for what must always hold.
+    /// Returns the world after `step` with its names unchanged and without most of the checks.
     pub fn carried_out(&self, world: &World, step: Move) -> World {
         let mut next = world.clone();
         match step {
@@ -224,7 +217,8 @@ impl Model {
         }
         if began && asks && then == Ok(Then::Take) {
             world.copies[core.0 as usize][line].access = Some(access.event);
-            // Only a non-blocking home lets a load be served with what is old by the time that it arrives.
+            // Only under a non-blocking home may a load be served with data that is old when it
+            // arrives.
             if self.config.ordered() && matches!(access.event, Event::Load | Event::LoadLinked) {
                 world.pieces(line).filter(|data| data.newest).for_each(|data| data.serves.insert(core));
                 world.sort_network(true);
@@ -257,7 +251,8 @@ impl Model {
         let message = &packet.message;
         let then = cache::deliver(table, core, &mut copy.state, &mut copy.transaction, message, room, &mut effects);
         let performed = effects.performed;
-        // A core that has written may go on writing, and one that is served once keeps nothing, but for those that are owed the line.
+        // A core that has written must be able to go on writing, and one that was served once must
+        // keep no copy, unless other agents are owed the line.
         let owed = owed || copy.state == State::M;
         if (effects.wrote && !owed) || (effects.once && copy.state != State::I) {
             effects.world.blame(Fault::LostAccess);
@@ -271,7 +266,8 @@ impl Model {
         }
     }
 
-    /// Writes back what a cache's row left, and looks whether a loss was reported.
+    /// Stores the state that a cache's row left, and checks that the row reported a loss of the
+    /// line.
     fn settle(
         &self,
         effects: &mut OfCache<'_>,
@@ -297,7 +293,8 @@ impl Model {
         }
     }
 
-    /// A request reaches the home: behind those that wait for its line already, or at once.
+    /// Lets a request reach the home: it queues behind requests that wait for its line, or is
+    /// presented at once.
     fn request(&self, world: &mut World, packet: Packet, pick: u8) {
         let line = packet.line;
         world.waiting.push(packet);
@@ -306,7 +303,8 @@ impl Model {
         }
     }
 
-    /// Presents the requests that wait for `line`, from the first on, until one has to wait unchanged.
+    /// Presents the requests that wait for `line`, beginning with the first, until one has to wait
+    /// unchanged.
     fn serve_waiting(&self, world: &mut World, line: u8, pick: u8) {
         while let Some(place) = world.waiting.iter().position(|packet| packet.line == line) {
             let packet = world.waiting[place];
@@ -316,10 +314,10 @@ impl Model {
             }
             match self.reach_home(world, &packet, pick) {
                 Some(Then::Take) => drop(world.waiting.remove(place)),
-                // A core that asks for a change gets one, and then has to await it.
+                // A request that needs a state change causes it, and then has to wait for it.
                 Some(Then::Retain) if stable && !world.homes[usize::from(line)].state.is_stable() => {
                     if self.config.order == Order::Any {
-                        // Wrongly, another one is looked at first from now on.
+                        // This is wrong on purpose: from now on another request is presented first.
                         let begun = world.waiting.remove(place);
                         world.waiting.push(begun);
                     }
@@ -352,14 +350,16 @@ impl Model {
             Err(_) => world.blame(Fault::Unhandled),
             Ok(_) if !fits(&entry) => world.blame(Fault::Directory),
             Ok(Then::Wait) if entry != before => world.blame(Fault::Waits),
-            // The line leaves the shared level exactly when its eviction is taken, and then no core holds it.
+            // The line leaves the shared level exactly when its eviction is taken, and then no core
+            // may hold it.
             Ok(Then::Take) if own != dropped || (own && entry.pointers() > 0) => world.blame(Fault::Directory),
             Ok(_) => {}
         }
         then.ok()
     }
 
-    /// A world in which nothing can arrive: everything must be at rest and in order.
+    /// Checks a world in which nothing can arrive: everything must be at rest and in order. Returns
+    /// the fault that it finds.
     fn rest_fault(&self, world: &World) -> Option<Fault> {
         if world.arrivals(self.config.ordered(), self.config.places).next().is_some() {
             return None;
@@ -370,7 +370,8 @@ impl Model {
         world.inspect_rest(&self.config)
     }
 
-    /// Whether the world comes to rest when the cores begin nothing more.
+    /// Whether the world comes to rest when the cores begin nothing more. A fault on the way also
+    /// counts, because it is found elsewhere.
     fn drains(&self, world: &World) -> bool {
         let mut world = world.clone();
         for _ in 0..32 * self.config.cores * self.config.lines {
@@ -384,7 +385,8 @@ impl Model {
     }
 }
 
-/// Whether a stable state is what its owner and sharers say, and awaits nothing.
+/// Whether a stable state matches its owner and sharers and awaits nothing; true for transient
+/// states.
 fn fits(entry: &home::Line<super::Few>) -> bool {
     let expected = match (entry.owner, entry.sharers.is_empty()) {
         (None, true) => home::State::I,

@@ -1,5 +1,5 @@
-//! Packets under way. The network is a bag: any packet may be the next to arrive. Under the non-blocking policy forwards
-//! of one line to one core keep their order.
+//! Packets under way. The network is a bag: any packet may be the next to arrive. Under the
+//! non-blocking policy, forwards of one line to one core stay in order.
 
 use super::{Age, World};
 use crate::{Agent, Class, Message};
@@ -8,25 +8,23 @@ use std::cmp::Ordering;
 /// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Packet {
-    /// The line that it is about.
+    /// Number of the line that the message concerns.
     pub line: u8,
-    /// Where it goes.
     pub to: Agent,
-    /// Its class.
     pub class: Class,
-    /// What it says.
     pub message: Message,
-    /// The data, if it carries any.
+    /// The data, if the message carries any.
     pub data: Age,
 }
 
 impl Packet {
-    /// What packets that keep their order have in common.
+    /// What packets that stay in order have in common.
     fn channel(&self) -> (u8, Agent, Class) {
         (self.line, self.to, self.class)
     }
 
-    /// The canonical order: by everything, but packets that keep their order only by channel.
+    /// The canonical order of packets, which compares everything. Packets that stay in order are
+    /// compared only by their channel.
     fn order(&self, other: &Packet, ordered: bool) -> Ordering {
         let fifo = ordered && self.class == Class::Forward && other.class == Class::Forward;
         if fifo { self.channel().cmp(&other.channel()) } else { self.cmp(other) }
@@ -34,7 +32,7 @@ impl Packet {
 }
 
 impl World {
-    /// Puts `packet` under way.
+    /// Puts `packet` into the network.
     pub(super) fn post(&mut self, packet: Packet, ordered: bool) {
         let place = self.network.partition_point(|other| other.order(&packet, ordered) != Ordering::Greater);
         self.network.insert(place, packet);
@@ -45,7 +43,7 @@ impl World {
         self.network.sort_by(|a, b| a.order(b, ordered));
     }
 
-    /// The places of the packets that may arrive next, equal ones once.
+    /// Positions of the packets that may arrive next; of equal packets, only one.
     pub(super) fn arrivals(&self, ordered: bool, places: usize) -> impl Iterator<Item = usize> + '_ {
         let full = self.waiting.len() >= places;
         (0..self.network.len()).filter(move |&i| {

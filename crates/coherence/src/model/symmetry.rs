@@ -1,11 +1,12 @@
-//! Cores and lines renamed: of all the worlds that differ in names alone, the least stands for all. No row and no effect
-//! looks at a core's number, so what one of them can do, each can.
+//! Renames cores and lines: of all worlds that differ only in names, the least one represents all.
+//! No row and no effect depends on a core's number, so worlds that differ only in names behave
+//! alike.
 
 use super::{Age, Config, MAX_CORES, MAX_LINES, Order, Packet, World};
 use crate::{Agent, CoreSet, Kind, cache};
 use baton_units::CoreId;
 
-/// New names: `cores[old]` and `lines[old]`.
+/// New names: the core `old` becomes `cores[old]`, the line `old` becomes `lines[old]`.
 struct Names {
     cores: [u32; MAX_CORES],
     lines: [u8; MAX_LINES],
@@ -40,7 +41,7 @@ impl Names {
         packet.data = self.age(packet.data);
         packet.to = self.agent(packet.to);
         packet.message.from = self.agent(packet.message.from);
-        // No rule looks at the core on whose behalf a copy is recalled.
+        // No rule reads the core on whose behalf a copy is recalled.
         let nobody = packet.message.kind == Kind::Recall;
         packet.message.core = if nobody { CoreId(0) } else { self.core(packet.message.core) };
         packet
@@ -74,11 +75,13 @@ impl Names {
     }
 }
 
-/// What of a core does not depend on names, for each line: cores that differ in it need not be tried in each other's place.
+/// A name-independent summary of a core's state, for each line. Only cores with equal summaries
+/// need be tried in each other's place.
 type Looks = [(cache::State, i32, Option<cache::Event>, bool, bool, bool, bool); MAX_LINES];
 
 impl World {
-    /// The least of the worlds that differ from this one in names alone and whose cores stand in the order of their looks.
+    /// Returns the least of the worlds that differ from this one only in names and in which cores
+    /// are numbered in the order of their summaries.
     pub(super) fn renamed_least(self, config: &Config) -> World {
         let mut least: Option<World> = None;
         for lines in &LINES[..config.lines] {
@@ -110,7 +113,8 @@ impl World {
     }
 }
 
-/// Calls `f` with every naming in which names rise with looks, from the name `next` on.
+/// Calls `f` with every naming of the cores without a name, beginning with the name `next`, in
+/// which names rise with the summaries.
 fn name_cores(looks: &[Looks], names: &mut Names, next: u32, f: &mut impl FnMut(&Names)) {
     let unnamed = |names: &Names, core: usize| names.cores[core] == u32::MAX;
     let Some(first) = (0..looks.len()).filter(|core| unnamed(names, *core)).map(|core| looks[core]).min() else {

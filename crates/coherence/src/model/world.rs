@@ -1,13 +1,13 @@
-//! The world's state.
+//! The state of the closed world.
 
 use super::{Fault, Packet};
 use crate::cache::Transaction;
 use crate::{CoreSet, cache, home};
 use baton_units::CoreId;
 
-/// The most cores of a world.
+/// The largest number of cores of a world.
 pub const MAX_CORES: usize = 4;
-/// The most lines of a world.
+/// The largest number of lines of a world.
 pub const MAX_LINES: usize = 2;
 
 /// A set of up to eight cores in one byte, so that states stay small.
@@ -39,26 +39,26 @@ impl CoreSet for Few {
 /// How old data is, which is all that the world knows of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Age {
-    /// It is the newest version.
+    /// Whether the data is the newest version.
     pub newest: bool,
-    /// The cores that wait for a load which they issued while this was the newest, or before: such a load may return it.
+    /// The cores that wait for a load which they issued no later than when this data stopped being
+    /// the newest; such a load may return it.
     pub serves: Few,
 }
 
 /// One line in one core's caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Copy {
-    /// The protocol's state.
     pub state: cache::State,
-    /// The protocol's transaction.
     pub transaction: Transaction<Few>,
-    /// The access that began the transaction; none for a prefetch or an eviction.
+    /// The access that began the transaction; `None` for a prefetch or an eviction.
     pub access: Option<cache::Event>,
     /// The data, if there is any.
     pub data: Age,
-    /// The core's link: load-linked done, line not lost since.
+    /// Whether the core's link stands: it did a load-linked and has not lost the line since.
     pub linked: bool,
-    /// Another core has written since the load-linked: a store-conditional that succeeds now is wrong.
+    /// Whether another core has written since the load-linked; a store-conditional that succeeds
+    /// then is wrong.
     pub overwritten: bool,
 }
 
@@ -75,20 +75,21 @@ impl Default for Copy {
     }
 }
 
-/// Everything.
+/// The whole state of the closed world.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct World {
-    /// By core and line.
+    /// Copies by core and line.
     pub copies: [[Copy; MAX_LINES]; MAX_CORES],
-    /// By line.
+    /// Directory entries by line.
     pub homes: [home::Line<Few>; MAX_LINES],
-    /// By line: the home's data.
+    /// The home's data, by line.
     pub home_data: [Age; MAX_LINES],
-    /// What is under way, in canonical order (`network.rs`).
+    /// Packets under way, in canonical order (`network.rs`).
     pub network: Vec<Packet>,
-    /// Requests that wait at the home, by arrival; an eviction of the home's own is a packet from the home to itself.
+    /// Requests that wait at the home, in order of arrival. The home's own eviction is a packet
+    /// from the home to itself.
     pub waiting: Vec<Packet>,
-    /// What went wrong on the way here. Such a world has no successors.
+    /// What went wrong on the way to this world. A world with a fault has no successors.
     pub fault: Option<Fault>,
 }
 
@@ -106,12 +107,12 @@ impl Default for World {
 }
 
 impl World {
-    /// Notes a fault; the first stands.
+    /// Records a fault, unless there is one already.
     pub fn blame(&mut self, fault: Fault) {
         self.fault.get_or_insert(fault);
     }
 
-    /// Every piece of data of `line`, wherever it is.
+    /// Yields every piece of data of `line`: in caches, in packets and at the home.
     pub(super) fn pieces(&mut self, line: usize) -> impl Iterator<Item = &mut Age> {
         let copies = self.copies.iter_mut().map(move |core| &mut core[line].data);
         let packets = self.network.iter_mut().chain(&mut self.waiting);
@@ -119,8 +120,8 @@ impl World {
         copies.chain(packets).chain(std::iter::once(&mut self.home_data[line]))
     }
 
-    /// Puts the requests that wait for `line`, but for the first `begun`, into their order of that number, from 0: of `n` requests there
-    /// are `n!`.
+    /// Puts the requests that wait for `line`, except the first `begun`, into the order with number
+    /// `order`. For `n` requests there are `n!` orders, numbered from 0.
     pub(super) fn reorder(&mut self, line: u8, begun: usize, mut order: usize) {
         let places: Vec<usize> = (0..self.waiting.len()).filter(|&place| self.waiting[place].line == line).collect();
         let places = &places[begun.min(places.len())..];
@@ -131,10 +132,11 @@ impl World {
         }
     }
 
-    /// Where any order will do, puts requests that wait into a canonical one, so that worlds that differ in it alone are one.
+    /// Puts waiting requests into a canonical order. Used where any order is allowed, so that
+    /// worlds that differ only in that order are one.
     pub(super) fn sort_waiting(&mut self) {
         let World { waiting, homes, .. } = self;
-        // By line; what has begun stays first.
+        // Sorts by line; a request that has begun stays first.
         waiting.sort_by_key(|packet| packet.line);
         for of_line in waiting.chunk_by_mut(|a, b| a.line == b.line) {
             let begun = usize::from(homes[usize::from(of_line[0].line)].state.recalls());
@@ -142,7 +144,7 @@ impl World {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is under way and all states are stable.
     pub fn is_quiet(&self) -> bool {
         self.network.is_empty()
             && self.waiting.is_empty()

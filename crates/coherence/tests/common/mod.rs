@@ -1,6 +1,6 @@
-//! Hands the closed world of `baton_coherence::model` to stateright.
+//! Passes the closed world of `baton_coherence::model` to stateright.
 #![expect(clippy::disallowed_types, reason = "how long the search took is reported")]
-#![allow(dead_code, unreachable_pub)] // Each test and example uses its part.
+#![allow(dead_code, unreachable_pub)] // Each test and example uses a part of this module.
 
 pub mod scenes;
 pub mod worlds;
@@ -10,7 +10,7 @@ use stateright::{Checker, HasDiscoveries, Property};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The world's rules, as stateright wants them.
+/// The rules of a world, as an implementation of stateright's `Model`.
 #[derive(Clone)]
 pub struct Rules(pub Arc<Model>);
 
@@ -31,7 +31,7 @@ impl stateright::Model for Rules {
     }
 
     fn properties(&self) -> Vec<Property<Rules>> {
-        /// The fault number `F` has not happened.
+        /// Whether fault number `F` has not happened in `world`.
         fn never<const F: usize>(_: &Rules, world: &World) -> bool {
             world.fault != Some(Fault::ALL[F])
         }
@@ -46,21 +46,20 @@ impl stateright::Model for Rules {
 
 /// What an exploration found.
 pub struct Figures {
-    /// Worlds that differ in more than names.
+    /// Number of worlds that differ in more than names.
     pub states: usize,
-    /// Moves tried.
+    /// Number of moves tried.
     pub generated: usize,
-    /// The most moves needed to reach any of them.
+    /// The largest number of moves needed to reach a world.
     pub depth: usize,
-    /// How long it took.
     pub took: Duration,
-    /// The first fault found, and the moves to it.
+    /// The first fault found, and the moves that lead to it.
     pub fault: Option<(String, Vec<String>)>,
     /// Whether every world was visited.
     pub exhausted: bool,
 }
 
-/// Explores every world that can be reached, or stops at the first fault or after `most` worlds.
+/// Explores every world that can be reached. Stops at the first fault, or after `most` worlds.
 pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Figures {
     let start = Instant::now();
     let mut checker =

@@ -5,7 +5,7 @@ use baton_coherence::Policy::{self, Blocking, Nonblocking};
 use baton_coherence::cache::Event::{Evict, FarAtomic as Far, Load, Store};
 use baton_coherence::model::chart::Scene::{self, At, Core, Home, Push as PushTo, Settle};
 
-/// Name, policy, and what happens.
+/// Name, policy and steps of each scenario.
 pub const SCENES: &[(&str, Policy, &[Scene])] = &[
     (
         "chart-read-miss",

@@ -1,4 +1,4 @@
-//! The worlds that are explored: small ones in the tests, all of them in the example `check`.
+//! The worlds to explore: small ones in the tests, all of them in the example `check`.
 
 use baton_coherence::Policy;
 use baton_coherence::model::{Config, Operations};
@@ -19,7 +19,7 @@ const RECALLS: Operations = Operations { recalls: true, ..EVICTIONS };
 const HINTS: Operations = Operations { prefetches: true, ..PUSHES };
 const ALL: Operations = Operations { far_atomics: true, links: true, recalls: true, ..HINTS };
 
-/// Worlds that together exercise every row of `policy` within seconds.
+/// Returns worlds that together exercise every row of `policy` within seconds.
 pub fn small(policy: Policy) -> Vec<Config> {
     let two = |name| Config::one_line(name, policy, 2);
     let three = |name| Config::one_line(name, policy, 3);
@@ -38,7 +38,7 @@ pub fn small(policy: Policy) -> Vec<Config> {
     ]
 }
 
-/// Every world.
+/// Returns all worlds, the large ones included.
 pub fn full(policy: Policy) -> Vec<Config> {
     let two = |name| Config::one_line(name, policy, 2);
     let three = |name| Config::one_line(name, policy, 3);
