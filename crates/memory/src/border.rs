@@ -1,4 +1,5 @@
-//! What crosses the border between the engine and a memory system: requests of cores, answers and notices.
+//! What crosses the border between the engine and a memory system: requests of cores, answers and
+//! notices.
 
 use super::parts::{Part, Parts};
 use crate::base::token::Token;
@@ -9,7 +10,7 @@ use baton_units::{CoreId, Cycles};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line(pub u32);
 
-/// What a core wants of a line.
+/// The access that a core makes to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read it.
@@ -29,13 +30,13 @@ pub enum Access {
     PrefetchExclusive,
     /// A hint: give it up, to its home or to another core.
     Push {
-        /// The core that is to have it; `None`: its home.
+        /// The core that is to have the line; `None` for its home.
         to: Option<CoreId>,
     },
 }
 
 impl Access {
-    /// The context of the core whose link it is about.
+    /// The context of the core whose link the access concerns.
     pub fn context(self) -> usize {
         match self {
             Access::LoadLinked(context) | Access::StoreConditional(context) => usize::from(context),
@@ -44,33 +45,34 @@ impl Access {
     }
 }
 
-/// A core asks for a line.
+/// A request of a core for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Comes back with the notice that it is served; the memory system does not look at it.
+    /// Returned with the notice that the request is served; the memory system does not look at it.
     pub token: Token,
-    /// The core that asks.
+    /// The core that requests the line.
     pub core: CoreId,
-    /// For what.
+    /// The line.
     pub line: Line,
-    /// What for.
+    /// The access.
     pub access: Access,
-    /// The mark of the packet that it may send; its class is not looked at.
+    /// The mark of the packet that the request may send; the mark's class is ignored.
     pub mark: Header,
 }
 
 /// How a request is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// When its value is read or written.
+    /// The time at which the value is read or written.
     pub at: Cycles,
-    /// The core's nearest cache had it.
+    /// Whether the core's nearest cache had the line.
     pub hit: bool,
-    /// What its time beyond a hit went to, if it was none.
+    /// The time beyond a hit, by part, if the request was not a hit.
     pub beyond: Part,
     /// A store-conditional whose link was broken: nothing is written.
     pub failed: bool,
-    /// From now on no other core has a copy, and one had. Only a memory system without notices says so.
+    /// Whether from now on no other core has a copy, although one had. Only a memory system without
+    /// notices reports this.
     pub invalidates: bool,
 }
 

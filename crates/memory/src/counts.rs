@@ -41,7 +41,7 @@ counters! {
         flit_hops: FlitHops,
         /// Packets given to the network.
         packets: Packets,
-        /// Those of them that carry a lock or wake-up request, marked (`ocor.enabled`) or not.
+        /// Packets that carry a lock or wake-up request, marked (`ocor.enabled`) or not.
         lock_packets: Packets,
         /// The longest that a marked packet took.
         longest_marked: Cycles max,

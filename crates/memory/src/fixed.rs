@@ -37,7 +37,7 @@ pub struct FixedMemory {
     chip: Chip,
     states: Sparse<State>,
     fills: Fills,
-    /// Holders from the 65th core on: so many words a line, none on a small chip.
+    /// The holders from the 65th core on, in additional words for each line; none on a small chip.
     more: Option<Sparse<u64>>,
     more_words: usize,
     /// Cores of one cluster, and of one socket.

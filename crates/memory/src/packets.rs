@@ -34,9 +34,9 @@ pub enum InterruptEnd {
 pub struct Interrupt {
     /// Comes back with the notice that it has arrived.
     pub tag: u32,
-    /// Its sender.
+    /// The sender of the packet.
     pub from: InterruptEnd,
-    /// Its receiver.
+    /// The receiver of the packet.
     pub to: InterruptEnd,
     /// What the sender's network interface writes into its header.
     pub mark: Header,

@@ -21,19 +21,19 @@ pub enum MemorySystem {
     Fixed(FixedMemory),
     /// Coherent caches of up to 64 cores.
     Small(Box<Coherent<Bits<1>>>),
-    /// Of up to 256 cores.
+    /// Coherent caches of up to 256 cores.
     Middle(Box<Coherent<Bits<4>>>),
-    /// Of up to 1,024 cores.
+    /// Coherent caches of up to 1,024 cores.
     Large(Box<Coherent<Bits<16>>>),
 }
 
-/// Those of them that have a network.
+/// A memory system with a network.
 pub enum Carrier<'a> {
-    /// Of up to 64 cores.
+    /// Coherent caches of up to 64 cores.
     Small(&'a mut Coherent<Bits<1>>),
-    /// Of up to 256 cores.
+    /// Coherent caches of up to 256 cores.
     Middle(&'a mut Coherent<Bits<4>>),
-    /// Of up to 1,024 cores.
+    /// Coherent caches of up to 1,024 cores.
     Large(&'a mut Coherent<Bits<16>>),
 }
 

@@ -79,8 +79,9 @@ pub trait Counters {
     fn values(&self) -> impl Iterator<Item = (&'static Counter, u64)>;
 }
 
-/// Declares a group of counters: `/// meaning` and `name: Unit` each. Makes the struct, with the sum of two of them, the
-/// declarations and the JSON in their order. Of two values of a counter that says `max` behind its unit, the sum has the larger.
+/// Declares a group of counters, each as `/// meaning` and `name: Unit`. Generates the struct, the
+/// sum of two such structs, the declarations and the JSON in their order. For a counter with `max`
+/// behind its unit, the sum is the larger of the two values.
 #[macro_export]
 macro_rules! counters {
     (@name $name:ident Cycles) => {
@@ -131,8 +132,8 @@ macro_rules! counters {
     };
 }
 
-/// Declares what cycles may go to: `/// meaning` and `Variant = "name in results"` each. Makes the enum, and its
-/// declarations as counters.
+/// Declares the activities that cycles may be charged to, each as `/// meaning` and `Variant =
+/// "name in results"`. Generates the enum, and its declarations as counters.
 #[macro_export]
 macro_rules! times {
     ($(#[doc = $group:literal])+ $vis:vis enum $Group:ident {

@@ -45,9 +45,9 @@ pub(super) struct LineAtCore<S> {
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) state: State,
-    /// Its way in the outer level.
+    /// The line's way in the outer level.
     pub(super) way: Option<usize>,
-    /// Its transaction.
+    /// The line's transaction.
     pub(super) slot: Option<u32>,
 }
 

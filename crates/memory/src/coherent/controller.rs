@@ -1,5 +1,6 @@
-//! Memory controllers: banks with one open row each, a queue that is searched for row hits first, and a bus of so many
-//! bytes a cycle (first-ready first-come-first-served: S. Rixner et al., *Memory Access Scheduling*, ISCA 2000).
+//! Memory controllers: banks with one open row each, a queue that is searched for row hits first,
+//! and a bus with a limited number of bytes per cycle (first-ready first-come-first-served: S.
+//! Rixner et al., *Memory Access Scheduling*, ISCA 2000).
 
 use super::exchange::Exchange;
 use super::message::{Content, Flight, Flights, Stage, Unit};
@@ -91,7 +92,7 @@ impl DramSpec {
 }
 
 impl Controller {
-    /// A controller with so many banks; `kick` is the event by which it looks for work again.
+    /// A controller with `banks` banks. `kick` is the event by which it looks for work again.
     fn new(banks: u32, kick: u32) -> Controller {
         Controller {
             banks: vec![Bank::default(); banks as usize],
@@ -103,8 +104,9 @@ impl Controller {
         }
     }
 
-    /// What comes first among the requests that can be chosen: one whose row is open (first-ready), else the opening of a
-    /// row for one whose bank no request needs as it is, each in order of arrival.
+    /// Chooses the next work. A request whose row is open comes first (first-ready). Otherwise the
+    /// controller opens a row in a bank whose open row no request needs. Within each kind, the
+    /// order is that of arrival.
     fn choose(&mut self, spec: &DramSpec, now: u64) -> Work {
         let Controller { banks, waiting, bus_free_at, look, .. } = self;
         *look += 1;

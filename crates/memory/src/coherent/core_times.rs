@@ -14,7 +14,7 @@ pub(super) struct CoreTimes {
 }
 
 impl CoreTimes {
-    /// As the chip file has them for cores with these caches.
+    /// The times of cores with these caches, from the chip file.
     pub(super) fn new(chip: &Chip, caches: &Private) -> CoreTimes {
         let (l1, l2) = (caches.l1.latency.0, caches.l2.map_or(0, |l2| l2.latency.0));
         CoreTimes { l1, l2, lookup: l1 + l2, atomic: chip.cache.atomic.0 }

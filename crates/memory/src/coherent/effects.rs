@@ -30,9 +30,9 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
     pub(super) charged: bool,
     /// What is sent to other cores answers forwards that came before, whose ways `parts` does not know.
     pub(super) deferred: bool,
-    /// Of the data that the message brings.
+    /// The version of the data that the message brings.
     pub(super) version: u32,
-    /// Of the request that is served.
+    /// The mark of the request that is served.
     pub(super) mark: Header,
     pub(super) hit: bool,
 }

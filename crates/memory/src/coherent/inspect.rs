@@ -100,7 +100,7 @@ impl<S: CoreSet> Coherent<S> {
         self.state.exchange.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed)
     }
 
-    /// Those of them that go to devices, by device.
+    /// The devices to which such packets are going.
     fn travelling_to_devices(&self) -> impl Iterator<Item = u32> + '_ {
         self.travelling().filter_map(|flight| match (flight.content, flight.to) {
             (Content::Carried(_), Unit::Device(device)) => Some(device),

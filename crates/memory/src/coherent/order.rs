@@ -1,7 +1,10 @@
-//! Which of the requests that wait for a line its home serves next, where a mechanism has it go by their marks.
+//! Chooses which of the requests that wait for a line its home serves next, if a mechanism makes
+//! the home honour their marks.
 //!
-//! Only the first so many of a line's list are compared. A request is passed by later ones a bounded number of times, so that
-//! none waits for ever. One whose service has begun (a recall was sent for it) stays first: the protocol has no row for another.
+//! Only the first requests of a line's list are compared, up to `HomeOrder::places`. A request is
+//! passed by later ones a bounded number of times, so that none waits for ever. A request whose
+//! service has begun (a recall was sent for it) stays first, because the protocol has no row for
+//! another.
 
 use super::homes::Entry;
 use super::message::{Flight, Flights, List, NONE};
@@ -36,7 +39,8 @@ impl<S> Entry<S> {
         best
     }
 
-    /// Takes the chosen request out of the list. Those that came before it have been passed once more.
+    /// Removes the chosen request from the list. Requests in front of it have been passed once
+    /// more.
     pub(super) fn serve(&mut self, chosen: Chosen, flights: &mut Flights) {
         self.begun = false;
         let mut at = self.waiting.head;

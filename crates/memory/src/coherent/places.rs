@@ -90,7 +90,7 @@ impl Map {
 }
 
 impl Pages {
-    /// No page is touched of a guest memory of so many lines.
+    /// Guest memory of `lines` lines, with no page touched yet.
     pub(super) fn new(coherent: &Coherent, lines: usize, map: &Map) -> Pages {
         let pages = if places_by_touch(coherent) { (lines >> map.page_lines_shift) + 1 } else { 0 };
         Pages(vec![UNTOUCHED; pages])

@@ -106,7 +106,7 @@ impl Driver {
         }
     }
 
-    /// Makes so many requests.
+    /// Makes `requests` requests.
     fn go_on(&mut self, requests: u32) {
         for _ in 0..requests {
             self.ask();

@@ -1,26 +1,27 @@
-//! What a core's private caches hold of the threads that ran there: of those that have not come for longest, lines make room first.
+//! What a core's private caches hold of the threads that ran there. When room is needed, the lines
+//! of the thread that has been away for longest go first.
 
 use crate::base::thread::ThreadId;
 
-/// A thread's lines of a behaviour.
+/// The lines of a thread, for one behaviour.
 #[derive(Clone, Debug)]
 struct Lines {
     whose: (ThreadId, usize),
-    /// By set.
+    /// The number of lines in each set.
     sets: Vec<f64>,
 }
 
-/// A core's private caches: the thread that came last stands last.
+/// The private caches of a core. The thread that came last is at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held(Vec<Lines>);
 
 impl Held {
-    /// The lines of each set that are still there; none of them stands for a thread that has none.
+    /// The lines of each set that are still there; none if the thread has no entry.
     pub(super) fn of(&self, whose: (ThreadId, usize)) -> &[f64] {
         self.0.iter().find(|lines| lines.whose == whose).map_or(&[], |lines| &lines.sets)
     }
 
-    /// The thread has these lines there from now on, in caches of so many.
+    /// The thread has these lines there from now on, in caches of `capacity` lines.
     pub(super) fn bring(&mut self, whose: (ThreadId, usize), sets: Vec<f64>, capacity: f64) {
         self.0.retain(|lines| lines.whose != whose);
         self.0.push(Lines { whose, sets });

@@ -1,16 +1,18 @@
-//! What a cache with least-recently-used replacement keeps of sets whose lines are touched at random: Che, Tung and Wang (IEEE
-//! JSAC 20, 2002). A line stays for `T` cycles after its last touch, the same `T` for all lines, such that what stays fills the
-//! cache. Of a set of `w` lines, touched `r` times a cycle, a share of `1 − e^(−rT/w)` stays.
+//! The lines that a cache with least-recently-used replacement keeps, for sets whose lines are
+//! accessed at random: Che, Tung and Wang (IEEE JSAC 20, 2002). A line stays for `T` cycles after
+//! its last access. `T` is the same for all lines, and is such that the lines that stay fill the
+//! cache. If a set of `w` lines is accessed `r` times a cycle, the share `1 − e^(−rT/w)` of it
+//! stays.
 
-/// Newton's steps at most; ten are usual.
+/// The most Newton steps; ten are usual.
 const STEPS: u32 = 200;
 
-/// A set as a cache sees it.
+/// A set of lines, as a cache sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Touched {
-    /// Lines.
+    /// The number of lines.
     pub(super) lines: f64,
-    /// Touches a cycle, or a unit of whatever `T` is counted in.
+    /// Accesses per cycle, or per unit of whatever `T` is counted in.
     pub(super) rate: f64,
 }
 
@@ -28,7 +30,7 @@ pub(super) fn decay(x: f64) -> f64 {
 }
 
 impl Touched {
-    /// The share of its lines that stay, when a line stays for `time` after its last touch.
+    /// The share of the set's lines that stay, if a line stays for `time` after its last access.
     pub(super) fn stays(self, time: f64) -> f64 {
         if self.rate <= 0.0 || self.lines <= 0.0 {
             return 0.0;
@@ -37,8 +39,8 @@ impl Touched {
     }
 }
 
-/// How long a line stays after its last touch in a cache of `capacity` lines; infinite if all sets fit. `near`: a time that is
-/// thought to be near; infinite: none is known.
+/// How long a line stays after its last access in a cache of `capacity` lines; infinite if all sets
+/// fit. `near` is a guess at the result, or infinite.
 pub(super) fn stay(sets: &[Touched], capacity: f64, near: f64) -> f64 {
     let touched = || sets.iter().filter(|set| set.rate > 0.0 && set.lines > 0.0);
     let (all, rate): (f64, f64) = touched().fold((0.0, 0.0), |(lines, rate), set| (lines + set.lines, rate + set.rate));
@@ -55,9 +57,10 @@ pub(super) fn stay(sets: &[Touched], capacity: f64, near: f64) -> f64 {
         });
         time + (capacity - kept) / slope
     };
-    // Newton's steps. What is kept grows ever more slowly with time, so that no step ends beyond the time that is looked for, wherever
-    // it began, and the first that does not go on is at the last bit. No line stays less long than the cache takes to fill if every
-    // touch brings another line.
+    // Newton steps. The number of kept lines grows ever more slowly with time, so no step
+    // overshoots the solution, wherever the steps began, and the first step without progress is
+    // exact to the last bit. The lower bound is the time that the cache takes to fill if every
+    // access brings another line.
     let least = capacity / rate;
     let mut time = if near.is_finite() { step(near).max(least) } else { least };
     for _ in 0..STEPS {

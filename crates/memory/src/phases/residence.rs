@@ -1,31 +1,33 @@
-//! What a thread has in the shared levels, and what it fetches again when it has come to another core.
+//! The lines that a thread has in the shared levels, and those that it fetches again after it has
+//! moved to another core.
 
 use super::held::Held;
 use super::lru::decay;
 use super::solve::{Common, Running, Solved};
 use crate::base::thread::ThreadId;
 
-/// What a thread has in the shared levels.
+/// The lines that a thread has in the shared levels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Residence {
-    /// The domain that has its lines; `None`: they are in memory.
+    /// The domain that has the lines; `None` if they are only in memory.
     domain: Option<usize>,
-    /// The behaviour that they belong to.
+    /// The behaviour to which the lines belong.
     behaviour: usize,
-    /// By set: of what the shared level keeps, the share that it has not fetched yet.
+    /// For each set, the share of what the shared level would keep that the thread has not fetched
+    /// yet.
     cold: Vec<f64>,
 }
 
 impl Residence {
-    /// The thread comes to a core of that domain.
+    /// The thread moves to a core of this domain.
     pub(super) fn come(&mut self, domain: usize, behaviour: usize, sets: usize) {
         if self.domain != Some(domain) || self.behaviour != behaviour {
             *self = Residence { domain: Some(domain), behaviour, cold: vec![1.0; sets] };
         }
     }
 
-    /// What it takes the thread, in cycles, to fetch again what so many instructions touch of what the caches would have and, in the
-    /// core's private ones, have no more.
+    /// The cycles that the thread needs to fetch again what the next `instructions` instructions
+    /// access: lines that the caches would hold, and that the core's private caches no longer have.
     pub(super) fn fetch(
         &mut self,
         (thread, held): (ThreadId, &mut Held),
@@ -36,11 +38,12 @@ impl Residence {
         let whose = (thread, self.behaviour);
         let there = held.of(whose);
         let sets = phase.behaviour.sets.iter().zip(&solved.kept);
-        // By set: lines fetched for the private caches, those of them that come from memory, and those for the shared level alone.
+        // For each set: lines fetched into the private caches, the part of them that comes from
+        // memory, and lines fetched into the shared level alone.
         let (mut fetched, mut brought) = (Vec::new(), Vec::new());
         for (at, ((set, kept), cold)) in sets.zip(&mut self.cold).enumerate() {
             let lines = set.bytes as f64 / common.line;
-            // Of lines that are touched at random, so many not at all.
+            // This share of randomly accessed lines is not accessed at all.
             let untouched = decay(instructions * set.accesses / 1000.0 / lines);
             let touched = 1.0 - untouched;
             let all = lines * kept.0;

@@ -1,71 +1,77 @@
-//! The rates of phases that run at once. Each depends on the others: how fast a phase runs says how often it touches the shared
-//! level and how much memory traffic it makes, and these say what the others have of both. A fixed point, found by damped steps.
+//! The rates of phases that run at the same time. They depend on each other: the rate of a phase
+//! determines how often it accesses the shared level and how much memory traffic it makes, and
+//! these determine how much of both the other phases have. The solution is a fixed point, found by
+//! damped steps.
 
 use super::lru::{Touched, stay};
 use baton_chipfile::config::phases::{Division, Queueing};
 use baton_machine::Behaviour;
 
-/// Steps at most. Each halves what is left of the way, so that this is more than a number has bits.
+/// The most steps. Each step halves the distance to the solution, so this exceeds the bits of a
+/// number.
 const STEPS: u32 = 200;
 /// The steps end when no phase's time changes by more than this part of itself.
 const CLOSE: f64 = 1e-13;
 
-/// Phases that run and are alike.
+/// A number of running phases that are alike.
 #[derive(Clone, Debug)]
 pub(super) struct Running<'a> {
-    /// How many.
+    /// The number of phases.
     pub(super) count: u32,
     pub(super) behaviour: &'a Behaviour,
-    /// Cycles of the reference in one of its core.
+    /// Cycles of the reference per cycle of the phase's core.
     pub(super) cycle: f64,
-    /// Instructions a cycle at most.
+    /// The most instructions per cycle.
     pub(super) width: f64,
-    /// Lines of its core's private caches.
+    /// The lines of the core's private caches.
     pub(super) private: f64,
-    /// Misses that those have under way at most.
+    /// The most misses under way in the private caches.
     pub(super) mshrs: u32,
-    /// Which shared level serves it.
+    /// The shared level that serves the phase.
     pub(super) domain: usize,
-    /// Where its pages are.
+    /// The node of the phase's pages.
     pub(super) node: usize,
-    /// Cycles of the reference for a line of the private caches, of the shared level, and of its pages' memory, in a row that is
-    /// not open.
+    /// Cycles of the reference for a line of the private caches, of the shared level, and of the
+    /// pages' memory in a row that is not open.
     pub(super) lookup: f64,
     pub(super) bank: f64,
     pub(super) memory: f64,
 }
 
-/// What the chip has for all of them.
+/// The properties of the chip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Common {
-    /// Bytes of a line.
+    /// The size of a line in bytes.
     pub(super) line: f64,
-    /// Lines of a domain's shared level.
+    /// The lines of a domain's shared level.
     pub(super) shared: f64,
-    /// Cycles in which a node's memory moves a line.
+    /// The cycles in which a node's memory moves a line.
     pub(super) service: f64,
-    /// Lines of the rows that a node's memory has open at once, and cycles that an open row saves.
+    /// The lines in all rows that a node's memory has open at once, and the cycles that an open row
+    /// saves.
     pub(super) open: f64,
     pub(super) saved: f64,
     pub(super) division: Division,
     pub(super) queueing: Queueing,
 }
 
-/// What comes out for each of them.
+/// The solution for a phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Solved {
-    /// Cycles of the reference an instruction.
+    /// Cycles of the reference per instruction.
     pub(super) cycles: f64,
-    /// By set: the share of it in the private caches, and of what is not there, the share in the shared level.
+    /// For each set: the share in the private caches, and the share of the rest in the shared
+    /// level.
     pub(super) kept: Vec<(f64, f64)>,
-    /// Cycles that a request to memory waits behind those of others, and cycles that open rows save it.
+    /// The cycles that a request to memory waits behind other phases' requests, and the cycles that
+    /// open rows save it.
     pub(super) wait: f64,
     pub(super) saved: f64,
 }
 
 impl Common {
-    /// The share of accesses to a set that find its row open, where the set has such a part of the memory's traffic: the last
-    /// access to the bank was one to this set, and to this row of it.
+    /// The share of accesses to a set that find their row open, if the set has this part of the
+    /// memory's traffic: the last access to the bank was to the same set and to the same row.
     pub(super) fn finds_open(&self, lines: f64, part: f64) -> f64 {
         part * (self.open / lines).min(1.0)
     }
@@ -77,12 +83,12 @@ impl Running<'_> {
         sets.map(|set| Touched { lines: set.bytes as f64 / common.line, rate: set.accesses / 1000.0 }).collect()
     }
 
-    /// Misses that it has under way at once.
+    /// The number of misses that the phase has under way at once.
     pub(super) fn overlap(&self) -> f64 {
         f64::from(self.behaviour.overlap.min(self.mshrs).max(1))
     }
 
-    /// Cycles an instruction without misses.
+    /// Cycles per instruction without misses.
     fn computing(&self) -> f64 {
         self.behaviour.cpi.max(1.0 / self.width) * self.cycle
     }
@@ -90,16 +96,16 @@ impl Running<'_> {
 
 /// Phases that are alike, on the way to the fixed point.
 struct Trial {
-    /// The sets of one of them behind its private caches: lines, and touches an instruction.
+    /// The sets of one phase behind its private caches: lines, and accesses per instruction.
     behind: Vec<Touched>,
-    /// Accesses an instruction that the private caches serve.
+    /// Accesses per instruction that the private caches serve.
     private: f64,
     solved: Solved,
-    /// Lines an instruction that come from memory.
+    /// Lines per instruction that come from memory.
     misses: f64,
 }
 
-/// The phases' times and what they have of the caches.
+/// The times of the phases, and their shares of the caches.
 pub(super) fn solve(phases: &[Running<'_>], common: &Common) -> Vec<Solved> {
     let mut trials: Vec<Trial> = phases.iter().map(|phase| begin(phase, common)).collect();
     let mut domains = Domain::all(phases);
@@ -123,7 +129,7 @@ pub(super) fn solve(phases: &[Running<'_>], common: &Common) -> Vec<Solved> {
     trials.into_iter().map(|trial| trial.solved).collect()
 }
 
-/// The private caches, which no other phase touches.
+/// The private caches, which no other phase uses.
 fn begin(phase: &Running<'_>, common: &Common) -> Trial {
     let sets = phase.sets(common);
     let time = stay(&sets, phase.private, f64::INFINITY);
@@ -137,7 +143,8 @@ fn begin(phase: &Running<'_>, common: &Common) -> Trial {
 }
 
 impl Trial {
-    /// The sets by touches a cycle, of so many phases together: each as one that is so many times as large, and touched as often.
+    /// What `count` identical phases access per cycle: `count` times the lines at `count` times the
+    /// rate.
     fn a_cycle(&self, count: f64) -> impl Iterator<Item = Touched> {
         let rate = count / self.solved.cycles;
         self.behind.iter().map(move |set| Touched { lines: count * set.lines, rate: rate * set.rate })
@@ -151,18 +158,18 @@ impl Trial {
         }
         self.misses = misses;
         let overlap = phase.overlap();
-        // However many are under way, memory moves one line after the other.
+        // Memory moves one line after the other, however many requests are under way.
         let a_miss = ((phase.memory - self.solved.saved + self.solved.wait) / overlap).max(common.service);
         phase.computing() + (self.private * phase.lookup + hits * phase.bank) / overlap + misses * a_miss
     }
 }
 
-/// A domain whose phases have a shared level.
+/// A domain whose phases share a level of cache.
 struct Domain {
     phases: Vec<usize>,
-    /// How many those are.
+    /// The number of these phases.
     count: f64,
-    /// How long a line stayed at the rates of the last step.
+    /// How long a line stays at the rates of the previous step.
     time: f64,
     /// All sets.
     sets: Vec<Touched>,
@@ -183,7 +190,7 @@ impl Domain {
         all
     }
 
-    /// What each phase has of the shared level, at the rates of now.
+    /// The share of the shared level that each phase has at the current rates.
     fn keep(&mut self, phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
         if common.division == Division::Recency {
             self.sets.clear();
@@ -218,8 +225,9 @@ fn by_node(phases: &[Running<'_>], of: impl Fn(usize) -> f64) -> Vec<f64> {
     sums
 }
 
-/// How long a request to memory waits: approximate mean value analysis (Bard 1979, Schweitzer 1979) with service of a fixed
-/// length, of which the one in service has half left. A miss waits behind those of its own phase that are under way beside it.
+/// How long a request to memory waits: approximate mean value analysis (Bard 1979, Schweitzer 1979)
+/// with a fixed service time, half of which remains for the request in service. A miss also waits
+/// behind other misses of its own phase.
 fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
     if common.queueing == Queueing::None {
         return;
@@ -237,7 +245,8 @@ fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common
     }
 }
 
-/// What open rows save each phase's misses, by its sets' parts of the traffic of their node.
+/// The cycles that open rows save the misses of each phase, from its sets' shares of their node's
+/// traffic.
 fn find_rows_open(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
     let traffic = by_node(phases, |i| trials[i].misses / trials[i].solved.cycles);
     for (phase, trial) in phases.iter().zip(trials) {

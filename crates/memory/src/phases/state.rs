@@ -1,4 +1,4 @@
-//! Which phases run where, and rates that were worked out before.
+//! Which phases run where, and a memory of rates.
 
 use super::held::Held;
 use super::residence::Residence;
@@ -12,37 +12,38 @@ use baton_units::CoreId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One instruction, in the units in which what is left of a phase is counted.
+/// One instruction, in the unit that counts the rest of a phase.
 pub const INSTRUCTION: u64 = 1 << 40;
-/// Combinations of running phases that are remembered at most.
+/// The most combinations of running phases that are remembered.
 const MOST_KNOWN: usize = 1 << 14;
 
-/// A thread's phases.
+/// The phases of a thread.
 #[derive(Clone, Debug, Default)]
 struct OfThread {
-    /// The one that it is in, by its behaviour.
+    /// The behaviour of the current phase.
     phase: Option<usize>,
-    /// The core on which that runs now.
+    /// The core on which the phase runs now.
     core: Option<usize>,
-    /// What was left of it, in units, when it last came to a core, without what it had to fetch.
+    /// The rest of the phase, in units, when it last came to a core, without what it had to fetch.
     left: u128,
     /// The node of each behaviour's pages.
     pages: BTreeMap<usize, usize>,
     residence: Residence,
 }
 
-/// A phase that is saved: its behaviour, and what was left of it.
+/// A saved phase: its behaviour and its rest.
 pub struct Phase(usize, u128);
 
-/// A running phase, as far as its rate depends on it: domain, behaviour, clock, node of the pages, cluster, kind of core.
+/// The properties of a running phase on which its rate depends: domain, behaviour, clock, node of
+/// the pages, cluster, kind of core.
 type Alike = (usize, usize, u64, usize, usize, u32);
 
-/// What the chip's keys say.
+/// The chip's parameters of the coarse mode.
 struct Chips {
     common: Common,
     kinds: CoresByKind,
     reference: u64,
-    /// By cluster and node.
+    /// The prices by cluster and node.
     prices: Vec<Vec<NodePrice>>,
     by: SharedBy,
     per_cluster: usize,
@@ -54,12 +55,12 @@ pub struct PhaseMemory {
     chip: Chips,
     behaviours: Vec<Arc<Behaviour>>,
     threads: Vec<OfThread>,
-    /// By core: the thread whose phase runs there, and what its private caches hold.
+    /// For each core, the thread whose phase runs there, and what its private caches hold.
     running: Vec<Option<ThreadId>>,
     held: Vec<Held>,
-    /// By the running phases, those that are alike together, and how many these are.
+    /// Solutions by the running phases; identical phases are grouped with their number.
     known: BTreeMap<Vec<(Alike, u32)>, Arc<Vec<Solved>>>,
-    /// What running phases have now, and by core, its place in it.
+    /// The solution for the running phases, and the index into it for each core.
     solved: Arc<Vec<Solved>>,
     place: Vec<usize>,
 }
@@ -96,7 +97,7 @@ impl Chips {
         core / self.per_cluster / self.clusters_per_node
     }
 
-    /// Which shared level serves a core's phase whose pages are on that node.
+    /// The shared level that serves a core's phase whose pages are on this node.
     fn domain(&self, core: usize, pages: usize) -> usize {
         match self.by {
             SharedBy::Cores => core / self.per_cluster,
@@ -114,7 +115,7 @@ impl Chips {
         let Private { l1, l2 } = self.kinds.each_caches()[kind as usize];
         let outer = l2.unwrap_or(l1);
         let cycle = self.reference as f64 / clock as f64;
-        // Private caches are looked up at the core's clock; all behind them keeps its own.
+        // Private caches are looked up at the core's clock; everything behind them has its own.
         let lookup = (l1.latency.0 + l2.map_or(0, |l2| l2.latency.0)) as f64 * cycle;
         let bank_at = match self.by {
             SharedBy::Cores => cluster / self.clusters_per_node,
@@ -138,7 +139,8 @@ impl Chips {
 }
 
 impl PhaseMemory {
-    /// The chip's, if it plays computations as phases. An error is its network's.
+    /// The phases of a chip in the coarse mode; `None` for other chips. An error comes from its
+    /// network.
     pub fn of(chip: &Chip) -> Result<Option<Box<PhaseMemory>>, String> {
         let cores = chip.core.count as usize;
         let memory = Chips::of(chip)?.map(|chip| PhaseMemory {
@@ -154,7 +156,7 @@ impl PhaseMemory {
         Ok(memory.map(Box::new))
     }
 
-    /// A thread begins a phase of so many units, on that core.
+    /// A thread begins a phase of `units` units on this core.
     pub fn begin(&mut self, thread: ThreadId, core: CoreId, behaviour: &Arc<Behaviour>, units: u128) {
         let same = |known: &Arc<Behaviour>| Arc::ptr_eq(known, behaviour) || known == behaviour;
         let number = self.behaviours.iter().position(same).unwrap_or_else(|| {
@@ -171,20 +173,20 @@ impl PhaseMemory {
         of.pages.entry(number).or_insert(pages);
     }
 
-    /// The thread's phase is over, or given up.
+    /// The thread's phase is over, or abandoned.
     pub fn end(&mut self, thread: ThreadId) {
         if let Some(of) = self.threads.get_mut(thread as usize) {
             of.phase = None;
         }
     }
 
-    /// Saves the thread's phase, which runs nowhere now: another one may begin.
+    /// Saves the thread's phase, which runs nowhere now, so that another one may begin.
     pub fn save(&mut self, thread: ThreadId) -> Option<Phase> {
         let of = self.threads.get_mut(thread as usize)?;
         of.phase.take().map(|phase| Phase(phase, of.left))
     }
 
-    /// The thread is in that phase again.
+    /// Restores a saved phase of the thread.
     pub fn restore(&mut self, thread: ThreadId, Phase(phase, left): Phase) {
         let of = &mut self.threads[thread as usize];
         (of.phase, of.left) = (Some(phase), left);
@@ -195,7 +197,7 @@ impl PhaseMemory {
         self.threads.get(thread as usize).is_some_and(|of| of.phase.is_some())
     }
 
-    /// The core on which a thread's phase runs now.
+    /// The core on which the thread's phase runs now.
     pub fn core_of(&self, thread: ThreadId) -> Option<CoreId> {
         self.threads.get(thread as usize)?.core.map(|core| CoreId(core as u32))
     }
@@ -205,8 +207,8 @@ impl PhaseMemory {
         self.running[core.0 as usize]
     }
 
-    /// A thread's phase runs on a core from now on, with so many units left: how many without what it had still to fetch for
-    /// the core that it was on.
+    /// Puts the thread's phase on `core`. Returns the work left, without refills still owed on the
+    /// old core.
     pub fn come(&mut self, thread: ThreadId, core: CoreId, units: u128) -> u128 {
         let of = &mut self.threads[thread as usize];
         (of.left, of.core) = (of.left.min(units), Some(core.0 as usize));
@@ -214,7 +216,7 @@ impl PhaseMemory {
         of.left
     }
 
-    /// A thread's phase runs no more.
+    /// The thread's phase stops running.
     pub fn leave(&mut self, thread: ThreadId) {
         if let Some(core) = self.threads.get_mut(thread as usize).and_then(|of| of.core.take()) {
             self.running[core] = None;
@@ -228,7 +230,8 @@ impl PhaseMemory {
         Some(self.chip.alike(core, behaviour, clocks[core], of.pages[&behaviour]))
     }
 
-    /// The rates of all running phases, in units a cycle of the reference, at these clocks of the cores.
+    /// The rates of all running phases, in units per cycle of the reference, at these clocks of the
+    /// cores.
     pub fn rates(&mut self, clocks: &[u64]) -> Vec<(CoreId, u64)> {
         let cores = 0..self.running.len();
         let mut running: Vec<(Alike, usize)> =
@@ -251,7 +254,7 @@ impl PhaseMemory {
         };
         let mut rates = Vec::with_capacity(running.len());
         for (place, all) in alike().enumerate() {
-            // Rounded up: what takes a whole number of cycles takes no more.
+            // The rate is rounded up, so that a phase of a whole number of cycles takes no more.
             let rate = (INSTRUCTION as f64 / self.solved[place].cycles).ceil() as u64;
             for &(_, core) in all {
                 self.place[core] = place;
@@ -261,7 +264,8 @@ impl PhaseMemory {
         rates
     }
 
-    /// What the thread, which has come to the core, has to fetch again there, in cycles, at the rates that were last asked for.
+    /// The cycles that the thread, which has moved to this core, needs to fetch its data again, at
+    /// the rates of the last solution.
     pub fn fetch(&mut self, core: CoreId, clocks: &[u64]) -> u64 {
         let at = core.0 as usize;
         let (Some(thread), Some(alike)) = (self.running[at], self.alike(at, clocks)) else { return 0 };
