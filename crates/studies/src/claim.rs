@@ -1,51 +1,50 @@
-//! What a study says in the end: the object that `--json` prints.
+//! The findings of a study: the object that `--json` prints.
 
 use crate::{Extent, Interval, Rule};
 use serde::Serialize;
 
-/// What a figure of ours rests on.
+/// What our figure rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Nothing of this figure, nor of one derived from it, was used to set anything.
+    /// A prediction: neither this figure nor one derived from it was used to set anything.
     Predicted,
-    /// It was used to set a parameter.
+    /// The figure was used to set a parameter.
     Calibrated,
-    /// Arithmetic on calibrated figures.
+    /// The figure is arithmetic on calibrated figures.
     Derived,
-    /// The paper leaves out what would be needed.
+    /// The paper does not state what would be needed for a comparison.
     NotComparable,
 }
 
 /// One claim of the paper, or one part of a compound one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// Its number in the table of claims.
+    /// The number in the table of claims.
     pub id: &'static str,
-    /// Which part, of a compound claim; else empty.
+    /// The part of a compound claim; empty otherwise.
     pub part: String,
-    /// What is claimed.
+    /// What the paper claims.
     pub what: String,
     /// The paper's figure.
     pub paper: Option<f64>,
     /// This system's figure.
     pub ours: Option<f64>,
-    /// Of both.
+    /// The unit of both figures.
     pub unit: &'static str,
-    /// Ends of the 95% interval of ours.
+    /// The ends of the 95% interval of our figure.
     pub interval: Option<[f64; 2]>,
-    /// What ours rests on.
     pub basis: Basis,
-    /// Whether it holds; only a predicted claim can.
+    /// Whether the claim holds; only a predicted claim can.
     pub holds: Option<bool>,
-    /// When it does.
+    /// The rule by which it holds.
     pub rule: String,
     /// Why it does not hold, or is not judged.
     pub why: String,
 }
 
 impl Basis {
-    /// Its name on pages.
+    /// The name on pages.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Predicted => "predicted",
@@ -57,7 +56,7 @@ impl Basis {
 }
 
 impl Claim {
-    /// Judges a claim by its rule. `why` is what is said if it does not hold.
+    /// Judges a claim by its rule. `why` is stated if the claim does not hold.
     #[must_use]
     pub fn judged(mut self, paper: f64, ours: Interval, rule: Rule, why: impl Into<String>) -> Claim {
         self.paper = Some(paper);
@@ -69,14 +68,15 @@ impl Claim {
         self
     }
 
-    /// A claim that this run does not judge, and why.
+    /// A claim that this run does not judge, with the reason.
     #[must_use]
     pub fn open(mut self, paper: Option<f64>, rule: Rule, why: impl Into<String>) -> Claim {
         (self.paper, self.rule, self.holds, self.why) = (paper, rule.to_string(), None, why.into());
         self
     }
 
-    /// A claim whose figure, or one that it follows from, was used to set a parameter: nothing is predicted, so nothing can hold.
+    /// A claim whose figure, or one that it follows from, was used to set a parameter. Nothing is
+    /// predicted, so nothing can hold.
     #[must_use]
     pub fn calibrated(self, paper: f64, ours: Option<Interval>, rule: Rule, why: impl Into<String>) -> Claim {
         let claim = Claim { basis: Basis::Calibrated, ..self };
@@ -107,13 +107,12 @@ impl Claim {
 /// A run that must come out negative if the mechanism is what the paper says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Falsifier {
-    /// Its name.
     pub id: &'static str,
-    /// What must be seen.
+    /// The effect that must be seen.
     pub what: String,
-    /// Whether it was; `None`: not run to this extent.
+    /// Whether it was seen; `None` if it was not run to this extent.
     pub holds: Option<bool>,
-    /// What was seen, by name.
+    /// The figures that were seen, by name.
     pub figures: Vec<(String, f64)>,
     /// Why it was not seen, or not run.
     pub why: String,
@@ -122,55 +121,48 @@ pub struct Falsifier {
 /// Something that the paper leaves open.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unspecified {
-    /// What.
     pub what: String,
     /// What was chosen, and why.
     pub chosen: String,
-    /// What real systems span.
+    /// The range over real systems.
     pub range: String,
-    /// What it does to the headline over that range: its least and greatest value, if it was run.
+    /// The least and the greatest value of the headline over that range, if it was run.
     pub effect: Option<[f64; 2]>,
-    /// Why it was not run, or what the effect is of.
+    /// Why it was not run, or which figure the effect is on.
     pub note: String,
 }
 
-/// Hashes of what must not change between the rules' commit and the full run.
+/// Hashes of what must not change between the commit of the rules and the full run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Frozen {
-    /// The chip file.
     pub chip: String,
-    /// The profiles.
     pub profiles: String,
-    /// The rules.
     pub rules: String,
     /// The commit that the binary was built from: [`crate::COMMIT`].
     pub commit: String,
 }
 
-/// What a study says.
+/// The findings of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Its name.
     pub study: &'static str,
-    /// Whether all of it was done.
+    /// Whether the full study was run.
     pub full: bool,
-    /// Every claim, every part.
+    /// All claims, part by part.
     pub claims: Vec<Claim>,
-    /// Every falsifier.
     pub falsifiers: Vec<Falsifier>,
-    /// Everything that is left open; what decides the sign comes first.
+    /// Everything that the paper leaves open; items that decide the sign come first.
     pub unspecified: Vec<Unspecified>,
-    /// What was frozen.
     pub frozen: Frozen,
     /// Figures redrawn, for the report.
     #[serde(skip)]
     pub figures: Vec<crate::page::Figure>,
-    /// What a reader must know before all: workloads that are stand-ins, runs that are missing.
+    /// What a reader must know first: stand-in workloads, missing runs.
     pub notes: Vec<String>,
 }
 
 impl Findings {
-    /// Of a study of this extent, with nothing in them yet.
+    /// Empty findings of a study of this extent.
     pub fn of(study: &'static str, extent: Extent, frozen: Frozen) -> Findings {
         Findings {
             study,
@@ -184,11 +176,11 @@ impl Findings {
         }
     }
 
-    /// Whether this is a result: each verdict but a claim or falsifier that holds has its reason, only predicted claims are judged,
-    /// every claim has its rule, and there is a falsifier.
+    /// Checks that the findings are complete: every negative or missing verdict has its reason,
+    /// only predicted claims are judged, every claim has a rule, and there is a falsifier.
     ///
     /// # Errors
-    /// With the first that is not so.
+    /// The first violation.
     pub fn check(&self) -> Result<(), String> {
         for Claim { id, part, basis, holds, rule, why, .. } in &self.claims {
             let wrong = [

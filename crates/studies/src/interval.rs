@@ -2,23 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A mean and half the width of its 95% interval; of a single value that width is not known.
+/// A mean and half the width of its 95% interval; the width of a single value is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The mean.
     pub mean: f64,
-    /// Half the width.
     pub half: Option<f64>,
 }
 
-/// Two-sided 95% quantiles of Student's t by degrees of freedom from 1 on; beyond the table, the normal one's.
+/// The two-sided 95% quantiles of Student's t by degrees of freedom, from 1 on. Beyond the table,
+/// the normal distribution's is used.
 const T: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
 impl Interval {
-    /// Of values; `None` without any.
+    /// The interval of the mean of these values; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Interval> {
         let n = values.len();
         if n == 0 {
@@ -33,8 +32,9 @@ impl Interval {
         Some(Interval { mean, half })
     }
 
-    /// The mean over groups of their means, with the interval that follows from how far the values of each group lie apart;
-    /// `None` without any. A group of a single value does not tell, so that the width is not known.
+    /// The mean over groups of the groups' means. The interval follows from the spread within the
+    /// groups; a group with a single value has none, and the width is then not known. `None` if
+    /// there are no groups.
     pub fn of_groups<'a>(groups: impl IntoIterator<Item = &'a Vec<f64>>) -> Option<Interval> {
         let (mut count, mut sum, mut variance, mut freedom, mut single) = (0usize, 0.0, 0.0, 0usize, false);
         for group in groups.into_iter().filter(|group| !group.is_empty()) {
@@ -51,12 +51,12 @@ impl Interval {
         (count > 0).then(|| Interval { mean: sum / count as f64, half })
     }
 
-    /// Whether 0 lies in it; of a single value: whether it is 0.
+    /// Whether the interval includes 0; for a single value, whether it is 0.
     pub fn includes_zero(self) -> bool {
         self.mean.abs() <= self.half.unwrap_or(0.0)
     }
 
-    /// Its ends, where they are known.
+    /// The ends, if the width is known.
     pub fn ends(self) -> Option<[f64; 2]> {
         self.half.map(|half| [self.mean - half, self.mean + half])
     }

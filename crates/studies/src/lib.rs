@@ -1,17 +1,19 @@
-//! Studies: a paper's claims, the runs that let the system speak to them, and what came out, side by side.
+//! Studies: a paper's claims, the runs that test them, and the results, side by side.
 //!
-//! A study is a folder (or a file) here and a line in `studies!`. It says which runs it needs ([`Study::runs`]), does one of them
-//! ([`Study::run`]), and judges what came out ([`Study::judge`]). Everything else is the same for all studies:
+//! A study is a folder (or a file) here and a line in `studies!`. It says which runs it needs
+//! ([`Study::runs`]), does one of them ([`Study::run`]), and judges the results ([`Study::judge`]).
+//! Everything else is the same for all studies:
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | [`registry`] | the studies by name: what `baton study` knows of them |
-//! | [`kit`] | what they are made of: inputs, experiments, samples, sensitivity, figures |
+//! | [`registry`] | the studies by name, as `baton study` knows them |
+//! | [`kit`] | the parts of studies: inputs, experiments, samples, sensitivity, figures |
 //! | [`claim`] | claims, falsifiers, what a paper leaves open: what `--json` prints |
 //! | [`rule`] | when a claim holds: direction, size, tolerance; as data, so that a rule is hashed with the study |
 //! | [`interval`] | means over seeds with their 95% intervals |
-//! | [`cache`] | runs that were done, addressed by the content of their inputs and checked when they are read |
-//! | [`pool`] | runs on all cores, what is cached left out |
+//! | [`cache`] | finished runs, addressed by the content of their inputs and checked when they are
+//! read |
+//! | [`pool`] | runs on all cores, except for those in the cache |
 //! | [`hash`] | the hashes: of inputs, and of what is frozen |
 //! | [`page`] | `report.html`, with its figures |
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |

@@ -1,20 +1,20 @@
-//! Runs on all cores. What the cache has is not run; what was run is kept at once, so that an interrupted study goes on
-//! where it was.
+//! Runs on all cores. A run in the cache is not repeated, and a finished run is stored at once, so
+//! that an interrupted study continues where it was.
 
 use crate::{Cache, Study, StudyError};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// Shows how far a study is.
+/// Shows the progress of a study.
 pub trait Progress: Sync {
-    /// So many more runs are to be done, and so many of them are in the cache.
+    /// `runs` runs are to be done; `cached` further ones are in the cache.
     fn begin(&self, runs: usize, cached: usize);
     /// A run was done.
     fn done(&self, name: &str);
 }
 
-/// Shows nothing.
+/// Shows no progress.
 pub struct Quiet;
 
 impl Progress for Quiet {
@@ -22,27 +22,27 @@ impl Progress for Quiet {
     fn done(&self, _: &str) {}
 }
 
-/// What a study took.
+/// The work that a study took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Runs that were done.
+    /// The number of runs that were done.
     pub run: usize,
-    /// Runs that were in the cache, or the same as another.
+    /// The number of runs that were in the cache, or equal to another run.
     pub cached: usize,
-    /// Files in the cache that were damaged, and done again.
+    /// The number of damaged files in the cache, whose runs were repeated.
     pub damaged: u64,
 }
 
-/// What became of a run.
+/// The result of a run.
 type Outcome<S> = Result<<S as Study>::Figures, StudyError>;
 
-/// A study's runs with their figures, in their order.
+/// A study's runs with their figures, in order.
 pub type Done<S> = Vec<(<S as Study>::Run, <S as Study>::Figures)>;
 
-/// All runs, in their order, with what came out.
+/// Does all runs. Returns their figures in the order of the runs.
 ///
 /// # Errors
-/// With the first run that failed.
+/// The first run that failed.
 pub fn all<S: Study>(
     study: &S,
     runs: Vec<(String, S::Run)>,
@@ -51,7 +51,7 @@ pub fn all<S: Study>(
 ) -> Result<(Done<S>, Work), StudyError> {
     let inputs = |run: &S::Run| serde_json::to_string(run).unwrap_or_default();
     let mut figures: Vec<Option<S::Figures>> = runs.iter().map(|(_, run)| cache.get(&inputs(run))).collect();
-    // Experiments share arms: the same inputs are run once.
+    // Experiments share arms, so the same inputs are run only once.
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     let same: Vec<usize> =
         runs.iter().enumerate().map(|(i, (_, run))| *first.entry(inputs(run)).or_insert(i)).collect();

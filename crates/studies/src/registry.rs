@@ -1,36 +1,37 @@
-//! The studies by name. `baton study` and its help know of a study what its entry says.
+//! The studies by name. `baton study` and its help take what they know about a study from its
+//! entry.
 
 use crate::kit::Inputs;
 use crate::{Extent, Findings, Progress, Study, StudyError, Work, conduct};
 use std::path::{Path, PathBuf};
 
-/// Studies by name.
 pub struct Registry(pub &'static [Entry]);
 
-/// What a study says of itself, and how it is opened.
+/// What a study states about itself, and how it is opened.
 pub struct Entry {
-    /// Its name: `baton study NAME`.
+    /// The name, as in `baton study NAME`.
     pub name: &'static str,
-    /// Whose claims it judges.
+    /// The paper whose claims it judges.
     pub paper: &'static str,
-    /// Its page of the documentation.
+    /// The documentation page.
     pub page: &'static str,
-    /// What a quick study has and takes, in some words.
+    /// What a quick study does, and how long it takes, in a few words.
     pub quick: &'static str,
-    /// The chip files that it runs on, where no others are named; all of them are hashed into what is frozen.
+    /// The chip files that it uses if no others are named; all of them are hashed into what is
+    /// frozen.
     pub chips: &'static [&'static str],
-    /// Its folders of profiles, likewise.
+    /// The folders of profiles that it uses if no others are named.
     pub profiles: &'static [&'static str],
-    /// Makes the study.
+    /// Opens the study.
     pub open: fn(&Inputs) -> Result<Box<dyn AnyStudy>, StudyError>,
 }
 
-/// A study whose runs and figures only it knows.
+/// A study whose types of runs and figures only it knows.
 pub trait AnyStudy: Sync {
-    /// Does the study in `folder`: [`conduct`].
+    /// Conducts the study in `folder`: [`conduct`].
     ///
     /// # Errors
-    /// As [`conduct`].
+    /// Like [`conduct`].
     fn conduct(&self, extent: Extent, folder: &Path, progress: &dyn Progress) -> Result<(Findings, Work), StudyError>;
 }
 
@@ -41,7 +42,7 @@ impl<S: Study> AnyStudy for S {
 }
 
 impl Registry {
-    /// The study of that name.
+    /// Finds a study by name.
     pub fn find(&self, name: &str) -> Option<&'static Entry> {
         self.0.iter().find(|entry| entry.name == name)
     }
@@ -53,18 +54,20 @@ impl Registry {
 }
 
 impl Entry {
-    /// Opens the study with these chip files and folders of profiles; none stands for its own.
+    /// Opens the study with these chip files and folders of profiles; empty lists stand for the
+    /// study's own.
     ///
     /// # Errors
-    /// With what is wrong with a file: its name, line, key, and what was expected; or how many files the study takes.
+    /// What is wrong with a file: its name, line, key, and what was expected; or how many files the
+    /// study takes.
     pub fn open(&self, chips: &[PathBuf], profiles: &[PathBuf]) -> Result<Box<dyn AnyStudy>, StudyError> {
         self.open_with(chips, &[], profiles)
     }
 
-    /// As [`Entry::open`]; the folders hold chip files that others may be based on.
+    /// Like [`Entry::open`]. The folders hold chip files that others may be based on.
     ///
     /// # Errors
-    /// As [`Entry::open`].
+    /// Like [`Entry::open`].
     pub fn open_with(
         &self,
         chips: &[PathBuf],

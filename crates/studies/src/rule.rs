@@ -13,7 +13,8 @@ pub const MOST_TOLERANCE: f64 = 0.25;
 pub enum Rule {
     /// Ours lies within this share of the paper's figure.
     Within(f64),
-    /// Ours lies within so many points of the paper's figure: for figures that are shares themselves and small.
+    /// Ours lies within this many points of the paper's figure; for figures that are small shares
+    /// themselves.
     Points(f64),
     /// Ours is greater than 0, its interval included: where the paper says a direction only.
     Positive,

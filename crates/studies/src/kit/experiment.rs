@@ -3,27 +3,27 @@
 use super::samples::{Sample, Samples};
 use crate::Extent;
 
-/// What experiments are done on: a program, or one of several draws of it.
+/// The subject of an experiment: a program, or one of several draws of it.
 pub trait Draw: PartialEq {
     /// The program's name.
     fn name(&self) -> &str;
 
-    /// Its place among the program's draws, from 0: a study takes the first ones.
+    /// The index among the program's draws; a study takes the first ones.
     fn place(&self) -> usize {
         0
     }
 
-    /// What it is called in the names of runs.
+    /// The name within the names of runs.
     fn label(&self) -> String {
         self.name().to_owned()
     }
 
-    /// Which kind of draw it is, where a study has several. Its [`Draw::place`] is then among those of its kind.
+    /// The kind of draw, if a study has several kinds. [`Draw::place`] then counts within the kind.
     fn shape(&self) -> &'static str {
         ""
     }
 
-    /// The seed of its `again`th run, from 0.
+    /// The seed of the `again`th run, from 0.
     fn seed(&self, again: u64) -> u64 {
         1 + again
     }
@@ -36,7 +36,8 @@ impl Draw for &'static str {
     }
 }
 
-/// An experiment's name: its group, and the place in it. The main one's is `("main", "")`.
+/// The name of an experiment: its group, and the place within the group. The main experiment is
+/// `("main", "")`.
 pub type Id = (&'static str, String);
 
 /// The group of the main experiment.
@@ -45,68 +46,68 @@ pub const MAIN: &str = "main";
 /// The programs that an experiment is done on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
-    /// All; in a quick study these.
+    /// All programs; in a quick study only the listed ones.
     All(&'static [&'static str]),
-    /// These alone.
+    /// Only the listed programs.
     These(&'static [&'static str]),
 }
 
-/// An experiment: what it is done on, and what the study sets in it.
+/// An experiment: its programs, and the setting that the study applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment<S> {
-    /// Its name.
     pub id: Id,
-    /// What the study sets in it; what differs between its arms is the study's own.
+    /// The setting that the study applies. The differences between arms are defined by the study.
     pub setting: S,
-    /// Its programs.
+    /// The programs of the experiment.
     pub on: On,
-    /// The kind of draw that it is done on; `None`: every one.
+    /// The kind of draw that is used; `None` for every kind.
     pub shape: Option<&'static str>,
-    /// Draws of each program and kind in a full study. A quick one has the first only.
+    /// The number of draws of each program and kind in a full study. A quick study uses the first
+    /// draw.
     pub draws: usize,
-    /// Seeds of each draw in a quick study, and in a full one.
+    /// The number of seeds per draw in a quick study and in a full one.
     pub seeds: [u64; 2],
-    /// It is part of a quick study.
+    /// Whether a quick study includes the experiment.
     pub quick: bool,
 }
 
 impl<S> Experiment<S> {
-    /// One draw of these programs under one seed, in a full study alone.
+    /// An experiment with one draw of each program under one seed, for full studies only.
     pub fn new(id: (&'static str, impl ToString), on: On, setting: S) -> Experiment<S> {
         Experiment { id: (id.0, id.1.to_string()), setting, on, shape: None, draws: 1, seeds: [1, 1], quick: false }
     }
 
-    /// On these programs instead.
+    /// Replaces the programs.
     #[must_use]
     pub fn on(self, on: On) -> Experiment<S> {
         Experiment { on, ..self }
     }
 
-    /// On draws of this kind alone.
+    /// Restricts the experiment to draws of this kind.
     #[must_use]
     pub fn shaped(self, shape: &'static str) -> Experiment<S> {
         Experiment { shape: Some(shape), ..self }
     }
 
-    /// With so many draws of each program and kind.
+    /// Sets the number of draws of each program and kind.
     #[must_use]
     pub fn draws(self, draws: usize) -> Experiment<S> {
         Experiment { draws, ..self }
     }
 
-    /// With so many seeds of each draw in a quick study, and in a full one.
+    /// Sets the number of seeds per draw in a quick study and in a full one.
     #[must_use]
     pub fn seeds(self, seeds: [u64; 2]) -> Experiment<S> {
         Experiment { seeds, ..self }
     }
 
-    /// As part of a quick study too.
+    /// Includes the experiment in quick studies.
     #[must_use]
     pub fn quick(self) -> Experiment<S> {
         Experiment { quick: true, ..self }
     }
 
-    /// How many seeds it takes of a draw; 0: it is not done on it.
+    /// The number of seeds for a draw; 0 if the experiment does not use the draw.
     fn seeds_of(&self, draw: &impl Draw, full: bool) -> u64 {
         let named = match self.on {
             On::All(quick) => full || quick.contains(&draw.name()),
@@ -118,16 +119,16 @@ impl<S> Experiment<S> {
     }
 }
 
-/// One run of an experiment.
+/// A run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Which experiment of the plan.
+    /// The index of the experiment in the plan.
     pub experiment: usize,
-    /// Which draw.
+    /// The index of the draw.
     pub draw: usize,
-    /// The draw's seed is its [`Draw::seed`] of this.
+    /// The run's number for [`Draw::seed`].
     pub again: u64,
-    /// Which arm.
+    /// The index of the arm.
     pub arm: usize,
 }
 
@@ -142,7 +143,7 @@ pub struct Plan<'a, S, D> {
 }
 
 impl<'a, S, D: Draw> Plan<'a, S, D> {
-    /// What of these experiments is part of a study of this extent.
+    /// The plan of a study of this extent, from all experiments.
     pub fn new(
         mut experiments: Vec<Experiment<S>>,
         draws: &'a [D],
@@ -162,7 +163,7 @@ impl<'a, S, D: Draw> Plan<'a, S, D> {
         Plan { experiments, draws, arms, cases }
     }
 
-    /// The runs that `make` makes of the cases, each with its name.
+    /// The runs that `make` creates from the cases, each with its name.
     pub fn runs<R>(&self, make: impl Fn(&Case, &Experiment<S>, &D) -> R) -> Vec<(String, R)> {
         let run = |case: &Case| {
             let (experiment, draw) = (&self.experiments[case.experiment], &self.draws[case.draw]);
@@ -173,7 +174,7 @@ impl<'a, S, D: Draw> Plan<'a, S, D> {
         self.cases.iter().map(run).collect()
     }
 
-    /// What came out, and what of `done` is not the plan's: `done` begins with its runs in their order.
+    /// The samples, and the rest of `done`, which begins with the plan's runs in their order.
     pub fn samples<'d, R, F>(&self, done: &'d [(R, F)]) -> (Samples<'d, D, F>, &'d [(R, F)])
     where
         'a: 'd,

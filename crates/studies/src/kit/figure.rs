@@ -1,19 +1,19 @@
-//! Figures that studies share: a row a program, a line over places.
+//! Figures that studies share: bars by program, and lines over places.
 
 use super::experiment::Draw;
 use super::samples::{Pair, Samples, over_draws};
 use crate::Interval;
 use baton_plot::{Bar, Bars, Point, Series};
 
-/// A bar of ours with the paper's value.
+/// A bar for our figure, with the paper's as a reference value.
 pub fn bar(ours: Option<Interval>, paper: Option<f64>) -> Bar {
     Bar { value: ours.map(|ours| ours.mean), ends: ours.and_then(Interval::ends), theirs: paper }
 }
 
-/// A series of bars: its name, ours, and the paper's value of a program, if it is printed.
+/// A series of bars: its name, our figure, and the paper's figure for a program if it is printed.
 pub type Column<'c, D, F> = (&'c str, fn(&Pair<'_, D, F>) -> f64, fn(&str) -> Option<f64>);
 
-/// A row for each program of the main experiment.
+/// A row of bars for each program of the main experiment.
 pub fn by_program<D: Draw, F>(samples: &Samples<'_, D, F>, title: &str, x: &str, columns: &[Column<'_, D, F>]) -> Bars {
     let row = |name: &str| {
         let pairs = samples.program(name);
@@ -29,7 +29,7 @@ pub fn by_program<D: Draw, F>(samples: &Samples<'_, D, F>, title: &str, x: &str,
     }
 }
 
-/// A line of ours over places, from 0; a place without a value has no point.
+/// A line of our figures over places 0, 1, 2 …; a missing value leaves a gap.
 pub fn line(name: &str, values: impl IntoIterator<Item = Option<Interval>>) -> Series {
     let point =
         |(x, ours): (usize, Option<Interval>)| ours.map(|ours| Point { x: x as f64, y: ours.mean, ends: ours.ends() });

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct ChipFile {
     text: ChipText,
-    /// The chip as the file has it.
+    /// The chip that the file describes.
     pub chip: Chip,
 }
 
@@ -25,7 +25,7 @@ impl ChipFile {
         Ok(ChipFile { text, chip })
     }
 
-    /// An error about this file.
+    /// An error that names this file.
     pub fn wrong(&self, why: impl Display) -> StudyError {
         StudyError::input(format!("{}: {why}", self.text.file()))
     }
@@ -41,12 +41,13 @@ impl ChipFile {
     }
 }
 
-/// What a study is opened with.
+/// The inputs with which a study is opened.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// Its chips, in the order in which the study names them.
+    /// The chips, in the order in which the study names them.
     pub chips: Vec<ChipFile>,
-    /// Its folders of profiles, likewise. The study reads them, as profiles are of many kinds.
+    /// The folders of profiles, in the study's order. The study reads them itself, because profiles
+    /// are of many kinds.
     pub profiles: Vec<PathBuf>,
 }
 
@@ -59,24 +60,25 @@ impl Inputs {
         Inputs::open_with(chips, &[], profiles)
     }
 
-    /// As [`Inputs::open`]; the folders hold chip files that others may be based on.
+    /// Like [`Inputs::open`]. The folders hold chip files that others may be based on.
     ///
     /// # Errors
-    /// As [`ChipFile::open`].
+    /// Like [`ChipFile::open`].
     pub fn open_with(chips: &[PathBuf], folders: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
         let chips = chips.iter().map(|path| ChipFile::open(path, folders)).collect::<Result<_, _>>()?;
         Ok(Inputs { chips, profiles })
     }
 
-    /// What is frozen: the chip files, the profiles by a hash over all of their files, the rules ([`rules`]).
+    /// The hashes of what is frozen: the chip files, the profiles, and the rules ([`rules`]).
     pub fn frozen(&self, profiles: impl Into<String>, rules: String) -> Frozen {
         let chips = self.chips.iter().fold(hash::Hash::default(), |hash, chip| hash.and(chip.text.text()));
         Frozen { chip: chips.short(), profiles: profiles.into(), rules, commit: crate::COMMIT.to_owned() }
     }
 }
 
-/// The name of a study's rules: a hash of the files that say them. Files that were put in another form, with every rule as it was,
-/// keep the name under which the rules were frozen: `restated` is the hash of the new form, and that name.
+/// The name of a study's rules: a hash of the files that state them. If files were reformatted
+/// without a change of any rule, `restated` keeps the old name: it is the hash of the new form, and
+/// the name under which the rules were frozen.
 pub fn rules(files: &[&str], restated: Option<[&str; 2]>) -> String {
     let now = files.iter().fold(hash::Hash::default(), |hash, file| hash.and(file)).short();
     restated.filter(|[form, _]| *form == now).map_or(now, |[_, name]| name.to_owned())

@@ -1,23 +1,22 @@
-//! Claims by their rules, and falsifiers: what is judged to this extent, and why the rest is not.
+//! Judges claims by their rules, and falsifiers. What this extent cannot judge gets a reason.
 
 use super::samples::{Pair, said};
 use crate::{Claim, Falsifier, Interval, Rule};
 
-/// Judges claims to an extent.
 pub struct Judge {
-    /// Whether all was run that claims over all programs need.
+    /// Whether everything was run that claims over all programs need.
     full: bool,
-    /// The claims so far.
     pub claims: Vec<Claim>,
 }
 
 impl Judge {
-    /// For a study of which all was run, or not.
+    /// A judge for a full or a partial study.
     pub fn new(full: bool) -> Judge {
         Judge { full, claims: Vec::new() }
     }
 
-    /// Judges one. `needs` says what the full run has that it needs, `missed` why it does not hold if it does not.
+    /// Judges a claim. `needs` says what the full study runs for it; `missed` says why the claim
+    /// does not hold, if it does not.
     pub fn push(
         &mut self,
         claim: Claim,
@@ -39,7 +38,7 @@ impl Judge {
         });
     }
 
-    /// Judges a condition of the study's own; `None`: its experiments were not run.
+    /// Judges a condition that the study computes itself; `None` if its experiments were not run.
     pub fn condition(
         &mut self,
         claim: Claim,
@@ -53,21 +52,22 @@ impl Judge {
     }
 }
 
-/// A gain below this share of a run, in percent, whose interval includes 0 is none.
+/// A gain below this share of a run, in percent, counts as no gain if its interval includes 0.
 pub const NO_GAIN: f64 = 1.0;
 
-/// Whether a gain, in percent, is none: below [`NO_GAIN`], with 0 in its interval.
+/// Whether a gain in percent counts as no gain: it is below [`NO_GAIN`], and its interval includes
+/// 0.
 pub fn no_gain(gain: Interval) -> bool {
     gain.mean.abs() < NO_GAIN && gain.includes_zero()
 }
 
 impl Falsifier {
-    /// One that was not run, and why.
+    /// A falsifier that was not run, with the reason.
     pub fn not_run(id: &'static str, what: &str, why: &str) -> Falsifier {
         Falsifier { id, what: what.to_owned(), holds: None, figures: Vec::new(), why: why.to_owned() }
     }
 
-    /// One that was run; `why` is said if it was not seen.
+    /// A falsifier that was run. `why` is stated if the effect was not seen.
     pub fn seen(
         id: &'static str,
         what: &str,
@@ -79,7 +79,7 @@ impl Falsifier {
         Falsifier { id, what: what.to_owned(), holds: Some(holds), figures, why }
     }
 
-    /// No gain must be seen: `gain` is in percent, over these pairs.
+    /// A falsifier that requires no gain; `gain` is in percent.
     pub fn no_gain(id: &'static str, what: &str, gain: Option<Interval>) -> Falsifier {
         let Some(gain) = gain else { return Falsifier::not_run(id, what, "not run") };
         let figures = vec![
@@ -89,7 +89,8 @@ impl Falsifier {
         Falsifier::seen(id, what, no_gain(gain), figures, || format!("`{id}`: a gain of {}%", said(Some(gain))))
     }
 
-    /// Exactly nothing must change: `same` says so of each pair.
+    /// A falsifier that requires exactly no change. `same` says for each pair whether nothing
+    /// changed.
     pub fn exact<D, F>(
         id: &'static str,
         what: &str,

@@ -1,15 +1,19 @@
-//! What studies are made of: a study brings its programs, its settings, one run and its claims; what is the same for all is here.
+//! The parts that studies are made of. A study provides its programs, settings, runs and claims;
+//! the rest is here.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`inputs`] | chip files and folders of profiles, and what is frozen of them |
-//! | [`mod@simulate`] | one simulated run of a team, or of threads on cores of their own; its result checked |
+//! | [`mod@simulate`] | one simulated run of a team, or of threads on cores of their own, with its
+//! result checked |
 //! | [`experiment`] | experiments as data: settings, programs, draws, seeds; and the runs that follow |
-//! | [`samples`] | what came out: the same draw under the same seed in each arm, and means with intervals |
+//! | [`samples`] | results: the same draw under the same seed in each arm, and means with intervals
+//! |
 //! | [`judge`] | claims by their rules, falsifiers |
-//! | [`open`] | what the paper leaves open, one thing at a time: its effect on the headline, the tornado |
-//! | [`search`] | the same, several at once: rounds that follow from each other |
-//! | [`figure`] | figures that studies share: a row a program, a line over places |
+//! | [`open`] | what the paper leaves open, varied one at a time: the effect on the headline, the
+//! tornado |
+//! | [`search`] | open choices varied together, in rounds that follow from each other |
+//! | [`figure`] | figures that studies share: bars by program, lines over places |
 
 pub mod experiment;
 pub mod figure;

@@ -1,4 +1,4 @@
-//! What the paper leaves open, one thing at a time: its effect on one figure, and the tornado.
+//! What the paper leaves open, varied one at a time: the effect on a figure, and the tornado chart.
 
 use super::experiment::Draw;
 use super::samples::{Pair, Samples, over_programs};
@@ -6,35 +6,35 @@ use crate::Unspecified;
 use crate::page::Figure;
 use baton_plot::{Span, Spans};
 
-/// A thing that the paper leaves open.
+/// Something that the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The group of experiments that vary it.
     pub group: &'static str,
     /// What was chosen, and why.
     pub chosen: &'static str,
-    /// What real systems span.
+    /// The range over real systems.
     pub range: &'static str,
 }
 
-/// An [`Item`] of its three texts.
+/// An [`Item`] from its three texts.
 pub const fn item(group: &'static str, chosen: &'static str, range: &'static str) -> Item {
     Item { group, chosen, range }
 }
 
-/// What each of several things does to a figure, one at a time. A group's experiments are its other choices; the main one on the
-/// same draws is what was chosen.
+/// The effect of each open item on a figure, varied one at a time. The experiments of an item's
+/// group are its other choices; the main experiment on the same draws is the chosen one.
 pub struct Tornado<'a, D, F> {
-    /// The things. Those that can decide the sign stand first.
+    /// The items. Items that can decide the sign come first.
     pub items: &'a [Item],
-    /// What came out.
     pub samples: &'a Samples<'a, D, F>,
     /// The figure.
     pub value: fn(&Pair<'_, D, F>) -> f64,
 }
 
 impl<D: Draw, F> Tornado<'_, D, F> {
-    /// The figure under each choice of a group, the least first, each with the choice's name; empty: not run.
+    /// The figure under each choice of a group, in ascending order, with the choice's name; empty
+    /// if nothing was run.
     fn values(&self, group: &str, places: &[String]) -> Vec<(f64, String)> {
         let Some(first) = places.first() else { return Vec::new() };
         let of = |place: &String| {
@@ -49,7 +49,7 @@ impl<D: Draw, F> Tornado<'_, D, F> {
         values
     }
 
-    /// Everything that is left open. `what` says what the effect is of.
+    /// All open items. `what` says which figure the effect is on.
     pub fn unspecified(&self, what: &str) -> Vec<Unspecified> {
         let groups = self.samples.groups();
         let of = |item: &Item| {
@@ -67,7 +67,8 @@ impl<D: Draw, F> Tornado<'_, D, F> {
         self.items.iter().map(of).collect()
     }
 
-    /// The drawing: those that do most first. `x` says what the figure is, `usual` is its value as chosen, `others` are the paper's.
+    /// The tornado chart, items with the greatest effect first. `x` names the figure, `usual` is
+    /// its value as chosen, `others` are the paper's values.
     pub fn figure(&self, x: &str, usual: Option<f64>, others: &[(f64, &str)]) -> Option<Figure> {
         let open = |group: &str| self.items.iter().any(|item| item.group == group);
         let groups = self.samples.groups().into_iter().filter(|(group, _)| open(group));

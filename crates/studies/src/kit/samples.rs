@@ -1,4 +1,5 @@
-//! What came out, ready to be asked: samples, each the same draw under the same seed in every arm, and means over them.
+//! Results of runs: samples, each with the same draw under the same seed in every arm, and means
+//! over samples.
 
 use super::experiment::{Draw, Id, MAIN};
 use crate::Interval;
@@ -12,17 +13,17 @@ pub struct Sample<'a, D, F> {
 }
 
 impl<'a, D, F> Sample<'a, D, F> {
-    /// Of runs of a draw that differ in their arm alone.
+    /// A sample from the runs of a draw that differ only in their arm.
     pub fn of<R>(draw: &'a D, again: u64, done: &'a [(R, F)]) -> Sample<'a, D, F> {
         Sample { draw, again, arms: done.iter().map(|(_, figures)| figures).collect() }
     }
 
-    /// Of what its runs showed, arm by arm.
+    /// A sample from the results of its runs, in the order of arms.
     pub fn with(draw: &'a D, again: u64, arms: Vec<&'a F>) -> Sample<'a, D, F> {
         Sample { draw, again, arms }
     }
 
-    /// Two of its arms; without one of these there is no pair.
+    /// Two arms of the sample as a pair; `None` if one of them is missing.
     pub fn pair(&self, [off, on]: [usize; 2]) -> Option<Pair<'a, D, F>> {
         let (off, on) = (*self.arms.get(off)?, *self.arms.get(on)?);
         Some(Pair { program: self.draw, again: self.again, off, on })
@@ -31,9 +32,8 @@ impl<'a, D, F> Sample<'a, D, F> {
 
 /// The same draw under the same seed in two arms.
 pub struct Pair<'a, D, F> {
-    /// The draw.
     pub program: &'a D,
-    /// Which of the draw's seeds, from 0.
+    /// The index of the draw's seed.
     pub again: u64,
     /// The arm that the other is compared with.
     pub off: &'a F,
@@ -50,7 +50,7 @@ impl<D, F> Clone for Pair<'_, D, F> {
 impl<D, F> Copy for Pair<'_, D, F> {}
 
 impl<D: PartialEq, F> Pair<'_, D, F> {
-    /// Whether another pair has the same draw under the same seed.
+    /// Whether another pair has the same draw and seed.
     pub fn same_sample(&self, other: &Pair<'_, D, F>) -> bool {
         (self.program, self.again) == (other.program, other.again)
     }
@@ -75,40 +75,41 @@ impl<'a, D, F> Clone for Samples<'a, D, F> {
 }
 
 impl<'a, D: Draw, F> Samples<'a, D, F> {
-    /// One more sample of an experiment.
+    /// Adds a sample of an experiment.
     pub fn push(&mut self, id: Id, sample: Sample<'a, D, F>) {
         self.0.push((id, sample));
     }
 
-    /// An experiment's pairs of these arms.
+    /// The pairs of an experiment in these arms.
     pub fn between(&self, group: &str, place: &str, arms: [usize; 2]) -> Vec<Pair<'a, D, F>> {
         let mine = self.0.iter().filter(|(id, _)| id.0 == group && id.1 == place);
         mine.filter_map(|(_, sample)| sample.pair(arms)).collect()
     }
 
-    /// An experiment's pairs of the first two arms.
+    /// The pairs of an experiment in the first two arms.
     pub fn of(&self, group: &str, place: &str) -> Vec<Pair<'a, D, F>> {
         self.between(group, place, [0, 1])
     }
 
-    /// Those of the main experiment.
+    /// The pairs of the main experiment.
     pub fn main(&self) -> Vec<Pair<'a, D, F>> {
         self.of(MAIN, "")
     }
 
-    /// Those of the main experiment on one program.
+    /// The pairs of the main experiment for one program.
     pub fn program(&self, name: &str) -> Vec<Pair<'a, D, F>> {
         self.main().into_iter().filter(|pair| pair.program.name() == name).collect()
     }
 
-    /// Those of the main experiment with the draws that another one has: what that is compared with.
+    /// The pairs of the main experiment with the draws that another experiment has, for comparison
+    /// with it.
     pub fn beside(&self, group: &str, place: &str) -> Vec<Pair<'a, D, F>> {
         let there = self.of(group, place);
         let has = |pair: &Pair<'_, D, F>| there.iter().any(|other| other.program == pair.program);
         self.main().into_iter().filter(has).collect()
     }
 
-    /// Groups in the order of the experiments, each with its places.
+    /// The groups of experiments in order, each with its places.
     pub fn groups(&self) -> Vec<(&'static str, Vec<String>)> {
         let mut groups: Vec<(&'static str, Vec<String>)> = Vec::new();
         for ((group, place), _) in &self.0 {
@@ -123,15 +124,15 @@ impl<'a, D: Draw, F> Samples<'a, D, F> {
         groups
     }
 
-    /// Programs of the main experiment, in order.
+    /// The programs of the main experiment, in order.
     pub fn programs(&self) -> Vec<&'a str> {
         let mut names: Vec<&str> = self.main().iter().map(|pair| pair.program.name()).collect();
         names.dedup();
         names
     }
 
-    /// The program of the main experiment whose mean over draws is the best one, and that mean; `better` says whether the first
-    /// mean is better than the second.
+    /// The program of the main experiment with the best mean over draws, and that mean. `better`
+    /// says whether the first mean is better than the second.
     pub fn best(
         &self,
         value: impl Fn(&Pair<'_, D, F>) -> f64,
@@ -143,20 +144,21 @@ impl<'a, D: Draw, F> Samples<'a, D, F> {
     }
 }
 
-/// How much less, in percent; 0 where there was nothing.
+/// The reduction in percent; 0 if there was nothing to reduce.
 pub fn reduction(off: f64, on: f64) -> f64 {
     if off == 0.0 { 0.0 } else { 100.0 * (off - on) / off }
 }
 
-/// The mean of something over draws and seeds, with its interval.
+/// The mean of a quantity over draws and seeds, with its interval.
 pub fn over_draws<D, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>) -> f64) -> Option<Interval> {
     Interval::of(&pairs.iter().map(what).collect::<Vec<_>>())
 }
 
-/// The mean over programs, of means over draws. Where all programs have the same draws and seeds, its interval is that of the
-/// means over programs, seed by seed; else it follows from how far each program's own draws lie apart.
+/// The mean over programs of means over draws. If all programs have the same draws and seeds, the
+/// interval is that of the means over programs, seed by seed; otherwise it follows from the spread
+/// of each program's own draws.
 pub fn over_programs<D: Draw, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>) -> f64) -> Option<Interval> {
-    // By place, as draws that were taken out leave gaps in the numbers, and each program others.
+    // By position, because removed draws leave different gaps in the numbers of each program.
     let mut places: BTreeMap<(&str, usize, u64), Vec<f64>> = BTreeMap::new();
     let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for pair in pairs {
@@ -171,7 +173,7 @@ pub fn over_programs<D: Draw, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'
     Interval::of(&means)
 }
 
-/// A mean with half its interval.
+/// A mean with half its interval, as text.
 pub fn said(of: Option<Interval>) -> String {
     let Some(Interval { mean, half }) = of else { return "not run".to_owned() };
     half.map_or_else(|| format!("{mean:.1}"), |half| format!("{mean:.1} ± {half:.1}"))

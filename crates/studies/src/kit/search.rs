@@ -1,39 +1,38 @@
-//! Several open choices at once: does any set of them reach what the paper prints?
+//! Varies several open choices together: does any set of them reach what the paper prints?
 //!
-//! A set says of each choice which of its places it has: 0 as chosen, `n` its `n`th other one. A set is **plausible** if runs of the
-//! baseline under it still show what is printed.
+//! A set gives each choice a place: 0 is the chosen value, and `n` its `n`th alternative. A set is
+//! **plausible** if runs of the baseline under it still show what is printed.
 //!
 //! | round | sets |
 //! | --- | --- |
 //! | 1 | a seeded sample: half of it over everything, half over what only the arm under test has |
 //! | 2 | each choice's best single place; the same among the places that are plausible by themselves |
-//! | 3, 4 | what differs from the best (plausible) set so far in one of the choices that do most |
-//! | 5 | the best set and the best plausible one again, in each way of [`Search::again`]: the greatest of many is chance |
+//! | 3, 4 | sets that differ from the best (plausible) set so far in one of the choices with the
+//! greatest effect |
+//! | 5 | the best set and the best plausible one again, in each way of [`Search::again`], because
+//! the greatest of many is partly chance |
 
 use baton_workloads::xorshift;
 
-/// A choice, as the search sees it.
+/// An open choice, as the search sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Its name.
     pub name: &'static str,
-    /// So many places beside what was chosen.
+    /// The number of alternatives to the chosen value.
     pub places: usize,
-    /// Only the arm under test has it, so that it leaves the baseline as it was.
+    /// Whether only the arm under test uses the choice, so that it does not affect the baseline.
     pub only_tested: bool,
 }
 
-/// By choice: its place.
+/// The place of each choice.
 pub type Set = Vec<usize>;
 
 /// A set that is tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// Its name.
     pub name: String,
-    /// The set.
     pub set: Set,
-    /// Which way of [`Search::again`]; `None`: a first time, with one draw of each program.
+    /// The way of [`Search::again`]; `None` for a first trial, with one draw of each program.
     pub again: Option<usize>,
 }
 
@@ -43,44 +42,42 @@ impl Trial {
     }
 }
 
-/// What came of a trial.
+/// The result of a trial.
 pub trait Score: Copy {
-    /// The headline.
+    /// The headline figure.
     fn score(&self) -> f64;
     /// Whether the baseline still shows what is printed.
     fn plausible(&self) -> bool;
 }
 
-/// Sets of the sample.
+/// The number of sets in the sample.
 const SAMPLE: usize = 24;
-/// Choices that the improvement looks at.
+/// The number of choices that the improvement varies.
 const WIDEST: usize = 4;
 
-/// The most trials that are made a first time, and again in so many ways.
+/// The most first trials, and the most repeated trials in `ways` ways.
 pub const fn most(ways: usize) -> [usize; 2] {
     [SAMPLE + 2 + 4 * WIDEST, 2 * ways]
 }
 
-/// The search.
 pub struct Search<'a, T> {
-    /// The choices.
     pub choices: &'a [Choice],
-    /// What each place does by itself: by choice, as chosen first.
+    /// The result of each place by itself, for each choice, the chosen value first.
     pub singles: &'a [Vec<T>],
-    /// The ways of the last round, each by its name.
+    /// The names of the ways in the last round.
     pub again: &'a [&'a str],
-    /// What the two halves of the sample are called.
+    /// The names of the sample's two halves.
     pub halves: [&'a str; 2],
-    /// Whether a set can be at all.
+    /// Whether a set is possible at all.
     pub valid: &'a dyn Fn(&Set) -> bool,
 }
 
-/// A round: from all that was tried and seen to what is tried next.
+/// A round: from all trials and results so far to the next trials.
 type Round<'a, T> = &'a dyn Fn(&[Trial], &[T]) -> Vec<Trial>;
 
 impl<T: Score> Search<'_, T> {
-    /// Goes through the rounds as far as `look` knows what came of a trial: all trials that it knows, and those that are to be run
-    /// next; of these there are none in the end.
+    /// Goes through the rounds as far as `look` knows the results of trials. Returns the known
+    /// trials with their results, and the trials that must be run next; at the end there are none.
     pub fn go(&self, mut look: impl FnMut(&Trial) -> Option<T>) -> (Vec<(Trial, T)>, Vec<Trial>) {
         let (mut tried, mut seen) = (Vec::new(), Vec::new());
         loop {
@@ -95,7 +92,8 @@ impl<T: Score> Search<'_, T> {
         }
     }
 
-    /// The trials, as far as what was seen of the first ones tells: all of them once `seen` has one for each.
+    /// The trials that follow from the results so far. The list is complete when `seen` has a
+    /// result for each.
     fn trials(&self, seen: &[T]) -> Vec<Trial> {
         let mut trials = self.sample();
         let rounds: [Round<'_, T>; 4] = [
@@ -123,7 +121,8 @@ impl<T: Score> Search<'_, T> {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut below = |n: usize| (xorshift(&mut state) >> 33) as usize % n;
         let mut trials: Vec<Trial> = Vec::new();
-        // Sets that cannot be, or that there are, are drawn anew; of so many choices nearly all sets are new.
+        // Impossible sets and duplicates are drawn again. With many choices, nearly all sets are
+        // new.
         for _ in 0..50 * SAMPLE {
             let number = trials.len();
             if number == SAMPLE {
@@ -143,7 +142,7 @@ impl<T: Score> Search<'_, T> {
         trials
     }
 
-    /// Each choice's best single place.
+    /// The best single place of each choice.
     fn best(&self, plausible: bool) -> Set {
         let best = |of: &Vec<T>| {
             let places = of.iter().enumerate().filter(|(place, seen)| *place == 0 || !plausible || seen.plausible());
@@ -152,7 +151,7 @@ impl<T: Score> Search<'_, T> {
         self.singles.iter().map(best).collect()
     }
 
-    /// Choices by how much they do, the widest first.
+    /// The choices by the size of their effect, the greatest first.
     fn widest(&self) -> Vec<usize> {
         let width = |choice: &usize| {
             let of = self.singles[*choice].iter().map(Score::score);
@@ -163,7 +162,8 @@ impl<T: Score> Search<'_, T> {
         all
     }
 
-    /// A set that can be: where it cannot, one choice is as chosen, the one that does least.
+    /// A possible set: if `set` is not, the choice with the least effect returns to the chosen
+    /// value.
     fn repaired(&self, set: Set) -> Set {
         let without = |choice: usize| {
             let mut set = set.clone();
@@ -173,8 +173,8 @@ impl<T: Score> Search<'_, T> {
         if (self.valid)(&set) { set } else { self.widest().into_iter().rev().find_map(without).unwrap_or(set) }
     }
 
-    /// What differs in one of the widest choices from the best set so far, and from the best plausible one: there the choice's best
-    /// place, or as chosen.
+    /// Sets that differ in one of the choices with the greatest effect from the best set so far,
+    /// and from the best plausible one. That choice takes its best place, or the chosen value.
     fn neighbours(&self, trials: &[Trial], seen: &[T]) -> Vec<Trial> {
         let mut all: Vec<Trial> = Vec::new();
         for (plausible, name) in [(false, "best"), (true, "best plausible")] {
@@ -193,7 +193,7 @@ impl<T: Score> Search<'_, T> {
         all
     }
 
-    /// The best ones in each way of [`Search::again`].
+    /// The best sets again, in each way of [`Search::again`].
     fn once_more(&self, trials: &[Trial], seen: &[T]) -> Vec<Trial> {
         let mut all: Vec<Trial> = Vec::new();
         for (plausible, name) in [(false, "the best"), (true, "the best plausible")] {
@@ -209,7 +209,7 @@ impl<T: Score> Search<'_, T> {
     }
 }
 
-/// Which has the greatest score, among the plausible ones if it must be one.
+/// The index of the greatest score, among plausible ones only if `plausible` is set.
 fn greatest<T: Score>(seen: &[T], plausible: bool) -> Option<usize> {
     let all = seen.iter().enumerate().filter(|(_, seen)| !plausible || seen.plausible());
     all.max_by(|a, b| a.1.score().total_cmp(&b.1.score())).map(|(at, _)| at)

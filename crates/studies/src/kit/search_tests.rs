@@ -1,4 +1,4 @@
-//! The search over sets of open choices, on effects that are known.
+//! Tests the search over sets of open choices, with known effects.
 
 use super::*;
 
@@ -17,13 +17,14 @@ impl Score for Seen {
     }
 }
 
-/// Eighteen choices of one to three places; only the arm under test has every other one.
+/// Eighteen choices with one to three alternatives. Every second one is used only by the arm under
+/// test.
 fn choices() -> Vec<Choice> {
     (0..18).map(|n| Choice { name: "a choice", places: 1 + n % 3, only_tested: n % 2 == 0 }).collect()
 }
 
-/// Effects add up: the first place of each choice gives as many points as the choice's number. Odd choices that are not as chosen are
-/// implausible.
+/// Effects add up: the first alternative of each choice gives as many points as the choice's
+/// number. Odd choices that are not as chosen are implausible.
 fn added(set: &[usize]) -> Seen {
     let places = || set.iter().enumerate();
     let score: usize = places().map(|(n, place)| if *place == 1 { n } else { 0 }).sum();
@@ -52,7 +53,8 @@ fn rounds_follow_each_other_and_the_best_is_found() {
         let mut known = 0usize;
         let mut rounds = 0;
         let tried = loop {
-            // What was tried stays where it was: as many trials are known as were asked for in the rounds before.
+            // Earlier trials stay the same: as many are known as were asked for in the earlier
+            // rounds.
             let mut left = known;
             let (tried, next) = search.go(|trial| {
                 left = left.checked_sub(1)?;
@@ -64,7 +66,8 @@ fn rounds_follow_each_other_and_the_best_is_found() {
             }
             (known, rounds) = (known + next.len(), rounds + 1);
         };
-        // The sample, the best places, what is near them; nothing new is near them then; and again.
+        // The rounds are: the sample, the best places, their neighbours (which has no new sets
+        // afterwards), and the repetition.
         assert_eq!(rounds, 4);
         let seen: Vec<Seen> = tried.iter().map(|(_, seen)| *seen).collect();
         assert_eq!(seen[greatest(&seen, false).unwrap()].score, (0..18).sum::<usize>() as f64);
@@ -91,7 +94,7 @@ fn a_sample_of_the_arm_under_test_leaves_the_other_one_alone() {
 
 #[test]
 fn a_set_that_cannot_be_gives_way_where_that_costs_least() {
-    // Choices 3 and 5 exclude each other; 3 does less.
+    // Choices 3 and 5 exclude each other; choice 3 has the smaller effect.
     let valid = |set: &Set| set[3] == 0 || set[5] == 0;
     with_search(&valid, |search| {
         let set = search.repaired(search.best(false));

@@ -23,14 +23,14 @@ pub fn simulate(
     Ok((simulation, outcome))
 }
 
-/// What a guest thread does.
 pub type Body = Box<dyn FnOnce()>;
 
 /// Threads on cores of their own.
 pub struct Crew {
-    /// The core of each, and what it does.
+    /// The core and the body of each thread.
     pub bodies: Vec<(u32, Body)>,
-    /// Looks at what they computed, when all have ended. It also keeps what they share until then.
+    /// Checks what the threads computed, when all have ended. It also keeps what they share alive
+    /// until then.
     pub check: Box<dyn FnOnce() -> Result<(), String>>,
 }
 
