@@ -24,18 +24,20 @@ pub(super) enum App {
     Firewall { bulk: usize },
     /// A producer and four workers; the cycles of a job.
     Distributor { nops: u64 },
-    /// Workers, each with so many rows in an iteration.
+    /// Workers, each with `rows` rows per iteration.
     Regression { workers: u32, rows: u32 },
-    /// Producers, and as many consumers: as the loads of that name, with a queue for each pair of threads where that is asked for.
+    /// Producers and as many consumers, as in the loads of that name; each pair of threads has its
+    /// own queue where that is asked for.
     Pairs { pairs: u32, bulk: usize },
 }
 
-/// How an application moves what it moves.
+/// How an application moves its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum By {
     /// The paper's software.
     Software,
-    /// The best other software: a queue of its own for each pair of threads; for the distributor one queue that all share.
+    /// The best other software: a queue for each pair of threads; for the distributor, one queue
+    /// that all share.
     Lanes,
     /// The device.
     Device,

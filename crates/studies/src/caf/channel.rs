@@ -14,18 +14,18 @@ type Queues = <Simulated as Machine>::Queues;
 /// A request under way.
 pub(super) type Asked = <Queues as Device<QueueDevice>>::Ticket;
 
-/// Dequeues that a thread has made before it needs their items.
+/// The dequeues that a thread has issued before it needs their items.
 #[derive(Default)]
 pub(super) struct Ahead {
     tickets: VecDeque<Asked>,
-    /// Most that are made before they are needed; 0: those of a bulk alone.
+    /// The most such dequeues; 0 for those of one bulk only.
     pub(super) most: u64,
     /// Items that the thread will still ask for.
     pub(super) left: u64,
 }
 
 impl Ahead {
-    /// Of a thread that takes so many items in all.
+    /// For a thread that takes `items` items in all.
     pub(super) fn new(most: u64, items: u64) -> Ahead {
         Ahead { tickets: VecDeque::new(), most, left: items }
     }
@@ -87,12 +87,12 @@ impl QueueVisitor<Simulated> for Make {
     }
 }
 
-/// A queue of the registry, for so many producers and consumers.
+/// A queue of the registry, for these numbers of producers and consumers.
 pub(super) fn in_memory(name: &str, capacity: usize, threads: [u32; 2], wait: Wait) -> Result<Rc<dyn Channel>, String> {
     queue::visit::<Simulated, _>(name, Make { capacity, threads, wait }).map_err(|error| error.to_string())?
 }
 
-/// What is no queue of the registry: the ring in a section that costs nothing, HAQu.
+/// A queue outside of the registry: the ring in a section that costs nothing, or HAQu.
 struct InModel<C> {
     model: C,
     wait: Wait,
@@ -123,13 +123,13 @@ impl ModelVisitor<Simulated> for Make {
     }
 }
 
-/// A model of `baton_workloads`, for so many producers and consumers, of which it need not know who is who.
+/// A queue model for producers and consumers without fixed roles.
 pub(super) fn in_model(name: &str, capacity: usize, threads: [u32; 2], wait: Wait) -> Result<Rc<dyn Channel>, String> {
     let made = models::visit::<Simulated, _>(name, Make { capacity, threads, wait });
     made.ok_or_else(|| format!("no model is called `{name}`"))?
 }
 
-/// What the device answers to a request of a program that asks for nothing wrong.
+/// The answer of the device to a correct request.
 pub(super) fn word(answer: Result<u64, QueueRefusal>) -> u64 {
     answer.unwrap_or_else(|why| panic!("the device refuses a right request: {why:?}"))
 }
@@ -139,7 +139,7 @@ pub(super) fn word(answer: Result<u64, QueueRefusal>) -> u64 {
 pub(super) struct InDevice {
     device: Queues,
     queue: QueueId,
-    /// A thread waits for the answers of its enqueues; otherwise it goes on.
+    /// Whether a thread waits for the answers of its enqueues before it goes on.
     waits: bool,
 }
 

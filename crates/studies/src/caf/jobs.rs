@@ -57,7 +57,7 @@ impl Caf {
         Plan::new(experiments::all(), experiments::loads(), &ARMS, extent)
     }
 
-    /// Their runs.
+    /// The runs of experiments on loads.
     pub(super) fn on_loads(&self, extent: Extent) -> Vec<(String, Result<Run, String>)> {
         let plan = self.plan(extent);
         // Loads, arms and seeds share a chip.

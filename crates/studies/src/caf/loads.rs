@@ -5,11 +5,11 @@ use crate::kit::Draw;
 /// What the threads of a load do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Moves {
-    /// So many threads empty a queue that was filled before.
+    /// This many threads empty a queue that was filled before.
     Dequeue(u32),
-    /// So many fill an empty one.
+    /// This many threads fill an empty queue.
     Enqueue(u32),
-    /// So many producers and as many consumers, at this bulk.
+    /// This many producers and as many consumers, with this bulk.
     Pairs(u32, usize),
 }
 
@@ -78,7 +78,7 @@ pub(super) const QUEUES: [&str; 11] = [
 
 /// The arms: the paper's ring in the right mode; the best other queue in memory; the device; the device and prepush.
 pub(super) const ARMS: [&str; 4] = ["ring", "software", "qmd", "caf"];
-/// Their places.
+/// The indices of the arms.
 pub(super) const RING: usize = 0;
 pub(super) const SOFTWARE: usize = 1;
 pub(super) const QMD: usize = 2;

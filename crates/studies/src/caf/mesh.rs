@@ -1,7 +1,8 @@
 //! Many cores at several queue devices on a mesh (figure 16). Each core takes from a queue of its own, which lies in the device
 //! nearest to it, and enqueues to the queues of all, so that as many requests enqueue as dequeue.
 //!
-//! In an open loop requests come at a rate, whatever became of those before; in a closed one a core has so many under way.
+//! In an open loop requests come at a fixed rate, regardless of earlier ones. In a closed loop a
+//! core keeps a fixed number of requests under way.
 
 use super::channel::{Asked, InDevice, word};
 use super::placement::{NODES, nearest};
@@ -48,9 +49,9 @@ pub struct Requests {
     pub count: u64,
     /// Cycles of all of them.
     pub cycles: u64,
-    /// Those that dequeue.
+    /// The requests that dequeue.
     pub dequeues: u64,
-    /// Their cycles.
+    /// The cycles of the requests that dequeue.
     pub dequeue_cycles: u64,
     /// Most that a core had under way.
     pub most: u64,

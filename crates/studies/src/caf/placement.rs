@@ -15,7 +15,8 @@ fn cost(places: &[u32]) -> u32 {
     (0..NODES).map(|node| places.iter().map(|place| hops(node, *place)).min().unwrap_or(0)).sum()
 }
 
-/// The nodes of so many devices: from an even spread, one after the other goes where it makes the sum of hops least, until none moves.
+/// The nodes of `devices` devices. Starting from an even spread, each device in turn moves to where
+/// the sum of hops is least, until none moves.
 pub(super) fn places(devices: u32) -> Vec<u32> {
     let mut places: Vec<u32> = (0..devices).map(|device| (2 * device + 1) * NODES / (2 * devices)).collect();
     loop {

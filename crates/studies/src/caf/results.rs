@@ -32,7 +32,7 @@ pub(super) fn gain(pair: &Pair<'_>) -> f64 {
 pub(super) const IN_DEVICE: f64 = 2.0 * (0.5 + 1.0 + 50.0);
 
 impl<'a> Results<'a> {
-    /// Of what was done, in the order of the runs.
+    /// The results of finished runs, which are in the order of the plan.
     pub(super) fn new(caf: &Caf, extent: Extent, done: &'a [Done]) -> Results<'a> {
         let (samples, rest) = caf.plan(extent).samples(done);
         let full = extent == Extent::Full;

@@ -65,9 +65,10 @@ pub struct Figures {
     pub shares: [u64; 2],
     /// Requests on a mesh.
     pub requests: Requests,
-    /// Of all cores: requests to their caches, lines given to others, and copies lost to others.
+    /// Sums over all cores: requests to their caches, lines given to others, and copies lost to
+    /// others.
     pub traffic: [u64; 3],
-    /// Of all threads: instructions, as far as they are known (`ThreadFigures::instructions`).
+    /// The known instructions of all threads (`ThreadFigures::instructions`).
     pub instructions: u64,
     /// Tries of requests that the device could not serve.
     pub retries: u64,
@@ -129,7 +130,7 @@ fn counted(one: Counted, several: Option<CountedBulk>, bulk: usize) -> Instructi
     }
 }
 
-/// So many of a thousand lie below.
+/// The value below which `of_1000` of a thousand values lie.
 fn percentile(sorted: &[u64], of_1000: usize) -> u64 {
     let rank = (sorted.len() * of_1000).div_ceil(1000).max(1);
     sorted.get(rank - 1).copied().unwrap_or(0)

@@ -110,7 +110,7 @@ fn by_device(results: &Results<'_>) -> String {
     format!("`requests in flight`, less time with 16 threads than with 2: {}", all.join(", "))
 }
 
-/// HAQu over the ring, and the device.
+/// The gain of HAQu over the ring, beside that of the device.
 fn haqu(results: &Results<'_>) -> String {
     let of = |load: &str| {
         let [haqu, device] = [results.haqu(load, ""), results.main(load, QMD)].map(said);

@@ -7,7 +7,7 @@ use crate::Interval;
 /// Everything that was run.
 pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
 
-/// Which runs: all seeds of them.
+/// Selects runs, with all their seeds.
 #[derive(Clone, Copy)]
 pub(super) struct Of {
     pub(super) load: Load,
@@ -18,12 +18,12 @@ pub(super) struct Of {
 }
 
 impl Of {
-    /// As the paper has it, on so many cores.
+    /// The runs of the paper's setting on `cores` cores.
     pub(super) fn at(load: Load, cores: u32) -> Of {
         Of { load, cores, change: "", spin: SPIN, times: 1 }
     }
 
-    /// The same on all cores.
+    /// The runs of the paper's setting on all cores.
     pub(super) fn most(load: Load) -> Of {
         Of::at(load, MOST)
     }
@@ -63,28 +63,28 @@ impl<'a> Results<'a> {
         mine.map(|(_, figures)| value(figures)).collect()
     }
 
-    /// Its mean.
+    /// The mean of a figure over all seeds.
     pub(super) fn mean(&self, of: Of, arm: Arm, value: impl Fn(&Figures) -> f64) -> Option<Interval> {
         Interval::of(&self.all(of, arm, value))
     }
 
-    /// How many times the mean of a figure in the first arm is that in the second. The interval is that of the ratio of means over
-    /// seeds in pairs.
+    /// The ratio of the means of a figure in two arms. The interval is that of the ratio over seeds
+    /// in pairs.
     pub(super) fn ratio(&self, of: Of, [above, below]: [Arm; 2], value: impl Fn(&Figures) -> f64) -> Option<Interval> {
         ratio(&self.all(of, above, &value), &self.all(of, below, &value))
     }
 
-    /// The same of two experiments.
+    /// The ratio between two experiments.
     pub(super) fn across(&self, [above, below]: [(Of, Arm); 2], value: Value) -> Option<Interval> {
         ratio(&self.all(above.0, above.1, value), &self.all(below.0, below.1, value))
     }
 
-    /// How many times faster the new one is than the original.
+    /// How many times faster the new locks are than the original.
     pub(super) fn faster(&self, of: Of) -> Option<Interval> {
         self.ratio(of, [Arm::Original, Arm::New], time)
     }
 
-    /// How many times less energy it takes at the wall.
+    /// How many times less energy the new locks take at the wall.
     pub(super) fn saved(&self, of: Of) -> Option<Interval> {
         self.ratio(of, [Arm::Original, Arm::New], energy)
     }
@@ -99,7 +99,7 @@ fn ratio(above: &[f64], below: &[f64]) -> Option<Interval> {
     Some(Interval { mean, ..Interval::of(&apart)? })
 }
 
-/// The greater of means.
+/// The greater of two means.
 pub(super) fn greatest(of: impl IntoIterator<Item = Interval>) -> Option<Interval> {
     of.into_iter().reduce(|a, b| if b.mean > a.mean { b } else { a })
 }

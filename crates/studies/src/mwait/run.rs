@@ -24,53 +24,55 @@ pub struct Run {
     pub(super) case: Case,
 }
 
-/// Which run: how it is found again among what was done.
+/// Identifies a run among the results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Case {
     pub(super) load: Load,
-    /// Threads, on the first so many cores.
+    /// The number of threads, which run on the first cores.
     pub(super) cores: u32,
     pub(super) arm: Arm,
-    /// What else differs, by its name in `jobs.rs`; empty: nothing.
+    /// The name of the change in `jobs.rs`; empty for no change.
     pub(super) change: &'static str,
-    /// Tries of waits that then sleep.
+    /// The number of tries of waits that then sleep.
     pub(super) spin: u32,
-    /// How many times the usual number of iterations.
+    /// The multiple of the usual number of iterations.
     pub(super) times: u64,
     pub(super) seed: u64,
 }
 
-/// What its threads do. Work is in cycles.
+/// What the threads do. Work is in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) enum Load {
     /// Figure 1: equal work inside and outside of a critical section.
     Sections { work: u64 },
-    /// Figure 2: LOCK/UNLOCK of syncbench, with so much work in the lock.
+    /// Figure 2: LOCK/UNLOCK of syncbench, with `delay` cycles of work under the lock.
     Lock { delay: u64 },
-    /// Figures 3 and 4: PARALLEL TASK of taskbench, tasks of so much work.
+    /// Figures 3 and 4: PARALLEL TASK of taskbench, with tasks of `work` cycles.
     Tasks { work: u64 },
-    /// The same with tasks of unequal length: of half to one and a half times so much work, by [`unequal`].
+    /// The same with tasks of unequal length, from half of to one and a half times `work`, by
+    /// [`unequal`].
     UnequalTasks { work: u64 },
     /// Figures 5 and 6: work and a barrier.
     Barriers { work: u64 },
 }
 
-/// What it is done with.
+/// The lock or barrier under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Arm {
-    /// A mutex that sleeps at once.
+    /// A mutex whose waiters sleep at once.
     Pthread,
-    /// That of libgomp: it tries, then sleeps. Of barriers: libgomp's.
+    /// libgomp's mutex, whose waiters try and then sleep; for barriers, libgomp's barrier.
     Original,
     /// A ticket lock that spins.
     Ticket,
     /// MCS with MWAIT.
     Mcs,
-    /// 1spinner with MWAIT. Of barriers: two levels with MWAIT where threads are on several nodes, else the original one.
+    /// 1spinner with MWAIT; for barriers, two levels with MWAIT if threads are on several nodes,
+    /// else the original barrier.
     New,
     /// MCS that polls.
     McsPolls,
-    /// As [`Arm::New`], but it polls.
+    /// Like [`Arm::New`], with waiters that poll.
     NewPolls,
     /// The original barrier with MWAIT.
     OriginalMwait,
@@ -94,7 +96,7 @@ impl Arm {
         }
     }
 
-    /// As a barrier.
+    /// The arm's name for barriers.
     pub(super) fn barrier_name(self) -> &'static str {
         match self {
             Arm::New => "two-level, MWAIT",
@@ -103,7 +105,7 @@ impl Arm {
         }
     }
 
-    /// The lock, and how it waits.
+    /// The lock, and the wait policy.
     fn lock(self, spin: u32) -> (&'static str, Wait) {
         match self {
             Arm::Pthread => ("futex", Wait::Futex),
@@ -116,7 +118,7 @@ impl Arm {
         }
     }
 
-    /// The barrier, and how it waits.
+    /// The barrier, and the wait policy.
     fn barrier(self, cores: u32, spin: u32) -> (&'static str, Wait) {
         match self {
             Arm::New if cores > NODE => ("two-level", MWAIT),
@@ -127,7 +129,8 @@ impl Arm {
     }
 }
 
-/// What an iteration of a run took: the difference of a run with twice the iterations and one with as many, by these.
+/// The cost of an iteration: the difference between a run with twice the iterations and one with
+/// the usual number, divided by the iterations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Cycles.
@@ -145,7 +148,7 @@ const BOUND: u64 = 60_000_000_000;
 /// Acquisitions of all threads together, and the fewest of a thread.
 const ACQUISITIONS: u64 = 1280;
 const FEWEST: u64 = 12;
-/// Barriers, and tasks of a thread. Of tasks of 4000 µs the paper makes three.
+/// The number of barriers, and of tasks per thread. The paper makes three tasks of 4000 µs.
 const BARRIERS: u64 = 24;
 const TASKS: u64 = 12;
 const LONG_TASKS: u64 = 3;
@@ -204,7 +207,7 @@ impl Run {
 /// Makes the threads.
 type Make = Box<dyn FnOnce() -> Result<Crew, String>>;
 
-/// Figures 1 and 2: so much work in the lock, and so much outside.
+/// Figures 1 and 2: work under the lock, and work outside of it.
 fn contended(
     cores: u32,
     arm: Arm,
@@ -227,7 +230,7 @@ fn knobs(cores: u32, iterations: u64) -> Knobs<'static> {
     Knobs { threads: Some(cores), cores, iterations: Some(iterations), ..Knobs::default() }
 }
 
-/// A workload, a thread a core.
+/// A workload with one thread per core.
 fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String> {
     let workload = W::choose(knobs).map_err(|refused| refused.to_string())?;
     let wait = knobs.wait.unwrap_or_default();
@@ -240,15 +243,15 @@ fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String
     Ok((charge, Box::new(make)))
 }
 
-/// The work of a thread's task among tasks of unequal length. Two threads have together twice `work` at each, so that all tasks of a
-/// region do as much as equal ones.
+/// The work of a thread's task among tasks of unequal length. Any two threads together have twice
+/// `work`, so that all tasks of a region do as much as equal ones.
 pub(super) fn unequal(work: u64, thread: u32, task: u64) -> u64 {
-    // An even spread over nought to `work`.
+    // The lengths are evenly spread over the interval from 0 to `work`.
     let part = mix(u64::from(thread / 2), task) % (work + 1);
     if thread.is_multiple_of(2) { work / 2 + part } else { work + work / 2 - part }
 }
 
-/// As [`tasks`]; the runtime's own instructions are counted.
+/// Like [`tasks`], with the runtime's own instructions counted.
 fn region_of_tasks(
     cores: u32,
     arm: Arm,
@@ -260,8 +263,9 @@ fn region_of_tasks(
     (Charge::Counted(epcc::COUNTED_TASKS), make)
 }
 
-/// PARALLEL TASK: each thread of a region makes so many tasks; its end waits for them. Workers are hired by a region before, which has
-/// a task a thread. The arm's lock is that of the team's tasks; nothing else differs.
+/// PARALLEL TASK: each thread of a region creates its tasks, and the end of the region waits for
+/// them. Workers are hired by an earlier region with one task per thread. The arm's lock guards the
+/// team's tasks; nothing else differs between arms.
 fn tasks(
     cores: u32,
     arm: Arm,

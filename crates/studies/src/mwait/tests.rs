@@ -10,7 +10,8 @@ fn study() -> Mwait {
     Mwait::open(&Inputs::open(&[root.join("opteron6272x4.toml")], Vec::new()).unwrap()).unwrap()
 }
 
-/// Cycles, joules without base, joules of the base of a run with so few iterations.
+/// The cycles, the joules without the base, and the joules of the base of a run with so few
+/// iterations that it is quick.
 fn totals(load: Load, cores: u32, arm: Arm, iterations: u64) -> [f64; 3] {
     let case = Case { load, cores, arm, change: "", spin: SPIN, times: 1, seed: 1 };
     let (name, run) = study().job(case);

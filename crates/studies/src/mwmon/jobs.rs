@@ -51,7 +51,7 @@ fn table(by: By, barrier: bool) -> Work {
     Work::Table { by, barrier, entries: ENTRIES }
 }
 
-/// All cases. Those of figure 4 in every mechanism that the paper has there.
+/// All cases. Figure 4 has the cases of every mechanism that the paper shows there.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let full = extent == Extent::Full;
     let times = |of: [u64; 2]| 0..of[usize::from(full)];

@@ -65,7 +65,8 @@ impl Large {
         Large { row: Array::new(ORDER, of_row), columns: Array::new(ORDER * ORDER, of_columns), first }
     }
 
-    /// Computes, with so many entries of the reorder buffer a load. A turn of the inner loop has two loads.
+    /// Computes. Each load takes `entries` entries of the reorder buffer, and a turn of the inner
+    /// loop has two loads.
     pub(super) fn compute(&self, entries: u32) -> f64 {
         let mut sum = 0.0;
         for column in self.first..self.first + PRODUCTS {
@@ -100,7 +101,8 @@ impl Unit {
         Unit { a: Array::new(len, of_row), b: Array::new(len, of_columns), c: Array::new(len, |_| 0.0) }
     }
 
-    /// Computes. An inner product's loads take one entry each; its other instructions are work, so many cycles of a core that is alone.
+    /// Computes. The loads of an inner product take one entry each. Its other instructions are
+    /// `work` cycles of a core that runs alone.
     pub(super) fn compute(&self, work: u64) {
         for at in 0..SMALL * SMALL {
             let (i, j) = (at / SMALL, at % SMALL);

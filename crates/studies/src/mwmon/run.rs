@@ -53,7 +53,7 @@ pub struct Figures {
     pub call: u64,
     /// Figure 5: the worker's time in barriers, and the helper's.
     pub waits: [u64; 2],
-    /// Figure 5: the worker's loads whose line was not in the L1 came from memory for so many cycles.
+    /// Figure 5: the cycles for which the worker's loads that missed the L1 waited for memory.
     pub memory: u64,
     /// Figure 5: the worker's loads and stores whose line came from memory.
     pub misses: u64,

@@ -47,7 +47,7 @@ impl Cause {
         }
     }
 
-    /// Of a part of a request's time; `None`: one that this account does not know.
+    /// The cause of a part of a request's time; `None` for a part that this account does not know.
     fn of_part(name: &str) -> Option<Cause> {
         match name {
             "network" => Some(Cause::Network),
@@ -60,7 +60,8 @@ impl Cause {
         }
     }
 
-    /// Of a stretch that is not memory's; `None`: a reason that this account does not know, or no lock's waiter has.
+    /// The cause of a stretch outside of memory; `None` for a reason that this account does not
+    /// know, or that no waiter for a lock has.
     fn of(reason: Reason) -> Option<Cause> {
         match reason.name() {
             // Pauses between tries, writing the registers, a monitor, the flush when the spinning ends.
@@ -82,13 +83,13 @@ pub type Requests = Vec<Vec<u64>>;
 pub struct Account {
     /// Acquisitions.
     pub acquisitions: u64,
-    /// Those of threads that did not enter the kernel to sleep.
+    /// Acquisitions by threads that did not enter the kernel to sleep.
     pub entered_spinning: u64,
     /// Thread-cycles in critical sections.
     pub sections: u64,
     /// Thread-cycles blocked.
     pub blocked: u64,
-    /// Of these, in others' critical sections.
+    /// The part of the blocked thread-cycles during critical sections of other threads.
     pub in_sections: u64,
     /// Competition overhead by difference.
     pub overhead: u64,
@@ -107,10 +108,7 @@ impl Account {
         self.overhead.abs_diff(self.by_hand_offs).max(self.overhead.abs_diff(causes))
     }
 
-    /// Of a run's log.
-    ///
-    /// # Errors
-    /// When requests and acquisitions do not pair, or a lock changed hands without a release.
+    /// The account of a run's log.
     pub fn of(log: &LockLog, requests: &Requests) -> Result<Account, String> {
         let mut words: BTreeMap<u64, Vec<WordChange>> = BTreeMap::new();
         for change in &log.changes {

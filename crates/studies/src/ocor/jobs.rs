@@ -55,10 +55,10 @@ impl Job {
         };
         match self {
             Job::StandIn(run) | Job::Window { window: run } => of(run.threads, run.acquisitions),
-            // Of its runs most take few steps.
+            // Most runs of a refit take few steps.
             Job::Refit { refit } => 3.0 * of(refit.run.threads, refit.run.acquisitions),
             Job::Table { table: run } => of(run.threads, run.acquisitions),
-            // About as a stand-in with the fewest acquisitions.
+            // The cost is about that of a stand-in with the fewest acquisitions.
             Job::Real { real } => of(real.threads, 30),
         }
     }

@@ -135,7 +135,7 @@ mod tests {
                 cell.iter().enumerate().all(|(arm, case)| case.arm == arm && Case { arm: 0, ..*case } == cell[0]),
                 "{cell:?}"
             );
-            // As many locks as threads come to, whole ones.
+            // The number of locks is a whole number, and as many threads come to each.
             assert_eq!(cell[0].run(String::new()).program.draw.locks * cell[0].per_lock, cell[0].threads());
         }
     }

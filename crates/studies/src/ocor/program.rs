@@ -28,7 +28,7 @@ impl Shape {
     /// From here on a section is long: 128 tries, some six cycles each where they hit, are over before it ends.
     const LONG: u64 = 1000;
 
-    /// Of a draw.
+    /// The shape of a draw.
     pub fn of(draw: &Draw) -> Shape {
         match draw.phase {
             0 => Shape::ManyLocks,
@@ -37,7 +37,6 @@ impl Shape {
         }
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Shape::ManyLocks => "many locks",
@@ -54,7 +53,6 @@ pub struct Program {
     pub name: String,
     /// Its place among the profile's draws of its shape, from 0: a study takes the first ones.
     pub place: usize,
-    /// Its shape.
     pub shape: Shape,
     /// Its number, on which its seeds hang.
     pub number: u32,
@@ -117,7 +115,7 @@ impl Program {
         self.draw.bytes(threads, line_bytes)
     }
 
-    /// Its threads.
+    /// The program's threads.
     pub fn team<L: RawLock<Simulated>, P: Probe>(&self, run: &Run, line_bytes: usize, wait: Wait, probe: P) -> Team {
         let threads = NonZeroU32::new(run.threads).unwrap_or(NonZeroU32::MIN);
         let how = profile::Run { threads, acquisitions: run.acquisitions, line_bytes, seed: run.seed };

@@ -42,7 +42,6 @@ pub struct Run {
 pub struct What {
     /// The program.
     pub program: Program,
-    /// Its scale.
     pub scale: Scale,
 }
 
@@ -78,7 +77,8 @@ pub enum Arms {
 impl Arms {
     /// All of them.
     pub const ALL: [Arms; 5] = [Arms::Marked, Arms::Free, Arms::Both, Arms::Home, Arms::Software];
-    /// Those in which routers go by the marks: what the registers cost can be told from what the network does.
+    /// The arms in which routers honour the marks. They separate what the registers cost from what
+    /// the network does.
     pub const PRICED: [Arms; 3] = [Arms::Marked, Arms::Free, Arms::Both];
 
     /// What it is called.

@@ -13,7 +13,7 @@ use baton_workloads::profile::Profile;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Who heeds marks in the arm that has them.
+/// Where marks are honoured in the arm that has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placement {
     /// Routers, as the paper has it.
@@ -22,7 +22,7 @@ pub(super) enum Placement {
     Home,
 }
 
-/// What of the main experiment is looked at.
+/// The part of the main experiment that is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) placement: Placement,
@@ -57,7 +57,7 @@ pub(super) struct Results<'a> {
     pub(super) window: Option<[&'a Window; 3]>,
     /// Routers on the longest way through the network.
     pub(super) routers: Option<u32>,
-    /// What of it claims are about.
+    /// The part of the main experiment that the claims are about.
     pub(super) view: View,
     power: Rc<Vec<Power<'a>>>,
 }
@@ -98,7 +98,7 @@ impl<'a> Results<'a> {
         all.into_iter().filter(|pair| wanted(pair) && can(pair)).collect()
     }
 
-    /// Those of one program.
+    /// The pairs of one program.
     pub(super) fn program(&self, name: &str) -> Vec<Pair<'a>> {
         self.main().into_iter().filter(|pair| pair.program.name == name).collect()
     }

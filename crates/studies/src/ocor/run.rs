@@ -20,7 +20,6 @@ pub struct Run {
     pub chip: String,
     /// The program.
     pub program: Program,
-    /// Its lock.
     pub lock: &'static str,
     /// Tries before its threads sleep.
     pub tries: u32,
@@ -45,7 +44,7 @@ pub struct Figures {
     pub calls: Account,
     /// Packets given to the network in the region of interest.
     pub packets: u64,
-    /// Those that carried a lock or wake-up request.
+    /// Packets that carried a lock or wake-up request.
     pub lock_packets: u64,
     /// The longest that a marked and an unmarked packet took.
     pub longest: [u64; 2],
@@ -148,11 +147,12 @@ pub(super) struct Watched {
 }
 
 impl Setup<'_> {
-    /// Runs a team and checks its result; `bytes` says what it needs of guest memory on lines of so many bytes, `team` makes it.
-    /// With `watch` the simulation keeps a log of the locks' words.
+    /// Runs a team and checks its result. `bytes` returns the guest memory that the team needs for
+    /// a given line size, and `team` creates it. With `watch` the simulation keeps a log of the
+    /// locks' words.
     ///
     /// # Errors
-    /// As [`Run::figures`].
+    /// Like [`Run::figures`].
     pub(super) fn run(
         &self,
         watch: bool,
@@ -173,10 +173,10 @@ impl Setup<'_> {
         simulate(&chip, &options, || team(line_bytes, wait))
     }
 
-    /// As [`Setup::run`], accounted for by the locks' words.
+    /// Like [`Setup::run`], with an account from the locks' words.
     ///
     /// # Errors
-    /// The same, and an account that does not add up.
+    /// Like [`Setup::run`], and for an account that does not add up.
     pub(super) fn measure(
         &self,
         bytes: impl FnOnce(usize) -> usize,
@@ -216,10 +216,10 @@ impl Run {
         Ok(self.watched()?.0)
     }
 
-    /// As [`Run::figures`], with what the first threads did over time.
+    /// Like [`Run::figures`], with the activity of the first threads over time.
     ///
     /// # Errors
-    /// As [`Run::figures`].
+    /// Like [`Run::figures`].
     pub fn with_window(&self) -> Result<Figures, String> {
         let (figures, watched) = self.watched()?;
         let window = Window::of(&watched.log, &watched.requests, watched.region)?;

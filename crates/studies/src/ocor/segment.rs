@@ -19,7 +19,8 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Of both runs, up to `end` of the one without marks; `None`: the run with marks never gets as far.
+    /// The segment of both runs up to `end` of the run without marks; `None` if the run with marks
+    /// never gets that far.
     pub(super) fn of(off: &Window, on: &Window, end: u64) -> Option<Segment> {
         let cycles = on.as_far_as(off, end)?;
         let of_original = cycles as f64 / end.max(1) as f64;

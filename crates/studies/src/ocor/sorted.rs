@@ -45,7 +45,7 @@ impl<'a> Known<'a> {
         self.0.get(&address(run)).copied()
     }
 
-    /// Of all of these; `None` if one was not made.
+    /// The figures of all these runs; `None` if one was not made.
     fn all(&self, runs: &Runs) -> Option<Vec<&'a Figures>> {
         runs.iter().map(|(_, run)| self.get(run)).collect()
     }

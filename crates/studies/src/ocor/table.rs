@@ -141,7 +141,7 @@ impl Case {
         let Size { threads, acquisitions, .. } = SIZES[self.size];
         let LockRow { lock, wait, .. } = LOCKS[self.kind];
         let mut program = program.clone();
-        // As much contention a lock, whatever the number of threads.
+        // Contention per lock is the same for any number of threads.
         let locks = (u64::from(program.draw.locks) * u64::from(threads)).div_ceil(64) as u32;
         program.draw = Draw { locks, hot: 0.0, ..program.draw };
         Run { chip, program, lock, wait: wait.to_string(), threads, acquisitions, seed: self.seed }
@@ -160,7 +160,6 @@ pub struct Run {
     pub chip: String,
     /// The workload.
     pub program: Program,
-    /// Its lock.
     pub lock: &'static str,
     /// How waiters wait.
     pub wait: String,
@@ -231,11 +230,11 @@ impl LockVisitor<Simulated> for Make<'_> {
 }
 
 impl Setup<'_> {
-    /// As [`Setup::run`], accounted for by what threads see: any lock will do. Of the account there are acquisitions, sections, blocked
-    /// time and overhead; not its causes.
+    /// Like [`Setup::run`], with an account from what threads observe, which works for any lock.
+    /// The account has acquisitions, sections, blocked time and overhead, but no causes.
     ///
     /// # Errors
-    /// The same.
+    /// Like [`Setup::run`].
     pub(super) fn by_calls(
         &self,
         bytes: impl FnOnce(usize) -> usize,

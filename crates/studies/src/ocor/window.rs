@@ -12,9 +12,9 @@ pub const THREADS: usize = 16;
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Doing {
-    /// Its own work.
+    /// The thread's own work.
     Own,
-    /// It is in a critical section.
+    /// The thread is in a critical section.
     Section,
     /// It waits while another thread holds the lock.
     Held,
@@ -33,11 +33,10 @@ pub const DOINGS: [(Doing, &str); 4] = [
 /// A piece of a thread's time, in cycles from the beginning of the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Its first cycle.
+    /// The first cycle.
     pub from: u64,
-    /// The first one behind it.
+    /// The first cycle after the piece.
     pub to: u64,
-    /// What is done.
     pub doing: Doing,
 }
 

@@ -17,14 +17,15 @@ pub struct Pa {
 
 /// How threads wait at a barrier: they try for a millisecond, then sleep.
 pub(super) const WAIT: &str = "spin-for(1000000)";
-/// The same, and they say that they spin after 20,000 tries of PAUSE, which take about a tenth of that time.
+/// The same wait; in addition threads announce that they spin after 20,000 tries of PAUSE, which
+/// take about a tenth of that time.
 pub(super) const NOTIFY: &str = "notify-park(20000)";
 /// Waits of other lengths: none, a tenth, ten times.
 pub(super) const WAITS: [&str; 3] = ["futex", "spin-for(100000)", "spin-for(10000000)"];
 /// Threads that never sleep, without and with a notice.
 pub(super) const SPINS: [&str; 2] = ["pause", "spin-notify(20000)"];
 
-/// Default, which all others are compared with.
+/// The policy that all others are compared with.
 pub(super) const DEFAULT: &str = "amp-default";
 /// The paper's other policies.
 pub(super) const PAPERS: [&str; 5] = ["busy-fcs", "rr", "static-ipc", "min-tlp", "pa"];
@@ -37,7 +38,7 @@ const TOLD: [&str; 2] = ["static-ipc", "pa-speedup"];
 const DEFAULTS: [u64; 2] = [6, 30];
 const SEEDS: [u64; 2] = [2, 3];
 const BESIDE: u64 = 2;
-/// What single moves cost, and what a notice brings, lies further apart.
+/// The effects of single moves, and of a notice, scatter more, so they get more seeds.
 const FAR_APART: u64 = 8;
 const DEFAULTS_BESIDE: u64 = 6;
 
@@ -101,12 +102,12 @@ pub(super) fn long_parts(mix: &'static str, policy: &'static str, rounds: u64) -
     Case { rounds: Some(rounds), ..main(Machine::One, mix, policy) }
 }
 
-/// A case whose parallel programs have so many threads each; none: as many as the mix says.
+/// A case whose parallel programs have `threads` threads each; `None` for the mix's own numbers.
 pub(super) fn with_threads(mix: &'static str, policy: &'static str, threads: Option<u32>) -> Case {
     Case { threads, ..main(Machine::One, mix, policy) }
 }
 
-/// As [`equal`] on 1FC-12SC, where the memory of every node is as near as a thread's own.
+/// Like [`equal`] on 1FC-12SC, with the memory of every node as near as a thread's own.
 pub(super) fn equal_near_memory(mix: &'static str, policy: &'static str) -> Case {
     Case { key: "network.links=0-1:1 1-3:1 2-3:1 0-2:1", ..equal(Machine::One, mix, policy) }
 }
@@ -172,7 +173,7 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
         add(long_parts(mix, DEFAULT, rounds), DEFAULTS_BESIDE);
         WITH_ROUNDS.into_iter().for_each(|policy| add(long_parts(mix, policy, rounds), BESIDE));
     }
-    // What each application takes when it has the machine for itself.
+    // The time that each application takes when it has the machine to itself.
     for mix in mixes::beside() {
         for alone in 0..mix.apps.len() {
             add(Case { alone: Some(alone), ..main(Machine::One, mix.name, "pa") }, 1);

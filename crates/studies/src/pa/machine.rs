@@ -16,7 +16,7 @@ pub(super) enum Machine {
     Four,
     /// 1FC-3SC: one processor, one of its cores fast.
     Single,
-    /// As 1FC-12SC, the fast core beside three slow ones on its processor.
+    /// Like 1FC-12SC, but with the fast core beside three slow ones on its processor.
     Near,
     /// Eight fast cores and eight slow ones, two and two on each processor.
     Half,

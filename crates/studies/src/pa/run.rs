@@ -98,7 +98,7 @@ pub struct Had {
 const LONG_ENOUGH: f64 = 30.0;
 /// Complete runs of the longest application at least.
 const RUNS: u32 = 3;
-/// Threads begin within so many cycles.
+/// Threads begin within this many cycles.
 const BEGIN: u64 = 2_000_000;
 /// Threads at most, those of all runs of an application counted.
 const THREADS: usize = 4096;
@@ -121,7 +121,8 @@ impl Run {
         let speedup = |[fast, slow]: &[f64; 2]| self.told.then(|| (1000.0 * slow / fast) as u32);
         let speedups: Vec<Option<u32>> = paces.iter().map(speedup).collect();
         let once = |times: u32| self.once(&chip, wait, &programs, &speedups, times);
-        // So many runs that the longest program should take long enough; it takes longer beside others.
+        // The number of runs is such that the longest program should take long enough alone; beside
+        // others it takes longer.
         let expected = programs.iter().zip(&paces).map(|((program, threads), [fast, slow])| {
             let parallel = program.parallel * slow / f64::from(*threads);
             program.instructions as f64 * ((1.0 - program.parallel) * fast + parallel) / hertz
@@ -151,7 +152,7 @@ impl Run {
         Ok([pace(self.ends[0])?, pace(self.ends[1])?])
     }
 
-    /// Runs all until each has run so many times.
+    /// Runs all programs until each has run `times` times.
     fn once(
         &self,
         chip: &Chip,

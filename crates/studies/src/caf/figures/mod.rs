@@ -18,7 +18,7 @@ use super::results::Results;
 use crate::page::Figure;
 pub(in crate::caf) use queues::headline;
 
-/// Those that there are runs for.
+/// The figures for which there are runs.
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     let one = |bulk: usize| format!("1-1 bulk {bulk}");
     let bulks: Vec<String> = BULKS.map(|bulk| bulk.to_string()).into();

@@ -15,7 +15,7 @@ const UPDATES: usize = 102;
 const PRODUCT: u64 = 30;
 
 pub(super) struct Lu {
-    /// Of whole blocks only.
+    /// The matrix has whole blocks only.
     order: usize,
     matrix: Array,
 }

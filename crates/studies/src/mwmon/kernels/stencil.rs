@@ -54,7 +54,7 @@ impl Stencil {
         BORDER..self.edge - BORDER
     }
 
-    /// Plane and row of each row of a quantum.
+    /// The plane and the row number of each row of a quantum.
     fn rows(&self, quantum: usize) -> impl Iterator<Item = (usize, usize)> {
         let per_plane = self.inner().len();
         let all = quantum * ROWS..(PLANES * per_plane).min((quantum + 1) * ROWS);

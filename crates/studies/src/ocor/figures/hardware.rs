@@ -12,7 +12,7 @@ use baton_plot::{Table, number};
 
 /// Ports of a mesh's router, and channels of a port.
 const ROUTER: (u32, u32) = (5, 6);
-/// So much of the largest arbiter's gain is most of it.
+/// The share of the largest arbiter's gain that counts as most of it.
 const MOST: f64 = 0.9;
 
 /// Levels and places of a home's arbiter, with what the order took of the time, in percent.

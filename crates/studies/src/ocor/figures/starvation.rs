@@ -20,7 +20,8 @@ use baton_plot::{Table, number};
 /// How much longer the longest wait of a thread may be with marks, in the mean over programs.
 const LONGER: f64 = 1.25;
 
-/// The longest that an unmarked packet can wait for marked ones on a way over so many routers, in cycles of the network.
+/// The longest that an unmarked packet can wait for marked ones on a way over `routers` routers, in
+/// cycles of the network.
 pub(crate) fn packet_bound(threads: u32, tries: u32, routers: u32) -> u64 {
     u64::from(threads) * u64::from(tries + 1) * u64::from(routers)
 }

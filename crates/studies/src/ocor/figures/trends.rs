@@ -15,7 +15,7 @@ const Y: &str = "reduction of competition overhead, %";
 /// The paper's mean reduction of overhead.
 const HEADLINE: f64 = 39.9;
 
-/// Those that there are runs for.
+/// The figures for which there are runs.
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     [scaling(results), levels(results), tornado(results)].into_iter().flatten().collect()
 }
