@@ -72,7 +72,7 @@ struct Shown {
     /// From the first thread's beginning to the last one's end.
     region: u64,
     sections: u64,
-    /// Blocked time, less others' sections within it.
+    /// The blocked time without the critical sections of others that it contains.
     overhead: u64,
     longest_wait: u64,
     /// Acquisitions of threads that did not sleep.
@@ -222,8 +222,9 @@ const fn left(retries_left: u32, progress: u32) -> Option<LockHint> {
     Some(LockHint { retries_left, progress })
 }
 
-/// Atomics on one line whose first request goes to memory, so that all others wait for it at the home: the places of those that
-/// ask in the order in which they are served. They ask so many cycles one after the other.
+/// Several cores do atomics on one line, one after the other at the given distance in cycles. The
+/// first request goes to memory, so all others wait for it at the home. Returns the indices of the
+/// requests in the order in which they are served.
 fn served(settings: &[&str], asks: &[Asks]) -> Vec<usize> {
     #[repr(align(128))]
     struct Line(<Simulated as Machine>::Atomic<u32>);
@@ -299,7 +300,7 @@ fn who_waits_is_passed_so_often_and_no_more() {
         let passed = order[..at].iter().filter(|place| !first_come[..waits].contains(place)).count();
         assert_eq!(passed, passes, "{order:?}, from {first_come:?}");
     }
-    // Unbounded by so few it goes last.
+    // A bound that is larger than the number of requests has no effect, so the request goes last.
     assert_eq!(served(&with(&[&["ocor.enabled=true"], &HOME]), &asks).last(), Some(&1));
 }
 

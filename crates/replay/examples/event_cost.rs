@@ -1,8 +1,9 @@
-//! What an event of a recording costs `baton whatif`: to read it, to make steps of it, to run these.
-//! `scripts/check/whatif-instructions` counts the instructions under callgrind.
+//! What an event of a recording costs `baton whatif`: to read it, to turn it into steps, and to run
+//! these.
 //!
-//! `cargo run --release -p baton-replay --example event_cost open|read|compile|replay ROUNDS` writes a recording of so many rounds
-//! and goes so far with it. It prints how many events the recording has.
+//! `cargo run --release -p baton-replay --example event_cost open|read|compile|replay ROUNDS`
+//! writes a recording of ROUNDS rounds and processes it up to the named stage. It prints the number
+//! of the recording's events.
 
 use baton_chip::Chip;
 use baton_replay::compile::{Probes, compile};
@@ -22,7 +23,8 @@ const SITE: SiteId = SiteId(1);
 /// Ticks of a round.
 const ROUND: u64 = 20_000;
 
-/// So many ticks from now the recorded run begins: what the recorder stamps itself, as slow as it may be, then lies before it.
+/// The recorded run begins this many ticks from now, so that the recorder's own time stamps lie
+/// before it, however slow the recorder is.
 const AHEAD: u64 = 1 << 36;
 
 /// Two threads that take a lock in turns; in one of four rounds the second one waits for it. A third thread starts them.

@@ -36,7 +36,7 @@ fn recorded(locks: [Address; 2]) -> Trace {
         push(&mut trace, u64::from(thread), thread, What::ThreadStart { handle: 1 + u64::from(thread) });
     }
     if shared {
-        // So much later that the other one has the lock.
+        // This thread comes so much later that the other one has the lock.
         push(&mut trace, 20_000, 1, What::Request { lock: Lock::mutex(A), mode, site });
     }
     for round in 0..ROUNDS {
@@ -115,7 +115,8 @@ fn a_lock_split_often_enough_excludes_no_thread() {
     let trace = recorded([A, A]);
     let changes = [2, 1024].map(|ways| change("split", A, Treatment::Split(ways)));
     let prediction = asked(&trace, Vec::new(), changes.into()).unwrap();
-    // Of 1024 parts two threads want the same one in one of a thousand cases; of two, in half of them.
+    // With 1024 parts, two threads want the same one in one of a thousand cases; with two parts, in
+    // half of them.
     assert!((share(&prediction, 2) - 0.5).abs() < 0.02, "{}", share(&prediction, 2));
     assert!((0.55..0.95).contains(&share(&prediction, 1)), "{}", share(&prediction, 1));
     let acquisitions: Vec<u64> = prediction.results.iter().map(|row| row.acquisitions).collect();
@@ -144,7 +145,7 @@ fn a_lock_of_its_own_is_what_it_is_for_all() {
     let prediction = asked(&one, vec![mcs.clone()], vec![named.clone()]).unwrap();
     assert_eq!(figures(&prediction.results[1]), figures(&prediction.results[2]), "the program has one lock");
     assert_eq!(prediction.results[2].lock, "a=mcs");
-    // Of two locks the other one stays as it was recorded, or is the default's.
+    // The second lock stays as it was recorded, or takes the default lock.
     let two = recorded([A, B]);
     let by_name = |lock: &Choice, other: Option<&Choice>| Change {
         default: other.cloned(),

@@ -61,7 +61,7 @@ const THREADS: u64 = 2;
 /// What a thread does in a round, from a time on.
 type Round = fn(u64, u64, &mut dyn FnMut(u64, u64, What));
 
-/// A recording of so many rounds of two threads that a third one started.
+/// A recording of `rounds` rounds of two threads that a third one started.
 fn recording(rounds: u64, round: Round) -> Trace {
     let mut builder = TraceBuilder::new(Clock::nanoseconds());
     let mut put = |time: u64, thread: u64, what| {

@@ -121,7 +121,8 @@ fn a_recorded_wait_begins_when_it_has_been_written_down() {
         let chip = chip(&["noise.start=0"]);
         run(&program, &chip, &Setup::new(choice, 2)).unwrap().time.0
     };
-    // The second thread finds the lock taken. When it has read its CPU time, the lock is free: nobody sleeps.
+    // The second thread finds the lock taken. When it has read its CPU time, the lock is free, so
+    // no thread sleeps.
     let around = |before, behind| Around { before: Cycles(before), behind: Cycles(behind) };
     let free = time(around(50_000, 0));
     assert_eq!(time(around(50_007, 0)), free + 7);

@@ -162,7 +162,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Empty findings of a study of this extent.
+    /// The findings of a study of this extent, still empty.
     pub fn of(study: &'static str, extent: Extent, frozen: Frozen) -> Findings {
         Findings {
             study,

@@ -58,7 +58,7 @@ counters! {
     pub struct CpuCounts {
         /// Threads that it was given to.
         switches: Threads,
-        /// Those of them that had run on another core last.
+        /// Threads, among those, that had run on another core last.
         migrations: Threads,
         /// Timer interrupts: ticks, or ends of time slices.
         ticks: Interrupts,

@@ -20,7 +20,7 @@ pub(super) fn device() -> impl Device<QueueDevice> {
     Simulated::first::<QueueDevice>().expect("the chip has a queue device")
 }
 
-/// So many queues of so many entries.
+/// Allocates queues with `entries` entries each.
 pub(super) fn allocate(entries: u32, queues: u32) -> QueueId {
     let asked = QueueRequest::Allocate { entries, queues, enqueue_credits: false, dequeue_credits: false };
     QueueId(device().call(asked).expect("there is room") as u32)
@@ -33,7 +33,8 @@ pub(super) fn on(core: u32) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }
 }
 
-/// Runs a thread on each core that is named, for so many cycles at most: a run that does not notice a hang would never end.
+/// Runs a thread on each named core, for a limited number of cycles, because a run that does not
+/// notice a hang would never end.
 pub(super) fn run(chip: &Chip, seed: u64, threads: Vec<(u32, Body)>) -> Result<Outcome, String> {
     let options = Options { seed, limit: Some(Cycles(50_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;

@@ -37,7 +37,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Allocations of the second half of so many letters from one core to another, some posted and some waited for.
+/// The host's allocations during the second half of `letters` letters from one core to another,
+/// some posted and some waited for.
 fn allocations(chip: &Chip, letters: u64) -> u64 {
     let mut simulation = Simulation::new(chip, &Options::default()).expect("the host has memory");
     let at = Rc::new(RefCell::new([0; 3]));

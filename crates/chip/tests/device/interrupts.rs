@@ -126,7 +126,7 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
     };
     let (none, three) = (run(&[], true), run(&[0, 5_000, 9_001], true));
     assert_eq!((kernel(&none), kernel(&three)), (0, 3 * 700));
-    // A turn takes a hit and a PAUSE: so many tries fit into the handlers' time.
+    // A turn takes a hit and a PAUSE, which says how many tries fit into the handlers' time.
     let chip = chip(&[]);
     let turn = chip.cache.hit.0 + chip.wait.pause.0;
     let fewer = none.threads[0].counts.tries - three.threads[0].counts.tries;

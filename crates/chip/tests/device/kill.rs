@@ -29,8 +29,9 @@ pub(super) fn on(core: u32) -> Spawn {
 
 type Word = common::Shared<common::Alone<u32>>;
 
-/// Kills a thread on core 1, 500,000 cycles from the start and so many more, and joins it. Then the word changes and a letter comes
-/// into the box. Gives when the victim ended, from the moment of the call on, and what happened.
+/// Kills a thread on core 1 `after` cycles later than 500,000 cycles from the start, and joins it.
+/// Then the word changes and a letter comes into the box. Returns when the victim ended, counted
+/// from the call, and what happened.
 fn killed(
     chip: &Chip,
     after: u64,
@@ -177,7 +178,7 @@ fn it_needs_not_run() {
     assert!(simulation.run().expect("nobody hangs").finished);
 }
 
-/// Gives nothing back, and answers after so many cycles.
+/// A device that gives nothing back, and answers after this many cycles.
 struct Late(u64);
 
 impl Device for Late {

@@ -29,7 +29,7 @@ const MAILBOX: [&str; 7] = [
 /// Wires of 25 cycles.
 const WIRES: [&str; 2] = ["device.link=dedicated", "device.way=25"];
 
-/// So many cores with a mailbox on wires, with the cores' clock, and short time slices.
+/// A chip of `cores` cores with a mailbox on wires, with the cores' clock, and short time slices.
 fn wired(cores: u32, settings: &[&str]) -> baton_chip::Chip {
     let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
     common::cores(cores, &[&[clock.as_str(), "os.time_slice=100000"], &MAILBOX[..], &WIRES, settings].concat())

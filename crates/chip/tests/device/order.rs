@@ -24,7 +24,8 @@ fn chip(file: &str, settings: &[&str]) -> Chip {
 /// When a device was offered requests, in cycles of its clock.
 type Times = Rc<RefCell<Vec<u64>>>;
 
-/// Answers each request so many cycles after it came; it may say that it does not have what is wanted until then.
+/// A device that answers each request `latency` cycles after it came. Until then it may say that it
+/// does not have what is wanted.
 #[derive(Default)]
 struct After {
     latency: u64,

@@ -1,5 +1,6 @@
-//! A device's port has places: what a device does not take stays there, then on its wires or in the network, and backs up into
-//! routers. Who pays for that, what holds all the same, and what a device is told.
+//! A device's port has places. What a device does not take stays there, then on its wires or in the
+//! network, and backs up into routers. The tests check which thread pays for that, what holds all
+//! the same, and what a device learns.
 
 use baton_chip::device::mailbox::{OPEN, RECEIVE, SEND};
 use baton_chip::device::{Device, Hold, Port, Request, Taken};
@@ -64,7 +65,7 @@ fn device(number: u32) -> baton_chip::DeviceVerbs {
 /// What a device took: by CPU, the second words in the order in which they came.
 type Log = Rc<RefCell<BTreeMap<u32, Vec<u64>>>>;
 
-/// Takes a request every so many cycles, and answers it as many later.
+/// A device that takes a request every `every` cycles, and answers it as many cycles later.
 struct Slow {
     every: u64,
     free_at: u64,

@@ -163,8 +163,8 @@ fn a_thread_leaves_when_it_knows_what_came_of_its_requests() {
     assert_eq!(outcome.devices[0].counts, [("sent", 1), ("received", 1)]);
 }
 
-/// A letter that comes to the box so many cycles after the CPU is taken from the thread that waits for it. How often its request was
-/// given back.
+/// A letter comes to the box `after` cycles after the waiting thread has lost its CPU. Returns how
+/// often its request was given back.
 fn meets(after: i64) -> u64 {
     let (slice_ends, _) = second_runs(First::Computes);
     let taken = slice_ends - chip(&[]).os.context_switch.0;
@@ -278,7 +278,8 @@ fn requests_are_called_back_from_the_port_and_from_the_network() {
     }
 }
 
-/// Threads that each send so many letters, look at the answers to one in three, and write a word meanwhile.
+/// Threads that each send `count` letters, look at the answers to one in three, and write a word in
+/// the meantime.
 pub(super) fn senders(threads: u64, count: u64, word: &common::Shared<common::Alone<u32>>) -> Vec<act::Guest> {
     let sender = |thread: u64| {
         let word = word.clone();
@@ -300,7 +301,7 @@ pub(super) fn senders(threads: u64, count: u64, word: &common::Shared<common::Al
 pub(super) struct Moody {
     draws: u64,
     kept: Vec<Request>,
-    /// Of this CPU it gives nothing back at this edge.
+    /// The edge at which the device gives back nothing, and the CPU whose requests it keeps.
     stays: Option<(u64, u32)>,
     performed: Rc<RefCell<Vec<u64>>>,
 }

@@ -44,7 +44,7 @@ fn run(chip: &Chip, threads: Vec<Box<dyn FnOnce()>>) -> Result<Outcome, Stuck> {
     simulation.run()
 }
 
-/// A box for so many letters, which rings at a core.
+/// Opens a box for `letters` letters, which interrupts a core.
 fn open(letters: u64, rings: Option<u64>) -> u64 {
     let answer = Simulated::device(0).expect("a device").call(OPEN, [letters, rings.map_or(0, |core| core + 1)]);
     assert_eq!(answer.status, 0);

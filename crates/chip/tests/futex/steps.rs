@@ -109,7 +109,8 @@ fn cells_of_one_bucket_do_not_take_each_others_wake_ups() {
     }
 }
 
-/// Of two sleepers one is moved: it leaves its neighbour, and those who come behind it have their place.
+/// One of two sleepers is moved. It leaves its neighbour, and sleepers that arrive later take its
+/// place.
 #[test]
 fn who_is_moved_leaves_its_neighbours() {
     let chip = common::cores(4, &["os.futex_home=bucket"]);
@@ -173,7 +174,7 @@ fn the_code_costs_what_it_costs_at_fixed_prices() {
     assert_eq!(plain, [2_600, 2_600, 100_000 + 2_500]);
 }
 
-/// Who holds a bucket's lock when its slice ends gives its CPU up behind it.
+/// A thread that holds a bucket's lock when its slice ends gives up its CPU after the release.
 #[test]
 fn a_slice_that_ends_in_a_buckets_lock_ends_behind_it() {
     let chip = common::cores(1, &["os.time_slice=10000", "os.futex_home=bucket", "os.futex_wake_none=10"]);

@@ -12,7 +12,7 @@ use baton_sync::event::{EVENTS, EventVisitor, RawEvent};
 use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock};
 use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue};
 
-/// Accesses of so many operations of one guest that is alone.
+/// The accesses of `operations` operations of one guest that is alone.
 fn accesses(device: bool, operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
     // With a window, a store buffer or links the same algorithm could make others.
     let chip = common::cores(2, if device { &common::QUEUE_DEVICE } else { &[] });

@@ -308,7 +308,7 @@ fn links() {
     timed(&chip, 5, &[], (2, then));
     assert_eq!(LINK.with(|took| took[0].get()), 2 * f.l1, "a read and a write that hit");
     assert_eq!(LINK.with(|took| took[1].get()), f.l1, "a compare-exchange that fails only reads");
-    // Of a line that another core owns: the read in three hops, then an upgrade.
+    // Another core owns the line: the read takes three hops, and an upgrade follows.
     let (core, home, owner) = (0, 5, 10);
     let (took, _) = timed(&chip, home, &[(owner as u32, store)], (core as u32, add));
     let read = f.l1 + f.ask(core, home) + f.directory + f.ask(home, owner) + f.lookup + f.line(owner, core);

@@ -99,7 +99,7 @@ fn each_resource_bounds_a_walk_of_missing_lines() {
             })
             .collect();
         for pair in times.windows(2) {
-            // Twice the entries, about half the time.
+            // With twice the entries, it takes about half the time.
             assert!(10 * pair[1] < 7 * pair[0] && 10 * pair[1] > 4 * pair[0], "{key}: {times:?}");
         }
     }

@@ -119,7 +119,7 @@ fn run_with(chip: &Chip, program: Program, options: &Options, other: Option<&Mak
     (outcome, account)
 }
 
-/// The share of the cores' time with a clock of so many gigahertz or less.
+/// The share of the cores' time with a clock of at most `most` gigahertz.
 fn share_at(outcome: &Outcome, most: f64) -> f64 {
     let clocks = &outcome.clocks.as_ref().expect("it has a governor").at;
     let slow = clocks.iter().filter(|(clock, _)| clock.0 as f64 <= most * 1e9).map(|(_, time)| time.0).sum::<u64>();

@@ -139,7 +139,7 @@ fn wake_ups_vary_by_their_percentiles() {
     assert_eq!(drawn, by_seed(&["os.wake_spread=10:500 50:1000 90:2000"]), "by the seed alone");
     assert!(drawn.iter().all(|time| (500..=2000).contains(time)));
     let below = |limit| drawn.iter().filter(|&&time| time < limit).count();
-    // Of 200 draws 100 lie below the median, within four standard deviations.
+    // 100 of 200 draws lie below the median, within four standard deviations.
     assert!((72..=128).contains(&below(1000)), "{}", below(1000));
     assert!((4..=40).contains(&below(510)) && (20..=60).contains(&(200 - below(1750))), "{drawn:?}");
 }

@@ -19,9 +19,9 @@ const CALL: u64 = 600;
 /// What happens to threads from outside.
 #[derive(Clone, Debug)]
 struct Events {
-    /// After so long, that core, so many percent of the reference's clock.
+    /// Changes of clocks: the delay, the core, and its clock in percent of the reference.
     clocks: Vec<(u64, u32, u64)>,
-    /// After so long, a thread is sent to those CPUs.
+    /// Moves: the delay, the thread, and the CPUs to which it is sent.
     moves: Vec<(u64, usize, u32)>,
 }
 
@@ -32,7 +32,7 @@ fn events() -> impl Strategy<Value = Events> {
         .prop_map(|(clocks, moves)| Events { clocks, moves })
 }
 
-/// A thread's turns: so many times, so much computation and so long a sleep.
+/// The turns of each thread: how often it computes and sleeps, and for how long.
 fn works() -> impl Strategy<Value = Vec<Vec<Op>>> {
     let work = (1_000u64..250_000, 1u64..60_000, 1usize..6).prop_map(|(work, sleep, turns)| {
         let turn = [Op::Work(work), Op::Call(CALL), Op::Sleep(sleep)];
@@ -186,7 +186,8 @@ fn a_change_of_clock_leaves_a_handler_as_it_began() {
     assert_eq!(ends(11_600), 10_000 + 1_000 + 600 + 2 * 1_400);
 }
 
-/// Who comes back to a CPU beside a sibling that computes has its part of the core only, and leaves it the other one.
+/// A thread that returns to a CPU beside a computing sibling gets only its share of the core, and
+/// leaves the sibling the other share.
 #[test]
 fn a_computation_that_comes_back_shares_its_core_again() {
     let more = ["os.time_slice=10000", "os.context_switch=0", "os.wake_polling=0"];

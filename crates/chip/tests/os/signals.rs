@@ -278,7 +278,7 @@ fn a_thread_that_shares_its_cpu_computes_exactly_what_it_was_to() {
         assert_eq!(ran.handled.len(), 1);
         let [computed, before] = [&ran, &quiet].map(|ran| ran.outcome.threads[1].time(Reason::Work).0);
         assert_eq!((computed, ran.outcome.threads[2].time(Reason::Work).0), (before + 1_000, 30_000));
-        // Behind the other's slice, at the latest.
+        // The handler runs after the other thread's slice at the latest.
         assert!(ran.handled[0].0 < 20_000, "{:?}", ran.handled);
         preempted += ran.outcome.threads[1].counts.preemptions;
     }

@@ -20,7 +20,7 @@ fn made(capacity: usize) -> Queue {
     Queue::with_capacity(capacity).expect("there is room")
 }
 
-/// So many producers and as many consumers move items in bulks; what each consumer got.
+/// `pairs` producers and as many consumers move items in bulks. Returns what each consumer got.
 fn moved(settings: &[&str], pairs: u64, each: u64, bulk: [usize; 2]) -> (Vec<Vec<u64>>, baton_chip::Outcome) {
     let chip = chip(settings);
     let mut simulation = Simulation::new(&chip, &Options::default()).expect("the host has memory");

@@ -17,7 +17,7 @@ fn transport(pairs: u32, bulk: usize) -> Transport {
     Transport { producers: pairs, consumers: pairs, capacity: 64, think, spread: 0.0, iterations: 96, bulk }
 }
 
-/// Cycles an item, of a team with so many threads a side.
+/// Cycles per item of a team.
 fn an_item(settings: &[&str], at: Transport, team: impl FnOnce(Transport) -> Result<Team, BadTransport>) -> f64 {
     let limit = Some(Cycles(1_000_000));
     let options = Options { instructions: Instructions::NONE, limit, ..Options::default() };

@@ -170,7 +170,8 @@ fn a_request_does_not_overtake_one_that_waits_at_the_old_place() {
     assert!(count(&outcome, "sent_on") > 0);
 }
 
-/// Who is killed, and when: the thread that moves the queue, one that waits for items, one that brings them.
+/// Kills a thread at a moment: the thread that moves the queue, one that waits for items, or one
+/// that brings them.
 fn killed_at(victim: usize, at: u64) -> u64 {
     // A thread takes 20,000 cycles to create: all three begin together.
     let (queue, begins, ends) = (QueueId(0), 70_000, 110_000);

@@ -25,8 +25,8 @@ fn issue(queue: QueueId) -> u64 {
     took
 }
 
-/// A request takes a cycle. One whose translation is not kept takes the load of its entry besides: from the L1, whose latency is
-/// four cycles, or from another core's cache.
+/// A request takes a cycle. If its translation is not cached, the load of its entry is added: from
+/// the L1, whose latency is four cycles, or from another core's cache.
 #[test]
 fn a_walk_takes_the_load_of_its_entry_to_the_cycle() {
     for (entries, expected) in [("device.qtlb=1", [5; 6]), ("device.qtlb=2", [5, 5, 1, 1, 1, 1])] {

@@ -140,7 +140,7 @@ fn move_about(dice: &mut Dice, queues: u64, devices: u64) {
     }
 }
 
-/// Enqueues the plan's items with at most so many under way, then waits for all.
+/// Enqueues the plan's items with at most `keep` under way, then waits for all.
 fn produce(producer: u64, plan: &[usize], keep: usize, think: u64) {
     act::delay(Cycles(5_000));
     let mut numbers = [0; 8];

@@ -18,7 +18,8 @@ fn opteron() -> Chip {
     Chip::from_toml_with(text, "opteron6272x4.toml", &[]).expect("right")
 }
 
-/// Cycles of so many meetings of threads on these cores, and messages of the memory system.
+/// The cycles of `iterations` meetings of threads on these cores, and the messages of the memory
+/// system.
 fn meet<B: RawBarrier<Simulated>>(chip: &Chip, cores: &[u32], wait: Wait, iterations: u64) -> (u64, u64) {
     let limit = Some(Cycles(100_000_000));
     let options = Options { limit, heap_bytes: 4 << 20, threads: cores.len(), ..Options::default() };

@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// A sleep costs 10,000 cycles: a nanosecond is a cycle here.
 const ADAPTIVE: Wait = Wait::Adaptive(10_000);
 
-/// A chip of so many cores, whose users may have MWAIT or have not.
+/// A chip of `cores` cores whose users may or may not have MWAIT.
 fn chip(cores: u32, mwait: bool) -> Chip {
     let mut settings = vec!["core.clock_hz=1000000000", "noise.start=0", "os.time_slice=400000"];
     if mwait {

@@ -290,7 +290,7 @@ fn a_halted_cpu_is_woken_by_an_interrupt_at_its_price() {
     assert_eq!(outcome.threads[1].time(Reason::Kernel), Cycles(0));
 }
 
-/// As many wake-ups as asked for, the longest halted first; a thread that is not woken stays halted.
+/// As many threads wake as were asked for, the longest halted first. The others stay halted.
 #[test]
 fn halted_cpus_are_woken_in_order() {
     let chip = common::cores(4, &PRICES);

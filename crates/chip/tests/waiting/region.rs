@@ -145,7 +145,7 @@ fn ours_has_any_number_of_waiters_and_each_wait_an_end() {
     let (results, outcome) = ours(&chip, Some(50_000), |_, _| {});
     assert_eq!(results, [Ok(false); 2]);
     assert!((50_000..52_000).contains(&outcome.threads[0].ended.0), "{:?}", outcome.threads[0].ended);
-    // Closed under its waiters, and used after that.
+    // The region is closed while threads wait in it, and used after that.
     let (results, _) = ours(&chip, None, |regions, region| {
         regions.close(region).unwrap();
         assert_eq!(regions.notify(region), Err(RegionError::Closed(1)));

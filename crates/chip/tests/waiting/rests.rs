@@ -65,7 +65,8 @@ fn after_its_rest_a_waiter_gives_its_cpu_up() {
     assert!(ran >= 400_000, "{ran}");
 }
 
-/// Who offers the CPU hands it to the thread that ends the wait, and never sleeps; with no thread to offer it to, it sleeps after so many offers.
+/// A waiter that yields hands the CPU to the thread that ends the wait, and never sleeps. Without a
+/// thread to yield to, it sleeps after the given number of yields.
 #[test]
 fn an_offered_cpu_is_another_threads_at_once() {
     // The other thread is there before the offers are used up, or comes after them.

@@ -16,11 +16,10 @@
 //! whose items wait for such a thing is not made, whether they wait directly, through threads that
 //! have no part in the store, or through threads that left another store (see `leavers`).
 //!
-//! Threads whose lives do not overlap share nothing: a store is made for threads whose lives
-//! overlap. A life lasts until the thread was joined, because a thread that did everything before
-//! the next one started might have met it. Items must hold no lock at their ends, and must neither
-//! start nor join threads nor meet at a barrier, because an item must not depend on the thread that
-//! takes it.
+//! A store is made for threads whose lives overlap, because other threads share nothing. A life
+//! lasts until the thread was joined, because a thread that did everything before the next one
+//! started might have met it. Items must hold no lock at their ends, and must neither start nor
+//! join threads nor meet at a barrier, because an item must not depend on the thread that takes it.
 
 mod leavers;
 

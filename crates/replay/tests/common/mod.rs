@@ -50,8 +50,8 @@ pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
     })
 }
 
-/// Runs a program whose first thread starts so many others, at one place, and waits for their ends: its trace, and the time that it
-/// took. `body` makes what the thread of a number does.
+/// Runs a program whose first thread starts `threads` others at one place and waits for their ends.
+/// Returns its trace and its duration. `body` makes the code of each thread from its number.
 pub fn in_threads<F: FnOnce() + 'static>(
     mut simulation: Simulation,
     threads: u32,
@@ -98,7 +98,8 @@ fn worker(chip_hz: Hertz, work: Work, i: u32, lock: &Futex<Simulated>, data: &Da
         if let Some((every, cycles)) = work.sleep
             && round % every == every - 1
         {
-            // As perf's context switches would say it; the wake-up is part of the time off the CPU.
+            // The record says the same as perf's context switches; the wake-up is part of the time
+            // off the CPU.
             note(What::OffCpu { tid: 0, reason: baton_trace::OffReason::Blocked });
             act::delay(Cycles(cycles));
             note(What::OnCpu { tid: 0, cpu: act::core().0 });

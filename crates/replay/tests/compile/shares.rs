@@ -51,7 +51,7 @@ fn kind(first: &[(u64, What)], second: &[(u64, What)]) -> Program {
     program(&events)
 }
 
-/// So many acquisitions from a time on, and something at the end of each.
+/// `n` acquisitions from a time on, with something at the end of each.
 fn takes(n: u64, from: u64, each: &[What]) -> Vec<(u64, What)> {
     let one = |i: u64| {
         let t = from + 100 * i;

@@ -81,7 +81,7 @@ fn threads_stay_on_their_cpus() {
     assert!(program.threads.iter().all(|thread| thread.cpus.is_empty()));
     assert!(apart < 1_200_000 && free < 1_200_000, "{apart} apart, {free} free");
     assert!(shared > 1_900_000, "{shared} on one");
-    // Two CPUs were recorded: so many cores are in use.
+    // Two CPUs were recorded, so two cores are in use.
     assert_eq!(baton_replay::compile::cpus(&trace(&two_workers(&both, &both)), &chip), 2);
 }
 

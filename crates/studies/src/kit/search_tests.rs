@@ -17,8 +17,8 @@ impl Score for Seen {
     }
 }
 
-/// Eighteen choices with one to three alternatives. Every second one is used only by the arm under
-/// test.
+/// The choices are eighteen, with one to three alternatives each. Every second one is used only by
+/// the arm under test.
 fn choices() -> Vec<Choice> {
     (0..18).map(|n| Choice { name: "a choice", places: 1 + n % 3, only_tested: n % 2 == 0 }).collect()
 }

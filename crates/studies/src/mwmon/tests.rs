@@ -52,8 +52,9 @@ fn a_barrier_of_every_mechanism_keeps_two_threads_together() {
     }
 }
 
-/// Each kernel, small: alone, and with a helper. A run whose result is not that of a plain computation is an error; a helper that prefetches
-/// spares the worker misses, and one that does not spares none.
+/// Each kernel runs with a small size, alone and with a helper. A result that differs from that of
+/// a plain computation is an error. A helper that prefetches saves the worker misses; a helper that
+/// does not prefetch saves none.
 #[test]
 fn every_kernel_computes_what_a_plain_program_does() {
     let chip = Chip::from_toml(include_str!("../../../../chips/netburst-ht.toml"), "netburst-ht.toml").unwrap();

@@ -10,11 +10,11 @@ use baton_chip::{Reason, Stretch};
 /// What a thread does next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Computes so many cycles.
+    /// Computes for this many cycles.
     Work(u64),
-    /// Is in the kernel for so many cycles, which nothing re-rates.
+    /// Spends this many cycles in the kernel, which nothing re-rates.
     Call(u64),
-    /// Sleeps at least so long.
+    /// Sleeps for at least this many cycles.
     Sleep(u64),
 }
 
@@ -76,7 +76,8 @@ impl Machine {
 struct Thread<'a> {
     ops: &'a [Op],
     at: usize,
-    /// Of its computation, in cycles times the reference's hertz; `None` before it has begun.
+    /// The rest of the computation, in cycles times the reference's hertz; `None` before it has
+    /// begun.
     left: Option<u128>,
     /// Handlers that it has yet to pay for.
     due: u64,
@@ -174,7 +175,8 @@ impl<'a> Model<'a> {
         let ends = self.log[id].get(at + 1).is_some_and(|next| next.reason == Reason::Kernel);
         let thread = &mut self.threads[id];
         let Some(&Op::Work(cycles)) = thread.ops.get(thread.at) else { return Err("no computation".into()) };
-        // Who goes on pays first; who begins has paid, and what has come meanwhile waits.
+        // A thread that resumes pays first. A thread that begins has paid, and handlers that come
+        // in the meantime wait.
         let pays = if thread.left.is_some() { std::mem::take(&mut thread.due) } else { 0 };
         let whole = u128::from(cycles) * u128::from(machine.reference);
         let left = thread.left.unwrap_or(whole);
