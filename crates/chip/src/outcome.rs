@@ -1,4 +1,4 @@
-//! The result of a run: its figures, or the reason why it can never end.
+//! What comes out of a run: figures, or why it can never end.
 
 use crate::base::counter::{Counter, Unit};
 use crate::core::instructions::UNIT;
@@ -24,71 +24,66 @@ use std::fmt;
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The end of the last thread, or the time limit.
+    /// When the last thread ended, or the time limit.
     pub cycles: Cycles,
-    /// Whether every thread has ended.
+    /// Every thread has ended.
     pub finished: bool,
-    /// The operations that guests did one by one, without tries that were counted instead of
-    /// simulated.
+    /// Operations that guests did one by one; tries that were counted without being simulated are not among them.
     pub guest_operations: u64,
-    /// The number of events that the engine processed.
+    /// Steps of the engine's queue.
     pub events: u64,
-    /// How often a thread was put on a core.
+    /// Threads put on a core.
     pub switches: u64,
-    /// How often a thread was made ready.
+    /// Threads made ready.
     pub wakes: u64,
-    /// The counters of the caches.
+    /// What the caches did.
     pub memory: MemoryCounts,
-    /// The counters of the network.
+    /// What their network did.
     pub network: NetworkCounts,
-    /// The counters of each core's caches; empty on a chip of fixed latencies.
+    /// What each core's caches did; empty on a chip of fixed latencies.
     pub cores: Vec<CoreCounts>,
-    /// How long CPUs were in each power state. The sum is the run's cycles for each CPU of the
-    /// chip.
+    /// How long CPUs were in which state: sums to the run's cycles for each CPU of the chip.
     pub spent: Vec<Spent>,
-    /// The figures of each device.
+    /// What each device did.
     pub devices: Vec<DeviceFigures>,
-    /// How often a thread was put on another core than the one it ran on last.
+    /// Threads put on another core than the one they ran on last.
     pub migrations: u64,
-    /// The figures of each application, in the order in which they were added; threads without one
-    /// come first.
+    /// By application, in the order in which they were added; threads that named none come first.
     pub apps: Vec<AppFigures>,
     /// What each CPU did, cycle by cycle.
     pub cpus: Vec<CpuFigures>,
-    /// How the governor set clocks; `None` without a governor.
+    /// How clocks were governed; `None` without a governor.
     pub clocks: Option<ClockFigures>,
-    /// The cores that should have been switched off and could not be: when, and why.
+    /// Cores that were to be switched off at a time and could not be: when, and why.
     pub refused: Vec<(Cycles, Refused)>,
-    /// The applications that a signal ended, in the order of time.
+    /// Applications that a signal ended, in the order in which that happened.
     pub deaths: Vec<Death>,
-    /// The figures of each thread, in the order of creation.
+    /// By thread, in the order of their creation.
     pub threads: Vec<ThreadFigures>,
 }
 
 /// The figures of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadFigures {
-    /// The thread's name.
+    /// Its name.
     pub name: String,
-    /// The time of its creation.
+    /// When it was created.
     pub born: Cycles,
-    /// The time of its end, or of the run's.
+    /// When it ended (or the run did).
     pub ended: Cycles,
-    /// Cycles by reason; they add up to `ended - born`.
+    /// Where its cycles went; sums to `ended - born`.
     pub times: [(Reason, Cycles); Reason::COUNT],
-    /// The cycles in the memory system ([`Reason::Memory`]) by part; they add up to that reason's
-    /// cycles.
+    /// What its time in the memory system ([`Reason::Memory`]) went to, by name; sums to it.
     pub memory: [(&'static str, Cycles); PARTS],
-    /// The part of those cycles that was spent on a request still pending at the end of the run.
+    /// Of that time, what it had waited for a request that was under way when the run was cut off.
     pub under_way: Cycles,
-    /// How often the thread did what.
+    /// What it did how often.
     pub counts: ThreadCounts,
-    /// The thread's own loads and stores whose line came from memory, which a processor counts as
-    /// misses of its last level. An access that waits for a line that another access has requested
-    /// does not count. 0 on a chip of fixed latencies.
+    /// Its own requests, loads and stores, whose line came from memory: what a processor counts as misses of its last level. One that waits
+    /// for a line that another request has asked for is not among them. 0 on a chip of fixed latencies.
     pub fetches: u64,
-    /// The known instructions: those that are charged ([`Instructions`]), each operation, and tries
-    /// of waits. Computation ([`Machine::work`]) is cycles and does not count.
+    /// Instructions, as far as they are known: those that are charged ([`Instructions`]), each operation, and tries of waits. What a guest
+    /// computes ([`Machine::work`]) is cycles, and not among them.
     ///
     /// [`Instructions`]: crate::Instructions
     /// [`Machine::work`]: baton_machine::Machine::work
@@ -100,7 +95,7 @@ const UNDER_WAY: Counter =
 const ABSENT: Counter = Counter { name: "absent", unit: Unit::Cycles, what: "Before its start and after its end." };
 
 impl ThreadFigures {
-    /// The entries of a [cycle stack](Self::cycle_stack), in its order.
+    /// What a [cycle stack](Self::cycle_stack) is made of, in its order.
     pub fn cycle_stack_declared() -> Vec<Counter> {
         let of = |(reason, declared): (Reason, &Counter)| match reason {
             Reason::Memory => Part::DECLARED.iter().copied().chain([UNDER_WAY]).collect(),
@@ -109,8 +104,8 @@ impl ThreadFigures {
         Reason::ALL.into_iter().zip(Reason::DECLARED).flat_map(of).chain([ABSENT]).collect()
     }
 
-    /// Every cycle of a run of `cycles`, under one reason each: the thread's life with its time in
-    /// the memory system split into parts, and `absent` before and after. The sum is `cycles`.
+    /// Every cycle of a run of `cycles`, each with one reason: the thread's life with its time in the memory system by
+    /// what it went to, and `absent` before and after. Sums to `cycles`.
     pub fn cycle_stack(&self, cycles: Cycles) -> Vec<(&'static str, Cycles)> {
         let mut stack = Vec::with_capacity(Reason::COUNT + PARTS + 1);
         for (reason, time) in self.times {
@@ -126,7 +121,7 @@ impl ThreadFigures {
         stack
     }
 
-    /// The cycles with this reason.
+    /// Cycles that went to `reason`.
     pub fn time(&self, reason: Reason) -> Cycles {
         self.times[reason as usize].1
     }
@@ -143,8 +138,7 @@ impl Outcome {
             .map(|thread| {
                 let mut under_way = 0;
                 if thread.state != State::Done {
-                    // The run was cut off, so the thread's current activity gets the time up to the
-                    // limit.
+                    // Cut off: what it was doing gets the time up to the limit.
                     let reason = match thread.state {
                         State::Ready => Reason::Ready,
                         State::Starting if waking[thread.cpu as usize] => Reason::Waking,
@@ -164,7 +158,7 @@ impl Outcome {
                         thread.charge(reason, now);
                     }
                 }
-                // Interrupt handlers that ran during a computation that was cut off.
+                // Handlers that came into a computation that was cut off.
                 let stolen = thread.pace.stolen.min(thread.stats.times[Reason::Work as usize]);
                 thread.stats.shift(Reason::Work, Reason::Kernel, stolen);
                 ThreadFigures {
@@ -181,10 +175,10 @@ impl Outcome {
             })
             .collect();
         let ended = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
-        // An application was to come later and could not, so cores may have been switched since.
+        // An application was to come after that, and could not: cores may have been switched meanwhile.
         let switched = engine.os.cpus.iter().map(|cpu| cpu.since).max().unwrap_or_default();
         let cycles = ended.max(Cycles(switched));
-        // Messages may have moved after the last thread's end.
+        // Messages may still have moved after the last thread's end.
         for (cpu, number) in engine.os.cpus.iter_mut().zip(0..) {
             cpu.counts.steals = engine.os.policy.scheduler.steals(CpuId(number));
         }
@@ -214,14 +208,13 @@ impl Outcome {
     }
 }
 
-/// Splits a thread's time in the memory system. The parts of requests that the thread waited for
-/// are known. The rest were hits in the nearest cache, which are not recorded one by one.
+/// What a thread's time in the memory system went to. The parts of requests that it waited for are known; what is left
+/// were hits in the nearest cache, whose time is not noted one by one.
 fn memory_parts(thread: &Thread, under_way: u64) -> [(&'static str, Cycles); PARTS] {
     let mut parts = Part::ALL.map(|part| (part.name(), Cycles(thread.stats.parts[part as usize])));
     let known: u64 = thread.stats.parts.iter().sum();
     let whole = thread.stats.times[Reason::Memory as usize] - under_way;
-    // A request whose end was known when the run was cut off has its parts, but its time has not
-    // passed yet.
+    // A request whose end was known when the run was cut off has its parts, but not yet its time.
     let mut early = known.saturating_sub(whole);
     debug_assert!(early == 0 || under_way != 0, "{}: {known} cycles of parts in {whole} of waiting", thread.name);
     for (_, time) in parts.iter_mut().rev() {
@@ -232,49 +225,49 @@ fn memory_parts(thread: &Thread, under_way: u64) -> [(&'static str, Cycles); PAR
     parts
 }
 
-/// Why a run can never end: there are threads, and nothing will wake any of them.
+/// A run that can never end: threads are left, and nothing will wake any of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The time of the last event.
+    /// When the last thing happened.
     pub at: Cycles,
-    /// The threads that remain.
+    /// The threads that are left.
     pub waiting: Vec<Waiting>,
-    /// What waits for what in the memory system, a line each; empty if nothing is under way there.
+    /// Who waits for what in the memory system, a line each; empty if nothing is under way there.
     pub memory: Vec<String>,
 }
 
 /// A thread that waits for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The thread's number.
+    /// Its number.
     pub thread: u32,
-    /// The thread's name.
+    /// Its name.
     pub name: String,
-    /// How it waits: spinning, sleeping or otherwise.
+    /// It spins, sleeps, or what else.
     pub how: &'static str,
-    /// The time since which the thread has waited.
+    /// Since when.
     pub since: Cycles,
-    /// What the thread waits for.
+    /// What it waits for.
     pub on: WaitingOn,
-    /// Pending signals that the thread blocks.
+    /// Signals that have come to it and that it blocks.
     pub blocked: Vec<Signal>,
 }
 
 /// What a thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitingOn {
-    /// A cell of guest memory.
+    /// A cell.
     Cell {
-        /// The offset in guest memory.
+        /// Where it lies in guest memory.
         offset: u64,
-        /// The line that contains the cell.
+        /// Its line.
         line: u64,
-        /// The thread that wrote the cell last, by number and name; `None` if only the setup did.
+        /// The thread that wrote it last, by number and name; `None`: only the setup did.
         writer: Option<(u32, String)>,
     },
     /// The end of a thread, by number and name.
     Thread(u32, String),
-    /// A device, by number, and the reason why the device keeps the request.
+    /// A device, by number, and why that keeps its request.
     Device(u32, Option<Hold>),
     /// Nothing that is known.
     Unknown,

@@ -1,5 +1,4 @@
-//! A simulation from the host's side: create it, set up guest data, start guest threads, run, read
-//! the results.
+//! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
 
 use crate::base::queue::EventQueue;
 use crate::base::random::{Purpose, Random};
@@ -38,40 +37,34 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-/// The settings of a simulation, besides its chip.
+/// What a simulation is, beside its chip.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The seed of the single random generator.
+    /// The seed of the one generator.
     pub seed: u64,
-    /// The number of CPUs in use, counted from the first ([`Chip::core_of`] says on which cores
-    /// they are); `None` for all of the chip's.
+    /// CPUs in use, the first so many ([`Chip::core_of`] says which cores those are); `None`: all of the chip's.
     pub cpus: Option<u32>,
-    /// The time at which the run ends; `None` to run until every thread has ended.
+    /// Ends the run at this moment; `None`: when every thread has ended.
     pub limit: Option<Cycles>,
-    /// Ends the run at the first timer interrupt after this many events; `None` for no bound.
-    /// Without a bound, a program that only computes is simulated slice by slice however long it
-    /// is.
+    /// Ends the run at the first timer interrupt after so many events: where nothing else happens, a program of any length is
+    /// otherwise simulated slice by slice. `None`: no bound.
     pub events: Option<u64>,
-    /// Whether to keep the events that guests record.
+    /// Keep the events that guests record.
     pub record: bool,
-    /// Whether to keep every change of words on which a lock did a hinted atomic, for
-    /// [`Simulation::lock_log`].
+    /// Keep every change of words that a lock's hinted atomic was done on, for [`Simulation::lock_log`].
     pub watch_locks: bool,
-    /// The size of the guest heap in bytes.
+    /// Bytes of guest heap.
     pub heap_bytes: usize,
-    /// The most threads that may ever live, including those that have ended.
+    /// Threads at most, all that ever live counted once.
     pub threads: usize,
-    /// Whether to finish an operation at once if no event comes before its end. This changes no
-    /// result: a test compares.
+    /// Finish operations at once where nothing comes before them. Changes no result: a test compares.
     pub run_ahead: bool,
-    /// Whether to count tries that cannot succeed instead of simulating them. This changes no
-    /// result: a test compares.
+    /// Count tries that cannot succeed without simulating them. Changes no result: a test compares.
     pub skip_tries: bool,
-    /// The algorithm's own instructions, which are charged between accesses on a chip with
-    /// `core.width`.
+    /// The algorithm's own instructions, charged between accesses on a chip that has a `core.width`.
     pub instructions: Instructions,
-    /// The share of [`work`](baton_machine::Machine::work), 0 to 1, that waits for memory at the
-    /// chip's fastest clock and takes as long on a core of any other clock.
+    /// The share of what [`work`](baton_machine::Machine::work) computes, 0 to 1, that waits for memory at the chip's fastest clock,
+    /// and takes as long on a core of any other.
     pub memory_bound: f64,
 }
 
@@ -100,7 +93,7 @@ pub struct Simulation {
     routines: RefCell<Routines>,
 }
 
-/// Makes a simulation the current one on this host thread, until it is dropped.
+/// Makes a simulation current on this host thread.
 struct Inside {
     _entered: Entered,
     routines: Option<NonNull<RefCell<Routines>>>,
@@ -113,7 +106,7 @@ impl Drop for Inside {
 }
 
 impl Simulation {
-    /// Creates a chip at time 0 without guests.
+    /// A chip at time 0 with no guests.
     pub fn new(chip: &Chip, options: &Options) -> Result<Simulation, Refused> {
         let cpus = options.cpus.unwrap_or(chip.cpus());
         if cpus == 0 || cpus > chip.cpus() {
@@ -174,7 +167,7 @@ impl Simulation {
             mechanism: chip.coherent.as_ref().map_or_else(Mechanisms::default, |coherent| coherent.mechanisms).active(),
         };
         for &core in chip.os.off.cores.iter().filter(|&&core| core < cpus) {
-            // No thread lives yet, so none can lose its last CPU.
+            // No thread lives yet, so none can be left without a CPU.
             engine.set_online(CoreId(core), false)?;
         }
         if !engine.os.cpus.iter().any(|cpu| cpu.online) {
@@ -187,12 +180,10 @@ impl Simulation {
         })
     }
 
-    /// Plans a change of a core's clock. The clock is requested at the time `at`, and the core has
-    /// it `core.clock_latency` later.
+    /// Has a core's clock change at a time: it is asked for then, and the core has it `core.clock_latency` later.
     ///
     /// # Errors
-    /// [`Refused::Clock`] for a core that does not exist, or for a clock that is not between a
-    /// megahertz and the chip's clock.
+    /// [`Refused::Clock`] for a core that is not there, or a clock that is not from a megahertz to the chip's.
     pub fn set_clock(&mut self, at: Cycles, core: CoreId, clock: Hertz) -> Result<(), Refused> {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         let engine = unsafe { self.engine.as_mut() };
@@ -201,9 +192,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Plans to switch all contexts of a core off or on. Threads that run or wait there move to
-    /// other cores. A change that would leave a thread without a CPU is not carried out, and is
-    /// listed in [`Outcome::refused`].
+    /// Has all contexts of a core switched off or on at a time; threads that run or wait there go elsewhere. What would leave a
+    /// thread without a CPU when the time comes is not done, and stands in [`Outcome::refused`].
     ///
     /// # Errors
     /// [`Refused::Cores`] for a core that is not in use.
@@ -218,11 +208,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// Replaces the devices of the chip file by the caller's own, which are attached at the same
-    /// places.
+    /// Puts devices of the caller's own in the place of those that the chip file names; they hang where those would, and
+    /// there are as many.
     ///
     /// # Panics
-    /// If the number of devices differs, or if the chip has none.
+    /// If there are more or fewer, or the chip has none.
     pub fn replace_devices(&mut self, devices: Vec<Box<dyn Device>>) {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         let engine = unsafe { self.engine.as_mut() };
@@ -233,20 +223,19 @@ impl Simulation {
         }
     }
 
-    /// Replaces the scheduling policy of the chip file by the caller's own.
+    /// Puts a scheduling policy of the caller's own in the place of the one that the chip file names.
     ///
     /// # Panics
-    /// If a guest thread has been spawned, because the former policy knows about it.
+    /// If a guest thread has been spawned: the other policy knows of it.
     pub fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         unsafe { self.engine.as_mut() }.replace_policy(make);
     }
 
-    /// Replaces the governor of the chip file (`os.governor`) by the caller's own, which results
-    /// call `name`.
+    /// Puts a governor of the caller's own in the place of the one that the chip file names (`os.governor`); results call it by that name.
     ///
     /// # Panics
-    /// If the chip has no governor.
+    /// If the chip has none.
     pub fn replace_governor(&mut self, name: &'static str, make: &dyn Fn(&Governed) -> Box<dyn Governor>) {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         unsafe { self.engine.as_mut() }.replace_governor(name, make);
@@ -265,21 +254,20 @@ impl Simulation {
         Inside { _entered: entered, routines: ROUTINES.replace(Some(NonNull::from(&self.routines))) }
     }
 
-    /// Runs `f` outside of all guest threads: guest memory can be allocated, read and written, and
-    /// nothing takes simulated time.
+    /// Runs `f` as the simulation's outside: guest memory can be allocated, read and written, and nothing takes time.
     pub fn outside<R>(&mut self, f: impl FnOnce() -> R) -> R {
         let _inside = self.enter();
         f()
     }
 
-    /// Adds a thread, which runs when [`Simulation::run`] does.
+    /// Adds a thread; it runs with [`Simulation::run`].
     pub fn spawn(&mut self, spawn: Spawn, f: impl FnOnce() + 'static) -> Result<Guest, Refused> {
         let _inside = self.enter();
         create(spawn, Box::new(f))
     }
 
-    /// Adds an application. Its first thread runs `main`, once for each of the application's runs.
-    /// If an application cannot begin at its later time, [`Outcome::refused`] says why.
+    /// Adds an application; its first thread runs `main`, once for each of its runs. What keeps one from beginning at a later time stands
+    /// in [`Outcome::refused`].
     pub fn application(&mut self, application: Application, main: impl Fn() + 'static) -> Result<App, Refused> {
         let _inside = self.enter();
         let Application { name, runs, start, main: spawn } = application;
@@ -298,14 +286,13 @@ impl Simulation {
         Ok(app.0)
     }
 
-    /// Runs until every thread has ended, until the time limit, or until only background
-    /// applications are left.
+    /// Runs until every thread has ended, or to the time limit, or until only background applications are left.
     ///
     /// # Errors
-    /// [`Stuck`] if threads are left that nothing will ever wake.
+    /// [`Stuck`] when threads are left that nothing will ever wake.
     ///
     /// # Panics
-    /// If a guest panics.
+    /// With a guest's own panic.
     pub fn run(&mut self) -> Result<Outcome, Stuck> {
         let _inside = self.enter();
         loop {
@@ -331,7 +318,7 @@ impl Simulation {
         }
     }
 
-    /// Starts the first thread of an application that arrives while others run.
+    /// The first thread of an application that comes while others run.
     fn arrives(&self, app: App) {
         if let Some((spawn, main)) = with(|engine| engine.app_main(app))
             && let Err(refused) = create(spawn, Box::new(move || main()))
@@ -369,8 +356,7 @@ impl Simulation {
             drop(routines);
             let again = with(|engine| engine.app_exits(id));
             if again.is_some() {
-                // Signal handlers may own guest memory. They are dropped while no reference to the
-                // engine is held.
+                // What handlers own may be guest memory: it goes back while no reference to the engine is held.
                 drop(with(|engine| engine.take_actions(id)));
             }
             if let Some((spawn, main)) = again
@@ -384,8 +370,8 @@ impl Simulation {
         ended
     }
 
-    /// What happened to lock words ([`Options::watch_locks`]), and what threads did in their waits
-    /// for locks. The log is removed, so that a second call returns only what came since.
+    /// What happened to lock words ([`Options::watch_locks`]), and what threads did in
+    /// their waits for locks. What was taken is not given again.
     pub fn lock_log(&mut self) -> LockLog {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         let engine = unsafe { self.engine.as_mut() };
@@ -394,7 +380,7 @@ impl Simulation {
         LockLog { changes: engine.log.watch.take(), waits }
     }
 
-    /// The recorded events as a trace. Threads are numbered in the order of their creation.
+    /// The recorded events as a trace. Threads are numbered as they were created.
     pub fn into_trace(mut self) -> baton_trace::Trace {
         // SAFETY: no guest runs, and we own the engine.
         let engine = unsafe { self.engine.as_mut() };
@@ -424,9 +410,8 @@ impl Drop for Simulation {
         let held = (heap.live != 0).then(|| (engine.guest.arena.clone(), heap.given()));
         drop(engine);
         if let Some((arena, given)) = held {
-            // Guest memory may still be referenced elsewhere, so it stays mapped for ever.
-            // SAFETY: nothing refers to the bytes behind `given`: the heap never gave them out, and the
-            // stacks' guests are gone.
+            // Guest memory may still be held elsewhere: it stays mapped for ever rather than dangle.
+            // SAFETY: behind what the heap gave out are what it never gave, and the stacks, whose guests are gone.
             unsafe { arena.keep(given) };
         }
     }

@@ -4,10 +4,10 @@
 use baton_chip::{Chip, LockLog, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, LockHint, Machine, Owned, Wait};
+use baton_programs::synthetic::{Draw, Run};
 use baton_sync::lock::spin_park::SpinPark;
 use baton_units::{CoreId, Cycles};
 use baton_workloads::Probe;
-use baton_workloads::profile::{Draw, Run};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

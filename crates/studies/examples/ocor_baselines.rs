@@ -12,11 +12,11 @@
 
 use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
+use baton_programs::synthetic::fit::{Fitted, Shown, Source, alike, fit, off};
+use baton_programs::synthetic::{Draw, Numbered, Profile, set};
 use baton_studies::kit::Draw as _;
 use baton_studies::ocor::program::{Program, Shape};
 use baton_studies::ocor::run::Run;
-use baton_workloads::profile::fit::{Fitted, Shown, Source, alike, fit, off};
-use baton_workloads::profile::{Draw, Numbered, Profile, set};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -5,9 +5,9 @@
 //! seconds for both runs.
 
 use baton_chip::Chip;
+use baton_programs::real::Program;
 use baton_studies::ocor::real::{self, Arms, Run, What};
 use baton_studies::ocor::run::Figures;
-use baton_workloads::programs::Program;
 use std::time::Instant;
 
 fn main() -> Result<(), String> {

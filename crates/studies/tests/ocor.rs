@@ -2,12 +2,12 @@
 //! exact.
 
 use baton_chip::Chip;
+use baton_programs::synthetic::Profile;
 use baton_studies::Extent;
 use baton_studies::kit::Inputs;
 use baton_studies::ocor::Ocor;
 use baton_studies::ocor::program::Program;
 use baton_studies::ocor::run::{Figures, Run};
-use baton_workloads::profile::Profile;
 use std::path::Path;
 
 fn program(name: &str) -> Program {

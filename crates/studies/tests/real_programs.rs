@@ -2,9 +2,9 @@
 //! something where threads meet.
 
 use baton_chip::Chip;
+use baton_programs::real::{Program, Scale};
 use baton_studies::ocor::real::{Lock, Run, THREADS, What, scale};
 use baton_studies::ocor::run::Figures;
-use baton_workloads::programs::{Program, Scale};
 
 fn run(program: Program, threads: u32, marked: bool) -> Figures {
     let text = include_str!("../../../chips/ocor64.toml");

@@ -215,7 +215,7 @@ impl Settings {
             }
             match post.receive() {
                 Message::Ping { from, number } => {
-                    M::work(think.next());
+                    M::work(think.draw());
                     seen.pings += 1;
                     seen.digest = seen.digest.wrapping_add(Settings::digest(me, from, number));
                     post.send(from, Message::Pong { number });

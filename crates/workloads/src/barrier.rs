@@ -81,7 +81,7 @@ impl Meetings {
             let mut think = Think::new(self.think, self.spread, u64::from(thread));
             Box::new(move || {
                 for done in 0..self.iterations {
-                    M::work(think.next());
+                    M::work(think.draw());
                     // Relaxed: the barrier orders it.
                     mine.0.store(done + 1, Relaxed);
                     if barrier.meet(thread, done, wait) {

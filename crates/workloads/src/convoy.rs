@@ -81,7 +81,7 @@ impl Convoy {
                 let mut next = holds.iter_mut();
                 let mut hold = next.next();
                 while let Some(this) = hold.as_mut() {
-                    M::work(think.next());
+                    M::work(think.draw());
                     let requested = M::now(Clock::Monotonic);
                     let token = lock.lock(wait);
                     let acquired = M::now(Clock::Monotonic);

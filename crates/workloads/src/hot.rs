@@ -34,7 +34,7 @@ impl Hot {
                 spans.time(thread, || {
                     for _ in 0..self.iterations {
                         if self.think.0 != 0 {
-                            M::work(think.next());
+                            M::work(think.draw());
                         }
                         word.0.fetch_add(1, Relaxed);
                     }

@@ -147,13 +147,13 @@ impl fmt::Display for InputError {
 }
 
 /// What is wrong with a text or with bytes whose file is not known yet.
-pub(crate) type Problem = (Spot, String);
+pub type Problem = (Spot, String);
 
 /// Largest file that is read: it is read whole.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Reads a file whole and has it parsed.
-pub(crate) fn open<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, InputError> {
+pub fn open<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, InputError> {
     let bad = |(spot, problem)| InputError { file: path.display().to_string(), spot, problem };
     let unreadable = |error: std::io::Error| bad((Spot::File, format!("cannot be read: {error}")));
     let about = std::fs::metadata(path).map_err(unreadable)?;
@@ -167,7 +167,7 @@ pub(crate) fn open<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, Proble
 }
 
 /// The text of a file.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str, Problem> {
+pub fn text(bytes: &[u8]) -> Result<&str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
         (Spot::Line(line), "is no text; expected UTF-8".to_owned())

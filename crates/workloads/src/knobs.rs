@@ -1,13 +1,23 @@
 //! What can be set of a workload, and why a setting is refused.
 
 use crate::inputs::Inputs;
-use crate::stream::StreamKind;
 use baton_machine::Wait;
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
 use baton_sync::lock::{self, LOCKS, LockInfo};
 use baton_sync::queue::{QUEUES, QueueInfo};
 use std::fmt;
 use std::path::Path;
+
+/// What is done with the ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// Read.
+    Read,
+    /// Written.
+    Write,
+    /// Half of a thread's range is read, the other half written.
+    Copy,
+}
 
 /// The settings of all workloads. Each takes those that concern it.
 #[derive(Clone, Copy, Debug)]

@@ -88,7 +88,7 @@ impl Contention {
                     lock.open(wait);
                 }
                 for _ in 0..self.iterations {
-                    M::work(think.next());
+                    M::work(think.draw());
                     let requested = probe.request(0);
                     let token = lock.enter(wait);
                     probe.acquired(0, requested);

@@ -58,7 +58,7 @@ impl Loop {
                 let mut count = 0;
                 let mut run = |part: Range<u64>| {
                     count += part.end - part.start;
-                    part.for_each(|_| M::work(think.next()));
+                    part.for_each(|_| M::work(think.draw()));
                 };
                 for time in 0..self.times {
                     let next = &next[(time % 2) as usize].0;

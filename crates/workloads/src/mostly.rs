@@ -37,7 +37,7 @@ impl Mostly {
                 spans.time(thread, || {
                     for _ in 0..self.iterations {
                         if self.think.0 != 0 {
-                            M::work(think.next());
+                            M::work(think.draw());
                         }
                         let chance = xorshift(&mut state);
                         let cell = &lines[(chance >> 32) as usize % lines.len()].0[0];

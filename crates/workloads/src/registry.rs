@@ -1,5 +1,5 @@
-//! Every workload by name. A workload is one file that implements [`Workload`], and one line in `workloads!`: the simulator's command
-//! knows of workloads what stands here.
+//! What a workload of the registry is. A workload is one file that implements [`Workload`], and one line in
+//! [`every_workload!`](crate::every_workload), or in the list of `baton-programs`, which has every workload by name.
 
 use crate::{Knobs, Probe, Refused, Team};
 use baton_machine::{Counted, CountedBulk, Machine, Wait};
@@ -32,7 +32,7 @@ pub enum Charge {
 
 impl Charge {
     /// That of a queue through which items go one by one, or so many at a time where its bulks were counted.
-    pub(crate) fn of_items(one: Counted, bulk: Option<CountedBulk>, items: usize) -> Charge {
+    pub fn of_items(one: Counted, bulk: Option<CountedBulk>, items: usize) -> Charge {
         match bulk {
             Some(bulk) if items > 1 => Charge::Bulk(bulk),
             _ => Charge::Counted(one),
@@ -78,93 +78,5 @@ pub trait Workload: Clone {
     /// Bytes of guest memory that the data takes, generously.
     fn bytes(&self) -> usize {
         0
-    }
-}
-
-macro_rules! workloads {
-    (
-        files { $($room:ident :: $workload:ident,)* }
-        of_folders { $($folder:ident :: $of_folder:ident,)* }
-    ) => {
-        workloads! { @all $($room :: $workload,)* $($folder :: $of_folder,)* }
-    };
-    (@all $($room:ident :: $workload:ident,)*) => {
-        /// Every workload, in the order in which people read about them.
-        pub const WORKLOADS: &[WorkloadInfo] = &[$(<crate::$room::$workload as Workload>::INFO),*];
-
-        /// A workload that can run.
-        #[derive(Clone)]
-        pub enum Chosen {$(
-            #[doc = concat!("That of [`", stringify!($room), "`](crate::", stringify!($room), ").")]
-            $workload(crate::$room::$workload),
-        )*}
-
-        impl Chosen {
-            /// The workload of that name with these settings.
-            ///
-            /// # Errors
-            /// What cannot be; an unknown name among it.
-            pub fn named(name: &str, knobs: &Knobs<'_>) -> Result<Chosen, Refused> {
-                $(if name == <crate::$room::$workload as Workload>::INFO.name {
-                    return Workload::choose(knobs).map(Chosen::$workload);
-                })*
-                Err(Refused::unknown("workload", name, WORKLOADS.iter().map(|info| info.name)))
-            }
-
-            /// [`Workload::threads`].
-            pub fn threads(&self) -> u32 {
-                match self { $(Chosen::$workload(workload) => workload.threads(),)* }
-            }
-
-            /// [`Workload::wait`].
-            pub fn wait(&self, asked: Option<Wait>) -> Wait {
-                match self { $(Chosen::$workload(workload) => workload.wait(asked),)* }
-            }
-
-            /// [`Workload::team`].
-            ///
-            /// # Errors
-            /// The same.
-            pub fn team<M: Machine, P: Probe + Sync>(&self, wait: Wait, probe: P) -> Result<Team, Refused> {
-                match self { $(Chosen::$workload(workload) => workload.team::<M, P>(wait, probe),)* }
-            }
-
-            /// [`Workload::algorithm`].
-            pub fn algorithm(&self) -> Option<&'static str> {
-                match self { $(Chosen::$workload(workload) => workload.algorithm(),)* }
-            }
-
-            /// [`Workload::charge`].
-            pub fn charge(&self) -> Charge {
-                match self { $(Chosen::$workload(workload) => workload.charge(),)* }
-            }
-
-            /// [`Workload::bytes`].
-            pub fn bytes(&self) -> usize {
-                match self { $(Chosen::$workload(workload) => workload.bytes(),)* }
-            }
-        }
-    };
-}
-
-crate::every_workload!(workloads);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_differ_and_each_says_what_it_does() {
-        for info in WORKLOADS {
-            assert_eq!(WORKLOADS.iter().filter(|other| other.name == info.name).count(), 1, "{}", info.name);
-            assert!(!info.what.is_empty() && !info.what.ends_with('.') && !info.figure.is_empty(), "{}", info.name);
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_is_refused_with_those_that_there_are() {
-        let refused = Chosen::named("lok", &Knobs::default()).err().map(|refused| refused.to_string());
-        let expected = "unknown workload `lok`; expected one of lock, barrier, ";
-        assert!(refused.as_ref().is_some_and(|refused| refused.starts_with(expected)), "{refused:?}");
     }
 }

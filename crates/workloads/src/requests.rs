@@ -14,7 +14,7 @@ type Asked<M> = <<M as Machine>::Queues as Device<QueueDevice>>::Ticket;
 const UNDER_WAY: usize = 64;
 
 /// Neighbouring queues of a device. They are given back when this is dropped: outside of guest threads.
-pub(crate) struct DeviceQueues<M: Machine> {
+pub struct DeviceQueues<M: Machine> {
     device: M::Queues,
     /// The device's number.
     number: u32,
@@ -28,7 +28,7 @@ fn request_of(why: QueueRefusal) -> String {
 
 impl<M: Machine> DeviceQueues<M> {
     /// So many queues of so many entries, in the first device that has room.
-    pub(crate) fn new(count: u32, entries: usize) -> Result<Self, Refused> {
+    pub fn new(count: u32, entries: usize) -> Result<Self, Refused> {
         let mut why = "the machine has no queue device; a chip has one with device.kind = \"qmd\", as caf16".to_owned();
         let few = u32::try_from(entries).ok().filter(|entries| entries.is_power_of_two() && *entries <= 1 << 30);
         let Some(each) = few else {
@@ -54,17 +54,17 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Queue `n` of them.
-    pub(crate) fn queue(&self, n: u32) -> QueueId {
+    pub fn queue(&self, n: u32) -> QueueId {
         self.first.plus(n)
     }
 
     /// Has the device do something with the queues as a whole; gives what it answers.
-    pub(crate) fn call(&self, request: QueueRequest) -> Result<u64, Refused> {
+    pub fn call(&self, request: QueueRequest) -> Result<u64, Refused> {
         self.device.call(request).map_err(|why| Refused::because(request_of(why)))
     }
 
     /// Takes an item, waiting while there is none.
-    pub(crate) fn take(&self, from: QueueId) -> u64 {
+    pub fn take(&self, from: QueueId) -> u64 {
         let take = QueueRequest::Dequeue { from: operand(from) };
         let item = self.answer(self.ask(take), take);
         // The device orders nothing behind a dequeue: see what the producer wrote before its enqueue.
@@ -88,7 +88,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Puts an item into one queue and takes one out of another, both requests under way at once; the item that was taken.
-    pub(crate) fn put_and_take(&self, to: QueueId, item: u64, from: QueueId) -> u64 {
+    pub fn put_and_take(&self, to: QueueId, item: u64, from: QueueId) -> u64 {
         let put = QueueRequest::Enqueue { to: operand(to), item };
         let take = QueueRequest::Dequeue { from: operand(from) };
         let (putting, taking) = (self.ask(put), self.ask(take));
@@ -99,7 +99,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Takes so many items whose values say nothing, several requests under way at a time.
-    pub(crate) fn take_any(&self, from: QueueId, count: u32) {
+    pub fn take_any(&self, from: QueueId, count: u32) {
         let take = QueueRequest::Dequeue { from: operand(from) };
         let mut under_way: VecDeque<Asked<M>> = VecDeque::with_capacity(UNDER_WAY);
         for _ in 0..count {
@@ -115,7 +115,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Puts an item into a queue, or into one of a group, if there is room; whether it did.
-    pub(crate) fn try_put(&self, to: QueueId, item: u64) -> bool {
+    pub fn try_put(&self, to: QueueId, item: u64) -> bool {
         match self.ask(QueueRequest::Enqueue { to: Operand { mode: Mode::Try, ..operand(to) }, item }).wait() {
             Ok(_) => true,
             Err(QueueRefusal::Full | QueueRefusal::Dropped) => false,
@@ -124,7 +124,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Takes an item, if there is one.
-    pub(crate) fn try_take(&self, from: QueueId) -> Option<u64> {
+    pub fn try_take(&self, from: QueueId) -> Option<u64> {
         let item = match self.ask(QueueRequest::Dequeue { from: Operand { mode: Mode::Try, ..operand(from) } }).wait() {
             Ok(item) => item,
             Err(QueueRefusal::Empty | QueueRefusal::Dropped) => return None,
@@ -135,7 +135,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Gives a group of these queues back, before the queues.
-    pub(crate) fn release_group(&self, group: QueueId) {
+    pub fn release_group(&self, group: QueueId) {
         // One that outlives its machine went with it.
         if M::queues(self.number).is_some() {
             let released = self.call(QueueRequest::Release(group));
@@ -144,7 +144,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 
     /// Sends items whose order does not matter, several under way at a time.
-    pub(crate) fn outbox(&self) -> Outbox<'_, M> {
+    pub fn outbox(&self) -> Outbox<'_, M> {
         Outbox { queues: self, under_way: VecDeque::with_capacity(UNDER_WAY) }
     }
 
@@ -152,7 +152,7 @@ impl<M: Machine> DeviceQueues<M> {
     ///
     /// # Panics
     /// If the device drops a request: the order of the items is lost then.
-    pub(crate) fn exchange(&self, to: QueueId, from: QueueId, items: &[u64], into: &mut [u64]) {
+    pub fn exchange(&self, to: QueueId, from: QueueId, items: &[u64], into: &mut [u64]) {
         let whole = |answer: Result<u64, QueueRefusal>| match answer {
             Ok(word) => word,
             Err(QueueRefusal::Dropped) => {
@@ -190,7 +190,7 @@ impl<M: Machine> DeviceQueues<M> {
 }
 
 /// A queue that cannot be made, as a refusal.
-pub(crate) fn unmade(queue: &str, error: QueueError) -> Refused {
+pub fn unmade(queue: &str, error: QueueError) -> Refused {
     let hint = match error {
         QueueError::NoDevice => "; a chip has one with device.kind = \"qmd\", as caf16",
         QueueError::NoRoom(_) => {
@@ -218,14 +218,14 @@ impl<M: Machine> Drop for DeviceQueues<M> {
 }
 
 /// What sends items in any order.
-pub(crate) struct Outbox<'a, M: Machine> {
+pub struct Outbox<'a, M: Machine> {
     queues: &'a DeviceQueues<M>,
     under_way: VecDeque<(Asked<M>, QueueId, u64)>,
 }
 
 impl<M: Machine> Outbox<'_, M> {
     /// Puts an item into a queue, or into one of a group; the thread goes on.
-    pub(crate) fn send(&mut self, to: QueueId, item: u64) {
+    pub fn send(&mut self, to: QueueId, item: u64) {
         if self.under_way.len() == UNDER_WAY {
             self.settle();
         }
@@ -244,7 +244,7 @@ impl<M: Machine> Outbox<'_, M> {
     }
 
     /// Waits until all are there.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         while !self.under_way.is_empty() {
             self.settle();
         }

@@ -139,7 +139,7 @@ impl Transport {
     unsafe fn send<M: Machine, C: Channel<M>>(self, channel: &C, producer: u32, mut think: Think, wait: Wait) {
         let mut items = Vec::with_capacity(self.bulk);
         for item in 0..self.iterations {
-            M::work(think.next());
+            M::work(think.draw());
             items.push(item);
             if items.len() == self.bulk || item + 1 == self.iterations {
                 // SAFETY: by contract.
@@ -168,7 +168,7 @@ impl Transport {
             unsafe { channel.receive(consumer, &mut some, wait) };
             for item in &some {
                 total = total.wrapping_add(*item);
-                M::work(think.next());
+                M::work(think.draw());
             }
             left -= some.len() as u64;
         }

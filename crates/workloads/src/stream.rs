@@ -1,19 +1,9 @@
 //! Threads that read or write long ranges, each its own: how many bytes a second memory gives.
 
+use crate::knobs::StreamKind;
 use crate::timing::{Figure, Spans, blocks};
 use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share};
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-
-/// What is done with the ranges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamKind {
-    /// Read.
-    Read,
-    /// Written.
-    Write,
-    /// Half of a thread's range is read, the other half written.
-    Copy,
-}
 
 /// The workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

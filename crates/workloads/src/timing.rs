@@ -18,7 +18,7 @@ pub struct Figure {
 struct Span<M: Machine>(M::Atomic<u64>, M::Atomic<u64>);
 
 /// The spans of all threads.
-pub(crate) struct Spans<M: Machine>(Arc<Vec<Owned<M, Span<M>>>>);
+pub struct Spans<M: Machine>(Arc<Vec<Owned<M, Span<M>>>>);
 
 impl<M: Machine> Clone for Spans<M> {
     fn clone(&self) -> Self {
@@ -27,13 +27,13 @@ impl<M: Machine> Clone for Spans<M> {
 }
 
 impl<M: Machine> Spans<M> {
-    pub(crate) fn new(threads: u32) -> Self {
+    pub fn new(threads: u32) -> Self {
         let span = |_| Owned::new(Span::<M>(M::Atomic::new(0), M::Atomic::new(0)));
         Spans(Arc::new((0..threads).map(span).collect()))
     }
 
     /// Times `f` as the part of `thread` that counts.
-    pub(crate) fn time(&self, thread: u32, f: impl FnOnce()) {
+    pub fn time(&self, thread: u32, f: impl FnOnce()) {
         let began = M::now(Clock::Monotonic).0;
         f();
         let ended = M::now(Clock::Monotonic).0;
@@ -44,7 +44,7 @@ impl<M: Machine> Spans<M> {
     }
 
     /// From the first beginning to the last end.
-    pub(crate) fn whole(&self) -> Nanos {
+    pub fn whole(&self) -> Nanos {
         let began = self.0.iter().map(|span| span.0.load(Relaxed)).min().unwrap_or(0);
         let ended = self.0.iter().map(|span| span.1.load(Relaxed)).max().unwrap_or(0);
         Nanos(ended.saturating_sub(began))
@@ -53,13 +53,13 @@ impl<M: Machine> Spans<M> {
 
 /// `n` lines of memory in a row, as words of eight bytes. A line has [`WORDS`] of them, whatever the machine's own size:
 /// on one with longer lines a stride says how many of these make one.
-pub(crate) type Block<M> = [<M as Machine>::Atomic<u64>; WORDS];
+pub type Block<M> = [<M as Machine>::Atomic<u64>; WORDS];
 
 /// Words of a block: 64 bytes.
-pub(crate) const WORDS: usize = 8;
+pub const WORDS: usize = 8;
 
 /// `n` blocks in a row, at a multiple of their size; word 0 of each is `value(block)`, the others 0.
-pub(crate) fn blocks<M: Machine>(n: usize, mut value: impl FnMut(usize) -> u64) -> Arc<OwnedSlice<M, Aligned<M>>> {
+pub fn blocks<M: Machine>(n: usize, mut value: impl FnMut(usize) -> u64) -> Arc<OwnedSlice<M, Aligned<M>>> {
     Arc::new(OwnedSlice::new(n, |block| {
         let first = value(block);
         Aligned(core::array::from_fn(|word| M::Atomic::new(if word == 0 { first } else { 0 })))
@@ -68,4 +68,4 @@ pub(crate) fn blocks<M: Machine>(n: usize, mut value: impl FnMut(usize) -> u64) 
 
 /// A block at a multiple of its size.
 #[repr(C, align(64))]
-pub(crate) struct Aligned<M: Machine>(pub(crate) Block<M>);
+pub struct Aligned<M: Machine>(pub Block<M>);

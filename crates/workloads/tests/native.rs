@@ -9,6 +9,7 @@ use baton_sync::queue::{self, QueueError, QueueVisitor, RawQueue, Side};
 use baton_workloads::barrier::Meetings;
 use baton_workloads::chase::Chase;
 use baton_workloads::hot::Hot;
+use baton_workloads::knobs::StreamKind;
 use baton_workloads::lock::Contention;
 use baton_workloads::loops::Loop;
 use baton_workloads::models::{self, Channel, Model, ModelVisitor, lanes::Lanes};
@@ -16,7 +17,7 @@ use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
 use baton_workloads::sharing::Sharing;
-use baton_workloads::stream::{Stream, StreamKind};
+use baton_workloads::stream::Stream;
 use baton_workloads::{Knobs, Silent, Team, Workload};
 use std::num::NonZeroU32;
 

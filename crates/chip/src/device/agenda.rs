@@ -1,5 +1,4 @@
-//! The future events of devices and their packets, in the order of time and, at equal times, of
-//! insertion.
+//! What devices and their packets do when: by time, then in the order in which it was put in.
 //!
 //! Packets of one way arrive in the order in which they set out, and a device of one latency answers in the order of its requests: what
 //! is put into the list of its sort nearly always belongs at the end, so a list that is kept in order from its end is cheaper
@@ -7,26 +6,27 @@
 
 use std::collections::VecDeque;
 
+/// What happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceEvent {
-    /// A packet has travelled over its own wires.
+    /// A packet's time on its wires is over.
     Arrives(u32),
     /// The answer to a posted request is in memory.
     Written(u32),
-    /// A device has a clock edge, at this cycle of its clock.
+    /// A device has an edge.
     Edge(u32, u64),
     /// An answer leaves its device.
     Leaves(u32),
 }
 
-/// The time of an event and its number, which grows with each insertion.
+/// When an event is, and its number, which grows with each that is put in.
 type Key = (u64, u64);
 
 const NEVER: Key = (u64::MAX, u64::MAX);
 
-/// The events of one sort, in order.
+/// The events of a sort, in order.
 struct Sort {
-    /// The key of the first event, or [`NEVER`] if there is none.
+    /// That of the first; [`NEVER`]: there is none.
     first: Key,
     events: VecDeque<(Key, DeviceEvent)>,
 }
@@ -54,7 +54,7 @@ impl Sort {
     }
 }
 
-/// All future events, in one list per sort.
+/// The events to come, in a list a sort.
 pub(super) struct Agenda {
     arrivals: Sort,
     edges: Sort,
@@ -77,13 +77,13 @@ impl Agenda {
         sort.put((time, self.sequence), event);
     }
 
-    /// The time of the next event.
+    /// When something happens next.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.arrivals.first.0.min(self.edges.first.0).min(self.leavings.first.0)
     }
 
-    /// Removes the next event that is due at `now`; `None` if no further event is due.
+    /// What happens up to now, one thing after the other; `None`: nothing more.
     #[inline]
     pub(super) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
         if self.next() > now {
@@ -107,7 +107,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(baton_needs::property!(128))]
-        /// Compares the agenda with a stable sort.
+        /// Against a sort that keeps the order of equals.
         #[test]
         fn events_come_by_time_and_then_in_their_order(all in prop::collection::vec((0u64..20, 0u8..3), 0..40)) {
             let mut agenda = Agenda::EMPTY;

@@ -1,5 +1,4 @@
-//! The devices of a simulation: the packets on their way to and from devices, and the edges of the
-//! devices' clocks.
+//! The devices of a simulation: packets under way to them and from them, and the edges of their clocks.
 
 use super::agenda::{Agenda, DeviceEvent};
 use super::entry::{Entry, Holds, Standing};
@@ -17,20 +16,20 @@ use baton_memory::counters;
 use baton_units::Hertz;
 use std::collections::VecDeque;
 
-/// What the engine must do after a device or a packet has acted.
+/// What the engine is to do after a device, or a packet, has done something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consequence {
     /// Carry the packet over the network.
     Carry { packet: u32, to_core: bool },
-    /// An answer has arrived.
+    /// An answer is here.
     Here(u32),
     /// A request that was called back is with its thread again.
     Back(u32),
-    /// The answer to a posted request has arrived at its core and must be written.
+    /// The answer to a posted request has come to its core, and is to be written.
     Write(u32),
-    /// The answer to a posted request has been written.
+    /// It is written.
     Written(u32),
-    /// An endpoint of a device has a free place in the network again.
+    /// A device's endpoint has a place in the network again.
     Place(u32),
     /// A device interrupts a CPU.
     Interrupt { device: u32, cpu: u32 },
@@ -38,18 +37,17 @@ pub(crate) enum Consequence {
 
 struct Attached {
     device: Box<dyn Device>,
-    /// The device's table in the chip file.
+    /// What the chip file says of it.
     config: Attachment,
     ratio: Ratio,
     entry: Entry,
-    /// The device refused the first request in its port, and nothing has happened to the device
-    /// since.
+    /// It has left the first request in its port, and nothing has happened to it since.
     leaves: bool,
-    /// The device did something that may have made room.
+    /// It has done something that can make room.
     stirs: bool,
-    /// Threads that call their requests back, each with the number of the newest such request.
+    /// Threads that call their requests back, up to these numbers.
     cancels: Vec<(ThreadId, u64)>,
-    /// The next edge in the list of events, by cycle.
+    /// Its next edge that is in the list of events, by cycle.
     next: u64,
     tick: u64,
     counts: PortCounts,
@@ -73,27 +71,25 @@ impl Attached {
 }
 
 counters! {
-    /// The counters of a device's port.
+    /// What is counted at a device's port.
     pub struct PortCounts {
-        /// Requests that the device took.
+        /// Requests that it took.
         requests: Requests,
-        /// Requests that threads called back successfully, from the port or from the device.
+        /// Requests that threads called back, and got back: from its port, or from itself.
         cancelled: Requests,
-        /// Requests whose threads had been killed when the answer came.
+        /// Requests that were answered to threads which had been killed.
         dropped: Requests,
-        /// Cycles that requests spent in the port, or waiting on their own wires for a place in it,
-        /// added over requests.
+        /// Cycles that requests stood in its port, or on its own wires before that, all together.
         waited: Cycles,
-        /// Cycles that the device kept requests waiting for want of room, added over requests.
+        /// Cycles that requests were kept waiting for want of room, all together.
         full: Cycles,
-        /// Cycles that the device kept requests waiting for want of what they asked for, added over
-        /// requests.
+        /// The same for want of what they asked for.
         empty: Cycles,
     }
 }
 
 impl PortCounts {
-    /// Ends the time for which a request was kept waiting.
+    /// A request is kept waiting no more.
     fn ends_hold(&mut self, packet: &mut Packet, now: u64) {
         if let Some((why, from, until)) = &mut packet.held {
             *until = now;
@@ -106,41 +102,40 @@ impl PortCounts {
     }
 }
 
-/// The figures of a device in a run.
+/// What a device did in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceFigures {
-    /// The counters of its port.
+    /// What was counted at its port.
     pub port: PortCounts,
-    /// The device's own counters, by name.
+    /// What the device itself counted.
     pub counts: Vec<(&'static str, u64)>,
 }
 
 /// The devices of a simulation.
 pub(crate) struct Devices {
     pub(crate) config: Config,
-    /// The reference clock.
+    /// The reference clock, and CPUs in use.
     core: Hertz,
     cpus: u32,
     all: Vec<Attached>,
     packets: Packets,
     events: Agenda,
     effects: Vec<Effect>,
-    /// What the engine must do, in this order.
+    /// What the engine is to do, in this order.
     pub(crate) out: VecDeque<Consequence>,
-    /// For each device, the threads that wait for its interrupt. Interrupts that came while no
-    /// thread waited are counted in `pending`.
+    /// By device: threads that wait for its interrupt, and interrupts that came when no thread waited.
     pub(crate) waiting: Vec<Vec<ThreadId>>,
     pub(crate) pending: Vec<u64>,
-    /// The number of answers that devices have given.
+    /// Answers that they have given.
     pub(crate) answers: u64,
-    /// The time of the engine's next event for devices.
+    /// The time for which the engine has an event.
     pub(crate) scheduled: u64,
-    /// The unit that translates programs' queue ids.
+    /// What translates programs' queue ids.
     pub(crate) qimu: Option<Qimu>,
 }
 
 impl Devices {
-    /// The devices of a chip with `cpus` CPUs in use; `None` if the chip has no devices.
+    /// The devices of a chip of which so many CPUs are in use, if it has any.
     pub(crate) fn of(chip: &Chip, cpus: u32) -> Option<Box<Devices>> {
         let config = chip.devices.clone()?;
         let count = config.count as usize;
@@ -163,25 +158,24 @@ impl Devices {
         Some(Box::new(devices))
     }
 
-    /// Replaces all devices.
+    /// Puts these in the place of those that there are.
     pub(crate) fn replace(&mut self, devices: Vec<Box<dyn Device>>) {
         let each = self.config.each().map(|one| one.attachment);
         let attached = |(device, at)| Attached::new(device, at, self.core, self.config.numbers);
         self.all = devices.into_iter().zip(each).map(attached).collect();
     }
 
-    /// The table of a device in the chip file.
+    /// What the chip file says of one device.
     pub(crate) fn of_one(&self, device: u32) -> &Attachment {
         &self.all[device as usize].config
     }
 
-    /// The time of the next event.
+    /// When something happens next.
     pub(crate) fn next(&self) -> u64 {
         self.events.next()
     }
 
-    /// Carries out events that are due now, until there is something for the engine to do. Returns
-    /// it; `None` if there is nothing more.
+    /// What happens now, one thing after the other; `None`: nothing more.
     #[inline]
     pub(crate) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
         self.events.pop(now)
@@ -195,7 +189,7 @@ impl Devices {
         self.packets.get_mut(id)
     }
 
-    /// The packet's thread will not ask for its answer any more.
+    /// The packet's thread will not ask for it any more.
     pub(crate) fn drop_packet(&mut self, id: u32) {
         self.packets.forget(id);
     }
@@ -205,16 +199,14 @@ impl Devices {
         self.all[device as usize].device.protocol()
     }
 
-    /// A thread issues a request, which waits in the thread's store buffer. Returns the request's
-    /// packet.
+    /// A thread issues a request, which waits in its store buffer; the request's packet.
     #[inline]
     pub(crate) fn issue(&mut self, device: u32, thread: ThreadId, request: Request) -> u32 {
         let packet = Packet::without_answer(device, thread, request.cpu, PacketAt::Waiting);
         self.packets.put(Packet { request, wanted: true, ..packet })
     }
 
-    /// A privileged request from the host's side, as if from CPU 0. It takes neither the way nor
-    /// the port. Returns `None` if the device keeps the request.
+    /// A privileged request that no guest made, as from CPU 0: it passes the way and the port by. `None`: the device keeps it.
     pub(crate) fn call_at_once(&mut self, device: u32, Words { tag: op, words }: Words, now: u64) -> Option<Answer> {
         let packet = Packet::without_answer(device, OUTSIDE, 0, PacketAt::There);
         let request = Request { packet: 0, op, words, privileged: true, cpu: 0 };
@@ -237,14 +229,13 @@ impl Devices {
         answer.filter(|_| taken == Taken::Yes)
     }
 
-    /// A request that is answered before it leaves its core. Returns its packet.
+    /// A request that is answered before it leaves its core.
     pub(crate) fn answered_at_once(&mut self, device: u32, thread: ThreadId, answer: Answer) -> u32 {
         let packet = Packet::without_answer(device, thread, 0, PacketAt::Here);
         self.packets.put(Packet { answer, wanted: true, ..packet })
     }
 
-    /// Whether a request must not leave yet because one of `others`, which aims at the same queue,
-    /// is on its way to another place.
+    /// Whether a request must not leave yet: one of the same thread and queue, of these, is under way to another place.
     pub(crate) fn waits_for(&self, id: u32, others: impl Iterator<Item = u32>) -> bool {
         let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);
         let packet = self.packets.get(id);
@@ -255,7 +246,7 @@ impl Devices {
             })
     }
 
-    /// A request leaves the given CPU for its device.
+    /// A request sets out from that CPU.
     #[inline]
     pub(crate) fn send(&mut self, id: u32, cpu: u32, now: u64) {
         let packet = self.packets.get_mut(id);
@@ -265,7 +256,7 @@ impl Devices {
         self.depart(id, false, now);
     }
 
-    /// A thread calls back its requests that are on their way to devices, or there.
+    /// A thread calls back the requests that it has under way to these devices.
     pub(crate) fn call_back(&mut self, thread: ThreadId, cpu: u32, packets: impl Iterator<Item = u32>, now: u64) {
         let mut newest: Vec<(u32, u64)> = Vec::new();
         for packet in packets {
@@ -282,20 +273,19 @@ impl Devices {
         }
     }
 
-    /// All requests that the thread called back are with it again, or answered.
+    /// What the thread called back is with it again, or answered.
     pub(crate) fn begin_anew(&mut self, thread: ThreadId) {
         self.all.iter_mut().for_each(|at| at.entry.begin_anew(thread));
     }
 
-    /// The thread was killed: drops its unsent requests and the answers that it has not taken.
+    /// The thread was killed: what it issued and did not send, and answers that it has not taken, are dropped.
     pub(crate) fn drop_of(&mut self, thread: ThreadId) {
         for id in self.packets.of(thread) {
             let Packet { device, place, wanted, .. } = *self.packets.get(id);
             match place {
                 PacketAt::Here => self.all[device as usize].counts.dropped += u64::from(wanted),
                 PacketAt::Waiting => {}
-                // Packets that call requests back are still on their way; each is dropped when it
-                // arrives.
+                // Cancels are under way still; each forgets itself.
                 _ => continue,
             }
             self.packets.forget(id);
@@ -309,8 +299,7 @@ impl Devices {
         }
     }
 
-    /// A packet has arrived. `placed` says whether it took a place of a device's endpoint in the
-    /// network.
+    /// A packet has come to its end of the way; `placed`: to a place of a device's endpoint in the network.
     pub(crate) fn arrives(&mut self, id: u32, placed: bool, now: u64) {
         let packet = self.packets.get_mut(id);
         let (device, cpu) = (packet.device, packet.cpu);
@@ -361,12 +350,12 @@ impl Devices {
         }
     }
 
-    /// Plans that the answer to a posted request will be in memory at `time`.
+    /// The answer to a posted request is in memory then.
     pub(crate) fn written_at(&mut self, id: u32, time: u64) {
         self.events.put(time, DeviceEvent::Written(id));
     }
 
-    /// Makes sure that the device has an edge at `cycle`.
+    /// Sees to it that the device has this edge.
     fn edge(&mut self, device: u32, cycle: u64) {
         let at = &mut self.all[device as usize];
         if cycle < at.next {
@@ -376,8 +365,7 @@ impl Devices {
         }
     }
 
-    /// Removes requests that threads call back from the port, or from the device if it gives them
-    /// back. Requests that are still on their way are waited for.
+    /// What threads call back leaves the port, or the device if that gives it back. What is still on its way waits for that.
     fn give_back_requests(&mut self, device: u32, cycle: u64, now: u64) {
         let cancels = std::mem::take(&mut self.all[device as usize].cancels);
         for (thread, newest) in cancels {
@@ -409,13 +397,12 @@ impl Devices {
         }
     }
 
-    /// A device's edge: the device first gives back requests that are called back, is then offered
-    /// the requests in its port, and then has its own tick.
+    /// A device's edge: it gives back what threads call back, is offered the requests that stand in its port, then has its own tick.
     #[inline]
     pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64) {
         let at = &mut self.all[device as usize];
         if at.next != cycle {
-            // An earlier edge was inserted in the meantime and has done everything.
+            // An earlier edge was asked for meanwhile, and has seen to everything.
             return;
         }
         (at.next, at.leaves) = (u64::MAX, false);
@@ -445,7 +432,7 @@ impl Devices {
             at.device.tick(&mut port);
             at.stirs = true;
         }
-        // A request that gets a place now has come too late for this edge.
+        // Who gets a place now has come too late for this edge.
         for _ in 0..ours {
             let free = at.entry.give_back(Holds::Ours);
             self.out.extend((0..free).map(|_| Consequence::Place(device)));
@@ -453,7 +440,7 @@ impl Devices {
         self.settle(device, cycle, now);
     }
 
-    /// Collects what the device did, and plans its next edge.
+    /// After the device has acted: what it did, and its next edge.
     fn settle(&mut self, device: u32, cycle: u64, now: u64) {
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
@@ -518,7 +505,7 @@ impl Devices {
         self.settle(device, cycle, now);
     }
 
-    /// One line for each device that keeps requests waiting.
+    /// Devices that leave requests standing before them, a line each.
     pub(crate) fn explain(&self) -> Vec<String> {
         let standing = self.all.iter().map(|at| (at.entry.standing(), at.config.places));
         let shown = (0..).zip(standing).filter(|(_, (standing, _))| *standing != (0, 0));
@@ -529,7 +516,7 @@ impl Devices {
         shown.map(line).collect()
     }
 
-    /// The figures of each device.
+    /// What each did.
     pub(crate) fn figures(&self) -> Vec<DeviceFigures> {
         let figures = |at: &Attached| DeviceFigures { port: at.counts, counts: at.device.counts() };
         let mut all: Vec<DeviceFigures> = self.all.iter().map(figures).collect();

@@ -1,70 +1,65 @@
-//! The entry of a device: its port, with a number of places.
+//! The way into a device: its port, with a number of places.
 //!
-//! A request that arrives takes a place, and gives it back when the device takes the request. What
-//! the device does with it afterwards, and for how long, is the device's own matter. Until a place
-//! is free, a request on wires of its own waits at their end, in order of arrival; a request on the
-//! network stays in the network, because the endpoint accepts none of its flits.
+//! A request that has come takes a place and gives it back when the device takes the request: what it does with that from
+//! then on, and how long, is the device's. Until there is a place, a request on wires of its own stands at their end, in
+//! the order in which they came; one on the network stays there, as the endpoint takes no flit of it.
 //!
-//! The device is offered the requests one by one, each thread's in the order in which the thread
-//! made them. A request that arrives by another way before an older one of its thread is an early
-//! request. An early request holds no place, because it could otherwise block the request that it
-//! waits for. The number of early requests is bounded, because a thread has at most
-//! `device.outstanding` requests under way. Without request numbers (`device.numbers`), requests
-//! are offered in order of arrival.
+//! The device is offered requests one behind the other, each thread's in the order in which it made them. One that comes
+//! before an older one of its thread, by another way, is an early request and holds no place: otherwise it could bar the way
+//! to the one that it waits for. A thread has `device.outstanding` under way at most, so that there are no more early ones.
+//! Without numbers (`device.numbers`) they are offered as they come.
 
 use crate::base::thread::ThreadId;
 use std::collections::VecDeque;
 
-/// The place that a request holds.
+/// Whose place a request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// No place.
+    /// None.
     Nothing,
-    /// A place that the port counts.
+    /// One that is counted here.
     Ours,
-    /// A place that the network counts for its endpoint.
+    /// One that the network counts, for its endpoint.
     Networks,
 }
 
-/// A request that the device has not taken yet.
+/// A request before the device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) packet: u32,
     pub(super) thread: ThreadId,
-    /// Whether the request is posted: it cannot be called back, and has its order among posted
-    /// requests.
+    /// It was posted: it is not called back, and its order is that of posted ones.
     pub(super) posted: bool,
     /// Its number among the thread's requests to the device.
     pub(super) order: u64,
-    /// The time of arrival.
+    /// When it came.
     pub(super) since: u64,
     pub(super) holds: Holds,
 }
 
-/// The progress of a thread's requests to the device.
+/// A thread's requests to the device.
 #[derive(Default)]
 struct Order {
     sent: u64,
-    /// The number of requests that have come in order.
+    /// So many have come in turn.
     came: u64,
     early: Vec<Standing>,
 }
 
-/// The port of a device.
+/// The port.
 pub(super) struct Entry {
-    /// The number of free places; `None` if there is no bound.
+    /// Places that are free; `None`: without bound.
     free: Option<u32>,
     outside: VecDeque<Standing>,
     queue: VecDeque<Standing>,
-    /// Whether requests enter in their threads' order.
+    /// Requests enter in their threads' order.
     ordered: bool,
-    /// For each thread, the order of requests that can be called back, and that of posted ones.
+    /// By thread: those that can be called back, and posted ones.
     orders: [Vec<Order>; 2],
 }
 
 impl Entry {
-    /// An empty port with this number of places. If it is not `ordered`, requests enter as they
-    /// arrive.
+    /// An empty one. Unless it is ordered, requests enter as they come.
     pub(super) fn new(places: Option<u32>, ordered: bool) -> Entry {
         Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), ordered, orders: Default::default() }
     }
@@ -77,15 +72,14 @@ impl Entry {
         &mut orders[thread as usize]
     }
 
-    /// A thread sends a request. Returns its number.
+    /// A thread sends a request; its number.
     pub(super) fn send(&mut self, thread: ThreadId, posted: bool) -> u64 {
         let order = Entry::order(&mut self.orders, thread, posted);
         order.sent += 1;
         order.sent
     }
 
-    /// A request arrives, with or without a place of the network. Returns the number of the
-    /// network's places that are free again.
+    /// A request has come, to a place of the network or to none. Gives how many of the network's places are free again.
     pub(super) fn come(&mut self, mut request: Standing) -> u32 {
         if request.holds == Holds::Nothing
             && let Some(free) = &mut self.free
@@ -101,19 +95,17 @@ impl Entry {
         self.give_back(holds)
     }
 
-    /// The packet of the request that the device is offered next.
+    /// The request that the device is offered next.
     pub(super) fn first(&self) -> Option<u32> {
         self.queue.front().map(|request| request.packet)
     }
 
-    /// Removes the first request, because the device takes it. Its place must be given back by
-    /// [`Entry::give_back`].
+    /// The device takes it; [`Entry::give_back`] gives its place back.
     pub(super) fn take(&mut self) -> Option<Standing> {
         self.queue.pop_front()
     }
 
-    /// Gives a freed place to the request that has waited outside for longest. Returns the number
-    /// of the network's places that are free again.
+    /// A place is free, and goes to the request that stands outside longest. Gives how many of the network's places are free again.
     pub(super) fn give_back(&mut self, mut holds: Holds) -> u32 {
         while holds == Holds::Ours {
             let Some(mut next) = self.outside.pop_front() else {
@@ -126,13 +118,13 @@ impl Entry {
         u32::from(holds == Holds::Networks)
     }
 
-    /// The number of requests in the port, and the number outside of it, which includes early ones.
+    /// How many stand in the port, and how many outside of it, early ones included.
     pub(super) fn standing(&self) -> (usize, usize) {
         let early: usize = self.orders.iter().flatten().map(|order| order.early.len()).sum();
         (self.queue.len(), self.outside.len() + early)
     }
 
-    /// Removes a request that is called back. Returns it; the caller gives its place back.
+    /// A request that has come is called back. What stood there; the caller gives its place back.
     pub(super) fn remove(&mut self, packet: u32) -> Option<Standing> {
         let is_it = |request: &Standing| request.packet == packet;
         if let Some(at) = self.queue.iter().position(is_it) {
@@ -148,8 +140,7 @@ impl Entry {
         self.orders.iter_mut().flatten().find_map(early)
     }
 
-    /// Resets the order of a thread none of whose requests is on its way: requests that were called
-    /// back before their turn do not count.
+    /// None of the thread's requests is on its way any more: those that were called back before their turn do not count.
     pub(super) fn begin_anew(&mut self, thread: ThreadId) {
         if let Some(order) = self.orders[0].get_mut(thread as usize) {
             debug_assert!(order.early.is_empty(), "a request of thread {thread} is early and under way no more");
@@ -157,8 +148,8 @@ impl Entry {
         }
     }
 
-    /// Puts a request into the port, followed by requests of its thread that waited for it; or
-    /// keeps it as an early one. Returns the place that the request no longer needs.
+    /// A request stands in the port from now on, and those of its thread that have waited for it; or it is early. Gives
+    /// the place that it has no use for.
     fn enter(&mut self, mut request: Standing) -> Holds {
         if !self.ordered {
             self.queue.push_back(request);
@@ -198,14 +189,13 @@ mod tests {
     #[test]
     fn an_early_request_waits_apart_without_a_place() {
         let mut entry = Entry::new(Some(1), true);
-        // The second request of thread 1 comes first. It must not block the way.
+        // The second request of thread 1 comes first: it does not bar the way.
         assert_eq!(entry.come(request(11, 1, 2, Holds::Networks)), 1, "its place goes back to the network");
         assert_eq!(entry.come(request(12, 1, 3, Holds::Nothing)), 0);
         assert_eq!((entry.first(), entry.standing()), (None, (0, 2)));
         assert_eq!(entry.come(request(10, 1, 1, Holds::Nothing)), 0);
         assert_eq!(entry.standing(), (3, 0));
-        // The first request has the only place. Another thread's request waits outside until the
-        // device takes the first.
+        // The place is the first one's; another thread's request stands outside until that is taken.
         assert_eq!(entry.come(request(20, 2, 1, Holds::Nothing)), 0);
         assert_eq!(entry.standing(), (3, 1));
         assert_eq!(taken(&mut entry), Some(10));
@@ -220,14 +210,12 @@ mod tests {
         for n in 0..2 {
             entry.come(request(n, n, 1, Holds::Nothing));
         }
-        // Outside wait an early request of thread 5, then the one that it waits for, then another
-        // thread's.
+        // Outside: an early one of thread 5, then the one that it waits for, then another thread's.
         for (packet, thread, order) in [(51, 5, 2), (50, 5, 1), (60, 6, 1)] {
             assert_eq!(entry.come(request(packet, thread, order, Holds::Nothing)), 0);
         }
         assert_eq!(entry.standing(), (2, 3));
-        // There is one place. The early request gives it up to the next request, which it then
-        // follows.
+        // One place: the early one gives it up and leaves it to the next, behind which it follows.
         assert_eq!(taken(&mut entry), Some(0));
         assert_eq!(entry.standing(), (3, 1));
         let rest: Vec<u32> = std::iter::from_fn(|| taken(&mut entry)).collect();
@@ -241,7 +229,7 @@ mod tests {
         for order in 1..=4 {
             assert_eq!(entry.send(1, false), order);
         }
-        // One request in the port, one outside, one early; the fourth is on its way.
+        // In the port, outside of it, early; the fourth is on its way.
         for (packet, order) in [(10, 1), (12, 3)] {
             entry.come(request(packet, 1, order, Holds::Nothing));
         }

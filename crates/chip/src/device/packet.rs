@@ -1,4 +1,4 @@
-//! The packets under way between cores and devices, in a slab, so that a ticket is an index.
+//! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::peripheral::port::{Answer, Hold, Request};
@@ -15,25 +15,24 @@ pub(crate) enum PacketAt {
     There,
     /// On its way to the core.
     Coming,
-    /// At the core, where the thread can take the answer.
+    /// At the core: its ticket can be cashed.
     Here,
-    /// A request that was called back, on its way to the core, which will issue it again.
+    /// A request that was called back, on its way to the core, which is to make it again.
     Back,
-    /// The answer to a posted request, whose line is being written to the shared level.
+    /// A posted request's answer, whose line goes to the shared level: it can be read in a moment.
     Landing,
     /// An interrupt, on its way to the core.
     Interrupt,
-    /// A packet that calls a thread's requests back, on its way to the device.
+    /// Calls a thread's requests back, on its way to the device.
     Cancel,
 }
 
 /// Where the answer to a posted request is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Landing {
-    /// The offset of two words of guest memory in one line.
+    /// Two words of guest memory, in one line.
     pub(crate) offset: usize,
-    /// The stamp that is written into the second word, besides the device's refusal if there is
-    /// one.
+    /// What the second says beside the device's refusal.
     pub(crate) stamp: u32,
 }
 
@@ -42,35 +41,32 @@ pub(crate) struct Landing {
 pub(crate) struct Packet {
     pub(crate) device: u32,
     pub(crate) thread: ThreadId,
-    /// The CPU to which the answer or the interrupt goes.
+    /// Where the answer goes, or the interrupt.
     pub(crate) cpu: u32,
     pub(crate) place: PacketAt,
     pub(crate) request: Request,
     pub(crate) answer: Answer,
-    /// Whether the thread still has the ticket.
+    /// Its ticket is still there.
     pub(crate) wanted: bool,
-    /// For a posted request, where its answer is written.
+    /// It was posted, and its answer goes there.
     pub(crate) lands: Option<Landing>,
-    /// Its number among the thread's requests to the device. For a packet that calls requests back,
-    /// the number of the newest request.
+    /// Its number among the thread's requests to the device; of what calls requests back, the newest one's.
     pub(super) order: u64,
-    /// Where queue ids are translated: the process, and its id of the queue that the request aims
-    /// at.
+    /// The process and its name for the queue that the request aims at, where these are translated.
     pub(crate) queue: Option<(u32, QueueId)>,
-    /// If the queue has moved: the device and the words with which the core must issue the request
-    /// again.
+    /// The device and the words with which its core is to make it anew.
     pub(crate) forward: Option<(u32, [u64; 3])>,
-    /// Why the device kept the request waiting, from when, and until when.
+    /// Why the device kept it, from when and until when.
     pub(crate) held: Option<(Hold, u64, u64)>,
 }
 
 impl Packet {
-    /// A device's interrupt of a CPU; it belongs to no thread.
+    /// A device's interrupt of a CPU: of no thread.
     pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
         Packet::without_answer(device, OUTSIDE, cpu, PacketAt::Interrupt)
     }
 
-    /// A packet that is not a request.
+    /// A packet that is no request.
     pub(super) fn without_answer(device: u32, thread: ThreadId, cpu: u32, place: PacketAt) -> Packet {
         Packet {
             device,
@@ -89,7 +85,7 @@ impl Packet {
     }
 }
 
-/// The packets under way.
+/// All packets that are under way.
 #[derive(Default)]
 pub(super) struct Packets {
     all: Vec<Packet>,
@@ -97,7 +93,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Adds a packet. Returns its index, which is the ticket of its request.
+    /// A packet sets out; its number, which its request has from now on.
     pub(super) fn put(&mut self, packet: Packet) -> u32 {
         let id = self.free.pop().unwrap_or(self.all.len() as u32);
         if id as usize == self.all.len() {
@@ -113,7 +109,7 @@ impl Packets {
         &self.all[id as usize]
     }
 
-    /// A thread's unanswered requests to a device up to a number, newest first.
+    /// A thread's requests to a device that have set out, up to that number, and are not answered; the newest first.
     pub(super) fn called_back(&self, device: u32, thread: ThreadId, newest: u64) -> Vec<u32> {
         let mine = |packet: &Packet| {
             (packet.device, packet.thread) == (device, thread)

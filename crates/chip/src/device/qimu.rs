@@ -1,10 +1,8 @@
-//! Queue ids of programs (CAF, section 5.2): the operating system's tables of where each process's
-//! queues are and what the process may do with them, and the QTLB of each hardware context, which
-//! caches look-ups.
+//! Queue ids of programs (CAF, section 5.2): the operating system's tables, which say where each process's queues are and what it may do
+//! with them, and the QTLB of each hardware context, which keeps what was looked up.
 //!
-//! The low bits of an id are an index into its process's table, and the high bits count
-//! allocations, so that no id is given twice. A walk compares the whole id with that of the entry.
-//! The cost of a walk is charged by `machine::qimu`, which loads the entry from guest memory.
+//! An id has an index of its process's table in its low bits, and counts allocations above, so that none is given twice: the walk compares
+//! the whole id with that of the entry. What a walk costs is `machine::qimu`'s part, which loads the entry from guest memory.
 
 use baton_chipfile::config::Chip;
 use baton_chipfile::config::coherent::Topology;
@@ -20,29 +18,29 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// The words of a request, aimed at this queue.
+    /// A request's words, aimed at this queue.
     pub(crate) fn aim(self, words: [u64; 3]) -> [u64; 3] {
         [words[0] & !u64::from(u32::MAX) | u64::from(self.queue.0), words[1], words[2]]
     }
 }
 
-/// The operating system's record of a queue.
+/// What the operating system knows of a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub(crate) at: Location,
     pub(crate) entries: u32,
-    /// Whether enqueues, and whether dequeues, need credits.
+    /// Whether enqueues need credits, and dequeues.
     pub(crate) credits: [bool; 2],
-    /// Whether a group or a reducer of its device uses the queue, so that it cannot move.
+    /// A group or a reducer of its device has it: it stays where it is.
     pub(crate) pinned: bool,
-    /// Whether the queue is being moved.
+    /// It is being moved.
     pub(crate) moving: bool,
-    /// The places that the queue had before. The devices there forward requests.
+    /// Where it was: these devices send requests on.
     pub(crate) before: Vec<Location>,
 }
 
 impl Queue {
-    /// The record of a new queue.
+    /// One that has just been made.
     pub(crate) fn new(at: Location, entries: u32, credits: [bool; 2]) -> Queue {
         Queue { at, entries, credits, pinned: false, moving: false, before: Vec::new() }
     }
@@ -51,9 +49,9 @@ impl Queue {
 /// What a process may do with a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
-    /// Whether each [`Direction`] is allowed.
+    /// By [`Direction`].
     pub(crate) may: [bool; 2],
-    /// Whether the process created the queue, and may release and move it.
+    /// It has made the queue, and may release and move it.
     pub(crate) owns: bool,
 }
 
@@ -61,21 +59,21 @@ pub(crate) struct Rights {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     id: QueueId,
-    /// The number of the queue in the operating system's records.
+    /// Which of the operating system's queues.
     number: usize,
     rights: Rights,
 }
 
 #[derive(Default)]
 struct Table {
-    /// The address of the table in guest memory; `None` if the process has no table yet.
+    /// Its first entry in guest memory; `None`: the process has no queues yet.
     address: Option<usize>,
     entries: Vec<Option<Entry>>,
-    /// The number of allocations.
+    /// Counts allocations.
     given: u32,
 }
 
-/// The part of an entry that a QTLB caches.
+/// What a QTLB keeps of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cached {
     id: QueueId,
@@ -89,42 +87,40 @@ impl Cached {
     }
 }
 
-/// The cached translations of a context, the most recently used last.
+/// A context's translations of its process, the one that was used last at the end.
 #[derive(Clone, Default)]
 struct Qtlb {
     process: u32,
     entries: VecDeque<Cached>,
 }
 
-/// The counters of all QIMUs together.
+/// What all QIMUs counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     hits: u64,
     misses: u64,
     flushes: u64,
-    /// Requests with an id that the process does not have, or must not use in this way.
+    /// Requests for ids that the process has not, or may not use like that.
     pub(crate) refused: u64,
     pub(crate) moved: u64,
 }
 
-/// The bits of an id that index the table. Devices use the highest bit for groups, and it is never
-/// set here.
+/// Bits of an id that index the table; the highest is a group's at devices, and never set here.
 const INDEX_BITS: u32 = 12;
 const MOST_GIVEN: u32 = 1 << (31 - INDEX_BITS);
-/// The bytes of an entry in guest memory.
+/// Bytes of an entry in guest memory.
 pub(crate) const ENTRY_BYTES: usize = 16;
 
-/// The tables, the QTLBs, and the distances of devices.
+/// Tables, QTLBs, and where devices are.
 pub(crate) struct Qimu {
     pub(crate) ids: u32,
     size: usize,
-    /// The tables by process.
+    /// By process.
     tables: Vec<Table>,
     queues: Vec<Option<Queue>>,
-    /// The QTLBs by hardware context.
+    /// By hardware context.
     qtlbs: Vec<Qtlb>,
-    /// For each core, all devices, the nearest first. Empty if queues are created at the device
-    /// that is named.
+    /// By core: all devices, the nearest first; empty where queues are made at the one that is named.
     nearest: Vec<Vec<u32>>,
     pub(crate) counts: Counts,
 }
@@ -134,7 +130,7 @@ fn index(id: QueueId) -> usize {
 }
 
 impl Qimu {
-    /// The unit of a chip with `cpus` CPUs in use; `None` if the chip has none.
+    /// That of a chip of which so many CPUs are in use, if it has one.
     pub(super) fn of(chip: &Chip, cpus: u32) -> Option<Qimu> {
         let translation = chip.devices.as_ref()?.translation;
         let nearest = translation.home == QueueHome::Nearest;
@@ -149,7 +145,7 @@ impl Qimu {
         })
     }
 
-    /// The devices at which a core's queue may be created, the best first.
+    /// The devices at which a core's queue may be made, the best first.
     pub(crate) fn homes(&self, core: u32, named: u32) -> Vec<u32> {
         self.nearest.get(core as usize).cloned().unwrap_or_else(|| vec![named])
     }
@@ -166,7 +162,7 @@ impl Qimu {
         (entry.id == id).then_some(entry)
     }
 
-    /// A CPU switches to a thread of a process. Translations of another process are flushed.
+    /// A CPU goes on with a thread of this process: translations of another one are flushed.
     pub(crate) fn switches(&mut self, cpu: u32, process: u32) {
         let Some(qtlb) = self.qtlbs.get_mut(cpu as usize).filter(|qtlb| qtlb.process != process) else { return };
         qtlb.process = process;
@@ -174,7 +170,7 @@ impl Qimu {
         qtlb.entries.clear();
     }
 
-    /// The context's cached translation of an id.
+    /// What a context keeps of an id.
     pub(crate) fn look_up(&mut self, cpu: u32, id: QueueId) -> Option<Cached> {
         let entries = &mut self.qtlbs[cpu as usize].entries;
         let at = entries.iter().position(|cached| cached.id == id)?;
@@ -184,15 +180,14 @@ impl Qimu {
         Some(cached)
     }
 
-    /// The address of a process's entry for an id in guest memory; `None` if the id is out of
-    /// range.
+    /// Where a process's entry for an id lies in guest memory; `None`: the id is out of its range.
     pub(crate) fn address(&self, process: u32, id: QueueId) -> Option<usize> {
         let table = self.tables.get(process as usize)?;
         let in_range = index(id) < table.entries.len();
         table.address.filter(|_| in_range).map(|address| address + index(id) * ENTRY_BYTES)
     }
 
-    /// A walk has loaded the entry. The context caches it in place of the least recently used one.
+    /// A walk has loaded the entry: the context keeps it, in the place of the one that was not used for longest.
     pub(crate) fn fill(&mut self, cpu: u32, process: u32, id: QueueId) -> Option<Cached> {
         self.counts.misses += 1;
         let Entry { number, rights, .. } = *self.entry(process, id)?;
@@ -207,7 +202,7 @@ impl Qimu {
         Some(cached)
     }
 
-    /// A request has returned to a context with the new place of its queue.
+    /// A request has come back to a context with its queue's new place.
     pub(super) fn learn(&mut self, cpu: u32, process: u32, id: QueueId, at: Location) {
         let Some(qtlb) = self.qtlbs.get_mut(cpu as usize).filter(|qtlb| qtlb.process == process) else { return };
         qtlb.entries.iter_mut().filter(|cached| cached.id == id).for_each(|cached| cached.at = at);
@@ -218,14 +213,14 @@ impl Qimu {
         self.table(process).address.is_some()
     }
 
-    /// Gives a process a table at an address of guest memory.
+    /// Gives a process a table.
     pub(crate) fn give_table(&mut self, process: u32, address: usize) {
         let ids = self.ids as usize;
         let table = self.table(process);
         (table.address, table.entries) = (Some(address), vec![None; ids]);
     }
 
-    /// Gives a process consecutive ids for new queues. `None` if its table has no room.
+    /// Gives a process neighbouring ids for these queues; `None`: it has no room for so many.
     pub(crate) fn add(&mut self, process: u32, queues: Vec<Queue>) -> Option<QueueId> {
         let rights = Rights { may: [true; 2], owns: true };
         let table = self.table(process);
@@ -247,7 +242,7 @@ impl Qimu {
         Some(first)
     }
 
-    /// Gives another process an id for an existing queue.
+    /// Gives another process an id for a process's queue.
     pub(crate) fn grant(&mut self, number: usize, to: u32, may: [bool; 2]) -> Option<QueueId> {
         let table = self.table(to);
         let free = table.entries.iter().position(Option::is_none).filter(|_| table.given < MOST_GIVEN)?;
@@ -257,18 +252,17 @@ impl Qimu {
         Some(id)
     }
 
-    /// The number of a process's queue, and the process's rights to it.
+    /// The number of a process's queue, and what the process may do with it.
     pub(crate) fn find(&self, process: u32, id: QueueId) -> Option<(usize, Rights)> {
         self.entry(process, id).map(|entry| (entry.number, entry.rights))
     }
 
-    /// The record of the queue with this number, if it exists.
+    /// The operating system's queue of a number that is in use.
     pub(crate) fn queue(&mut self, number: usize) -> Option<&mut Queue> {
         self.queues[number].as_mut()
     }
 
-    /// Removes a queue from all tables. Returns its record, and the contexts other than `cpu` that
-    /// had a translation of it cached and must be interrupted.
+    /// Takes a queue out of all tables; contexts, but for the one that asks, that kept a translation of it, and must be interrupted.
     pub(crate) fn remove(&mut self, number: usize, cpu: u32) -> (Option<Queue>, Vec<u32>) {
         let mut shot_down = Vec::new();
         for (process, table) in (0u32..).zip(&mut self.tables) {
@@ -287,7 +281,7 @@ impl Qimu {
         (self.queues[number].take(), shot_down)
     }
 
-    /// The counters, with their names.
+    /// What was counted, with names.
     pub(super) fn counts(&self) -> [(&'static str, u64); 5] {
         let Counts { hits, misses, flushes, refused, moved } = self.counts;
         [
@@ -300,8 +294,7 @@ impl Qimu {
     }
 }
 
-/// For each core, all devices by the number of hops; of equally distant devices, the lower number
-/// comes first.
+/// By core: all devices, those with the fewest hops first, and of equals the lower number.
 pub(crate) fn by_hops(chip: &Chip) -> Vec<Vec<u32>> {
     let devices = chip.devices.as_ref().map_or(0, |devices| devices.count);
     let plan = chip.plan();
@@ -326,7 +319,7 @@ pub(crate) fn by_hops(chip: &Chip) -> Vec<Vec<u32>> {
     (0..chip.core.count).map(order).collect()
 }
 
-/// The hops between two nodes; 0 where all paths are equally long or there is no grid.
+/// Hops between two nodes; 0 where all ways are as long, or have no grid.
 fn hops(topology: Topology, [width, height]: [u32; 2], nodes: u32, [a, b]: [u32; 2]) -> u32 {
     let around = |a: u32, b: u32, size: u32| a.abs_diff(b).min(size - a.abs_diff(b));
     match topology {

@@ -1,4 +1,4 @@
-//! Accesses of the running thread, and their accounting.
+//! Accesses of the running thread, and what is noted of them.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -11,13 +11,13 @@ use baton_trace::What;
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// The core of the CPU that the thread has, or had last.
+    /// The core whose CPU the thread has, or had last.
     #[inline(always)]
     pub(crate) fn core_of(&self, id: ThreadId) -> CoreId {
         self.threads[id as usize].core
     }
 
-    /// The running thread requests a line. Returns when the request is served, and whether it hits.
+    /// The running thread asks for a line; when it is served, and whether it hits.
     #[inline]
     pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
         let id = self.running;
@@ -40,26 +40,25 @@ impl Engine {
         }
     }
 
-    /// Charges the running thread's time since the last charge to `reason`.
+    /// All time of the running thread since the last charge had this reason.
     #[inline(always)]
     pub(crate) fn charge_running(&mut self, reason: Reason) {
         let now = self.now;
         self.threads[self.running as usize].charge(reason, now);
     }
 
-    /// Whether a load of the line by the running thread would hit.
+    /// Whether the running thread's load would hit.
     pub(crate) fn holds_here(&self, line: Line) -> bool {
         self.memory.holds(self.core_of(self.running), line, Cycles(self.now))
     }
 
-    /// The cycles that a hit takes at the running thread's core.
+    /// What a hit takes at the running thread's core.
     #[inline(always)]
     pub(crate) fn hit_here(&self) -> u64 {
         self.memory.hit(self.core_of(self.running)).0
     }
 
-    /// Accounts for the time that the running thread's request took beyond a hit in the nearest
-    /// cache, by cause.
+    /// Notes what the running thread's request took beyond a hit in the nearest cache, and for what.
     fn beyond_a_hit(&mut self, access: Access, served: Served) {
         let core = self.core_of(self.running);
         let atomic = if access == Access::Atomic { self.cores.clocks.whole(core, self.chip.cache.atomic.0) } else { 0 };
@@ -70,8 +69,7 @@ impl Engine {
         parts[served.beyond as usize] += beyond - atomic;
     }
 
-    /// Records the running thread as the last writer of the cell at `offset`, which has its new
-    /// value already.
+    /// Notes who wrote the cell at `offset`; its new value stands there.
     #[inline(always)]
     pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId) {
         self.guest.writers[offset / 8] = thread + 1;
@@ -87,9 +85,8 @@ impl Engine {
         self.log.watch.wrote(offset, thread, self.now, value);
     }
 
-    /// Whether the running thread's operation that ends at `at` can finish at once, so that time
-    /// advances to its end. If not, its end is queued (or, for [`PENDING`], the memory system will
-    /// report it), and the guest suspends.
+    /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued (or,
+    /// [`PENDING`], the memory system will tell), and the guest suspends.
     #[inline]
     pub(crate) fn over(&mut self, at: u64, rank: Rank) -> bool {
         if at < self.queue.earliest() && at < self.memory.next() && at <= self.bounds.limit && self.bounds.run_ahead {
@@ -103,7 +100,7 @@ impl Engine {
         false
     }
 
-    /// Records an event of the running thread in the trace.
+    /// Records an act of the running thread.
     pub(crate) fn record(&mut self, time: u64, what: What) {
         if let Some(record) = &mut self.log.record {
             let thread = baton_trace::ThreadIndex(self.running);

@@ -1,10 +1,8 @@
-//! The engine of the guest code that runs on this host thread, and how guest code enters the engine
-//! and suspends.
+//! The engine of the code that runs on this host thread, and how guest code enters it and suspends.
 //!
-//! The verbs of [`Machine`](baton_machine::Machine) have no handle, so the engine is found through
-//! a thread-local pointer. Guests and the run loop use the engine alternately, never at the same
-//! time: the one that holds a `&mut Engine` gives it up before the other runs. Therefore every
-//! function here takes the pointer anew.
+//! The verbs of [`Machine`](baton_machine::Machine) have no handle, so the engine is found through a thread-local
+//! pointer. Guests and the run loop use it in turns, never at once: the one that holds a `&mut Engine` gives it up before
+//! the other side runs. That is why everything here takes the pointer anew.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -19,13 +17,12 @@ thread_local! {
     static CURRENT: Cell<Option<NonNull<Engine>>> = const { Cell::new(None) };
 }
 
-/// Makes an engine the current one until this value is dropped, which makes the previous engine
-/// current again.
+/// Makes an engine the current one until it is dropped; the one before is then current again.
 pub(crate) struct Entered(Option<NonNull<Engine>>);
 
 impl Entered {
     /// # Safety
-    /// While the value exists, the engine must stay alive and no other reference to it may exist.
+    /// The engine stays alive, and no other reference to it exists, while this exists.
     pub(crate) unsafe fn new(engine: NonNull<Engine>) -> Entered {
         Entered(CURRENT.replace(Some(engine)))
     }
@@ -57,13 +54,13 @@ fn none() -> ! {
     panic!("the simulated machine was used outside of a simulation: use Simulation::outside, spawn or run")
 }
 
-/// The running thread, or [`OUTSIDE`](crate::base::thread::OUTSIDE).
+/// The thread that runs, or [`OUTSIDE`](crate::base::thread::OUTSIDE).
 #[inline(always)]
 pub(crate) fn running() -> ThreadId {
     with(|engine| engine.running)
 }
 
-/// Returns control to the run loop until it is the running thread's turn again.
+/// Gives control back to the run loop until the running thread's turn comes again.
 #[inline]
 pub(crate) fn suspend() {
     let yielder = with(|engine| engine.threads[engine.running as usize].yielder);
@@ -71,9 +68,8 @@ pub(crate) fn suspend() {
     unsafe { (*yielder).suspend(()) };
 }
 
-/// An operation that takes until the moment that `f` returns and cannot be interrupted. `f` is
-/// called when the operation begins. If the thread's core is wanted by another thread, the
-/// operation begins after the thread has given up the core and got one again.
+/// An operation that takes until the moment that `f` says and cannot be interrupted. `f` is called when the operation
+/// begins; if the core was asked for, that is after the thread has given it up and got one again.
 #[inline]
 pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
     if with(|engine| engine.threads[engine.running as usize].is_called()) {
@@ -94,8 +90,7 @@ pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
     }
 }
 
-/// The running thread gives up its core if it is wanted, and stands still while its core changes
-/// its mode.
+/// The running thread gives up the core that is asked for, and stands still while its core changes its mode.
 #[cold]
 pub(crate) fn answer() {
     if with(|engine| engine.threads[engine.running as usize].os.preempt) {
@@ -113,13 +108,13 @@ pub(crate) fn answer() {
     }
 }
 
-/// Carries out what was asked of the running thread in the meantime: it pays for interrupt
-/// handlers, goes back to its CPU's run queue if the CPU is wanted, and runs its signal handlers.
+/// What the running thread has been asked for meanwhile: it pays for interrupt handlers, goes back into its CPU's
+/// queue if the CPU is wanted, and runs the handlers of its signals.
 #[cold]
 pub(crate) fn give_up_core() {
     Engine::end_if_killed();
     let (due, handlers) = with(|engine| {
-        // Instructions of another thread or of the kernel disarm a monitor.
+        // Another thread's instructions, or the kernel's, disarm a monitor.
         engine.unwatch(engine.running);
         let thread = &mut engine.threads[engine.running as usize];
         thread.os.preempt = false;

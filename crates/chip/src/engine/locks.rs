@@ -1,57 +1,54 @@
-//! Records what happens to lock words, to the cycle: each change of a word on which a hinted atomic
-//! was done, at the moment when all cores can see it; and what each thread does between a request
-//! for a lock and its acquisition.
+//! What happens to lock words, to the cycle: every change of a word that a hinted atomic was done on, at the moment when it is
+//! visible to all cores, and what each thread does between a request for a lock and its acquisition.
 //!
-//! From these two records a study computes blocking, critical sections and competition overhead in
-//! two independent ways.
+//! From these two a study computes blocking, critical sections and competition overhead by two ways that share nothing.
 
 use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use baton_memory::PARTS;
 use baton_units::{CpuId, Cycles};
 
-/// A change of a watched word.
+/// A watched word has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordChange {
-    /// The moment at which every core sees the change.
+    /// When, as every core sees it.
     pub at: Cycles,
-    /// The word, as an offset in guest memory.
+    /// The word, by its offset in guest memory.
     pub word: u64,
-    /// The thread that changed the word.
+    /// Who changed it.
     pub thread: u32,
-    /// The former value.
+    /// What it held.
     pub from: u32,
-    /// The new value.
+    /// What it holds.
     pub to: u32,
 }
 
 /// A stretch of a thread's time within a wait for a lock, with one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first cycle.
+    /// Its first cycle.
     pub from: Cycles,
-    /// The first cycle after the stretch.
+    /// The first one behind it.
     pub to: Cycles,
-    /// The reason.
+    /// What it went to.
     pub reason: Reason,
-    /// The CPU that the thread has, or had last.
+    /// The CPU that the thread had, or had last.
     pub cpu: CpuId,
-    /// For the memory reason: the cycles by part, in the order of
-    /// [`MEMORY_PARTS`](crate::MEMORY_PARTS). The rest of the stretch were hits.
+    /// If that is memory: what the cycles went to, in the order of [`MEMORY_PARTS`](crate::MEMORY_PARTS); what is left of
+    /// the stretch were hits.
     pub parts: [u32; PARTS],
 }
 
-/// The record of a run.
+/// What was watched in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockLog {
-    /// The changes of watched words, in the order of time.
+    /// Changes of watched words, in order of time.
     pub changes: Vec<WordChange>,
-    /// For each thread, the stretches between requests for locks and acquisitions, in the order of
-    /// time.
+    /// By thread: its stretches between requests for locks and their acquisitions, in order of time.
     pub waits: Vec<Vec<Stretch>>,
 }
 
-/// The stretches of a thread during its waits for locks.
+/// A thread's stretches, as long as it waits.
 #[derive(Default)]
 pub(crate) struct Timeline {
     pub(crate) open: bool,
@@ -60,7 +57,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A wait begins. Time of the thread's requests before that moment does not count.
+    /// A wait begins: what the thread's requests had gone to before does not count.
     pub(crate) fn open(&mut self, parts: &[u64; PARTS]) {
         (self.open, self.before) = (true, *parts);
     }
@@ -80,12 +77,12 @@ impl Timeline {
     }
 }
 
-/// The watched words and their changes.
+/// Watched words and their changes.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// Whether lock words are watched: words on which a hinted atomic was done.
+    /// Whether words of locks are watched at all: those that a hinted atomic was done on.
     pub(crate) on: bool,
-    /// The offsets and current values of watched words, sorted by offset.
+    /// Offsets, and what stands there; in order of the offsets.
     words: Vec<(usize, u32)>,
     changes: Vec<WordChange>,
 }
@@ -99,14 +96,14 @@ impl Watch {
         self.words.binary_search_by_key(&offset, |word| word.0)
     }
 
-    /// Watches the word at `offset`, which holds `value`, because it belongs to a lock.
+    /// The word at `offset`, which holds `value`, is a lock's.
     pub(crate) fn add(&mut self, offset: usize, value: impl FnOnce() -> u32) {
         if let Err(at) = self.place(offset) {
             self.words.insert(at, (offset, value()));
         }
     }
 
-    /// The thread has written at `offset`. `value` reads the watched word.
+    /// Something was written at `offset`; `value` reads the word.
     pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId, now: u64, value: impl FnOnce() -> u32) {
         let Ok(at) = self.place(offset) else { return };
         let to = value();

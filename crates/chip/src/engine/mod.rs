@@ -1,26 +1,25 @@
 //! The engine: time, threads, and what happens next.
 //!
-//! A step takes the next event and either handles it or says which guest runs on. Guest code takes
-//! no time by itself: a guest runs until its next operation, which the memory system or the
-//! operating system turns into an event.
+//! One step takes the next event and either handles it or says which guest runs on. Guest code itself takes no time:
+//! a guest runs until its next operation, which the memory system or the operating system turns into an event.
 //!
-//! An operation that ends before any other event is finished at once, without going through the
-//! queue. The history is the same, with fewer steps.
+//! An operation that ends before anything else happens is finished at once, without a trip through the queue. That is
+//! the same history with fewer steps.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`state`] | the engine's state, in parts that the rooms own |
+//! | [`state`] | the engine's state: what is simulated, in parts that the rooms own |
 //! | [`step`] | the next event |
 //! | [`access`] | accesses of the running thread |
 //! | [`thread`] | a guest thread |
-//! | [`reason`] | the reasons of a thread's cycles |
-//! | [`stats`] | the counters of a thread |
+//! | [`reason`] | where a thread's cycles go |
+//! | [`stats`] | what is counted of a thread |
 //! | [`waiting`] | the wait that a thread is in |
-//! | [`saved`] | what a thread was doing when a signal handler interrupted it |
+//! | [`saved`] | what a thread did when a signal's handler came |
 //! | [`spin`] | waits that watch a line: tries that are counted, not simulated |
 //! | [`locks`] | changes of watched lock words, and what threads do while they wait for locks |
-//! | [`idle_wait`] | waits during which the CPU stands still: in a monitor, or halted |
-//! | [`current`] | the engine of the running guest code, and how a guest suspends |
+//! | [`idle_wait`] | waits in which the CPU stands still: with a monitor, or halted |
+//! | [`current`] | the engine of the code that runs, and how a guest suspends |
 
 pub(crate) mod access;
 

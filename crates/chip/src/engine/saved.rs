@@ -1,10 +1,8 @@
-//! What a thread was doing when a signal handler interrupted it. It is saved before the handler and
-//! restored afterwards, so that the handler changes nothing.
+//! What a thread did when a signal's handler came: it is saved, and restored behind the handler, which changes nothing of it.
 //!
-//! The saved state is: what the thread waits on and since when, what its locks announced about its
-//! next access, what it demands of its core, and its phase. State of the core is shared with the
-//! handler, as on a processor: the store buffer with its requests to devices, and independent loads
-//! under way.
+//! That is: what it waits on and since when, what its locks have said of their next access, what it asks of its core, and the phase that it
+//! is in. What lies in the core is shared with the handler, as on a processor: the store buffer with its requests to devices, and
+//! independent loads under way.
 
 use super::state::Engine;
 use super::waiting::Waited;
@@ -13,25 +11,24 @@ use crate::core::mark::Said;
 use crate::os::signal::SignalSet;
 use baton_memory::phases::state::Phase;
 
-/// The saved state of a thread.
+/// What a thread did.
 pub(crate) struct Saved {
-    /// The wait, whether it has a deadline, and the time of its last look.
+    /// Its wait, whether that has a deadline, and its last look.
     wait: (Option<(Waited, u64)>, bool, u64),
-    /// What the thread's locks announced.
+    /// What its locks have said.
     said: Said,
     demand: Demand,
-    /// Whether the wait has PAUSE between its tries.
+    /// Its wait has PAUSE between its tries.
     pauses: bool,
     phase: Option<Phase>,
-    /// The signals that the thread blocked.
+    /// Signals that it blocked.
     blocked: SignalSet,
 }
 
 impl Engine {
-    /// Saves the state of the running thread, which blocks the signals in `blocks` from now on.
+    /// Saves what the running thread does; from now on it blocks these signals.
     pub(crate) fn save(&mut self, blocks: SignalSet) -> Saved {
-        // Instructions of the kernel and of the handler disarm a monitor, and break a pair of
-        // load-linked and store-conditional.
+        // The kernel's instructions, and the handler's, disarm a monitor and break a pair of load-linked and store-conditional.
         self.unwatch(self.running);
         self.unlink();
         let demand = self.threads[self.running as usize].pace.demand;
@@ -45,7 +42,7 @@ impl Engine {
         Saved { wait, said: thread.mechanism.save(), demand, pauses, phase, blocked }
     }
 
-    /// The running thread continues what it was doing.
+    /// The running thread goes on with what it did.
     pub(crate) fn restore(&mut self, saved: Saved) {
         let Saved { wait, said, demand, pauses, phase, blocked } = saved;
         if let (Some(phases), Some(phase)) = (&mut self.phases, phase) {

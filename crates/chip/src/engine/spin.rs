@@ -1,13 +1,11 @@
-//! Waits that watch a line. A thread that spins on a line that its core holds reads the same value
-//! again and again until the line is taken away, so its tries need no events. When the line is
-//! lost, or when the wait is bounded, the tries that fitted in are counted, and the thread resumes
-//! exactly where it would have been.
+//! Waits that watch a line. A thread that spins on a line that its core holds reads the same value over and over until
+//! the line is taken away, so its tries need no events: when the line goes, or when the wait is bounded, the tries that
+//! fitted in are counted and the thread runs on exactly where it would have been.
 
 use baton_memory::Line;
 use baton_units::CoreId;
 
-/// The number of tries that are complete at `now`, counted from the last change of the clock, and
-/// the end of the hit in flight, if any.
+/// Tries that are complete at `now`, of those since the clock changed last, and the end of a hit that is in flight.
 pub(crate) fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
     if now < spin.first {
         return if now < spin.busy { (0, Some(spin.busy)) } else { (spin.carried(), None) };
@@ -17,34 +15,33 @@ pub(crate) fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
     if now < issued + spin.hit { (done, Some(issued + spin.hit)) } else { (done + 1, None) }
 }
 
-/// A spinning wait whose tries are not simulated one by one. Try `i` is issued at `first + i *
-/// period`, and hits `hit` cycles later.
+/// A spinning wait whose tries are not simulated one by one. Try `i` is issued at `first + i * period` and hits
+/// `hit` later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spin {
     pub(crate) line: Line,
-    /// The core that tries. The thread may have another core when it resumes.
+    /// The core that tries; the thread may have another when it runs on.
     pub(crate) core: CoreId,
     pub(crate) first: u64,
     pub(crate) period: u64,
     pub(crate) hit: u64,
-    /// The time between two tries, in cycles of the core, for changes of its clock.
+    /// What lies between two tries, in cycles of the core, for when its clock changes.
     pub(crate) between: u64,
-    /// The most tries from here on, and the moment when they must end.
+    /// Tries at most, from here on, and when they must end.
     pub(crate) most: u64,
     pub(crate) deadline: u64,
-    /// The number of tries before the last change of the clock.
+    /// Tries that were done before the clock changed last.
     pub(crate) before: u64,
-    /// The end of a try that was under way at that change; 0 if none was.
+    /// The end of a try that was under way then; 0: none was.
     pub(crate) busy: u64,
-    /// The number of tries when the coroutine resumes.
+    /// Tries done when the coroutine runs on.
     pub(crate) done: u64,
-    /// Whether the last of these tries is a hit whose value is to be read now. Otherwise the next
-    /// try is to be issued now.
+    /// The last of them is a hit whose value is to be read now. Otherwise the next try is to be issued now.
     pub(crate) hits: bool,
 }
 
 impl Spin {
-    /// A pause: no try is issued before `first`.
+    /// Nothing is tried before `first`.
     pub(crate) fn pause(core: CoreId, first: u64) -> Spin {
         Spin {
             line: Line(0),
@@ -62,21 +59,20 @@ impl Spin {
         }
     }
 
-    /// One if a try was under way at the last change of the clock; it counts as the first try after
-    /// that.
+    /// One if a try was under way when the clock changed last: it is the first of those that are counted from there.
     #[inline(always)]
     fn carried(&self) -> u64 {
         u64::from(self.busy != 0)
     }
 
-    /// The moment at which the next try after `done` tries is issued.
+    /// When the try behind `done` of them is issued.
     #[inline]
     pub(crate) fn issue(&self, done: u64) -> u64 {
         self.first + (done - self.carried()) * self.period
     }
 
-    /// The number of tries if nothing intervenes: the tries that are left, or up to the first that
-    /// ends at or after the deadline. [`u64::MAX`] if there is no end.
+    /// How many tries there are, with nothing in between: as many as are left, or up to the first that ends at or after
+    /// the deadline. [`u64::MAX`]: without end.
     pub(crate) fn tries(&self) -> u64 {
         let until_deadline = match self.deadline {
             u64::MAX => u64::MAX,
@@ -86,7 +82,7 @@ impl Spin {
         self.most.min(until_deadline)
     }
 
-    /// The end of the last of `tries` tries.
+    /// When the last of so many ends.
     pub(crate) fn last_end(&self, tries: u64) -> u64 {
         match tries - self.carried() {
             0 => self.busy,

@@ -1,4 +1,4 @@
-//! The engine's state, in the parts that the rooms own.
+//! The engine's state: what is simulated, in the parts that the rooms own.
 
 use crate::base::event::Event;
 use crate::base::queue::EventQueue;
@@ -24,19 +24,19 @@ use baton_memory::{MemorySystem, Notice};
 /// What the run loop does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Resumes this guest.
+    /// This guest runs on.
     Resume(ThreadId),
-    /// Continues: the event has been handled.
+    /// The event is dealt with.
     Handled,
-    /// Starts this application by creating its first thread.
+    /// This application begins: its first thread is to be made.
     Arrival(App),
-    /// Ends the run at its time limit.
+    /// The time limit is reached.
     Limit,
-    /// Ends the run, because nothing will ever happen again.
+    /// Nothing will ever happen again.
     Silence,
 }
 
-/// The engine's counters.
+/// What the engine counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EngineCounts {
     pub(crate) events: u64,
@@ -45,41 +45,41 @@ pub(crate) struct EngineCounts {
     pub(crate) migrations: u64,
 }
 
-/// The state of the cores besides memory accesses: contexts, clocks, windows.
+/// What the cores of the chip do besides memory accesses: contexts, clocks, windows.
 pub(crate) struct Cores {
+    /// Which contexts of the cores are active.
     pub(crate) contexts: Contexts,
     pub(crate) clocks: Clocks,
-    /// The window of each hardware context.
+    /// By hardware context.
     pub(crate) windows: Vec<Window>,
-    /// The chip file's table for each kind of core.
+    /// What the chip file says of each core, by its kind.
     pub(crate) kinds: CoresByKind,
-    /// The instructions that come with accesses.
+    /// Instructions that come with accesses.
     pub(crate) own_instructions: Instructions,
-    /// Whether atomics are load-linked and store-conditional.
+    /// Atomics are load-linked and store-conditional.
     pub(crate) links: bool,
-    /// Whether homes perform atomics.
+    /// Homes do atomics.
     pub(crate) far: bool,
 }
 
-/// The bounds of a run, and the shortcuts that it may take.
+/// How far and by which shortcuts a run goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Events after this moment do not happen.
     pub(crate) limit: u64,
-    /// The run ends at the first timer interrupt after this many events.
+    /// A timer interrupt after so many events is the last.
     pub(crate) events: u64,
-    /// Whether to finish operations at once if no event comes before their end; off in tests that
-    /// compare.
+    /// Finish operations at once where nothing comes before them; off in tests that compare.
     pub(crate) run_ahead: bool,
-    /// Whether to count tries of spinning waits that cannot succeed instead of simulating them; off
-    /// in tests that compare.
+    /// Leave out tries of spinning waits that cannot succeed; off in tests that compare.
     pub(crate) skip_tries: bool,
 }
 
-/// The records that a run keeps about guests and locks.
+/// What a run keeps of what guests and locks did.
 pub(crate) struct Log {
-    /// The events that guests record; `None` if they are not kept.
+    /// Events that guests record; `None`: they are not kept.
     pub(crate) record: Option<Vec<baton_trace::Event>>,
+    /// Lock words that are watched.
     pub(crate) watch: Watch,
 }
 
@@ -91,10 +91,10 @@ pub(crate) struct Engine {
     pub(crate) threads: Vec<Thread>,
     pub(crate) bounds: Bounds,
     pub(crate) memory: MemorySystem,
-    /// The memory system's notices that are being handled, kept to reuse their memory.
+    /// Notices of the memory system that are being handled; kept for its room.
     pub(crate) notices: Vec<Notice>,
     pub(crate) cores: Cores,
-    /// The state of phases, on a chip in the coarse mode.
+    /// Phases, on a chip that plays computations as such.
     pub(crate) phases: Option<Box<PhaseMemory>>,
     pub(crate) guest: GuestMemory,
     pub(crate) os: Os,
@@ -103,7 +103,7 @@ pub(crate) struct Engine {
     pub(crate) chip: Chip,
     pub(crate) log: Log,
     pub(crate) counts: EngineCounts,
-    /// Draws when monitors end spuriously.
+    /// When monitors end for no reason.
     pub(crate) spurious: Random,
     /// The thread-local data of the host's own code.
     pub(crate) outside: Box<Local>,
@@ -111,5 +111,5 @@ pub(crate) struct Engine {
     pub(crate) mechanism: Active,
 }
 
-/// The end of an operation that the memory system will report later.
+/// The end of an operation that the memory system will tell.
 pub(crate) const PENDING: u64 = u64::MAX;

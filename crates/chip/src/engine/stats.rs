@@ -1,4 +1,4 @@
-//! The counters of a guest thread: every cycle of its life by reason, and how often it did what.
+//! What is counted of a guest thread: every cycle of its life by its reason, and how often it did what.
 
 use super::locks::Timeline;
 use crate::engine::reason::Reason;
@@ -20,33 +20,32 @@ counters! {
     }
 }
 
-/// The counters of a thread.
+/// A thread's counters.
 pub(crate) struct Stats {
-    /// The time of the thread's creation.
+    /// When the thread was created.
     pub(crate) born: u64,
-    /// The time up to which the thread's cycles have a reason.
+    /// Its cycles up to here have a reason.
     pub(crate) since: u64,
-    /// The cycles by reason.
+    /// Its cycles by reason.
     pub(crate) times: [u64; Reason::COUNT],
-    /// The cycles of requests that were not served at once, by part.
+    /// Where the cycles of requests that were not served at once went.
     pub(crate) parts: [u64; PARTS],
-    /// How often the thread did what.
+    /// What it did how often.
     pub(crate) counts: ThreadCounts,
-    /// The thread's requests whose line came from memory.
+    /// Its requests whose line came from memory.
     pub(crate) fetches: u64,
-    /// Instructions that were charged to the thread, and those of its tries, in units. Each
-    /// operation is one more instruction.
+    /// Instructions that were charged to it and those of its tries, in units; each of its operations is one more.
     pub(crate) instructions: u64,
-    /// When the thread last fell asleep.
+    /// When it last fell asleep.
     pub(crate) last_sleep: Option<u64>,
-    /// What the energy account needs besides the cycle stack.
+    /// What energy needs to know beside the cycle stack.
     pub(crate) finer: Finer,
-    /// What the thread does while it waits for a lock, if a study asks for it.
+    /// What it does while it waits for a lock, if a study asks for it.
     pub(crate) timeline: Timeline,
 }
 
 impl Stats {
-    /// The counters of a thread that is created now.
+    /// Those of a thread that is created now.
     pub(crate) fn new(now: u64) -> Stats {
         Stats {
             born: now,
@@ -62,7 +61,7 @@ impl Stats {
         }
     }
 
-    /// Charges the time since the last charge, on a CPU or without one, to `reason`.
+    /// All time since the last charge, on that CPU or without one, had this reason.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64, cpu: u32) {
         self.times[reason as usize] += now - self.since;
@@ -72,7 +71,7 @@ impl Stats {
         self.since = now;
     }
 
-    /// Moves `cycles` from one reason to another.
+    /// Of the time under that reason, so much was for another one.
     pub(crate) fn shift(&mut self, from: Reason, to: Reason, cycles: u64) {
         self.times[from as usize] -= cycles;
         self.times[to as usize] += cycles;

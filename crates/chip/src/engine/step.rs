@@ -1,5 +1,4 @@
-//! A step of the engine: the next event, or the memory system's next notice; and the end of a
-//! guest.
+//! One step of the engine: the next event, or the memory system's next notice, and a guest's end.
 
 use crate::base::event::{Event, Happening};
 use crate::base::queue::Rank;
@@ -12,7 +11,7 @@ use crate::engine::waiting::Waited;
 use baton_memory::{Memory, Notice, Part, Parts};
 
 impl Engine {
-    /// Handles the next event. Only the run loop calls this function.
+    /// The next event. The run loop alone calls it.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Step {
         let inside = self.memory.next();
@@ -76,7 +75,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         debug_assert_eq!(thread.state, State::Asleep);
         thread.ended = Ended::Expired;
-        // With futexes in guest memory, the sleeper itself leaves the queue when it runs.
+        // In memory, the sleeper itself leaves the queue, once it runs.
         if let Some((Waited::Cell(offset), _)) = thread.wait.waits_on
             && !self.os.layout.in_memory()
         {
@@ -86,7 +85,7 @@ impl Engine {
         Step::Handled
     }
 
-    /// Advances the memory system to the queue's next event, or to its own first notice.
+    /// Lets the memory system come to the queue's next event, or to its own first notice.
     fn memory_step(&mut self, inside: u64) -> Step {
         if inside > self.bounds.limit {
             self.now = self.bounds.limit;
@@ -113,7 +112,7 @@ impl Engine {
     fn served(&mut self, token: Token, at: u64, parts: Parts) {
         let id = token.thread();
         let asked = token.part();
-        // The number of a posted request's answer is not that of a thread.
+        // The number of a posted request's answer is no thread's.
         if parts.0[Part::Memory as usize] != 0 && asked != Asked::Posted {
             self.threads[id as usize].stats.fetches += 1;
         }
@@ -123,9 +122,9 @@ impl Engine {
                 sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
                 self.queue.put(Event::thread(id), at, Rank::Next);
             }
-            // No thread waits for this request, so it has no place in a thread's cycles.
+            // No thread waits for it as such: it has no place in the thread's cycles.
             Asked::Head => self.queue.put(Event::store(id), at, Rank::Next),
-            // The handler's time is charged to the kernel.
+            // The handler's time is the kernel's.
             Asked::Handler => self.queue.put(Event::thread(id), at, Rank::Next),
             Asked::Load(number) => self.walked(id, number, at, parts),
             Asked::Posted => self.answer_written_at(token.thread(), at),
@@ -152,7 +151,7 @@ impl Engine {
         self.leave(cpu, id, |policy, now, out| policy.exit(now, baton_sched::ThreadId(id), out));
     }
 
-    /// Checks what must hold when nothing runs, whatever happened before.
+    /// What must hold when nothing runs, whatever happened before.
     #[cfg(debug_assertions)]
     pub(crate) fn check(&self) {
         let on_cpu = self.os.cpus.iter().filter(|cpu| cpu.current.is_some()).count();

@@ -13,82 +13,81 @@ use baton_machine::{Local, LockHint};
 use baton_units::CoreId;
 use corosensei::Yielder;
 
-/// The state of a thread.
+/// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The thread waits in a run queue.
+    /// Waits in a run queue.
     Ready,
-    /// A core is switching to the thread.
+    /// A core is switching to it.
     Starting,
-    /// The thread is on a CPU whose interrupt handler runs; its coroutine resumes afterwards.
+    /// On a CPU whose interrupt handler runs; then its coroutine runs on.
     Interrupted,
-    /// The thread runs guest code, which takes no time, or an operation that cannot be interrupted.
+    /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted.
     Running,
-    /// The thread computes until this moment, and can be interrupted.
+    /// Computes until then; can be interrupted.
     Working(u64),
-    /// The thread spins on a line that its core holds.
+    /// Spins on a line that its core holds.
     Spinning,
-    /// The thread's CPU stands still: in a monitor, or halted.
+    /// Its CPU stands still: with a monitor, or halted.
     IdleWait,
-    /// The thread is to leave its CPU. It has called back its requests to devices and does not know
-    /// their fate yet.
+    /// On a CPU that it is to leave: it has called its requests to devices back, and does not know yet what came of them.
     Cancelling,
-    /// The thread sleeps: in a futex, in a join, or for a time.
+    /// Sleeps: in a futex, in a join or for a time.
     Asleep,
-    /// The thread has ended.
+    /// Has ended.
     Done,
 }
 
-/// How a thread continues when it gets a core again.
+/// How a thread goes on when it gets a core again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    /// The thread's coroutine resumes.
+    /// Its coroutine runs on.
     Guest,
-    /// The thread computes the rest of its computation.
+    /// It computes on, so much more.
     Work(Remaining),
 }
 
 /// Why a wait of any kind ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// The waiter was woken, or the line was lost.
+    /// Woken, or the line has gone.
     Woken,
-    /// The deadline has come.
+    /// The time has come.
     Expired,
     /// The core was taken away.
     Interrupted,
 }
 
-/// A guest thread: what all rooms need, and the part of each room.
+/// A guest thread: what all rooms need of it, and each room's own part.
 pub(crate) struct Thread {
     pub(crate) name: String,
     pub(crate) state: State,
-    /// The CPU that the thread has, or had last. It is a context of a core.
+    /// The CPU that it has, or had last: a context of a core.
     pub(crate) cpu: u32,
-    /// The core of that CPU.
+    /// That core.
     pub(crate) core: CoreId,
     pub(crate) resume: Resume,
-    /// The rest of a computation that was cut short. The coroutine continues it after it has found
-    /// out why.
+    /// What is left of its computation, which its coroutine goes on with when it has looked why that was cut short.
     pub(crate) cut: Option<Remaining>,
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) local: Box<Local>,
     /// The operating system's part.
     pub(crate) os: Task,
-    /// The operations under way in the core.
+    /// What it has under way in its core.
     pub(crate) pipeline: Pipeline,
-    /// How the thread's computation proceeds beside its siblings.
+    /// How its computation goes on beside its siblings.
     pub(crate) pace: Pace,
-    /// The wait that the thread is in.
+    /// The wait that it is in.
     pub(crate) wait: WaitState,
-    /// What the thread's locks have told the network interface.
+    /// What its locks have told the network interface.
     pub(crate) mechanism: Marks,
+    /// What is counted of it.
     pub(crate) stats: Stats,
 }
 
 impl Thread {
-    /// A thread for which a CPU will be chosen.
+    /// A thread that a CPU will be chosen for.
     pub(crate) fn new(name: String, number: u32, os: Task, now: u64) -> Thread {
         Thread {
             name,
@@ -109,20 +108,19 @@ impl Thread {
         }
     }
 
-    /// Whether the thread must do something before its next operation: leave its CPU, or stand
-    /// still.
+    /// Whether something is wanted of it before its next operation: its CPU, or to stand still.
     #[inline(always)]
     pub(crate) fn is_called(&self) -> bool {
         self.os.preempt | (self.pace.owed != 0)
     }
 
-    /// Charges the time since the last charge to `reason`.
+    /// All time since the last charge had this reason.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64) {
         self.stats.charge(reason, now, self.cpu);
     }
 
-    /// The last hint of a lock, with the newest progress: a section that has just ended counts.
+    /// The last hint that a lock gave, if one did, with the newest progress: the section that has just ended counts.
     pub(crate) fn newest_hint(&self) -> Option<LockHint> {
         let progress = self.local.get(Use::Progress) as u32;
         self.mechanism.last_hint.map(|hint| LockHint { progress, ..hint })

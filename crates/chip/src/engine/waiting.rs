@@ -1,4 +1,4 @@
-//! The wait of a guest thread: on which cell or line, and its progress.
+//! A guest thread's wait: on which cell or line, and how far it is.
 
 use super::idle_wait::IdleWait;
 use crate::base::thread::ThreadId;
@@ -6,28 +6,30 @@ use crate::engine::spin::Spin;
 use baton_machine::wait::Learnt;
 use baton_units::CoreId;
 
-/// What a thread waits for, and its place in its line's list of watchers.
+/// What a thread waits for, and its place in the list of its line's watchers.
 pub(crate) struct WaitState {
-    /// What the thread waits on and since when, for the report of a deadlock.
+    /// What it waits on, and since when: for the report of a deadlock.
     pub(crate) waits_on: Option<(Waited, u64)>,
-    /// Whether that wait has a deadline.
+    /// That wait has a deadline.
     pub(crate) bounded: bool,
-    /// When the thread last began to read the cell that it waits on.
+    /// When it last began to look at the cell that it waits on.
     pub(crate) looked: u64,
-    /// The tries that are not simulated one by one.
+    /// Tries that are not simulated one by one.
     pub(crate) spin: Spin,
+    /// The idle wait.
     pub(crate) idle: IdleWait,
-    /// The next watcher of the line, plus one; 0 for none.
+    /// The next watcher of the line, plus one; 0: none.
     pub(crate) watch_next: u32,
-    /// The previous watcher of the line, plus one; 0 if this is the first.
+    /// The watcher before, plus one; 0: this is the first.
     pub(crate) watch_before: u32,
-    /// Whether the thread is in a line's list.
+    /// It is on a line's list.
     pub(crate) watches: bool,
-    /// What the thread has learnt about its waits, if its policy adapts.
+    /// What it has learnt of its waits, if its policy adapts.
     pub(crate) learnt: Option<Box<Learnt>>,
 }
 
 impl WaitState {
+    /// No wait.
     pub(crate) fn none() -> WaitState {
         WaitState {
             waits_on: None,
@@ -50,8 +52,8 @@ pub(crate) enum Waited {
     Cell(usize),
     /// The end of a thread.
     Thread(ThreadId),
-    /// A moment in time.
+    /// A time.
     Time,
-    /// A device: an answer, or an interrupt.
+    /// A device: an answer, or its interrupt.
     Device(u32),
 }

@@ -1,14 +1,14 @@
-//! The arena: address space that is reserved once and given out to the heap and to stacks.
+//! The arena: address space reserved once, given out to the heap and to stacks.
 
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A multiple of the host's page size. Guard pages and stacks are multiples of it.
+/// The host's page, at least; guard pages and stacks are multiples of it.
 pub(crate) const PAGE: usize = 4096;
 
-/// A reservation of address space. It is released when its last user, the engine or a stack, is
-/// gone. Its first bytes may stay mapped for ever ([`Arena::keep`]).
+/// A reservation of address space. It is given back when its last user is gone, the engine or a stack; its first bytes may stay for
+/// ever ([`Arena::keep`]).
 pub(crate) struct Arena {
     start: NonNull<u8>,
     size: usize,
@@ -35,7 +35,7 @@ impl Arena {
         }
     }
 
-    /// Makes `bytes` bytes from `offset` on usable. Both numbers must be multiples of [`PAGE`].
+    /// Makes the bytes from `offset` on usable; both numbers are multiples of [`PAGE`].
     pub(crate) fn open(&self, offset: usize, bytes: usize) -> io::Result<()> {
         assert!(offset.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE) && offset + bytes <= self.size);
         // SAFETY: the range lies inside our own mapping.
@@ -45,11 +45,10 @@ impl Arena {
         if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Leaves the first `bytes` bytes mapped for ever, up to the end of their page, and releases
-    /// the others.
+    /// Leaves the first bytes mapped for ever, up to the end of their page, and gives the rest back.
     ///
     /// # Safety
-    /// Nothing may refer to the released bytes.
+    /// Nothing refers to the rest.
     pub(crate) unsafe fn keep(self: Arc<Self>, bytes: usize) {
         let kept = bytes.next_multiple_of(PAGE).min(self.size);
         // SAFETY: the range lies inside our own mapping, and nothing refers to it, as the caller says.
@@ -65,6 +64,7 @@ impl Arena {
         self.start.as_ptr().expose_provenance()
     }
 
+    /// The byte at `offset`.
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         assert!(offset <= self.size);
         // SAFETY: inside the mapping, or one past its end.

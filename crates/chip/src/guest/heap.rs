@@ -1,37 +1,35 @@
-//! The guest's heap: free lists by size, used last in, first out. The same calls give the same
-//! offsets.
+//! The guest's heap: free lists by size, the last one freed is the first one given. Same calls, same offsets.
 //!
-//! Small blocks are packed at multiples of 16 bytes, as a real allocator packs them, so
-//! neighbouring blocks may share a cache line.
+//! Small blocks are packed at 16 bytes as a real allocator packs them, so neighbours may share a line.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 
-/// The granularity of blocks in bytes.
+/// Blocks are multiples of this.
 const GRAIN: usize = 16;
 
-/// Allocates offsets in the first part of the arena.
+/// Gives out offsets of the arena's first part.
 pub(crate) struct Heap {
     next: usize,
     end: usize,
     free: BTreeMap<(usize, usize), Vec<usize>>,
-    /// The number of blocks in use.
+    /// Blocks given out and not yet back.
     pub(crate) live: usize,
 }
 
-/// The size and alignment that serve a layout.
+/// Size and alignment that a layout is served with.
 fn class(layout: Layout) -> (usize, usize) {
     let align = layout.align().max(GRAIN);
     (layout.size().max(1).next_multiple_of(align), align)
 }
 
 impl Heap {
+    /// A heap from `start` to `end`.
     pub(crate) fn new(start: usize, end: usize) -> Heap {
         Heap { next: start, end, free: BTreeMap::new(), live: 0 }
     }
 
-    /// Allocates a block. Returns its offset and whether it was used before (and must be zeroed);
-    /// `None` if the heap is full.
+    /// The offset of a block, and whether it was used before (and must be zeroed); nothing if the heap is full.
     pub(crate) fn take(&mut self, layout: Layout) -> Option<(usize, bool)> {
         let class = class(layout);
         if let Some(offset) = self.free.get_mut(&class).and_then(Vec::pop) {
@@ -48,19 +46,19 @@ impl Heap {
         Some((offset, false))
     }
 
-    /// Allocates a block for the kernel. No guest holds it, and it is never given back.
+    /// The same for a block of the kernel's, which no guest holds: it goes with the simulation, and is never given back.
     pub(crate) fn keep(&mut self, layout: Layout) -> Option<usize> {
         let (offset, _) = self.take(layout)?;
         self.live -= 1;
         Some(offset)
     }
 
-    /// The end of the highest block that was ever allocated.
+    /// Where the blocks end that were ever given out.
     pub(crate) fn given(&self) -> usize {
         self.next
     }
 
-    /// Frees a block that [`Heap::take`] allocated for the same layout.
+    /// Takes back what [`Heap::take`] gave for the same layout.
     pub(crate) fn give(&mut self, offset: usize, layout: Layout) {
         self.live -= 1;
         self.free.entry(class(layout)).or_default().push(offset);

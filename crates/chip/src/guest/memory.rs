@@ -1,5 +1,4 @@
-//! Guest memory as the simulation sees it: addresses, lines, and the threads that watch and write
-//! them.
+//! Guest memory as the simulation sees it: addresses, lines, and which threads watch and wrote what.
 
 use super::arena::{Arena, PAGE};
 use super::heap::Heap;
@@ -9,27 +8,27 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// The arena with its heap, and records about its lines.
+/// The arena with its heap, and what is kept of its lines.
 pub(crate) struct GuestMemory {
     pub(crate) arena: Arc<Arena>,
     /// The arena's first address.
     pub(crate) base: usize,
-    /// The line size in bytes, as a power of two.
+    /// A line is so many bytes, as a power of two.
     pub(crate) line_shift: u32,
     pub(crate) heap: Heap,
-    /// For each line, its first watcher's number plus one; 0 for none.
+    /// First watcher of each line, plus one.
     pub(crate) watchers: Sparse<u32>,
-    /// For each eight bytes, the number of the last writer plus one; 0 for none.
+    /// Last writer of each eight bytes, plus one.
     pub(crate) writers: Sparse<u32>,
-    /// The offset of the words that all guests share; `None` if no guest has asked for them.
+    /// Where the words lie that all guests share; `None`: no guest has asked for them.
     pub(crate) shared: Option<usize>,
-    /// Cells that a single thread polls, by offset, with the thread.
+    /// Cells that one thread alone polls, by offset, and the thread.
     pub(crate) polled: BTreeMap<usize, u32>,
 }
 
 impl GuestMemory {
-    /// Reserves an arena with the kernel's memory up to `kernel_end`, a heap of `heap` bytes, and
-    /// `stacks` bytes for stacks behind it.
+    /// Reserves an arena that holds the kernel's memory up to `kernel_end`, a heap of so many bytes, and `stacks` bytes of
+    /// stacks behind it.
     pub(crate) fn reserve(
         kernel_end: usize,
         heap_bytes: usize,
@@ -55,7 +54,7 @@ impl GuestMemory {
         })
     }
 
-    /// The number of lines in the arena.
+    /// Lines that the arena has.
     pub(crate) fn lines(&self) -> usize {
         (self.arena.size() >> self.line_shift) + 1
     }
@@ -63,8 +62,7 @@ impl GuestMemory {
     /// The offset of a guest address.
     ///
     /// # Panics
-    /// If the address is not guest memory: a cell on the host's heap or stack has no place on the
-    /// chip.
+    /// The address is not guest memory: a cell on the host's heap or stack has no place on the chip.
     #[inline(always)]
     pub(crate) fn offset_of(&self, address: usize) -> usize {
         let offset = address.wrapping_sub(self.base);
@@ -83,7 +81,7 @@ impl GuestMemory {
     /// The line of a guest address.
     ///
     /// # Panics
-    /// Like [`GuestMemory::offset_of`].
+    /// As [`GuestMemory::offset_of`].
     #[inline(always)]
     pub(crate) fn line_of(&self, address: usize) -> Line {
         self.line(self.offset_of(address))

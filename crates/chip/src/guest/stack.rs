@@ -1,23 +1,22 @@
-//! Stacks of coroutines, in the arena behind its heap, each above a guard page that is never made
-//! accessible.
+//! Stacks of coroutines, in the arena behind its heap, each above a guard page that is never opened.
 
 use super::arena::{Arena, PAGE};
 use corosensei::stack::{Stack, StackPointer};
 use std::io;
 use std::sync::Arc;
 
-/// The bytes of a stack, including its guard page.
+/// Bytes of a stack, its guard page included.
 pub(crate) const STACK: usize = 256 * 1024;
 
 /// A stack in the arena.
 pub(crate) struct GuestStack {
     arena: Arc<Arena>,
-    /// The offset of its lowest byte, which belongs to the guard page.
+    /// Its lowest byte: the guard page's.
     pub(crate) offset: usize,
 }
 
 impl GuestStack {
-    /// Makes the stack at `offset` accessible, or reuses the one that was there.
+    /// Opens the stack at `offset`, or uses again the one that was there.
     pub(crate) fn open(arena: &Arc<Arena>, offset: usize) -> io::Result<GuestStack> {
         arena.open(offset + PAGE, STACK - PAGE)?;
         Ok(GuestStack { arena: arena.clone(), offset })

@@ -1,4 +1,4 @@
-//! Far atomics, which homes perform.
+//! Homes perform far atomics.
 
 use crate::base::thread::ThreadId;
 use crate::core::rmw::Far;

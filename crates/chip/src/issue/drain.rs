@@ -1,5 +1,4 @@
-//! Stores leave the buffer. The oldest store requests its line and is written when the core owns
-//! the line; then the next store requests its line.
+//! Stores leave the buffer: the oldest asks for its line, is written when the line is owned, and the next one asks.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -16,13 +15,13 @@ use baton_memory::{Access, Answer, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// Whether cores have store buffers.
+    /// Whether there are store buffers.
     #[inline(always)]
     pub(crate) fn buffers(&self) -> bool {
         self.chip.core.store_buffer != 0
     }
 
-    /// A store of the running thread enters its buffer.
+    /// A store of the running thread has entered its buffer.
     fn enter(&mut self, store: Store) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
@@ -35,14 +34,14 @@ impl Engine {
         }
     }
 
-    /// Whether the oldest store waits for the answer to an older request (`device.younger_stores`).
+    /// The oldest store waits for an older request's answer (`device.younger_stores`).
     #[inline]
     pub(crate) fn is_blocked(&self, id: ThreadId) -> bool {
         self.threads[id as usize].pipeline.buffer.begins_with_request()
             && self.devices.as_ref().is_some_and(|devices| devices.config.younger_stores == YoungerStores::Wait)
     }
 
-    /// The oldest store requests its line.
+    /// The oldest store asks for its line.
     pub(super) fn ask(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         let Some(&Store { core, line, access, .. }) = thread.pipeline.buffer.head() else { return };
@@ -56,9 +55,8 @@ impl Engine {
         }
     }
 
-    /// A store behind the oldest requests its line, so that the core owns the line when the store's
-    /// turn comes. Stores are written in order all the same (x86-TSO). If the line is taken away
-    /// before, the store requests it again.
+    /// A store behind the oldest asks for its line, so that it is here when its turn comes: it is written in order all
+    /// the same (x86-TSO). The line may be taken away again before; then the store asks once more.
     fn ask_ahead(&mut self, id: ThreadId, place: usize) {
         let thread = &self.threads[id as usize];
         if place >= self.cores.windows[thread.cpu as usize].stores() {
@@ -80,7 +78,7 @@ impl Engine {
         debug_assert!(matches!(answer, Answer::Served(_)), "a hint is never waited for");
     }
 
-    /// The core owns the line of the oldest store, which is written now.
+    /// The oldest store's line is owned: it is written.
     pub(crate) fn drained(&mut self, id: ThreadId) -> Step {
         let asks = self.threads[id as usize].pipeline.buffer.requests() != 0;
         if asks {
@@ -95,8 +93,7 @@ impl Engine {
             unsafe { write(self.guest.arena.at(store.offset).as_ptr(), store.value) };
             self.wrote(store.offset, id);
             if self.guest.is_watched(store.line) {
-                // Another thread may have come to this core and may spin on the line, which the
-                // core keeps.
+                // Another thread may have come to this core and spin there on the line, which its core keeps.
                 self.invalidated(store.line);
             }
         }
@@ -112,15 +109,14 @@ impl Engine {
         }
         let last = self.cores.windows[self.threads[id as usize].cpu as usize].stores() - 1;
         if last != 0 {
-            // The store that has advanced to where lines are requested.
+            // The one that has come up to where lines are asked for.
             self.ask_ahead(id, last);
         }
         self.look_at_stall(id);
         Step::Handled
     }
 
-    /// Guest memory is freed: stores to it, of any thread, that are still in a buffer are not
-    /// written.
+    /// Guest memory is given back: stores that are on their way to it, of any thread, are not written.
     pub(crate) fn forget_stores(&mut self, offset: usize, bytes: usize) {
         for thread in &mut self.threads {
             if thread.pipeline.buffer.len() != 0 {
@@ -146,7 +142,7 @@ pub(crate) fn drain() {
     }
 }
 
-/// Waits until the running thread's buffer has no store to that line.
+/// Waits until no store to that line is in the running thread's buffer.
 #[inline]
 pub(crate) fn drain_line(line: Line) {
     if buffered() != 0 && with(|engine| engine.threads[engine.running as usize].pipeline.buffer.has_line(line)) {
@@ -154,7 +150,7 @@ pub(crate) fn drain_line(line: Line) {
     }
 }
 
-/// What the running thread's buffer has for a load. A load that needs a part of a store waits here.
+/// What the running thread's buffer has for a load; a load that needs part of a store waits here.
 #[inline]
 pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
     if buffered() == 0 {
@@ -170,7 +166,7 @@ pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
     }
 }
 
-/// Waits for a free entry of the running thread's buffer, if the chip has buffers.
+/// Waits for a free entry of the running thread's buffer, if the chip has one.
 #[inline]
 pub(crate) fn room() {
     let most = with(|engine| engine.window().store_buffer as usize);
@@ -179,8 +175,7 @@ pub(crate) fn room() {
     }
 }
 
-/// A store that bypasses the buffer, on a chip without one, waits for the answers to older requests
-/// (`device.younger_stores`).
+/// A store that goes past the buffer, on a chip without one, waits for older requests' answers (`device.younger_stores`).
 #[inline]
 pub(crate) fn before_direct_store() {
     if buffered() != 0 && with(|engine| engine.is_blocked(engine.running)) {
@@ -188,8 +183,7 @@ pub(crate) fn before_direct_store() {
     }
 }
 
-/// The running thread stores into its buffer, which takes a cycle and the wait for a free entry.
-/// `store` is called when the store enters.
+/// The running thread stores into its buffer: a cycle, and the wait for a free entry. `store` is made when it enters.
 #[inline]
 pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
     room();
@@ -200,7 +194,7 @@ pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
     });
 }
 
-/// The running thread drops the cell at `offset`: its own stores to the cell are not written.
+/// The cell at `offset` is dropped by the thread that runs: its own stores to it are not written.
 #[inline]
 pub(crate) fn forget_own(address: usize, bytes: usize) {
     if !crate::engine::current::is_any() || running() == OUTSIDE || buffered() == 0 {

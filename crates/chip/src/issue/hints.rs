@@ -1,9 +1,7 @@
-//! Hints: prefetches, and pushes that give a line up. A hint takes one instruction per line, and no
-//! thread waits for its effect.
+//! Hints: prefetches, and pushes that give a line up. Each takes an instruction a line; no thread waits for what it does.
 //!
-//! A prefetch goes to the caches at once. It is dropped if the line is already on its way or no
-//! miss-status register is free. A push goes behind the stores in the store buffer, so that it
-//! gives up what they wrote.
+//! A prefetch goes to the caches at once, and is dropped there if the line is on its way already or no miss-status register
+//! is free. A push goes behind the stores that are in the store buffer, so that it gives up what they wrote.
 
 use crate::base::token::{Asked, Token};
 use crate::core::buffer::Store;
@@ -14,8 +12,7 @@ use crate::issue::drain;
 use baton_memory::{Access, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
-/// The lines of a range, each with the offset in guest memory at which its part of the range
-/// begins.
+/// Lines of a range, and where in guest memory each part of it begins.
 type Lines<'a> = &'a mut dyn Iterator<Item = (usize, Line)>;
 
 impl Engine {
@@ -29,7 +26,7 @@ impl Engine {
     }
 }
 
-/// The hint's own instruction; the cache takes one per cycle.
+/// The instruction itself; the cache takes one a cycle.
 fn instruction() {
     operate(Reason::Work, |engine| {
         let cycles = engine.instructions(crate::core::instructions::UNIT).max(1);
@@ -37,7 +34,7 @@ fn instruction() {
     });
 }
 
-/// The running thread will read or write these lines.
+/// The running thread will read, or write, these lines.
 pub(crate) fn prefetch(lines: Lines<'_>, write: bool) {
     let access = if write { Access::PrefetchExclusive } else { Access::Prefetch };
     for (_, line) in lines {
@@ -46,7 +43,7 @@ pub(crate) fn prefetch(lines: Lines<'_>, write: bool) {
     }
 }
 
-/// The running thread gives these lines to another core, or to their homes if `to` is `None`.
+/// The running thread gives these lines to another core, or, `None`, to their homes.
 pub(crate) fn push(lines: Lines<'_>, to: Option<CoreId>) {
     let (buffers, own, cores) =
         with(|engine| (engine.buffers(), engine.core_of(engine.running), engine.chip.core.count));

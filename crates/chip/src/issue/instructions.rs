@@ -1,4 +1,4 @@
-//! Charges the algorithm's own instructions, see [`instructions`](crate::core::instructions).
+//! The algorithm's own instructions are charged: see [`instructions`](crate::core::instructions).
 
 use crate::core::instructions::{Instructions, UNIT};
 use crate::engine::current::{operate, with};
@@ -7,12 +7,12 @@ use crate::engine::state::Engine;
 use baton_chipfile::config::CoresByKind;
 
 impl Engine {
-    /// The instructions that come with accesses on this chip.
+    /// The instructions that accesses bring with them on this chip.
     pub(crate) fn charge_of(cores: &CoresByKind, instructions: Instructions) -> Instructions {
         if cores.each().iter().all(|core| core.width == 0) { Instructions::NONE } else { instructions }
     }
 
-    /// The whole cycles that `units` more instructions of the running thread take.
+    /// Whole cycles that `units` more instructions of the running thread take.
     pub(crate) fn instructions(&mut self, units: u64) -> u64 {
         let a_cycle = UNIT * u64::from(self.core_here().width);
         if a_cycle == 0 {
@@ -26,7 +26,7 @@ impl Engine {
     }
 }
 
-/// The running thread executes the instructions before its next access.
+/// The running thread executes what lies before its next access.
 #[inline(always)]
 pub(crate) fn before_access() {
     let units = with(|engine| engine.cores.own_instructions.access);
@@ -35,7 +35,7 @@ pub(crate) fn before_access() {
     }
 }
 
-/// The running thread executes `units` of instructions.
+/// The running thread executes instructions, given in units.
 pub(crate) fn execute(units: u64) {
     let cycles = with(|engine| engine.instructions(units));
     if cycles != 0 {

@@ -1,11 +1,11 @@
-//! Finds lock words by the hinted atomics that are done on them.
+//! Words of locks are found by the hinted atomics that are done on them.
 
 use crate::engine::state::Engine;
 use baton_chipfile::config::mechanism::LockRequest;
 
 impl Engine {
-    /// The running thread is about to do an atomic on the word at `offset`. If the atomic follows a
-    /// lock's hint, the word belongs to a lock.
+    /// The running thread is about to do an atomic on the word at `offset`: if it follows a lock's hint, the word is a
+    /// lock's.
     #[inline]
     pub(crate) fn note_lock_word(&mut self, offset: usize) {
         let hint = self.threads[self.running as usize].mechanism.hint;

@@ -1,15 +1,15 @@
-//! Cores at work: what each operation of a guest thread does in its core.
+//! Cores at work: what a guest thread's operations ask of its core, one access after another.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`drain`] | stores leave the buffer; threads that wait for that |
+//! | [`drain`] | stores leave the buffer, and who waits until they have |
 //! | [`requests`] | requests to devices leave the buffer |
 //! | [`stall`] | threads that wait for their buffers, or for devices |
 //! | [`walk`] | loads that do not depend on each other |
 //! | [`hints`] | prefetches and pushes |
-//! | [`atomics`] | far atomics, which homes perform |
+//! | [`atomics`] | far atomics, performed at their homes |
 //! | [`instructions`] | the algorithm's own instructions between accesses |
-//! | [`locks`] | which words belong to locks |
+//! | [`locks`] | which words are locks |
 
 pub(crate) mod atomics;
 pub(crate) mod drain;

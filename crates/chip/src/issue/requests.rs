@@ -1,5 +1,5 @@
-//! Requests to devices leave the store buffer. A request leaves when all older stores of its thread
-//! have been written, and its entry is free when its answer arrives.
+//! Requests to devices leave the store buffer: each when all older stores of its thread are written, and its entry is free when its
+//! answer is here.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -16,7 +16,7 @@ use baton_chipfile::peripheral::port::{Hold, Request};
 use baton_machine::queues::QueueId;
 
 impl Engine {
-    /// Sends the thread's requests that need not wait for an older store, if the thread has a CPU.
+    /// The thread's requests that need wait for no older store leave for their devices, if the thread has a CPU.
     pub(crate) fn send_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -42,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// The answer to a thread's request has arrived: its entry is free.
+    /// The answer to a thread's request is here: its entry is free.
     pub(crate) fn request_answered(&mut self, id: ThreadId, packet: u32) {
         self.charge_before_leaving(id);
         let buffer = &mut self.threads[id as usize].pipeline.buffer;
@@ -59,7 +59,7 @@ impl Engine {
         self.send_forwarded(id);
     }
 
-    /// With queues that move, a request may have waited for one that has returned or been answered.
+    /// With queues that move, a request may have waited for one that has come back, or is answered.
     fn send_forwarded(&mut self, id: ThreadId) {
         let translated = self.devices.as_ref().is_some_and(|devices| devices.qimu.is_some());
         if translated && !self.threads[id as usize].os.dying {
@@ -67,8 +67,7 @@ impl Engine {
         }
     }
 
-    /// The thread is to leave its CPU and calls its requests back. It leaves when it knows for each
-    /// request whether it was answered.
+    /// The thread, which is to leave its CPU, calls its requests back. It leaves when it knows of each whether it is answered.
     pub(crate) fn call_back_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -79,8 +78,7 @@ impl Engine {
         self.devices_did();
     }
 
-    /// A request that was called back is in its thread's store buffer again, and leaves when the
-    /// thread runs again.
+    /// A request that its thread called back is in its store buffer again, and leaves when the thread runs again.
     pub(crate) fn request_back(&mut self, packet: u32) {
         let Some(devices) = &self.devices else { return };
         let id = devices.packet(packet).thread;
@@ -89,7 +87,7 @@ impl Engine {
         self.send_forwarded(id);
     }
 
-    /// A thread that has called its requests back leaves its CPU if it knows the fate of each.
+    /// A thread that has called its requests back leaves its CPU if it knows of each what came of it.
     fn look_at_cancelling(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
@@ -107,8 +105,8 @@ impl Engine {
         }
     }
 
-    /// The thread was killed and none of its requests is under way. Its unsent requests never
-    /// leave, and answers that have arrived are dropped.
+    /// The thread was killed, and none of its requests is under way: those that are left never leave, and answers that came are
+    /// dropped.
     pub(crate) fn drop_requests(&mut self, id: ThreadId) {
         let Some(devices) = &mut self.devices else { return };
         devices.drop_of(id);
@@ -119,13 +117,12 @@ impl Engine {
         }
     }
 
-    /// The thread ends, and its requests go on without it.
+    /// The thread ends: its requests go on without it.
     pub(crate) fn leave_requests(&mut self, id: ThreadId) {
         self.threads[id as usize].pipeline.buffer.forget_requests();
     }
 
-    /// Charges the thread's time since the last charge to the request; the time during which its
-    /// device held the request gets the reason of the hold.
+    /// All time of the thread since the last charge went to the request: while its device held it, for that reason.
     pub(super) fn charge_request(&mut self, id: ThreadId, packet: u32) {
         let now = self.now;
         let held = self.devices.as_ref().and_then(|devices| devices.packet(packet).held);
@@ -142,9 +139,8 @@ impl Engine {
     }
 }
 
-/// The running thread issues a request to a device. This takes a cycle, the wait for a free entry,
-/// and the wait until fewer than `device.outstanding` of its requests are unanswered. Returns the
-/// request's packet.
+/// The running thread issues a request to a device: a cycle, and the waits for a free entry and until fewer than
+/// `device.outstanding` of its requests are unanswered. Gives the request's packet.
 pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
@@ -165,8 +161,8 @@ pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>
     })
 }
 
-/// The running thread posts requests. This takes a cycle for each store of 64 bytes, and the wait
-/// for free entries, which the requests have until they leave for the device.
+/// The running thread posts requests: a cycle for each store of 64 bytes, and the wait for free entries, which they have until they leave
+/// for the device.
 pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request, Landing)>) {
     let most = with(|engine| engine.window().store_buffer as usize);
     for (number, (request, landing)) in requests.enumerate() {
@@ -186,17 +182,16 @@ pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request
             engine.send_requests(id);
         });
     }
-    // Without a store buffer, nothing else would bound the number of requests that wait here.
+    // Without a store buffer nothing else would bound what waits here.
     if most == 0 {
         stall(Stall::Left);
     }
 }
 
-/// The number of requests in a store of 64 bytes.
+/// Requests in a store of 64 bytes.
 const A_STORE: usize = 4;
 
-/// The running thread ends: its stores are written, its requests leave for their devices, and go on
-/// without it.
+/// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it.
 pub(crate) fn leave() {
     if with(|engine| engine.threads[engine.running as usize].pipeline.buffer.len()) != 0 {
         stall(Stall::Left);

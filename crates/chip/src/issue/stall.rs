@@ -1,8 +1,7 @@
-//! Threads that stall: until their store buffers have room or are empty, or for devices.
+//! Threads that stall: until their store buffers have room or are empty, and for devices.
 //!
-//! The cycles of a stall are charged to what the oldest entry of the store buffer waited for: a
-//! store for its line, or a request for its device. The cycles of a wait for one answer are charged
-//! to what that request waited for.
+//! The cycles of a stall go to what the oldest entry of the store buffer waited for meanwhile: a store for its line, or a request for
+//! its device. Those of a wait for one answer go to what that request waited for.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -15,7 +14,7 @@ use crate::engine::state::Engine;
 use crate::engine::waiting::Waited;
 
 impl Engine {
-    /// Whether the condition for which the thread stalls, or would stall, is met.
+    /// Whether the thread need not stall, or not any more.
     fn is_over(&self, id: ThreadId, stall: Stall) -> bool {
         let buffer = &self.threads[id as usize].pipeline.buffer;
         match stall {
@@ -23,7 +22,7 @@ impl Engine {
             Stall::Stores(most) => buffer.stores() <= most,
             Stall::Requests(few) => buffer.requests() < few,
             Stall::Left => {
-                // A request that may be forwarded to another device needs its thread.
+                // One that may be sent on to another device needs its thread.
                 let translated = self.devices.as_ref().is_some_and(|devices| devices.qimu.is_some());
                 let left = if translated { 0 } else { buffer.under_way() };
                 buffer.stores() == 0 && left == buffer.requests()
@@ -34,8 +33,7 @@ impl Engine {
         }
     }
 
-    /// Something has left the thread's store buffer, or an answer has arrived. The thread resumes
-    /// if it stalled for that.
+    /// Something has left the thread's store buffer, or an answer is here: the thread goes on if it stalled for that.
     #[inline]
     pub(crate) fn look_at_stall(&mut self, id: ThreadId) {
         if let Some(stall) = self.threads[id as usize].pipeline.stall
@@ -46,7 +44,7 @@ impl Engine {
         }
     }
 
-    /// The device that a stalled thread waits for; `None` if no request contributes to the stall.
+    /// The device that a stalled thread waits for; `None`: no request has a part in its stall.
     fn device_of(&self, id: ThreadId, stall: Stall) -> Option<u32> {
         let packet = match stall {
             Stall::Answer { packet, .. } => packet,
@@ -55,7 +53,7 @@ impl Engine {
         self.devices.as_ref().map(|devices| devices.packet(packet).device)
     }
 
-    /// Charges the thread for its stall so far.
+    /// Charges what the thread has stalled for so far.
     pub(crate) fn charge_stall(&mut self, id: ThreadId, stall: Stall) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -70,8 +68,7 @@ impl Engine {
         }
     }
 
-    /// An entry is about to leave the buffer of a thread that may stall for it. Charges the stall
-    /// up to now.
+    /// An entry is about to leave the buffer of a thread that may stall for it: charges what the thread stalled for until now.
     pub(crate) fn charge_before_leaving(&mut self, id: ThreadId) {
         match self.threads[id as usize].pipeline.stall {
             None | Some(Stall::Answer { .. }) => {}
@@ -79,14 +76,13 @@ impl Engine {
         }
     }
 
-    /// Whether the thread stalls and a device contributes to that, so that its CPU can be taken
-    /// away.
+    /// The thread stalls, and a device has a part in that: its CPU can be taken from it.
     pub(crate) fn stalls_for_device(&self, id: ThreadId) -> Option<Stall> {
         let pipeline = &self.threads[id as usize].pipeline;
         pipeline.stall.filter(|_| pipeline.buffer.requests() != 0)
     }
 
-    /// The run is cut off: charges threads that stall with requests under way.
+    /// The run is cut off: charges the threads that stall with requests under way.
     pub(crate) fn charge_stalls(&mut self) {
         for id in 0..self.threads.len() as u32 {
             if let Some(stall) = self.stalls_for_device(id) {
@@ -96,7 +92,7 @@ impl Engine {
     }
 }
 
-/// The running thread stalls until the condition is met.
+/// The running thread stalls until it need not.
 #[cold]
 pub(crate) fn stall(what: Stall) {
     let outer = with(|engine| {
@@ -115,7 +111,7 @@ pub(crate) fn stall(what: Stall) {
             leaves
         });
         if leaves {
-            // A device may keep the thread waiting for long.
+            // A device may keep it waiting for long.
             give_up_core();
             continue;
         }

@@ -1,4 +1,4 @@
-//! Independent loads are issued, arrive and are waited for, see [`walk`](crate::core::walk).
+//! Independent loads are issued, come and are waited for: see [`walk`](crate::issue::walk).
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -19,7 +19,7 @@ impl Engine {
         self.cores.windows[self.threads[self.running as usize].cpu as usize]
     }
 
-    /// The running thread requests a line and does not wait for it.
+    /// The running thread asks for a line and does not wait.
     fn issue(&mut self, line: Line) {
         let (id, now) = (self.running, self.now);
         let core = self.core_of(id);
@@ -44,7 +44,7 @@ impl Engine {
         walk.loads.push_back(load);
     }
 
-    /// The memory system reports when a load of a walk will be served.
+    /// The memory system tells when a load of a walk is served.
     pub(crate) fn walked(&mut self, id: ThreadId, number: u32, at: u64, parts: Parts) {
         let walk = &mut self.threads[id as usize].pipeline.walk;
         let place = (number + LOADS - walk.first) % LOADS;
@@ -57,8 +57,7 @@ impl Engine {
         }
     }
 
-    /// What the running thread must wait for before it can issue another load; `None` if it need
-    /// not wait.
+    /// What the running thread must wait for before another load is issued; `None`: nothing.
     fn next_wait(&mut self, instructions: u32) -> Option<Waits> {
         let (now, window) = (self.now, self.window());
         let walk = &mut self.threads[self.running as usize].pipeline.walk;
@@ -70,8 +69,7 @@ impl Engine {
         }
     }
 
-    /// The running thread begins to wait. Returns the end of the wait, or [`PENDING`] if it is not
-    /// known.
+    /// The running thread begins to wait; when that is over, if it is known.
     fn begin_wait(&mut self, what: Waits) -> u64 {
         let walk = &mut self.threads[self.running as usize].pipeline.walk;
         match walk.loads.front() {
@@ -86,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// The running thread's wait is over. Its time is charged to what the load's time was spent on.
+    /// The running thread's wait is over: its time goes to what the load's did.
     fn end_wait(&mut self) {
         let now = self.now;
         let thread = &mut self.threads[self.running as usize];
@@ -108,17 +106,17 @@ fn wait(what: Waits) {
     with(Engine::end_wait);
 }
 
-/// The entries of the reorder buffer that `units` of instructions take.
+/// Entries of the reorder buffer that so many units of instructions take.
 pub(crate) fn entries(units: u64) -> u32 {
     u32::try_from(units.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// Loads independent lines, each with `instructions` of its own. Returns when all have arrived.
+/// Loads of lines that do not depend on each other, each with `instructions` of its own; ends when all have come.
 pub(crate) fn load_all(lines: impl Iterator<Item = Line>, instructions: u32) {
     load_lines(lines, u64::from(instructions) * UNIT);
 }
 
-/// Like [`load_all`], with instructions in units.
+/// The same, by units of instructions.
 pub(crate) fn load_lines(lines: impl Iterator<Item = Line>, units: u64) {
     for line in lines {
         while let Some(what) = with(|engine| engine.next_wait(entries(units))) {
@@ -126,7 +124,7 @@ pub(crate) fn load_lines(lines: impl Iterator<Item = Line>, units: u64) {
         }
         operate(Reason::Work, |engine| {
             let cycles = engine.instructions(units);
-            // The cache takes one load per cycle.
+            // The cache takes one load a cycle.
             engine.after(cycles.max(1))
         });
         with(|engine| engine.issue(line));

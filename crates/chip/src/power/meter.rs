@@ -1,27 +1,27 @@
-//! The energy account's record of a thread's time and of the time at each clock.
+//! What is kept of a thread's time and of each clock's, for energy.
 
 use crate::power::STATES;
 use std::collections::BTreeMap;
 
-/// The time that has been settled.
+/// What has been put down.
 #[derive(Default)]
 pub(crate) struct Meter {
-    /// For each clock in hertz, the time in each state.
+    /// By clock, in hertz.
     pub(crate) by_clock: BTreeMap<u64, [i64; STATES]>,
 }
 
-/// Times that the cycle stack does not distinguish.
+/// What the cycle stack does not tell apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finer {
-    /// The part of the spinning time in finished waits with PAUSE between their tries.
+    /// Of the time spinning, the waits that are over and had PAUSE between their tries.
     pub(crate) paused: u64,
-    /// The spinning time at the beginning of such a wait, or [`u64::MAX`] if none is under way.
+    /// The time spinning when such a wait began; [`u64::MAX`]: none is under way.
     pub(crate) pausing: u64,
-    /// Time standing still: at the three depths of a monitor, and halted.
+    /// Still, by depth, and halted.
     pub(crate) still: [u64; 4],
-    /// When the current standstill began.
+    /// Since when it stands still.
     pub(crate) still_since: u64,
-    /// The time that has been settled, by state.
+    /// What has been put down.
     pub(crate) settled: [u64; STATES],
 }
 

@@ -1,48 +1,47 @@
-//! Power states: the activities of a CPU that differ in power.
+//! Power states: what a CPU can be doing, as its power has it.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`meter`] | the record of a thread's time and of the time at each clock |
+//! | [`meter`] | what is kept of a thread's time and of each clock's |
 
 pub(crate) mod meter;
 
 use baton_units::{Cycles, Hertz};
 
-/// What a CPU is doing, as far as its power depends on it.
+/// What a CPU is doing, as its power has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PowerState {
-    /// Instructions execute or wait for memory; this includes system calls, switching and waking
-    /// up.
+    /// Instructions are under way, or wait for memory; system calls, switching and waking up included.
     Active,
-    /// Tries of a spinning wait, with nothing in between.
+    /// Tries of a spinning wait with nothing in between.
     Spin,
-    /// Tries of a spinning wait, with PAUSE or TPAUSE in between.
+    /// The same with PAUSE or TPAUSE.
     Pause,
-    /// Stalled for a device's answer, or for room behind unanswered requests.
+    /// Stalled for a device's answer, or for room behind requests that are not answered.
     Device,
-    /// Still in a monitor, at the shallowest depth.
+    /// Still, with a monitor, at the shallowest depth.
     Monitor1,
-    /// Still in a monitor, at the second depth.
+    /// At the second.
     Monitor2,
-    /// Still in a monitor, at the third depth.
+    /// At the third.
     Monitor3,
     /// Halted by its thread.
     Halt,
-    /// Without a thread; the operating system polls for one.
+    /// No thread; the operating system polls for one.
     IdlePoll,
-    /// Without a thread, halted.
+    /// No thread, halted.
     Idle,
-    /// Without a thread, in one of `os.idle_states`.
+    /// No thread, in one of `os.idle_states`.
     IdleDeep,
     /// Not in use.
     Off,
 }
 
-/// The number of states.
+/// How many there are.
 pub const STATES: usize = 12;
 
 impl PowerState {
-    /// All states, in the order of their numbers.
+    /// All of them, in the order of their numbers.
     pub const ALL: [PowerState; STATES] = [
         PowerState::Active,
         PowerState::Spin,
@@ -58,7 +57,7 @@ impl PowerState {
         PowerState::Off,
     ];
 
-    /// The name in results.
+    /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
             PowerState::Active => "active",
@@ -76,8 +75,7 @@ impl PowerState {
         }
     }
 
-    /// Whether the state's power depends on the clock. In the other states nothing is clocked, or
-    /// the clock does not matter.
+    /// Whether its power goes with the clock: nothing is clocked in the others, or what is does not matter.
     pub fn is_clocked(self) -> bool {
         matches!(self, PowerState::Active | PowerState::Spin | PowerState::Pause | PowerState::Device)
     }
@@ -86,10 +84,10 @@ impl PowerState {
 /// Time that CPUs spent in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
-    /// The state of the CPUs.
+    /// The state.
     pub state: PowerState,
-    /// The clock of the CPUs' cores; `None` in a state without a thread.
+    /// The clock that their cores had; `None` in a state without a thread.
     pub clock: Option<Hertz>,
-    /// The cycles of all CPUs together, in cycles of the reference.
+    /// All CPUs together, in cycles of the reference.
     pub cycles: Cycles,
 }

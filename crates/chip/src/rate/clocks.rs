@@ -1,5 +1,4 @@
-//! Changes of a core's clock: by the host at a set time, by a guest's system call, or by the
-//! operating system.
+//! A core's clock changes: by the host at a time, by a guest's system call, or by the operating system.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -19,7 +18,7 @@ impl Engine {
         (self.threads[id as usize].cpu, self.core_of(id))
     }
 
-    /// The end of `cycles` of the running thread's core that begin now.
+    /// When so many cycles of the running thread's core, which begin now, are over.
     #[inline(always)]
     pub(crate) fn after(&mut self, cycles: u64) -> u64 {
         if self.cores.clocks.is_uniform() {
@@ -29,16 +28,15 @@ impl Engine {
         self.cores.clocks.after(place, self.now, cycles)
     }
 
-    /// The rest of a thread's computation that would end at `until`, when the thread loses its CPU.
+    /// What is left of a thread's computation that would be over at `until`, as it loses its CPU.
     pub(crate) fn rest_of(&mut self, id: ThreadId, until: u64) -> Remaining {
         let place = self.place(id);
-        // The time for which the thread stands still before it goes on is not part of the
-        // computation.
+        // What it stands still before it goes on is no computation.
         let from = self.threads[id as usize].pace.still_until.clamp(self.now, until);
         self.cores.clocks.rest(place, from, until)
     }
 
-    /// A thread resumes the rest of its computation on its current CPU. Returns the end.
+    /// A thread goes on with what was left of its computation, on the CPU that it has now: when that is over.
     pub(crate) fn end_of(&mut self, id: ThreadId, left: Remaining) -> u64 {
         let left = self.come_to_phase(id, left);
         let place = self.place(id);
@@ -46,7 +44,7 @@ impl Engine {
         self.cores.clocks.end(place, from, left)
     }
 
-    /// The end of a computation of the running thread that takes `cycles` on a core of its own.
+    /// When a computation of the running thread, of so many cycles of a core of its own, is over.
     #[inline(always)]
     pub(crate) fn computes(&mut self, cycles: u64) -> u64 {
         if self.chip.core.contexts == 1 && !self.cores.clocks.has_memory_bound() {
@@ -56,7 +54,7 @@ impl Engine {
         self.end_of(self.running, work)
     }
 
-    /// Requests another clock for a core now. The core has the clock `core.clock_latency` later.
+    /// Another clock of a core is asked for now; the core has it `core.clock_latency` later.
     pub(crate) fn ask_for_clock(&mut self, core: CoreId, clock: Hertz) {
         match self.chip.core.clock_latency.0 {
             0 => self.set_clock(core, clock),
@@ -64,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// Plans to request another clock for a core at a time that is not past.
+    /// Another clock of a core will be asked for at a time that is not past.
     pub(crate) fn change_clock_at(&mut self, at: u64, core: CoreId, clock: Hertz) {
         self.schedule_clock(at.saturating_add(self.chip.core.clock_latency.0), core, clock);
     }
@@ -90,11 +88,11 @@ impl Engine {
         }
     }
 
-    /// Carries out the change of clock that is due.
+    /// The time of a change has come.
     pub(crate) fn clocks_step(&mut self) -> Step {
         self.cores.clocks.scheduled = u64::MAX;
         if self.os.governing.is_some() && !self.lives_on() {
-            // The run is over, and with it the time at each clock.
+            // The run is over: how long each clock was had ends with it.
             return Step::Handled;
         }
         while let Some(entry) = self.cores.clocks.changes.first_entry().filter(|entry| entry.key().0 <= self.now) {
@@ -110,8 +108,7 @@ impl Engine {
         self.os.cpus.iter().any(|cpu| cpu.core == core)
     }
 
-    /// Changes a core's clock. Computations of its CPUs, and the pauses of spinning waits, are
-    /// re-rated.
+    /// A core has another clock from now on; what its CPUs compute, and the pauses of those that spin, are re-rated.
     pub(crate) fn set_clock(&mut self, core: CoreId, clock: Hertz) {
         let before = self.cores.clocks.clock(core);
         if clock == before {
@@ -150,7 +147,7 @@ impl Engine {
         self.tell_speed(core);
     }
 
-    /// Re-rates the pause between two tries. A try under way ends as it began.
+    /// The pause between two tries goes on at the new clock; a try that is under way ends as it began.
     fn re_rate_spin(&mut self, id: ThreadId, before: Hertz) {
         let now = self.now;
         let core = self.core_of(id);
@@ -161,7 +158,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         let spin = &mut thread.wait.spin;
         if !thread.wait.watches {
-            // Its last try is under way, or its next try is known to miss.
+            // Its last try is under way, or its next one is known to miss.
             if spin.hits {
                 return;
             }

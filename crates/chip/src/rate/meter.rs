@@ -1,8 +1,7 @@
-//! Measures how long CPUs were in which power state, at which clock.
+//! How long CPUs were in which state, at which clock.
 //!
-//! This costs nothing while guests run, because the cycle stack already has the cycles of each
-//! thread. Only when a core's clock changes, or a thread moves to a core with another clock, the
-//! time so far is settled under the old clock.
+//! It costs nothing while guests run: where a thread's cycles went is in its cycle stack already. Only when a core's clock
+//! changes, or a thread comes to a core with another one, what it has spent so far is put down under the old clock.
 
 use crate::base::thread::ThreadId;
 use crate::engine::idle_wait::{Phase, Still};
@@ -15,18 +14,18 @@ use crate::power::{PowerState, STATES, Spent};
 use baton_units::{CoreId, Cycles, Hertz};
 
 impl Thread {
-    /// A spinning wait with PAUSE between its tries, or a single PAUSE, begins.
+    /// A spinning wait begins that has PAUSE between its tries, or a PAUSE.
     #[inline]
     pub(crate) fn pauses(&mut self) {
         self.stats.finer.pausing = self.stats.times[Reason::Spin as usize];
     }
 
-    /// Whether the thread is in such a wait.
+    /// Whether it is in such a wait.
     pub(crate) fn is_pausing(&self) -> bool {
         self.stats.finer.pausing != u64::MAX
     }
 
-    /// Such a wait is over.
+    /// It is over.
     #[inline]
     pub(crate) fn paused(&mut self) {
         if self.stats.finer.pausing != u64::MAX {
@@ -35,12 +34,12 @@ impl Thread {
         }
     }
 
-    /// The thread's CPU begins to stand still.
+    /// It stands still from now on.
     pub(crate) fn stands_still(&mut self, now: u64) {
         self.stats.finer.still_since = now;
     }
 
-    /// The thread's CPU no longer stands still.
+    /// It stands still no more.
     pub(crate) fn stood_still(&mut self, now: u64) {
         let at = match self.wait.idle.still {
             Still::Monitor(depth) => depth.clamp(1, 3) as usize - 1,
@@ -50,7 +49,7 @@ impl Thread {
         self.stats.finer.still_since = now;
     }
 
-    /// The thread's time on CPUs so far, by state.
+    /// Its time on CPUs so far, by state.
     fn spent(&self) -> [u64; STATES] {
         let mut spent = [0; STATES];
         let away = [Reason::Asleep, Reason::Ready];
@@ -72,8 +71,8 @@ impl Thread {
 }
 
 impl Engine {
-    /// Settles the thread's time since it was last settled, under `clock`. Time that was settled
-    /// early may have turned out to be another state since; it is taken back here.
+    /// Puts down what a thread has spent since it was last put down, under this clock. What was under way then may have turned out to be
+    /// another state since, and is taken back here.
     fn put_down(&mut self, id: ThreadId, clock: Hertz) {
         let thread = &mut self.threads[id as usize];
         let spent = thread.spent();
@@ -84,7 +83,7 @@ impl Engine {
             .for_each(|(sum, (now, before))| *sum += now.cast_signed() - before.cast_signed());
     }
 
-    /// A thread is about to move to a core.
+    /// A thread is about to come to a core.
     #[inline]
     pub(crate) fn meter_move(&mut self, id: ThreadId, core: CoreId) {
         let from = self.cores.clocks.clock(self.core_of(id));
@@ -93,9 +92,8 @@ impl Engine {
         }
     }
 
-    /// A core's clock is about to change. The current activity of its CPUs' threads is charged up
-    /// to now, as far as it can be told. An access or a system call under way counts under the
-    /// clock with which it ends.
+    /// A core is about to have another clock. What its CPUs' threads do now is charged up to now, if it can be told; an
+    /// access or a system call that is under way goes under the clock that it ends with.
     pub(crate) fn meter_change(&mut self, core: CoreId) {
         let (clock, now) = (self.cores.clocks.clock(core), self.now);
         for id in 0..self.threads.len() as ThreadId {
@@ -106,7 +104,7 @@ impl Engine {
             match thread.state {
                 State::Working(_) => thread.charge(Reason::Work, now),
                 State::Spinning => {
-                    // A try under way is an access, which is charged when it ends.
+                    // A try that is under way is an access: it is charged when it ends.
                     let issued = match progress(&thread.wait.spin, now) {
                         (_, Some(end)) if now < thread.wait.spin.busy => end.min(thread.stats.since),
                         (_, Some(end)) => end - thread.wait.spin.hit,
@@ -124,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// Charges a thread that stands still up to now.
+    /// A thread that stands still is charged for it up to now.
     fn meter_still(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -133,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// At the end of the run, when all threads have been charged: what all CPUs did.
+    /// The run is over, at `end`, and all threads are charged: what all CPUs did.
     pub(crate) fn metered(&mut self, end: Cycles, cpus: &[CpuFigures]) -> Vec<Spent> {
         for id in 0..self.threads.len() as ThreadId {
             self.meter_still(id);
@@ -171,8 +169,7 @@ impl Engine {
     }
 }
 
-/// Removes negative sums of a state: what one clock was taken back too much is taken from the
-/// largest sum, where it was settled.
+/// Of a state's sums by clock: what one was taken back too much is taken from the largest, where it was put down.
 fn settle<'a>(sums: impl Iterator<Item = &'a mut i64>) {
     let mut sums: Vec<&mut i64> = sums.collect();
     let lacking: i64 = sums.iter().map(|sum| (**sum).min(0)).sum();

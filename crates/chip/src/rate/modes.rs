@@ -1,5 +1,4 @@
-//! Contexts of a core become active or give their share back; computations beside them are
-//! re-rated.
+//! Contexts of a core become active and give their part back; computations beside them are re-rated.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -19,13 +18,13 @@ impl Engine {
         (0..self.chip.core.contexts).map(move |context| core.0 + context * count)
     }
 
-    /// The index of the running thread's context in its core.
+    /// Which context of its core the running thread is on.
     #[inline]
     pub(crate) fn context(&self) -> u8 {
         (self.threads[self.running as usize].cpu / self.chip.core.count) as u8
     }
 
-    /// The running thread leaves its CPU. Its load-linked reservation is lost, as on real cores.
+    /// The running thread leaves its CPU: a link that it has set breaks, as a switch of threads breaks one on real cores.
     pub(crate) fn unlink(&mut self) {
         if self.cores.links {
             self.memory.unlink(self.core_of(self.running), self.context());
@@ -37,8 +36,7 @@ impl Engine {
         self.os.cpus.get(cpu as usize).and_then(|cpu| cpu.current)
     }
 
-    /// Makes the CPU's context active. Returns the cycles of the reference for which the context
-    /// must wait until its core has changed its mode.
+    /// The CPU's context becomes active: the cycles of the reference's clock for which it waits until the core has changed its mode.
     pub(crate) fn activate(&mut self, cpu: u32) -> u64 {
         if self.chip.core.contexts == 1 || std::mem::replace(&mut self.cores.contexts.active[cpu as usize], true) {
             return 0;
@@ -48,7 +46,7 @@ impl Engine {
         self.change_mode(core, cpu)
     }
 
-    /// Makes the CPU's context inactive.
+    /// The CPU's context gives its part back.
     pub(crate) fn deactivate(&mut self, cpu: u32) {
         if self.chip.core.contexts == 1 || !std::mem::replace(&mut self.cores.contexts.active[cpu as usize], false) {
             return;
@@ -58,8 +56,7 @@ impl Engine {
         self.change_mode(core, cpu);
     }
 
-    /// The set of the core's active contexts has changed, and all of them stand still during the
-    /// change of mode. Returns how long.
+    /// The core's active contexts are others than before: all of them stand still meanwhile. How long.
     fn change_mode(&mut self, core: CoreId, changed: u32) -> u64 {
         let mut cycles = 0;
         for cpu in self.contexts_of(core).filter(|&cpu| cpu != changed) {
@@ -79,8 +76,8 @@ impl Engine {
         cycles
     }
 
-    /// A thread's context stands still: a computation resumes that much later; any other thread
-    /// waits before its next operation. A spinning thread loses nothing.
+    /// A thread's context stands still: a computation goes on that much later; any other thread waits before its next
+    /// operation. One that spins loses nothing.
     fn stand_still(&mut self, id: ThreadId, cycles: u64) {
         match self.threads[id as usize].state {
             State::Working(until) => {
@@ -97,8 +94,8 @@ impl Engine {
         }
     }
 
-    /// A computation loses its CPU. The rest of a standstill for a change of mode is dropped; the
-    /// rest of a handler is paid when the computation resumes. A phase leaves its core.
+    /// A computation loses its CPU: what it had still to stand still for a change of mode, it need not; what is left of a handler
+    /// it pays when it goes on. A phase leaves its core.
     pub(crate) fn forget_still(&mut self, id: ThreadId) {
         self.leave_phase(id);
         let now = self.now;
@@ -110,7 +107,7 @@ impl Engine {
         thread.pace.still_until = 0;
     }
 
-    /// Sets what the running thread demands of its core from now on.
+    /// What the running thread asks of its core from now on.
     #[inline]
     pub(crate) fn demand(&mut self, demand: Demand) {
         if self.chip.core.contexts != 1 {
@@ -122,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// Computes the speeds of the core's contexts again; computations are re-rated.
+    /// Gives the core's contexts their speeds anew; computations are re-rated.
     pub(crate) fn share_core(&mut self, core: CoreId) {
         if self.chip.core.contexts == 1 {
             return;
@@ -145,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Changes a CPU's speed, in 2^20ths of its core's speed.
+    /// A CPU computes at another speed from now on, in 2^20ths of its core's.
     fn set_speed(&mut self, cpu: u32, speed: u64) {
         debug_assert!(speed <= ONE);
         if self.cores.clocks.speed(cpu) == speed {
@@ -161,7 +158,7 @@ impl Engine {
         }
     }
 
-    /// Resumes a computation that was taken out of the event queue, with the rest of its work.
+    /// A computation that was taken out of the queue's order goes on with what is left of it.
     pub(crate) fn compute_on(&mut self, id: ThreadId, left: crate::clock::domain::Remaining) {
         let until = self.end_of(id, left);
         self.threads[id as usize].state = State::Working(until);

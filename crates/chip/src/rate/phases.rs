@@ -1,6 +1,5 @@
-//! Phases of the coarse mode: computations whose rate depends on what runs beside them. Whenever a
-//! phase begins, ends, loses its CPU or moves to another CPU, all running phases are re-rated, as
-//! they are when a clock changes.
+//! Phases of the coarse mode: computations whose rate depends on what runs beside them. They begin and end, lose their CPU and
+//! come to another; all that run are then re-rated, as they are when a clock changes.
 
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
@@ -11,7 +10,7 @@ use baton_memory::phases::state::INSTRUCTION;
 use std::sync::Arc;
 
 impl Engine {
-    /// The running thread begins a phase. Returns its end.
+    /// The running thread begins a phase: when it will be over.
     pub(crate) fn begin_phase(&mut self, behaviour: &Arc<Behaviour>, instructions: u64) -> u64 {
         let (id, units) = (self.running, u128::from(instructions) * u128::from(INSTRUCTION));
         let core = self.core_of(id);
@@ -30,8 +29,8 @@ impl Engine {
         }
     }
 
-    /// A thread comes to a CPU. If it is in a phase, returns the rest of the phase, including data
-    /// that it must fetch again; otherwise returns `left` unchanged.
+    /// A thread that is in a phase comes to a CPU: what is left of it there, with what it has to fetch again. Of others,
+    /// `left` as it is.
     #[inline]
     pub(super) fn come_to_phase(&mut self, id: ThreadId, left: Remaining) -> Remaining {
         let Some(phases) = &mut self.phases else { return left };
@@ -47,7 +46,7 @@ impl Engine {
         Remaining::of_phase(units + u128::from(fetch) * u128::from(rate))
     }
 
-    /// Stops a thread's phase, if it is in one.
+    /// A thread's phase, if it is in one, runs no more.
     pub(super) fn leave_phase(&mut self, id: ThreadId) {
         let Some(phases) = &mut self.phases else { return };
         let Some(core) = phases.core_of(id) else { return };
@@ -61,8 +60,7 @@ impl Engine {
         self.phases.as_ref().is_some_and(|phases| phases.is_in(id))
     }
 
-    /// Re-rates all running phases. Computations are adjusted, except for that of `new`, which is
-    /// about to begin.
+    /// Gives all running phases their rates anew; computations go on at them, but for that of `new`, which is about to begin.
     pub(super) fn re_rate_phases(&mut self, new: Option<ThreadId>) {
         let Some(phases) = &mut self.phases else { return };
         for (core, rate) in phases.rates(&self.cores.clocks.clocks) {

@@ -1,4 +1,4 @@
-//! Idle waits begin, end, and are left, see [`idle_wait`](crate::engine::idle_wait).
+//! Idle waits begin, end and are left: see [`idle_wait`](crate::engine::idle_wait).
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -11,9 +11,8 @@ use baton_memory::{Line, Memory};
 use baton_units::Cycles;
 
 impl Engine {
-    /// The last step of MONITOR: the running thread has just loaded the line, and watches it from
-    /// now on. If the core does not have the line (it may have been lost on the way), the monitor
-    /// is not armed.
+    /// MONITOR's last step: the running thread has just loaded the line, and watches it from now on. Without the line
+    /// (it may have been lost on the way to the core) the monitor is not armed.
     pub(crate) fn arm(&mut self, line: Line) {
         let id = self.running;
         self.unwatch(id);
@@ -24,23 +23,22 @@ impl Engine {
         }
     }
 
-    /// MWAIT: the CPU of the running thread is to stand still, and the guest suspends. Returns
-    /// false if the monitor is no longer armed; the instruction then does nothing.
+    /// MWAIT: the CPU of the running thread goes to stand still, and the guest suspends; false if the monitor is not
+    /// armed any more, and the instruction does nothing.
     pub(crate) fn begin_monitor(&mut self, terms: Terms) -> bool {
         if !self.threads[self.running as usize].wait.watches {
             return false;
         }
         let spurious = match self.chip.wait.spurious {
             0.0 => u64::MAX,
-            // The distance is uniform between 1 and twice the mean, in whole numbers, so that it is
-            // the same on every host.
+            // Even between 1 and twice the mean, in whole numbers: the same on every host.
             rate => self.now + terms.enter + 1 + self.spurious.below((2e6 / rate) as u64),
         };
         self.begin_idle_wait(Terms { until: terms.until.min(spurious), ..terms });
         true
     }
 
-    /// The CPU of the running thread is to stand still, and the guest suspends.
+    /// The CPU of the running thread goes to stand still; the guest suspends.
     pub(crate) fn begin_idle_wait(&mut self, terms: Terms) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
@@ -52,8 +50,7 @@ impl Engine {
         self.queue.put(Event::thread(id), self.now + enter, Rank::Next);
     }
 
-    /// The running thread has left its idle wait. Charges the wait and, separately, the change of
-    /// its core's mode.
+    /// The running thread has left its idle wait: charges it, and apart from it what its core's change of mode took.
     pub(crate) fn charge_idle_wait(&mut self) {
         let now = self.now;
         let thread = &mut self.threads[self.running as usize];
@@ -63,7 +60,7 @@ impl Engine {
         thread.charge(Reason::Monitor, now);
     }
 
-    /// Handles the event of a thread in an idle wait. Returns whether its guest continues.
+    /// The event of a thread in an idle wait; whether its guest runs on.
     pub(crate) fn idle_wait_event(&mut self, id: ThreadId) -> bool {
         let thread = &mut self.threads[id as usize];
         match thread.wait.idle.phase {
@@ -92,8 +89,8 @@ impl Engine {
         }
     }
 
-    /// Ends the idle wait of a thread, because its line has been lost or an interrupt has come. Has
-    /// no effect while the thread already leaves the wait, or is in no idle wait.
+    /// Something ends the idle wait: the line has gone, or an interrupt has come. What comes while it is left already, or
+    /// while the thread is in no idle wait, changes nothing.
     pub(crate) fn end_idle_wait(&mut self, id: ThreadId, why: Ended) {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::IdleWait || thread.wait.idle.phase == Phase::Leaving || thread.wait.idle.woken {

@@ -1,4 +1,4 @@
-//! Spinning waits begin, have their tries counted when the line is lost, and are interrupted.
+//! Tries of spinning waits begin, are counted when the line goes, and are interrupted.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -11,10 +11,9 @@ use baton_memory::{Line, Memory};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// The running thread has just read the value that it waits on. It tries again every `between`
-    /// cycles until the line is lost, `most` tries are done, or a try ends at or after `deadline`.
-    /// The function inserts the thread's event and makes it watch the line; the guest suspends.
-    /// Returns false if the core does not hold the line, because the next try then misses.
+    /// The running thread has just read the value that it waits on, and tries again `between` cycles from now, and so
+    /// on until the line goes, `most` tries are done, or a try ends at or after `deadline`. Puts its event in and has it
+    /// watch the line; the guest suspends. False if the core does not hold the line: the next try is a miss.
     pub(crate) fn begin_spin(&mut self, line: Line, between: u64, most: u64, deadline: u64) -> bool {
         let id = self.running;
         let core = self.core_of(id);
@@ -37,7 +36,7 @@ impl Engine {
         true
     }
 
-    /// Makes the thread watch the line.
+    /// The thread watches the line.
     pub(super) fn watch(&mut self, id: ThreadId, line: Line) {
         let first = std::mem::replace(&mut self.guest.watchers[line.0 as usize], id + 1);
         if first != 0 {
@@ -47,7 +46,7 @@ impl Engine {
         (thread.wait.watch_next, thread.wait.watch_before, thread.wait.watches) = (first, 0, true);
     }
 
-    /// Removes the thread from its line's list of watchers, if it is on one.
+    /// Takes the thread off its line's list, if it is on one.
     pub(crate) fn unwatch(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
         if !thread.wait.watches {
@@ -64,8 +63,8 @@ impl Engine {
         }
     }
 
-    /// An operation at this moment has taken a watched line away. Its watchers notice at their next
-    /// try. Tries come first among the events of a moment, so a try that begins now has hit.
+    /// A line that is watched has been taken away by an operation of this moment: its watchers notice at their next
+    /// try. Tries come first among the events of a moment, so one that begins now has hit.
     #[cold]
     pub(crate) fn invalidated(&mut self, line: Line) {
         let mut next = std::mem::take(&mut self.guest.watchers[line.0 as usize]);
@@ -77,18 +76,16 @@ impl Engine {
         }
     }
 
-    /// A core has lost a line, and threads that spin on it there notice. The memory system acts
-    /// before all events of a moment, so a try that begins now misses. A monitor that only stores
-    /// end stays armed.
+    /// A core has lost a line: a thread that spins on it there notices. The memory system comes before all events of a moment,
+    /// so a try that begins now misses. A monitor that stores alone end stays armed.
     #[inline]
     pub(crate) fn lost(&mut self, core: CoreId, line: Line) {
         // No try of this moment has begun.
         self.notice_on(core, line, self.now.saturating_sub(1), !self.monitors_outlive_lines());
     }
 
-    /// The running thread has written the line. Its siblings share the cache that holds the line,
-    /// so nothing is invalidated: a sibling that spins or has a monitor on the line notices the
-    /// store itself. So does each monitor that survives the loss of its line.
+    /// The running thread has written the line. Its siblings share the cache that holds it, so nothing is invalidated:
+    /// a thread that spins or has a monitor there notices the store itself. So does each monitor that outlives its line.
     #[inline]
     pub(crate) fn stored_beside(&mut self, line: Line) {
         if self.monitors_outlive_lines() {
@@ -106,8 +103,8 @@ impl Engine {
         self.chip.wait.monitors_outlive_lines()
     }
 
-    /// Threads on the core's CPUs that watch the line notice; threads with a monitor only if
-    /// `monitors` is set. Tries up to and including the moment `last` have begun.
+    /// A thread that watches the line on one of the core's CPUs notices, one with a monitor only if `monitors`; tries up to
+    /// and including `last` have begun.
     #[inline]
     fn notice_on(&mut self, core: CoreId, line: Line, last: u64, monitors: bool) {
         for context in 0..self.chip.core.contexts {
@@ -122,14 +119,13 @@ impl Engine {
         }
     }
 
-    /// A watcher's line is lost. Tries up to and including the moment `last` have begun.
+    /// A watcher's line is gone; tries up to and including `last` have begun.
     fn notices_loss(&mut self, id: ThreadId, last: u64) {
         let thread = &mut self.threads[id as usize];
         match thread.state {
             State::Spinning => {}
             State::IdleWait => return self.end_idle_wait(id, Ended::Woken),
-            // The monitor is armed, but the thread does not wait in it yet. MWAIT will find it
-            // disarmed.
+            // A monitor that is armed and not yet waited with: MWAIT will find it disarmed.
             _ => return,
         }
         let at = match progress(&thread.wait.spin, last) {
@@ -138,7 +134,7 @@ impl Engine {
                 hit
             }
             (done, None) => {
-                // From now on the time until that try is a pause.
+                // From now on it is a pause before that try.
                 let at = thread.wait.spin.issue(done);
                 let spin = &mut thread.wait.spin;
                 spin.before += done;
@@ -150,8 +146,7 @@ impl Engine {
         self.queue.put(Event::thread(id), at, Rank::Try(id));
     }
 
-    /// The core of a spinning thread is needed. A try in flight ends first. Returns whether the
-    /// thread has left.
+    /// The core of a spinning thread is asked for. A try that is in flight ends first; whether the thread has left.
     pub(crate) fn interrupt_spin(&mut self, id: ThreadId) -> bool {
         let now = self.now;
         let thread = &mut self.threads[id as usize];

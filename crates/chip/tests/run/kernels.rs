@@ -4,10 +4,10 @@
 use crate::recorder::Recorder;
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
+use baton_programs::kernels::{Kernel, KernelScale};
+use baton_programs::monitor::Locks;
 use baton_sync::barrier::{RawBarrier, central::Central, dissemination::Dissemination};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark};
-use baton_workloads::monitor::Locks;
-use baton_workloads::programs::kernels::{Kernel, KernelScale};
 
 /// Four cores of a mesh, or one fast core and twelve slow ones.
 fn chip(policy: Option<&str>) -> Chip {

@@ -4,11 +4,12 @@
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_machine::units::{CpuId, Cycles};
+use baton_programs::distributor;
+use baton_programs::packets::{Flow, Rules, Traffic, clusters, firewall};
+use baton_programs::regression::{self, Data};
 use baton_sync::queue::{RawQueue, mpmc::Mpmc, qmd::Qmd, ring::Ring, spsc::Spsc};
-use baton_workloads::packets::{Flow, Rules, Traffic, clusters, firewall};
-use baton_workloads::regression::{self, Data};
 use baton_workloads::work::Measured;
-use baton_workloads::{Dispatch, Prepush, Reduction, Refused, Work, distributor};
+use baton_workloads::{Dispatch, Prepush, Reduction, Refused, Work};
 use std::sync::Arc;
 
 type R = Ring<Simulated, u64>;

@@ -4,7 +4,7 @@
 use baton_chip::{Application, Chip, Options, Runs, Simulated, Simulation, Spawn, act};
 use baton_machine::Wait;
 use baton_machine::units::{CoreId, Cycles};
-use baton_workloads::phases::PhaseProgram;
+use baton_programs::phases::PhaseProgram;
 use baton_workloads::{Knobs, Silent, Workload};
 use std::path::Path;
 

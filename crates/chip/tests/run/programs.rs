@@ -5,11 +5,11 @@ use crate::recorder::Recorder;
 use baton_chip::account::{LockRecorder, Shares};
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
+use baton_programs::monitor::Locks;
+use baton_programs::real::{Program, Scale};
+use baton_programs::synthetic::{Draw, Run};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark};
 use baton_workloads::Team;
-use baton_workloads::monitor::Locks;
-use baton_workloads::profile::{Draw, Run};
-use baton_workloads::programs::{Program, Scale};
 use std::num::NonZeroU32;
 
 fn chip(cores: u32) -> Chip {

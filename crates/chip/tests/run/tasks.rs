@@ -3,7 +3,7 @@
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_machine::units::{CpuId, Cycles};
-use baton_workloads::tasks::Tasks;
+use baton_programs::tasks::Tasks;
 use baton_workloads::{Dispatch, Inputs, Knobs, Silent, Workload};
 
 const CHIP: &str = include_str!("../../../../chips/caf16.toml");

@@ -1,7 +1,7 @@
 //! `baton litmus` from outside: the list that it prints, and that a seed is a result.
 
 use assert_cmd::Command;
-use baton_workloads::litmus::{Test, tso};
+use baton_litmus::{Test, tso};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! `baton litmus` with queue instructions: the table of the model, chips that do not fit, and that the chip stays within the model.
 
 use assert_cmd::Command;
-use baton_workloads::litmus::Test;
-use baton_workloads::litmus::tso::{Model, YoungerStores};
+use baton_litmus::Test;
+use baton_litmus::tso::{Model, YoungerStores};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

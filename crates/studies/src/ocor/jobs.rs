@@ -8,7 +8,7 @@ use super::study::{Ocor, WINDOW};
 use super::{joint, map, real, table};
 use crate::kit::{Draw as _, On, Plan};
 use crate::{Extent, Study};
-use baton_workloads::profile::Draw;
+use baton_programs::synthetic::Draw;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use super::experiments::{BOTH, HOME, ORACLE, heeded, sleep};
 use super::program::{Program, Shape};
 use super::table;
 use baton_machine::Wait;
-use baton_workloads::profile::Draw;
+use baton_programs::synthetic::Draw;
 
 /// What is compared in a cell; the first is what all others are compared with.
 pub(super) const ARMS: [&str; 8] =

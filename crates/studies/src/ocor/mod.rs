@@ -63,7 +63,7 @@ pub mod window;
 use crate::kit::{Inputs, inputs};
 use crate::{Entry, Extent, Findings, Study, StudyError};
 use baton_chip::config::coherent::Topology;
-use baton_workloads::profile::set::Set;
+use baton_programs::synthetic::set::Set;
 use experiments::QUICK;
 pub use jobs::Job;
 use program::Program;

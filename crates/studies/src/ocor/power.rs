@@ -45,7 +45,7 @@ mod tests {
     use crate::kit;
     use crate::kit::samples::Sample;
     use crate::ocor::results::{Results, View};
-    use baton_workloads::profile::Profile;
+    use baton_programs::synthetic::Profile;
 
     #[test]
     fn a_draw_can_show_it_only_where_the_oracle_changes_more_than_chance_does() {

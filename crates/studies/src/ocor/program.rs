@@ -4,8 +4,8 @@ use super::run::Run;
 use crate::kit::Draw as Drawn;
 use baton_chip::Simulated;
 use baton_machine::Wait;
+use baton_programs::synthetic::{self, Class, Draw, Numbered, Profile};
 use baton_sync::lock::RawLock;
-use baton_workloads::profile::{self, Class, Draw, Numbered, Profile};
 use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 use std::num::NonZeroU32;
@@ -118,7 +118,7 @@ impl Program {
     /// The program's threads.
     pub fn team<L: RawLock<Simulated>, P: Probe>(&self, run: &Run, line_bytes: usize, wait: Wait, probe: P) -> Team {
         let threads = NonZeroU32::new(run.threads).unwrap_or(NonZeroU32::MIN);
-        let how = profile::Run { threads, acquisitions: run.acquisitions, line_bytes, seed: run.seed };
+        let how = synthetic::Run { threads, acquisitions: run.acquisitions, line_bytes, seed: run.seed };
         self.draw.team::<Simulated, L, P>(how, wait, probe)
     }
 }

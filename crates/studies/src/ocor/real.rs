@@ -5,11 +5,11 @@ use super::experiments::{HOME, heeded};
 use super::run::{Figures, Setup};
 use baton_chip::Simulated;
 use baton_machine::Wait;
+use baton_programs::monitor::Locks;
+use baton_programs::real::{Program, Scale};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::mcs::Mcs;
 use baton_sync::lock::spin_park::SpinPark;
-use baton_workloads::monitor::Locks;
-use baton_workloads::programs::{Program, Scale};
 use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 

@@ -2,7 +2,7 @@
 //! defaults need not show what is printed, and one near it may. Nothing but the baseline is looked at.
 
 use super::run::{Figures, Run};
-use baton_workloads::profile::{Profile, fit};
+use baton_programs::synthetic::{Profile, fit};
 use serde::{Serialize, Serializer};
 
 /// Runs that a fit takes at most.

@@ -9,7 +9,7 @@ use super::window::Window;
 use crate::Interval;
 use crate::kit::samples::Sample;
 use crate::kit::{Samples, over_draws};
-use baton_workloads::profile::Profile;
+use baton_programs::synthetic::Profile;
 use std::ops::Deref;
 use std::rc::Rc;
 

@@ -7,10 +7,10 @@ use super::window::Window;
 use crate::kit::simulate;
 use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation};
 use baton_machine::Wait;
+use baton_programs::synthetic::Profile;
+use baton_programs::synthetic::fit::{self, Shown};
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::Team;
-use baton_workloads::profile::Profile;
-use baton_workloads::profile::fit::{self, Shown};
 use serde::{Deserialize, Serialize};
 
 /// The inputs of a run. Everything that its figures depend on, but for the code.

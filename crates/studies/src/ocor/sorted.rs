@@ -17,7 +17,7 @@ use crate::Extent;
 use crate::kit::Draw as _;
 use crate::kit::samples::Sample;
 use crate::kit::search::{Search, Set, Trial};
-use baton_workloads::profile::Profile;
+use baton_programs::synthetic::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run and what came of it.

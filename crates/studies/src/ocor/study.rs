@@ -3,7 +3,7 @@
 use super::program::Program;
 use crate::Frozen;
 use crate::kit::ChipFile;
-use baton_workloads::profile::Profile;
+use baton_programs::synthetic::Profile;
 
 /// The study.
 pub struct Ocor {

@@ -12,9 +12,9 @@ use super::program::Program;
 use super::run::{Figures, Setup};
 use baton_chip::{Simulated, act};
 use baton_machine::Wait;
+use baton_programs::synthetic::{self, Draw};
 use baton_sync::lock::instrumented::Instrumented;
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
-use baton_workloads::profile::{self, Draw};
 use baton_workloads::{Probe, Team};
 use serde::Serialize;
 use std::num::NonZeroU32;
@@ -219,7 +219,7 @@ impl LockVisitor<Simulated> for Make<'_> {
     fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { threads, acquisitions, seed, .. } = *self.run;
         let threads = NonZeroU32::new(threads).unwrap_or(NonZeroU32::MIN);
-        let how = profile::Run { threads, acquisitions, line_bytes: self.line_bytes, seed };
+        let how = synthetic::Run { threads, acquisitions, line_bytes: self.line_bytes, seed };
         let draw = self.run.program.draw;
         Ok(if L::INFO.hints {
             draw.team::<Simulated, L, _>(how, self.wait, self.notes)

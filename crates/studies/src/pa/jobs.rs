@@ -249,8 +249,8 @@ impl Pa {
 
     /// What each program's profile says.
     #[cfg(test)]
-    pub(super) fn programs(&self) -> Vec<baton_workloads::phases::Program> {
-        let read = |(name, text): (&&'static str, &String)| baton_workloads::phases::Program::from_toml(text, name);
+    pub(super) fn programs(&self) -> Vec<baton_programs::phases::Program> {
+        let read = |(name, text): (&&'static str, &String)| baton_programs::phases::Program::from_toml(text, name);
         self.profiles.iter().map(|of| read(of).expect("read before")).collect()
     }
 }

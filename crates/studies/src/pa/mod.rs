@@ -25,7 +25,7 @@ mod why;
 
 use crate::kit::{Inputs, inputs};
 use crate::{Entry, Extent, Findings, Study, StudyError, hash};
-use baton_workloads::phases::Program;
+use baton_programs::phases::Program;
 pub use jobs::Pa;
 use results::Results;
 use run::{Figures, Run};

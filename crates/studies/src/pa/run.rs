@@ -2,8 +2,8 @@
 
 use baton_chip::{Application, Chip, Options, Outcome, Runs, Simulated, Simulation, Spawn, act};
 use baton_machine::{Machine, Notice, Wait, units::Cycles};
+use baton_programs::phases::{PhaseProgram, Program};
 use baton_units::CpuId;
-use baton_workloads::phases::{PhaseProgram, Program};
 use baton_workloads::{Silent, Workload, xorshift};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};

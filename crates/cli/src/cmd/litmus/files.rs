@@ -2,7 +2,7 @@
 
 use crate::error::BadInput;
 use crate::ui;
-use baton_workloads::litmus::Test;
+use baton_litmus::Test;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

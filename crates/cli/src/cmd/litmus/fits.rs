@@ -6,10 +6,10 @@ use crate::error::BadInput;
 use baton_chip::Chip;
 use baton_chip::config::device::{Devices, OneDevice};
 use baton_chip::config::keys::Value;
+use baton_litmus::Test;
+use baton_litmus::tso::{Buffers, Model};
 use baton_machine::device::Protocol;
 use baton_machine::queues::QueueDevice;
-use baton_workloads::litmus::Test;
-use baton_workloads::litmus::tso::{Buffers, Model};
 
 /// The tests fit the chip.
 pub(super) fn check(tests: &[Found], chip: &Chip) -> Result<(), BadInput> {

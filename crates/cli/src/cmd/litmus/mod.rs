@@ -16,7 +16,7 @@ mod verdicts;
 
 use crate::chips::ChipArgs;
 use crate::ui;
-use baton_workloads::litmus::{Histogram, Quantifier};
+use baton_litmus::{Histogram, Quantifier};
 use files::Found;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ final condition was seen: for `exists` and `~exists` whether some run ended in s
 `forall` whether every run did.
 
 Examples:
-  baton litmus crates/workloads/tests/litmus
+  baton litmus crates/litmus/tests/litmus
   baton litmus SB.litmus --outcomes
   baton litmus tests/ --runs 10000 --seed 7 --json
   baton litmus tests/ --verdicts tests/verdicts.csv

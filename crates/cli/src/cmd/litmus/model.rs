@@ -4,8 +4,8 @@ use super::files::Found;
 use crate::error::BadInput;
 use baton_chip::Chip;
 use baton_chip::config::device::YoungerStores as OfChip;
-use baton_workloads::litmus::Quantifier;
-use baton_workloads::litmus::tso::{Endless, Model, Outcomes, YoungerStores};
+use baton_litmus::Quantifier;
+use baton_litmus::tso::{Endless, Model, Outcomes, YoungerStores};
 use rayon::prelude::*;
 use std::fmt::Write as _;
 

@@ -3,11 +3,11 @@
 
 use super::files::Found;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_litmus::Histogram;
+use baton_litmus::run::{DECOYS, Meet, Round};
 use baton_machine::Machine;
 use baton_machine::units::Cycles;
 use baton_units::CoreId;
-use baton_workloads::litmus::Histogram;
-use baton_workloads::litmus::run::{DECOYS, Meet, Round};
 
 /// Runs in one simulation.
 const ROUND: u32 = 250;

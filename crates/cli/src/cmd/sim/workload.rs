@@ -6,8 +6,9 @@ use crate::error::BadInput;
 use crate::places;
 use baton_chip::{Chip, Instructions, Simulated};
 use baton_machine::Wait;
-use baton_workloads::stream::StreamKind;
-use baton_workloads::{Charge, Knobs, Refused, Team, WORKLOADS, WorkloadInfo};
+use baton_programs::WORKLOADS;
+use baton_workloads::knobs::StreamKind;
+use baton_workloads::{Charge, Knobs, Refused, Team, WorkloadInfo};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ pub(crate) enum Direction {
 
 /// A workload that can run.
 pub(crate) struct Chosen {
-    workload: baton_workloads::Chosen,
+    workload: baton_programs::Chosen,
     pub(crate) wait: Wait,
     pub(crate) recorder: Recorder,
 }
@@ -137,7 +138,7 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
         .as_deref()
         .map(|path| if args.workload.text() == "phases" { program(path) } else { path.to_owned() });
     let workload =
-        baton_workloads::Chosen::named(args.workload.text(), &knobs(args, profile.as_deref(), chip)).map_err(bad)?;
+        baton_programs::Chosen::named(args.workload.text(), &knobs(args, profile.as_deref(), chip)).map_err(bad)?;
     let wait = workload.wait(args.wait);
     chip.check_wait(wait).map_err(|missing| BadInput::new(format!("{}: {missing}", args.chip.name())))?;
     Ok(Chosen { workload, wait, recorder: Recorder::default() })

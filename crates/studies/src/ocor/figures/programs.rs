@@ -11,7 +11,7 @@ use crate::ocor::run::Figures;
 use crate::ocor::values::{Pair, Value, coh, roi};
 use crate::page::{Figure, cell};
 use baton_plot::{Bar, Bars, Table};
-use baton_workloads::profile::Profile;
+use baton_programs::synthetic::Profile;
 
 const SHARE: &str = "share of the region's thread-time, %";
 

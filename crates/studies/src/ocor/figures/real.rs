@@ -6,7 +6,7 @@ use crate::kit::{reduction, said};
 use crate::ocor::real::{Arms, RealPair, THREADS};
 use crate::page::{Figure, cell};
 use baton_plot::{Bars, Lines, Table, number};
-use baton_workloads::programs::Program;
+use baton_programs::real::Program;
 
 type Value = fn(&RealPair<'_>) -> f64;
 

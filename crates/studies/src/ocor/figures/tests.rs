@@ -10,7 +10,7 @@ use crate::ocor::results::Results;
 use crate::ocor::run::Figures;
 use crate::ocor::window::{Doing, Piece, Window};
 use crate::page::Figure;
-use baton_workloads::profile::Profile;
+use baton_programs::synthetic::Profile;
 
 fn profile(name: &str) -> Profile {
     let text = include_str!("../../../../../profiles/ocor/bodytrack.toml");

@@ -1,0 +1,91 @@
+//! The dialect's queues, as CAF has them (Wang and others, PACT 2016): their declaration in the initial state, and the
+//! instructions that reach them.
+//!
+//! ```text
+//! { queue q[2]=5,6; queue full[1]=1; 0:rdi=q; }
+//!  P0               | P1               ;
+//!  enqueue $7,%rdi  | dequeue %rax,q   ;
+//!  enqueue %rbx,q   | prepush (x)      ;
+//! ```
+//! The operands stand in the paper's order: the register, then the queue. A dequeue gives its register the item when the
+//! device has answered; until then the thread goes on, up to the first instruction that uses the register.
+
+use super::code::Code;
+use super::initial::{Names, Pointer, Target};
+use super::instruction::{self, Instruction, Source, Width};
+
+/// Fences of which the paper does not say whether they wait for requests.
+const UNCLEAR: [&str; 2] = ["lfence", "sfence"];
+
+impl Code {
+    /// Reads an instruction of the dialect; `None`: it is another.
+    pub(super) fn dialect(
+        &mut self,
+        id: usize,
+        mnemonic: &str,
+        operands: &str,
+        line: usize,
+        names: &mut Names,
+        at: &[Pointer],
+    ) -> Option<Result<Instruction, String>> {
+        if UNCLEAR.contains(&mnemonic) && !names.queues.is_empty() {
+            let says = "the paper does not say whether it waits for requests; `mfence` does";
+            return Some(Err(format!("`{mnemonic}` is not supported in a test with queues: {says}")));
+        }
+        let operands: Vec<&str> = operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()).collect();
+        Some(match (mnemonic, operands.as_slice()) {
+            ("prepush", &[address]) => self.location(id, address, line, names, at).map(Instruction::Prepush),
+            ("prepush", _) => Err("`prepush`: expected an address, as in `prepush (x)`".into()),
+            ("enqueue", &[item, to]) => {
+                let item = item_of(item);
+                item.and_then(|item| Ok(Instruction::Enqueue(item, self.queue_of(id, to, line, names, at)?)))
+            }
+            ("enqueue", _) => Err("`enqueue`: expected an item and a queue, as in `enqueue %rax,q`".into()),
+            ("dequeue", &[to, from]) => {
+                let register = quad(to);
+                register.and_then(|to| Ok(Instruction::Dequeue(to, self.queue_of(id, from, line, names, at)?)))
+            }
+            ("dequeue", _) => Err("`dequeue`: expected a register and a queue, as in `dequeue %rax,q`".into()),
+            _ => return None,
+        })
+    }
+
+    /// The queue that an operand names, by its name or by a register with its id.
+    fn queue_of(&mut self, id: usize, text: &str, line: usize, names: &Names, at: &[Pointer]) -> Result<usize, String> {
+        let none = || format!("`{text}` is no queue; the initial state declares them, as in `queue q[2];`");
+        if !text.starts_with('%') {
+            return names.queue(text).ok_or_else(none);
+        }
+        let register = quad(text)?;
+        let pointer = at.iter().find(|pointer| (pointer.thread, pointer.register) == (id, register));
+        match pointer.map(|pointer| pointer.to) {
+            Some(Target::Queue(queue)) => {
+                self.used.push((id, register, line));
+                Ok(queue)
+            }
+            _ => Err(format!("`{text}`: the initial state gives it no queue, as in `{id}:{}=q`", &text[1..])),
+        }
+    }
+}
+
+/// The register of 64 bits of that name.
+fn quad(text: &str) -> Result<usize, String> {
+    let register = text.starts_with('%').then(|| instruction::register(text)).flatten();
+    match register {
+        Some((register, Width::Quad)) => Ok(register),
+        Some(_) => Err(format!("`{text}`: items are 64 bits wide")),
+        None if text.starts_with('%') => Err(instruction::no_register(text)),
+        None => Err(format!("`{text}`: expected a register, as in `%rax`")),
+    }
+}
+
+/// What an enqueue puts in.
+fn item_of(text: &str) -> Result<Source, String> {
+    match text.strip_prefix('$') {
+        Some(value) => {
+            let number = instruction::number(value);
+            number.map(Source::Value).ok_or_else(|| format!("`{text}`: expected a number after `$`"))
+        }
+        None => quad(text).map(Source::Register),
+    }
+}

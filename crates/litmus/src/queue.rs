@@ -1,0 +1,50 @@
+//! The queues of a test: their declaration in the initial state.
+
+use super::instruction;
+
+/// Queues at most.
+pub const MOST_QUEUES: usize = 16;
+/// Entries of a queue at most: a test shows nothing with more, and models keep them all.
+pub const MOST_ENTRIES: u32 = 64;
+
+/// A queue of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Its name in the file.
+    pub name: String,
+    /// How many items it has room for.
+    pub entries: u32,
+    /// The items in it at first, the oldest first.
+    pub initial: Vec<u64>,
+}
+
+/// Whether something can be called that.
+pub(super) fn is_name(name: &str) -> bool {
+    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+    !name.is_empty() && letters && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+impl Queue {
+    /// Reads `q[2]=5,6`, what stands behind the word `queue`.
+    pub(super) fn read(text: &str) -> Result<Queue, String> {
+        let (left, items) = text.split_once('=').map_or((text, None), |(left, items)| (left.trim(), Some(items)));
+        let wrong = || format!("`queue {text}`: expected a name, its room and its items, as in `queue q[2]=5,6`");
+        let (name, room) = left.strip_suffix(']').and_then(|left| left.split_once('[')).ok_or_else(wrong)?;
+        let name = name.trim();
+        if !is_name(name) {
+            return Err(wrong());
+        }
+        let entries = room.trim().parse::<u32>().ok().filter(|entries| (1..=MOST_ENTRIES).contains(entries));
+        let entries =
+            entries.ok_or_else(|| format!("`{name}[{room}]`: expected room for 1 to {MOST_ENTRIES} items"))?;
+        let mut initial = Vec::new();
+        for item in items.into_iter().flat_map(|items| items.split(',')).map(str::trim) {
+            initial
+                .push(instruction::number(item).ok_or_else(|| format!("`{item}` is no number (an item of `{name}`)"))?);
+        }
+        if initial.len() > entries as usize {
+            return Err(format!("`{name}` has {} items at first and room for {entries}", initial.len()));
+        }
+        Ok(Queue { name: name.to_owned(), entries, initial })
+    }
+}

@@ -1,0 +1,221 @@
+//! Real kernels of numerical and of biological programs: sequential and parallel phases, divided by barriers, and locks where threads
+//! bring their results together.
+//!
+//! Each is written anew from its public description, keeps its data in the machine's memory, and is charged as the
+//! [real programs](crate::real) are. Its result is compared with that of a plain algorithm that shares no code with it, and with
+//! the published one where there is one.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `mod.rs` | the kernels by name, their scales |
+//! | `named` | the kernels as workloads, with a lock and a barrier by name |
+//! | `scene` | the threads of a kernel: who does what, where they meet |
+//! | `rows` | rows of numbers in the machine's memory |
+//! | `random` | the random numbers of the NAS benchmarks |
+//! | `fourier` | complex numbers, and the transform of a line of them |
+//! | `ep` | pairs of normally distributed numbers, counted by size |
+//! | `ft` | a differential equation, solved by transforms in three dimensions |
+//! | `mg` | a multigrid solver in three dimensions |
+//! | `search` | queries sought in a database of letters |
+//! | `fft` | the transform of one long line |
+
+mod ep;
+mod fft;
+mod fourier;
+mod ft;
+mod mg;
+mod named;
+mod random;
+mod rows;
+mod scene;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use named::{Ep, Fft, Ft, Mg, Search, Solo};
+
+use crate::monitor::Kit;
+use crate::real::BadScale;
+use baton_machine::Machine;
+use baton_sync::barrier::RawBarrier;
+use baton_workloads::Team;
+use core::num::NonZeroU32;
+use scene::Scene;
+
+/// A kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// NAS' EP.
+    Ep,
+    /// NAS' FT.
+    Ft,
+    /// NAS' MG.
+    Mg,
+    /// A search as BLAST's.
+    Search,
+    /// A transform as SPLASH-2's.
+    Fft,
+}
+
+/// A number that a kernel can be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// What it counts.
+    pub of: &'static str,
+    /// The usual one.
+    pub usual: u32,
+    /// The smallest one.
+    pub least: u32,
+    /// The largest one.
+    pub most: u32,
+}
+
+/// What is said of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub what: &'static str,
+    /// [`KernelScale::size`]: a power of two.
+    pub size: Count,
+    /// [`KernelScale::grain`]: a power of two, and no more than the size. `None`: it has none.
+    pub grain: Option<Count>,
+    /// [`KernelScale::rounds`]. `None`: it has none.
+    pub rounds: Option<Count>,
+}
+
+/// How large a kernel's input is, in which pieces it is worked on, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelScale {
+    /// The input's size.
+    pub size: u32,
+    /// A piece's size; 1 where there is none.
+    pub grain: u32,
+    /// Rounds; 1 where there are none.
+    pub rounds: u32,
+    /// Seed of the input. With 1 the numbers are those of the NAS benchmarks.
+    pub seed: u64,
+}
+
+const fn count(of: &'static str, usual: u32, least: u32, most: u32) -> Count {
+    Count { of, usual, least, most }
+}
+
+impl Kernel {
+    /// All of them.
+    pub const ALL: [Kernel; 5] = [Kernel::Ep, Kernel::Ft, Kernel::Mg, Kernel::Search, Kernel::Fft];
+
+    /// The kernel of that name.
+    pub fn named(name: &str) -> Option<Kernel> {
+        Kernel::ALL.into_iter().find(|kernel| kernel.info().name == name)
+    }
+
+    /// What is said of it.
+    pub const fn info(self) -> KernelInfo {
+        match self {
+            Kernel::Ep => KernelInfo {
+                name: "ep",
+                what: "A kernel: pairs of normally distributed numbers, counted by size (as NAS' EP)",
+                size: count("pairs", 1 << 16, 1 << 8, 1 << 24),
+                grain: Some(count("pairs a batch", 256, 4, 1 << 16)),
+                rounds: None,
+            },
+            Kernel::Ft => KernelInfo {
+                name: "ft",
+                what: "A kernel: a differential equation by Fourier transforms in three dimensions (as NAS' FT)",
+                size: count("points a side", 16, 8, 64),
+                grain: None,
+                rounds: Some(count("steps of time", 2, 1, 100)),
+            },
+            Kernel::Mg => KernelInfo {
+                name: "mg",
+                what: "A kernel: a multigrid solver in three dimensions (as NAS' MG)",
+                size: count("points a side", 16, 8, 64),
+                grain: Some(count("points a side of grids that one thread works on alone", 4, 1, 64)),
+                rounds: Some(count("V-cycles", 2, 1, 100)),
+            },
+            Kernel::Search => KernelInfo {
+                name: "search",
+                what: "A kernel: queries sought in a database, by words that are extended (as BLAST)",
+                size: count("letters of the database", 1 << 14, 1 << 10, 1 << 20),
+                grain: Some(count("letters a query", 64, 32, 1 << 12)),
+                rounds: Some(count("queries", 104, 1, 1 << 16)),
+            },
+            Kernel::Fft => KernelInfo {
+                name: "fft",
+                what: "A kernel: the Fourier transform of one line in six steps (as SPLASH-2's FFT)",
+                size: count("rows, each of as many points", 64, 8, 512),
+                grain: None,
+                rounds: Some(count("transforms, one of the other's result", 1, 1, 100)),
+            },
+        }
+    }
+
+    /// Its usual scale.
+    pub fn usual(self) -> KernelScale {
+        let info = self.info();
+        let usual = |count: Option<Count>| count.map_or(1, |count| count.usual);
+        KernelScale { size: info.size.usual, grain: usual(info.grain), rounds: usual(info.rounds), seed: 1 }
+    }
+
+    /// Whether the kernel can be had in this scale.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(self, scale: KernelScale) -> Result<(), BadScale> {
+        let info = self.info();
+        let check = |what: &str, count: Option<Count>, found: u32, most: u32, power: bool| {
+            let bad = |what, expected| Err(BadScale { program: info.name, what, found, expected });
+            let Some(count) = count else {
+                return if found == 1 {
+                    Ok(())
+                } else {
+                    bad(format!("its {what}, which it does not have,"), "none".into())
+                };
+            };
+            let most = count.most.min(most);
+            if (count.least..=most).contains(&found) && (found.is_power_of_two() || !power) {
+                return Ok(());
+            }
+            let kind = if power { "a power of two " } else { "" };
+            bad(format!("its {what} ({})", count.of), format!("{kind}from {} to {most}", count.least))
+        };
+        check("size", Some(info.size), scale.size, u32::MAX, true)?;
+        check("grain", info.grain, scale.grain, scale.size, true)?;
+        check("number of rounds", info.rounds, scale.rounds, u32::MAX, false)
+    }
+
+    /// The threads, with a lock of the kit and a barrier `B`. The check: the result is right.
+    ///
+    /// # Errors
+    /// As [`Kernel::check`].
+    pub fn team<M: Machine, K: Kit<M>, B: RawBarrier<M>>(
+        self,
+        threads: u32,
+        scale: KernelScale,
+        kit: &K,
+    ) -> Result<Team, BadScale> {
+        self.check(scale)?;
+        let threads = NonZeroU32::new(threads).unwrap_or(NonZeroU32::MIN);
+        let meet = Scene::meeting::<M, B>(threads, kit.policy());
+        Ok(self.on::<M>(&Scene::of(threads, scale, meet, Scene::turns::<M, K>(kit))))
+    }
+
+    /// The threads on a scene.
+    fn on<M: Machine>(self, scene: &Scene) -> Team {
+        match self {
+            Kernel::Ep => ep::team::<M>(scene),
+            Kernel::Ft => ft::team::<M>(scene),
+            Kernel::Mg => mg::team::<M>(scene),
+            Kernel::Search => search::team::<M>(scene),
+            Kernel::Fft => fft::team::<M>(scene),
+        }
+    }
+}
+
+/// Whether two numbers are as near as rounding lets them be.
+fn near(what: &str, found: f64, expected: f64, within: f64) -> Result<(), String> {
+    // Written so that what is not a number is wrong.
+    if (found - expected).abs() <= within { Ok(()) } else { Err(format!("{what}: {found:e}, expected {expected:e}")) }
+}

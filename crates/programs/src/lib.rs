@@ -1,0 +1,32 @@
+//! Programs over [`Machine`](baton_machine::Machine): each computes something whose result is checked, on any machine.
+//!
+//! What a workload is made of, and the micro-workloads, stand in `baton-workloads`; a program implements its
+//! [`Workload`](baton_workloads::Workload), and one line in the [`registry`] makes it known by name.
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`registry`] | every workload by name |
+//! | [`real`] | real programs: a filter, a pipeline, a tree, a sort, an alignment |
+//! | [`kernels`] | real kernels of numerical and biological programs |
+//! | [`packets`] | packets that travel through queues: a pipeline of clusters, a firewall |
+//! | [`distributor`] | a producer that hands jobs to workers |
+//! | [`tasks`] | tasks that spawn tasks: stolen, shared, or balanced by a device |
+//! | [`regression`] | logistic regression as a map-reduce |
+//! | [`phases`] | programs said by instructions, parallel parts and working sets |
+//! | [`synthetic`] | synthetic programs that stand in for real ones of which a few figures are printed |
+//! | `places` | values that threads share by the order of their phases |
+//! | [`monitor`] | what real programs and kernels share data under |
+
+pub mod distributor;
+pub mod kernels;
+pub mod monitor;
+pub mod packets;
+pub mod phases;
+mod places;
+pub mod real;
+pub mod registry;
+pub mod regression;
+pub mod synthetic;
+pub mod tasks;
+
+pub use registry::{Chosen, WORKLOADS};

@@ -1,0 +1,171 @@
+//! The pipeline and the firewall by name, with a queue of the registry.
+
+use super::buffers::Buffers;
+use super::{Flow, Rules, Traffic, USUAL_POOL, clusters, firewall};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Native, Wait};
+use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue};
+use baton_workloads::work::{Measured, Work};
+use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
+use std::sync::Arc;
+
+/// A pipeline at a queue of the registry.
+#[derive(Clone)]
+pub struct Clusters {
+    queue: &'static QueueInfo,
+    settings: clusters::Settings,
+    traffic: Traffic,
+}
+
+/// A firewall at a queue of the registry.
+#[derive(Clone)]
+pub struct Firewall {
+    queue: &'static QueueInfo,
+    settings: firewall::Settings,
+    input: firewall::Input,
+}
+
+/// What the command line says of how packets move, and of the packets.
+fn flow(knobs: &Knobs<'_>) -> Result<(Flow, Traffic), Refused> {
+    let inputs = knobs.inputs;
+    let traffic = match inputs.packets {
+        Some(file) => Traffic::open(file).map_err(Refused::because)?,
+        None => Traffic::Made { seed: knobs.seed, suspicious: inputs.suspicious },
+    };
+    let flow = Flow {
+        packets: knobs.iterations_or(traffic.usual()),
+        bulk: knobs.bulk,
+        capacity: knobs.capacity,
+        pool: inputs.pool,
+        blocks: inputs.blocks,
+        prefetch: inputs.prefetch,
+        prepush: inputs.prepush,
+    };
+    flow.check()?;
+    Ok((flow, traffic))
+}
+
+/// Bytes of guest memory: buffers and, generously, the queues.
+fn bytes(flow: &Flow, threads: u32) -> usize {
+    let least = (threads as usize).saturating_mul(flow.bulk).saturating_mul(2);
+    let buffers = flow.pool.unwrap_or(USUAL_POOL).max(least);
+    let places = flow.capacity.saturating_add(buffers).saturating_mul(16);
+    Buffers::<Native>::bytes(buffers).saturating_add(places.saturating_mul(threads as usize))
+}
+
+struct Make<'a, S>(&'a S, Wait);
+
+impl<M: Machine> QueueVisitor<M> for Make<'_, Clusters> {
+    type Out = Result<Work<clusters::Outcome>, Refused>;
+    fn visit<Q: RawQueue<M, Item = u64>>(self) -> Self::Out {
+        self.0.settings.work::<M, Q>(&self.0.traffic, self.1)
+    }
+}
+
+impl<M: Machine> QueueVisitor<M> for Make<'_, Firewall> {
+    type Out = Result<Work<firewall::Outcome>, Refused>;
+    fn visit<Q: RawQueue<M, Item = u64>>(self) -> Self::Out {
+        self.0.settings.work::<M, Q>(&self.0.input, self.1)
+    }
+}
+
+/// The team of a workload that is made with the queue of that name.
+fn team<M, R, V>(queue: &str, make: V) -> Result<Team, Refused>
+where
+    M: Machine,
+    R: Measured + Clone + Send + 'static,
+    V: QueueVisitor<M, Out = Result<Work<R>, Refused>>,
+{
+    let work = queue::visit::<M, _>(queue, make).map_err(Refused::because)??;
+    Ok(work.into_team().0)
+}
+
+impl Workload for Clusters {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "clusters",
+        what: "Packets pass through clusters of threads, and their buffers return to a pool that is a queue",
+        figure: "measured.cycles_a_packet",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Clusters, Refused> {
+        let (flow, traffic) = flow(knobs)?;
+        let stages = knobs.inputs.clusters.to_vec();
+        let settings = clusters::Settings { flow, stages, think: Cycles(knobs.think), spread: knobs.spread };
+        settings.check()?;
+        if let Some(threads) = knobs.threads.filter(|threads| *threads != settings.threads()) {
+            let needed = settings.threads();
+            return Err(Refused::because(format!(
+                "these clusters have {needed} threads, not {threads}: --clusters says how many"
+            )));
+        }
+        Ok(Clusters { queue: knobs.queue()?, settings, traffic })
+    }
+
+    fn threads(&self) -> u32 {
+        self.settings.threads()
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        team::<M, _, _>(self.queue.name, Make(self, wait))
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.queue.name)
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::of_items(self.queue.counted, self.queue.counted_bulk, self.settings.flow.bulk)
+    }
+
+    fn bytes(&self) -> usize {
+        bytes(&self.settings.flow, self.threads())
+    }
+}
+
+impl Workload for Firewall {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "firewall",
+        what: "A source, filters with rules, an analyser and a sink, with packets of --packets or made ones",
+        figure: "measured.cycles_a_packet",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Firewall, Refused> {
+        let (flow, traffic) = flow(knobs)?;
+        let rules = match knobs.inputs.rules {
+            Some(file) => Rules::open(file).map_err(Refused::because)?,
+            None if knobs.inputs.packets.is_some() => {
+                return Err(Refused::because("--packets needs --rules FILE: what a firewall is to do with them"));
+            }
+            None => Rules::usual(),
+        };
+        let threads = knobs.threads.unwrap_or(7);
+        if threads < 4 {
+            let needed = "a source, a filter at least, an analyser and a sink";
+            return Err(Refused::because(format!("a firewall has {needed}: at least 4 threads, not {threads}")));
+        }
+        let (settings, rules) = (firewall::Settings { flow, filters: threads - 3 }, Arc::new(rules));
+        Ok(Firewall { queue: knobs.queue()?, settings, input: firewall::Input { traffic, rules } })
+    }
+
+    fn threads(&self) -> u32 {
+        self.settings.threads()
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        team::<M, _, _>(self.queue.name, Make(self, wait))
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.queue.name)
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::of_items(self.queue.counted, self.queue.counted_bulk, self.settings.flow.bulk)
+    }
+
+    fn bytes(&self) -> usize {
+        bytes(&self.settings.flow, self.threads())
+    }
+}

@@ -1,0 +1,67 @@
+//! What a firewall's threads count.
+
+use super::{Rules, a_packet, sum};
+use baton_workloads::timing::Figure;
+use baton_workloads::work::{Measured, mix};
+use std::sync::{Mutex, PoisonError};
+
+/// What came out. Threads add up theirs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Packets that passed.
+    pub allowed: u64,
+    /// Packets that were dropped unread.
+    pub denied: u64,
+    /// Packets that were looked at as a whole, and dropped.
+    pub inspected: u64,
+    /// Bytes on the wire of those that passed.
+    pub bytes: u64,
+    /// By rule: packets that it decided; at the end those that none did.
+    pub hits: Vec<u64>,
+    /// A digest of what the sink and the analyser have read.
+    pub digest: u64,
+    /// From the beginning to the end of the slowest thread.
+    pub nanoseconds: u64,
+}
+
+impl Measured for Outcome {
+    fn figures(&self) -> Vec<Figure> {
+        let packets = self.allowed + self.denied + self.inspected;
+        let count = |name, packets: u64| Figure { name, value: packets as f64 };
+        let counts =
+            [("packets_allowed", self.allowed), ("packets_denied", self.denied), ("packets_inspected", self.inspected)];
+        [a_packet(self.nanoseconds, packets)].into_iter().chain(counts.map(|(name, n)| count(name, n))).collect()
+    }
+}
+
+impl Outcome {
+    pub(super) fn new(rules: &Rules) -> Outcome {
+        Outcome { hits: vec![0; rules.count() + 1], ..Outcome::default() }
+    }
+
+    /// A packet that the sink has read.
+    pub(super) fn passed(&mut self, number: u64, length: u32, bytes: &[u8]) {
+        self.allowed += 1;
+        self.bytes += u64::from(length);
+        self.digest = self.digest.wrapping_add(mix(number, sum(bytes)));
+    }
+
+    /// A packet that the analyser has dropped; with its bytes if it looked at them.
+    pub(super) fn dropped(&mut self, number: u64, inspected: Option<&[u8]>) {
+        *(if inspected.is_some() { &mut self.inspected } else { &mut self.denied }) += 1;
+        self.digest = self.digest.wrapping_add(mix(!number, inspected.map_or(0, sum)));
+    }
+
+    fn add(&mut self, other: &Outcome) {
+        self.allowed += other.allowed;
+        self.denied += other.denied;
+        self.inspected += other.inspected;
+        self.bytes += other.bytes;
+        self.hits.iter_mut().zip(&other.hits).for_each(|(sum, one)| *sum += one);
+        self.digest = self.digest.wrapping_add(other.digest);
+    }
+
+    pub(super) fn put(self, total: &Mutex<Outcome>) {
+        total.lock().unwrap_or_else(PoisonError::into_inner).add(&self);
+    }
+}

@@ -1,0 +1,35 @@
+//! Places for values that threads share by the order of their phases.
+
+use baton_machine::{Machine, OwnedSlice, Slot};
+
+/// Data that threads share by the program's own order, not by a lock: each value is a place of its own.
+pub(crate) struct Places<M: Machine, T: 'static>(pub(crate) OwnedSlice<M, M::Slot<T>>);
+
+// SAFETY: the thread that reads or writes a place promises that the accesses are ordered.
+unsafe impl<M: Machine, T: Send> Sync for Places<M, T> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, T: Send> Send for Places<M, T> {}
+
+impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
+    pub(crate) fn new(len: usize, mut value: impl FnMut(usize) -> T) -> Self {
+        Places(OwnedSlice::new(len, |at| M::Slot::new(value(at))))
+    }
+
+    /// Reads a place.
+    ///
+    /// # Safety
+    /// No thread writes it meanwhile, and the last write happened before.
+    pub(crate) unsafe fn get(&self, at: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.0[at].read(|value| *value) }
+    }
+
+    /// Writes a place.
+    ///
+    /// # Safety
+    /// No other thread accesses it meanwhile, and earlier accesses happened before.
+    pub(crate) unsafe fn set(&self, at: usize, value: T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0[at].write(|place| *place = value) }
+    }
+}

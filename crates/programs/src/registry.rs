@@ -1,0 +1,114 @@
+//! Every workload by name: the micro-workloads of `baton-workloads`, and the programs of this crate. A program is one file or
+//! folder that implements [`Workload`], and one line here. The simulator's command knows of workloads what stands here.
+
+use baton_machine::{Machine, Wait};
+use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
+
+/// The registry of the micro-workloads, which `baton-workloads` passes, and the programs of this crate.
+macro_rules! workloads {
+    (
+        files { $($room:ident :: $workload:ident,)* }
+        of_folders { $($folder:ident :: $of_folder:ident,)* }
+    ) => {
+        workloads! { @all
+            $(baton_workloads :: $room :: $workload,)*
+            $(baton_workloads :: $folder :: $of_folder,)*
+            crate::distributor::Distributor,
+            crate::packets::Clusters,
+            crate::packets::Firewall,
+            crate::regression::Regression,
+            crate::tasks::Tasks,
+            crate::real::ImageFilter,
+            crate::real::Dedup,
+            crate::real::KdTree,
+            crate::real::Sort,
+            crate::real::Align,
+            crate::kernels::Ep,
+            crate::kernels::Ft,
+            crate::kernels::Mg,
+            crate::kernels::Search,
+            crate::kernels::Fft,
+            crate::synthetic::StandIn,
+            crate::phases::PhaseProgram,
+        }
+    };
+    (@all $($home:ident :: $room:ident :: $workload:ident,)*) => {
+        /// Every workload, in the order in which people read about them.
+        pub const WORKLOADS: &[WorkloadInfo] = &[$(<$home::$room::$workload as Workload>::INFO),*];
+
+        /// A workload that can run.
+        #[derive(Clone)]
+        pub enum Chosen {$(
+            #[doc = concat!("That of [`", stringify!($room), "`](", stringify!($home), "::", stringify!($room), ").")]
+            $workload($home::$room::$workload),
+        )*}
+
+        impl Chosen {
+            /// The workload of that name with these settings.
+            ///
+            /// # Errors
+            /// What cannot be; an unknown name among it.
+            pub fn named(name: &str, knobs: &Knobs<'_>) -> Result<Chosen, Refused> {
+                $(if name == <$home::$room::$workload as Workload>::INFO.name {
+                    return Workload::choose(knobs).map(Chosen::$workload);
+                })*
+                Err(Refused::unknown("workload", name, WORKLOADS.iter().map(|info| info.name)))
+            }
+
+            /// [`Workload::threads`].
+            pub fn threads(&self) -> u32 {
+                match self { $(Chosen::$workload(workload) => workload.threads(),)* }
+            }
+
+            /// [`Workload::wait`].
+            pub fn wait(&self, asked: Option<Wait>) -> Wait {
+                match self { $(Chosen::$workload(workload) => workload.wait(asked),)* }
+            }
+
+            /// [`Workload::team`].
+            ///
+            /// # Errors
+            /// The same.
+            pub fn team<M: Machine, P: Probe + Sync>(&self, wait: Wait, probe: P) -> Result<Team, Refused> {
+                match self { $(Chosen::$workload(workload) => workload.team::<M, P>(wait, probe),)* }
+            }
+
+            /// [`Workload::algorithm`].
+            pub fn algorithm(&self) -> Option<&'static str> {
+                match self { $(Chosen::$workload(workload) => workload.algorithm(),)* }
+            }
+
+            /// [`Workload::charge`].
+            pub fn charge(&self) -> Charge {
+                match self { $(Chosen::$workload(workload) => workload.charge(),)* }
+            }
+
+            /// [`Workload::bytes`].
+            pub fn bytes(&self) -> usize {
+                match self { $(Chosen::$workload(workload) => workload.bytes(),)* }
+            }
+        }
+    };
+}
+
+baton_workloads::every_workload!(workloads);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_and_each_says_what_it_does() {
+        for info in WORKLOADS {
+            assert_eq!(WORKLOADS.iter().filter(|other| other.name == info.name).count(), 1, "{}", info.name);
+            assert!(!info.what.is_empty() && !info.what.ends_with('.') && !info.figure.is_empty(), "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_those_that_there_are() {
+        let refused = Chosen::named("lok", &Knobs::default()).err().map(|refused| refused.to_string());
+        let expected = "unknown workload `lok`; expected one of lock, barrier, ";
+        assert!(refused.as_ref().is_some_and(|refused| refused.starts_with(expected)), "{refused:?}");
+    }
+}

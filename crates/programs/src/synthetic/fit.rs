@@ -1,0 +1,401 @@
+//! From what is printed of a program to draws that show it, on the baseline alone.
+//!
+//! A candidate is drawn from one of the profile's tables of ranges. The length of its critical sections and of its own
+//! work are then moved until the shares of critical sections and of competition overhead are what is printed, or,
+//! where nothing is printed, what was drawn from the ranges. Broyden's method does it, in logarithms: it needs one run a step.
+//! Runs are what a fit costs. So a candidate of a program whose shares are both printed begins where the most like of the
+//! draws ended that the profile has already, and one that does not come nearer is given up.
+
+use super::dice::Dice;
+use super::keys::DRAW;
+use super::solver::Solver;
+use super::{Draw, Printed, Profile, Range, Ranges};
+
+/// What a run of a draw showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// Share of thread-time in critical sections.
+    pub cs_share: f64,
+    /// Share of thread-time in competition overhead.
+    pub coh_share: f64,
+    /// Share of acquisitions by threads that did not sleep for them.
+    pub entered_spinning: f64,
+    /// Acquisitions a thousand cycles and thread.
+    pub rate: f64,
+    /// Packets a thousand cycles and thread.
+    pub packets: f64,
+}
+
+/// How near a printed share must be met, relative to it.
+pub const NEAR: f64 = 0.05;
+
+/// How near a printed share of acquisitions must be met, in points.
+pub const NEAR_POINTS: f64 = 0.04;
+
+/// Steps that a candidate may take the wrong way.
+const PATIENCE: u32 = 2;
+
+/// How far off it is then given up, unless it comes nearer.
+const HOPELESS: f64 = 0.25;
+
+/// The shares that a candidate is moved to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Aim {
+    cs_share: f64,
+    coh_share: f64,
+}
+
+/// What a fit found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitted {
+    /// The draw.
+    pub draw: Draw,
+    /// What it showed.
+    pub shown: Shown,
+    /// How far that is [`off`]; 0: it shows what it should.
+    pub off: f64,
+}
+
+/// Where a candidate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The part of the ranges that its parameters and aims come from, so that draws spread over them; which one that is
+    /// differs from profile to profile.
+    pub stratum: u32,
+    /// Of so many parts.
+    pub strata: u32,
+    /// Which of the profile's tables of ranges; without it the tables in turn.
+    pub table: Option<u32>,
+    /// Of its generator.
+    pub seed: u64,
+}
+
+/// Finds one draw. Gives up after `steps` runs, or where steps do not help, with what came nearest.
+///
+/// # Errors
+/// What `measure` fails with.
+pub fn fit<E>(
+    profile: &Profile,
+    source: Source,
+    steps: u32,
+    measure: impl FnMut(&Draw) -> Result<Shown, E>,
+) -> Result<Option<Fitted>, E> {
+    let Source { stratum, strata, table, seed } = source;
+    // Profiles of the same ranges are programs of their own all the same: other parts, and other places in them.
+    let named = |seed| {
+        profile.name.bytes().fold(seed, |seed: u64, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    };
+    let part = (u64::from(stratum) + (named(0) >> 32)) % u64::from(strata.max(1));
+    let mut dice = Dice::new(part as u32, strata, named(seed));
+    let table = table.unwrap_or(stratum) as usize % profile.ranges.len().max(1);
+    let Some(ranges) = profile.ranges.get(table) else { return Ok(None) };
+    let (draw, aim) = candidate(profile, ranges, &mut dice);
+    moved(draw, steps, |shown| off_in(profile, ranges, shown), |_| aim, measure)
+}
+
+/// Moves a draw that was found elsewhere, on another chip or with another lock, until it shows again what it should: what is
+/// printed, or what lies within the ranges where nothing is. Gives up as [`fit`] does.
+///
+/// # Errors
+/// What `measure` fails with.
+pub fn refit<E>(
+    profile: &Profile,
+    draw: Draw,
+    steps: u32,
+    measure: impl FnMut(&Draw) -> Result<Shown, E>,
+) -> Result<Option<Fitted>, E> {
+    let aim = |shown: &Shown| {
+        let apart = |ranges: &&Ranges| off_in(profile, ranges, shown);
+        let nearest = profile.ranges.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        // A little within the ends, so that chance does not lead out again.
+        let within = |is: f64, range: Option<Range>| {
+            range.map_or(is, |Range { least, most }| {
+                let (low, high) = (least * (1.0 + NEAR / 2.0), most * (1.0 - NEAR / 2.0));
+                if low < high { is.clamp(low, high) } else { (least + most) / 2.0 }
+            })
+        };
+        let Printed { cs_share, coh_share, .. } = profile.printed;
+        Aim {
+            cs_share: cs_share.unwrap_or_else(|| within(shown.cs_share, nearest.map(|of| of.cs_share))),
+            coh_share: coh_share.unwrap_or_else(|| within(shown.coh_share, nearest.map(|of| of.coh_share))),
+        }
+    };
+    moved(draw, steps, |shown| off(profile, shown), aim, measure)
+}
+
+/// Moves section and think time until a run is nowhere off. `aim` says once, of the first run, what the shares are moved to.
+fn moved<E>(
+    mut draw: Draw,
+    steps: u32,
+    off: impl Fn(&Shown) -> f64,
+    aim: impl Fn(&Shown) -> Aim,
+    mut measure: impl FnMut(&Draw) -> Result<Shown, E>,
+) -> Result<Option<Fitted>, E> {
+    let mut first: Option<Aim> = None;
+    let mut solver: Option<Solver> = None;
+    let mut nearest: Option<Fitted> = None;
+    for step in 0..steps {
+        let shown = measure(&draw)?;
+        let fitted = Fitted { draw, shown, off: off(&shown) };
+        let aim = *first.get_or_insert_with(|| aim(&shown));
+        if fitted.off == 0.0 {
+            return Ok(Some(fitted));
+        }
+        let before = nearest.map_or(f64::INFINITY, |nearest| nearest.off);
+        if fitted.off < before {
+            nearest = Some(fitted);
+        }
+        // Runs differ by some 5% by chance, so that what is near may get there; what is far and comes no nearer will not.
+        if step >= PATIENCE && fitted.off > HOPELESS && fitted.off > 0.7 * before {
+            break;
+        }
+        let missed = [(shown.cs_share, aim.cs_share), (shown.coh_share, aim.coh_share)];
+        let solver = solver.get_or_insert_with(|| Solver::expecting(&draw, &shown));
+        let [section, think] = solver.step(missed.map(|(is, should)| (is.max(1e-4) / should.max(1e-4)).ln()));
+        // A section that is shorter than what its lines take cannot be had.
+        let times = (
+            scaled(draw.section_cycles, section).clamp(5, 1_000_000),
+            scaled(draw.think_cycles, think).clamp(10, 10_000_000),
+        );
+        if times == (draw.section_cycles, draw.think_cycles) {
+            // The same run again shows the same.
+            break;
+        }
+        (draw.section_cycles, draw.think_cycles) = times;
+    }
+    Ok(nearest)
+}
+
+/// How far a run is off what is printed, and off the ranges where nothing is: the sum of what is too much or too little,
+/// each relative to what it should be. 0: it shows all of it.
+pub fn off(profile: &Profile, shown: &Shown) -> f64 {
+    profile.ranges.iter().map(|ranges| off_in(profile, ranges, shown)).fold(f64::INFINITY, f64::min)
+}
+
+/// The same, of a draw from these ranges.
+fn off_in(profile: &Profile, ranges: &Ranges, shown: &Shown) -> f64 {
+    let Printed { cs_share, coh_share, entered_spinning, .. } = profile.printed;
+    let within = |is: f64, Range { least, most }: Range| {
+        let beyond = (least - is).max(is - most).max(0.0);
+        beyond / if is < least { least } else { most }.max(1e-6)
+    };
+    let near = |printed: Option<f64>, range: Range| match printed {
+        Some(printed) => Range { least: printed * (1.0 - NEAR), most: printed * (1.0 + NEAR) },
+        None => range,
+    };
+    let spinning = entered_spinning.map_or(Range { least: 0.0, most: 1.0 }, |printed| Range {
+        least: printed - NEAR_POINTS,
+        most: printed + NEAR_POINTS,
+    });
+    within(shown.cs_share, near(cs_share, ranges.cs_share))
+        + within(shown.coh_share, near(coh_share, ranges.coh_share))
+        + within(shown.entered_spinning, spinning)
+        + within(shown.rate, ranges.rate)
+        + within(shown.packets, ranges.packets)
+}
+
+fn scaled(cycles: u64, logarithm: f64) -> u64 {
+    (cycles as f64 * logarithm.exp()).round() as u64
+}
+
+/// A draw to begin with, and what it is moved to.
+fn candidate(profile: &Profile, ranges: &Ranges, dice: &mut Dice) -> (Draw, Aim) {
+    let Printed { cs_share, coh_share, .. } = profile.printed;
+    let aim = Aim {
+        cs_share: cs_share.unwrap_or_else(|| dice.within(ranges.cs_share)),
+        coh_share: coh_share.unwrap_or_else(|| dice.within(ranges.coh_share)),
+    };
+    let misses = dice.within(ranges.misses);
+    let mut draw = Draw {
+        acquisitions: dice.within(ranges.acquisitions).round() as u64,
+        locks: dice.within(ranges.locks).round() as u32,
+        hot: dice.within(ranges.hot),
+        even: dice.within(ranges.even),
+        section_cycles: dice.within(ranges.section_cycles) as u64,
+        section_lines: dice.within(ranges.section_lines).round() as u32,
+        think_cycles: dice.within(ranges.think_cycles) as u64,
+        spread: dice.within(ranges.spread),
+        phase: dice.within(ranges.phase).round() as u32,
+        misses,
+        // Who asks for much asks for much at a time, as far as its outstanding misses go.
+        burst: (misses / 8.0).clamp(1.0, 16.0) as u32,
+        writes: 0.3,
+        own_lines: 384,
+    };
+    if let Some(found) = most_like(profile, &draw) {
+        (draw.section_cycles, draw.think_cycles) = (found.section_cycles, found.think_cycles);
+    }
+    // Measured as it will be written: runs are so sensitive that a fifth digit changes their shares.
+    for key in DRAW {
+        let value = key.written(&draw);
+        (key.set)(&mut draw, value);
+    }
+    (draw, aim)
+}
+
+/// Of the draws of the same shape that the profile has, the one that is most like `draw`, if both shares are printed: the
+/// fit moved it to them, and they say what the times must be. Else draws spread by beginning at other times.
+fn most_like<'a>(profile: &'a Profile, draw: &Draw) -> Option<&'a Draw> {
+    let Printed { cs_share, coh_share, .. } = profile.printed;
+    cs_share.and(coh_share)?;
+    let apart = |other: &Draw| {
+        let moved = |name: &str| ["section_cycles", "think_cycles"].contains(&name);
+        let keys = DRAW.iter().filter(|key| !moved(key.name));
+        keys.map(|key| ((1.0 + (key.get)(other)) / (1.0 + (key.get)(draw))).ln().powi(2)).sum::<f64>()
+    };
+    let same_shape = profile.draws.iter().map(|drawn| &drawn.draw).filter(|other| other.phase == draw.phase);
+    same_shape.min_by(|a, b| apart(a).total_cmp(&apart(b)))
+}
+
+/// Whether two draws are the same program: every parameter within a twentieth.
+pub fn alike(a: &Draw, b: &Draw) -> bool {
+    DRAW.iter().all(|key| {
+        let (a, b) = ((key.get)(a), (key.get)(b));
+        (a - b).abs() <= 0.05 * a.abs().max(b.abs())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Class, Numbered, Ranges};
+
+    fn source(stratum: u32) -> Source {
+        Source { stratum, strata: 10, table: None, seed: 1 }
+    }
+
+    fn profile() -> Profile {
+        let range = |least, most| Range { least, most };
+        Profile {
+            name: "made up".to_owned(),
+            suite: "none".to_owned(),
+            printed: Printed {
+                cs_rate: Class::High,
+                network: Class::Low,
+                cs_share: Some(0.05),
+                coh_share: Some(0.3),
+                entered_spinning: None,
+            },
+            ranges: vec![Ranges {
+                acquisitions: range(30.0, 30.0),
+                locks: range(2.0, 8.0),
+                hot: range(0.0, 0.5),
+                even: range(0.0, 1.0),
+                section_cycles: range(200.0, 400.0),
+                section_lines: range(1.0, 4.0),
+                think_cycles: range(3000.0, 6000.0),
+                phase: range(0.0, 2.0),
+                spread: range(0.0, 1.0),
+                misses: range(1.0, 10.0),
+                cs_share: range(0.0, 1.0),
+                coh_share: range(0.0, 1.0),
+                rate: range(0.01, 10.0),
+                packets: range(0.0, 1000.0),
+            }],
+            draws: Vec::new(),
+        }
+    }
+
+    /// A world whose overhead is 2,000 cycles an acquisition, and more with every lock fewer.
+    fn world(draw: &Draw) -> Shown {
+        let section = draw.section_cycles as f64 + 100.0 * f64::from(draw.section_lines);
+        let overhead = 2000.0 + 4000.0 / f64::from(draw.locks);
+        let period = section + overhead + draw.think_cycles as f64;
+        Shown { cs_share: section / period, coh_share: overhead / period, rate: 1000.0 / period, ..Shown::default() }
+    }
+
+    #[test]
+    fn a_draw_shows_what_is_printed() {
+        let profile = profile();
+        let mut drawn = Vec::new();
+        for stratum in 0..10 {
+            let fitted = fit(&profile, source(stratum), 20, |draw| Ok::<_, ()>(world(draw)));
+            let Fitted { draw, shown, off } = fitted.unwrap().unwrap();
+            assert_eq!(off, 0.0);
+            assert!((shown.cs_share / 0.05 - 1.0).abs() <= NEAR && (shown.coh_share / 0.3 - 1.0).abs() <= NEAR);
+            assert_eq!(world(&draw), shown);
+            assert!(DRAW.iter().all(|key| key.written(&draw) == (key.get)(&draw)), "{draw:?} is not as it is written");
+            drawn.push(draw);
+        }
+        assert!(drawn.iter().any(|draw| draw.locks <= 3) && drawn.iter().any(|draw| draw.locks >= 7), "{drawn:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_given_up_and_the_nearest_kept() {
+        let mut profile = profile();
+        profile.ranges[0].rate = Range { least: 9.0, most: 10.0 };
+        let mut runs = 0;
+        let fitted = fit(&profile, source(0), 20, |draw| {
+            runs += 1;
+            Ok::<_, ()>(world(draw))
+        });
+        let fitted = fitted.unwrap().unwrap();
+        assert!((3..10).contains(&runs) && fitted.off > 0.5, "{runs} {fitted:?}");
+        assert_eq!(off(&profile, &world(&fitted.draw)), fitted.off);
+    }
+
+    #[test]
+    fn a_draw_is_moved_where_the_world_is_another_one() {
+        let profile = profile();
+        let found = fit(&profile, source(2), 20, |draw| Ok::<_, ()>(world(draw))).unwrap().unwrap().draw;
+        // Waking costs more there, so that the draw as it is shows too much overhead.
+        let dearer = |draw: &Draw| {
+            let section = draw.section_cycles as f64 + 100.0 * f64::from(draw.section_lines);
+            let overhead = 3000.0 + 6000.0 / f64::from(draw.locks);
+            let period = section + overhead + draw.think_cycles as f64;
+            Shown {
+                cs_share: section / period,
+                coh_share: overhead / period,
+                rate: 1000.0 / period,
+                ..Shown::default()
+            }
+        };
+        assert!(off(&profile, &dearer(&found)) > 0.0);
+        let again = refit(&profile, found, 20, |draw| Ok::<_, ()>(dearer(draw))).unwrap().unwrap();
+        assert_eq!(again.off, 0.0);
+        let Draw { section_cycles, think_cycles, .. } = again.draw;
+        assert_eq!(again.draw, Draw { section_cycles, think_cycles, ..found }, "nothing else is moved");
+        // What it shows already is left as it is, and a share without a printed value is moved into its range alone.
+        let same = refit(&profile, found, 20, |draw| Ok::<_, ()>(world(draw))).unwrap().unwrap();
+        assert_eq!(same.draw, found);
+        let mut open = profile.clone();
+        open.printed = Printed { cs_share: None, coh_share: None, ..profile.printed };
+        open.ranges[0].coh_share = Range { least: 0.27, most: 0.35 };
+        let shown = refit(&open, found, 20, |draw| Ok::<_, ()>(dearer(draw))).unwrap().unwrap().shown;
+        assert!(open.ranges[0].coh_share.contains(shown.coh_share), "{shown:?}");
+    }
+
+    #[test]
+    fn what_was_found_saves_runs() {
+        let mut profile = profile();
+        let runs = |profile: &Profile| {
+            let mut runs = 0;
+            let fitted = fit(profile, source(3), 20, |draw| {
+                runs += 1;
+                Ok::<_, ()>(world(draw))
+            });
+            (runs, fitted.unwrap().unwrap())
+        };
+        let (from_ranges, found) = runs(&profile);
+        let other = Draw { locks: found.draw.locks + 1, ..found.draw };
+        profile.draws.push(Numbered { number: 0, draw: other });
+        let (from_a_draw, again) = runs(&profile);
+        assert!(again.off == 0.0 && from_a_draw < from_ranges, "{from_a_draw} runs for {from_ranges}");
+        // Another shape's times would lead astray.
+        profile.draws[0].draw.phase = 7;
+        assert_eq!(runs(&profile), (from_ranges, found));
+    }
+
+    #[test]
+    fn a_candidate_can_be_asked_of_one_table() {
+        let mut profile = profile();
+        profile.ranges.push(Ranges { locks: Range { least: 100.0, most: 200.0 }, ..profile.ranges[0] });
+        for (table, least) in [(Some(0), 2), (Some(1), 100), (None, 2)] {
+            let fitted = fit(&profile, Source { table, ..source(4) }, 20, |draw| Ok::<_, ()>(world(draw)));
+            let locks = fitted.unwrap().unwrap().draw.locks;
+            assert_eq!(locks >= 100, least == 100, "{table:?} {locks}");
+        }
+        profile.ranges.clear();
+        assert_eq!(fit(&profile, source(0), 20, |draw| Ok::<_, ()>(world(draw))), Ok(None));
+    }
+}

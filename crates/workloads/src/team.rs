@@ -1,0 +1,34 @@
+//! The threads of a workload, and the check of what they computed.
+
+use crate::timing::Figure;
+
+/// What one thread does. It is made and run on the same machine; `Send` for machines that run it elsewhere.
+pub type Body = Box<dyn FnOnce() + Send>;
+
+/// Looks at what the threads computed, when all have ended.
+pub type Verify = Box<dyn FnOnce() -> Result<(), String> + Send>;
+
+/// What the workload measured of itself; for after a run that was not cut off.
+pub type Figures = Box<dyn FnOnce() -> Vec<Figure> + Send>;
+
+/// The threads of a workload.
+pub struct Team {
+    /// One body a thread.
+    pub bodies: Vec<Body>,
+    /// The check, for after a run that was not cut off.
+    pub verify: Verify,
+    /// Its own figures.
+    pub figures: Figures,
+}
+
+impl Team {
+    /// A team without figures of its own.
+    pub fn new(bodies: Vec<Body>, verify: Verify) -> Team {
+        Team { bodies, verify, figures: Box::new(Vec::new) }
+    }
+}
+
+/// Compares a result with what it must be; an error names `what`, both numbers, and which is which.
+pub fn expect(what: &str, found: u64, expected: u64) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found}, expected {expected}")) }
+}
