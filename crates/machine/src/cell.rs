@@ -2,7 +2,8 @@
 
 use core::sync::atomic::Ordering;
 
-/// A value of up to eight bytes that an atomic cell can hold: the unsigned integers and raw pointers.
+/// A value of up to eight bytes that an atomic cell can hold: the unsigned integers and raw
+/// pointers.
 ///
 /// # Safety
 /// `from_bits(to_bits(v)) == v`, all-zero bytes are a valid value with `to_bits` 0, and the type has the size
@@ -71,7 +72,8 @@ unsafe impl<T> Send for Ptr<T> {}
 // SAFETY: sharing an address shares nothing of the memory behind it.
 unsafe impl<T> Sync for Ptr<T> {}
 
-// SAFETY: a pointer has the size of usize and round-trips through its exposed address; null is all-zero.
+// SAFETY: a pointer has the size of usize and round-trips through its exposed address; null is
+// all-zero.
 unsafe impl<T: 'static> Word for Ptr<T> {
     const BYTES: usize = size_of::<usize>();
     #[inline(always)]
@@ -112,7 +114,8 @@ pub trait Slot<T>: 'static {
     /// Calls `f` with a pointer for reading.
     ///
     /// # Safety
-    /// No thread writes the slot meanwhile; everything before the last write happened before this call.
+    /// No thread writes the slot meanwhile; everything before the last write happened before this
+    /// call.
     unsafe fn read<R>(&self, f: impl FnOnce(*const T) -> R) -> R;
     /// Calls `f` with a pointer for reading and writing.
     ///

@@ -6,7 +6,8 @@
 /// counts as its first read of the cell only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
-    /// Instructions of the native build on x86-64, counted by callgrind (`scripts/check/sync-instructions`).
+    /// Instructions of the native build on x86-64, counted by callgrind
+    /// (`scripts/check/sync-instructions`).
     pub instructions: f64,
     /// Accesses to the machine's memory (`cargo test -p baton-chip --test memory charging::`).
     pub accesses: u32,

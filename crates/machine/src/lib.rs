@@ -1,8 +1,9 @@
 //! The interface between an algorithm and the machine that runs it.
 //!
-//! A lock, barrier, event or queue is written once, generic over [`Machine`], and runs on three of them:
-//! [`Native`] (the real atomics and wait instructions), `Simulated` (crate `chip`: every operation is a
-//! memory transaction of a modelled many-core) and `Checked` (crate `check`: shuttle and loom).
+//! A lock, barrier, event or queue is written once, generic over [`Machine`], and runs on three of
+//! them: [`Native`] (the real atomics and wait instructions), `Simulated` (crate `chip`: every
+//! operation is a memory transaction of a modelled many-core) and `Checked` (crate `check`: shuttle
+//! and loom).
 //!
 //! | room | holds |
 //! | --- | --- |
@@ -90,12 +91,12 @@ pub enum PushTo {
 /// runs on, so a lock needs no handle and can implement `lock_api` and `pthread_mutex_t`.
 ///
 /// # Safety
-/// An implementation's cells must be atomic among its own guest threads, `alloc` must return memory that is
-/// valid and unaliased until `dealloc`, and `local` must return the same storage on every call of a thread
-/// and never one that another live thread has.
+/// An implementation's cells must be atomic among its own guest threads, `alloc` must return memory
+/// that is valid and unaliased until `dealloc`, and `local` must return the same storage on every
+/// call of a thread and never one that another live thread has.
 pub unsafe trait Machine: Sized + Send + Sync + 'static {
-    /// An atomic cell. On `Native` and `Simulated` it has the size and alignment of `T`, and all-zero bytes
-    /// are a valid cell that holds the zero value.
+    /// An atomic cell. On `Native` and `Simulated` it has the size and alignment of `T`, and
+    /// all-zero bytes are a valid cell that holds the zero value.
     type Atomic<T: Word>: Atomic<T>;
 
     /// A memory location for plain data that threads hand to each other; a model checker reports
@@ -123,10 +124,11 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
 
     /// Waits while `cell` holds `value`, by policy `wait`, until `deadline` at the latest.
     ///
-    /// Returns [`WaitResult::Changed`] with the last value read, which differs from `value` and was read with
-    /// acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value unchanged wait on. The thread that
-    /// changes the cell must call [`Machine::wake`] afterwards with a policy that parks if waiters may park.
-    /// At least one read of the cell comes before any expiry.
+    /// Returns [`WaitResult::Changed`] with the last value read, which differs from `value` and was
+    /// read with acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value
+    /// unchanged wait on. The thread that changes the cell must call [`Machine::wake`] afterwards
+    /// with a policy that parks if waiters may park. At least one read of the cell comes before any
+    /// expiry.
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
 
     /// Reports that a wait which an algorithm spins out itself, without [`Machine::wait_while`],

@@ -1,4 +1,5 @@
-//! Every event of the registry on the real machine: a bounded buffer, deadlines, broadcast, order, cancellation.
+//! Every event of the registry on the real machine: a bounded buffer, deadlines, broadcast, order,
+//! cancellation.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside of the algorithms")]
 

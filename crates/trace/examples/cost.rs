@@ -1,4 +1,5 @@
-//! What an event costs: nanoseconds an event over ten million uncontended pairs, page faults included, a second thread alive.
+//! Measures the cost of recording an event: nanoseconds an event over ten million uncontended pairs
+//! of lock and unlock, page faults included, while a second thread is alive.
 //!
 //! `cargo run --release -p baton-trace --example cost [DIRECTORY]`
 
@@ -18,7 +19,7 @@ thread_local! {
 static SESSION: Session = Session::new();
 static WORD: AtomicU32 = AtomicU32::new(0);
 
-/// An uncontended lock and its release, as plain as can be.
+/// Takes and releases an uncontended lock, as simply as possible.
 #[inline(always)]
 fn pair(traced: bool) {
     let lock = Lock::mutex(black_box(&WORD) as *const AtomicU32 as u64);
@@ -40,8 +41,9 @@ fn time(traced: bool) -> f64 {
     start.elapsed().as_secs_f64() * 1e9
 }
 
-/// Median time from a release's stamp to the next acquisition's, in nanoseconds. Here the lock is free at once, so all of it but the
-/// bare pair's own time is the recording's: what it adds to every hand-off.
+/// Returns the median time from a release's stamp to the next acquisition's, in nanoseconds. The
+/// lock is free at once here, so everything beyond the bare pair's own time comes from recording:
+/// the recording adds this to every hand-off.
 fn bias(trace: &Trace) -> f64 {
     let mut gaps = Distribution::default();
     let mut released = None;
@@ -56,7 +58,7 @@ fn bias(trace: &Trace) -> f64 {
             _ => {}
         }
     }
-    // A thousand times finer than a nanosecond, as a tick is less than one.
+    // Converts a thousand times the quantile, because a tick is shorter than a nanosecond.
     trace.clock.nanos(gaps.quantile(0.5).0 * 1000).0 as f64 / 1000.0
 }
 

@@ -1,4 +1,4 @@
-//! Prints what a trace says, in a few lines.
+//! Prints a summary of a trace in a few lines.
 //!
 //! `cargo run -p baton-trace --example summary DIRECTORY`
 

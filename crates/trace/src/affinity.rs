@@ -1,4 +1,4 @@
-//! On which CPUs threads were allowed to run, put together from [`What::Affinity`] records.
+//! The CPUs that threads were allowed to run on, assembled from [`What::Affinity`] records.
 
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
@@ -6,21 +6,21 @@ use crate::kinds::Kinds;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
-/// CPUs per record.
+/// Number of CPUs that a record covers.
 const GROUP: u32 = 32;
 
-/// A thread's allowed CPUs, from a moment on.
+/// A thread's allowed CPUs from some moment on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affinity {
-    /// Since when.
+    /// When the set came into force.
     pub since: Ticks,
-    /// The kernel's numbers, in order.
+    /// The kernel's numbers of the CPUs, ascending.
     pub cpus: Vec<u32>,
 }
 
 impl Affinity {
-    /// The records that say that a thread (0: the writing one) may run on the CPUs whose bits are set in `words`, each for 64
-    /// CPUs. Allocates nothing.
+    /// Returns the records that say that thread `tid` (0: the writing thread) may run on the CPUs
+    /// whose bits are set in `words`, 64 CPUs a word. Allocates nothing.
     pub fn records(tid: u32, words: &[u64]) -> impl Iterator<Item = What> {
         let half = |at: u32| (words[at as usize / 2] >> (GROUP * (at % 2))) as u32;
         let groups = (0..2 * words.len() as u32).map(move |group| (group, half(group)));
@@ -34,8 +34,8 @@ impl Affinity {
 }
 
 impl Trace {
-    /// What was recorded of each thread's affinity, in the order of time; empty where nothing was (a trace of a simulation, or of
-    /// an older recorder).
+    /// Returns the recorded affinities of each thread, in the order of time. A thread's list is
+    /// empty if none was recorded (in a trace of a simulation, or of an older recorder).
     pub fn affinities(&self) -> Vec<Vec<Affinity>> {
         let mut found: Vec<Vec<Affinity>> = vec![Vec::new(); self.threads.len()];
         let mut by_tid: BTreeMap<_, Vec<ThreadIndex>> = BTreeMap::new();
@@ -60,14 +60,16 @@ impl Trace {
         found
     }
 
-    /// Of the threads that bore one number after another, the one that did at `time`: the last that had begun, or the first.
+    /// Returns which of the threads with one kernel number had it at `time`: the last that had
+    /// begun by then, or the first if none had.
     fn bearer(&self, all: &[ThreadIndex], time: Ticks) -> Option<ThreadIndex> {
         let first = |thread: &ThreadIndex| self.threads[thread.index()].first;
         let begun = all.iter().filter(|thread| first(thread) <= time).max_by_key(|thread| first(thread));
         begun.or_else(|| all.iter().min_by_key(|thread| first(thread))).copied()
     }
 
-    /// The affinity that each thread had longest, and whether it had another meanwhile. `None` where nothing is known.
+    /// Returns the affinity that each thread had for the longest time, and whether it also had
+    /// others. `None` if nothing was recorded.
     pub fn main_affinities(&self) -> Vec<Option<(Vec<u32>, bool)>> {
         let longest = |(sets, thread): (Vec<Affinity>, &crate::Thread)| {
             let mut times: BTreeMap<&[u32], u64> = BTreeMap::new();
@@ -76,7 +78,8 @@ impl Trace {
                 *times.entry(&set.cpus).or_default() += end.0.saturating_sub(set.since.0);
             }
             let changed = times.len() > 1;
-            // Of equals the last: a set that was replaced in the same moment was never in force.
+            // Takes the last of equals: a set that was replaced at the same moment was never in
+            // force.
             let cpus = sets.iter().rev().max_by_key(|set| times[set.cpus.as_slice()])?.cpus.clone();
             Some((cpus, changed))
         };
@@ -106,7 +109,7 @@ mod tests {
         assert_eq!(sets, [expected]);
     }
 
-    /// The builder gives thread N the kernel's number N + 1.
+    /// The builder gives thread N the kernel number N + 1.
     #[test]
     fn one_thread_speaks_of_another_and_the_longest_counts() {
         let mut trace = TraceBuilder::new(Clock::nanoseconds());

@@ -1,4 +1,4 @@
-//! A trace made in memory: for tests, and for the simulator, whose events carry its own clock.
+//! Builds traces in memory: for tests, and for the simulator, whose events carry its own clock.
 
 use crate::clock::{Clock, Ticks};
 use crate::event::{Address, Event, SiteId, ThreadIndex, What};
@@ -6,7 +6,8 @@ use crate::meta::Meta;
 use crate::trace::{Content, Process, ProcessIndex, Thread, Trace};
 use std::collections::BTreeMap;
 
-/// Collects events in any order; [`TraceBuilder::build`] sorts them. Events of one time keep the order in which they were pushed.
+/// Collects events in any order; [`TraceBuilder::build`] sorts them. Events with equal times keep
+/// the order in which they were pushed.
 pub struct TraceBuilder {
     clock: Clock,
     meta: Option<Meta>,
@@ -18,7 +19,8 @@ pub struct TraceBuilder {
 }
 
 impl TraceBuilder {
-    /// An empty trace of one process. A simulator gives [`Clock::simulated`], a test mostly [`Clock::nanoseconds`].
+    /// Starts an empty trace of one process. Simulators pass [`Clock::simulated`], tests mostly
+    /// [`Clock::nanoseconds`].
     pub fn new(clock: Clock) -> TraceBuilder {
         TraceBuilder {
             clock,
@@ -31,14 +33,14 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds a thread.
+    /// Adds a thread called `name`. Returns its index.
     pub fn thread(&mut self, name: &str) -> ThreadIndex {
         let thread = ThreadIndex(self.threads.len() as u32);
         self.threads.push(Thread { name: Some(name.to_owned()), tid: thread.0 + 1, ..Thread::default() });
         thread
     }
 
-    /// Adds an event. An unknown thread is added with it.
+    /// Adds an event. Adds the thread as well, and those before it, if it does not exist yet.
     pub fn push(&mut self, time: Ticks, thread: ThreadIndex, what: What) -> &mut Self {
         while self.threads.len() <= thread.index() {
             let name = format!("thread {}", self.threads.len());
@@ -48,7 +50,7 @@ impl TraceBuilder {
         self
     }
 
-    /// Defines a call site: return addresses, innermost first.
+    /// Defines a call site by its return addresses, innermost first.
     pub fn site(&mut self, site: SiteId, stack: &[Address]) -> &mut Self {
         self.process.sites.insert(site, stack.to_vec());
         self
@@ -60,19 +62,19 @@ impl TraceBuilder {
         self
     }
 
-    /// Names an object.
+    /// Names the object at `address`.
     pub fn name_object(&mut self, address: Address, name: &str) -> &mut Self {
         self.object_names.insert((ProcessIndex(0), address), name.to_owned());
         self
     }
 
-    /// Attaches what is known about the run.
+    /// Attaches metadata of the run.
     pub fn meta(&mut self, meta: Meta) -> &mut Self {
         self.meta = Some(meta);
         self
     }
 
-    /// The trace.
+    /// Finishes the trace.
     pub fn build(mut self) -> Trace {
         self.events.sort_by_key(|e| e.time);
         for event in &self.events {

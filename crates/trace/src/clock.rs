@@ -1,8 +1,10 @@
-//! The trace's clock: how a thread reads it in a few nanoseconds, and how its ticks become nanoseconds.
+//! The trace's clock: how a thread reads it in a few nanoseconds, and how its ticks are converted
+//! to nanoseconds.
 //!
-//! Time stamps of different threads must be comparable. The invariant time stamp counter is, on one machine: it runs
-//! at one rate in all states and is set alike on all cores. Where the processor does not promise that, or the kernel has found
-//! it false, `CLOCK_MONOTONIC` is read.
+//! Time stamps of different threads must be comparable. Stamps of the invariant time-stamp counter
+//! are, on one machine: it runs at one rate in all states and is synchronized across all cores.
+//! Where the processor does not guarantee that, or the kernel has found it to be false,
+//! `CLOCK_MONOTONIC` is read instead.
 
 use crate::sys;
 use baton_units::Nanos;
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// How long after `earlier`; zero if it is not.
+    /// Returns the length from `earlier` to this time; zero if `earlier` is later.
     pub fn since(self, earlier: Ticks) -> Ticks {
         Ticks(self.0.saturating_sub(earlier.0))
     }
@@ -39,18 +41,18 @@ impl std::iter::Sum for Ticks {
     }
 }
 
-/// Where time stamps come from.
+/// Sources of time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Source {
-    /// The x86 time stamp counter, invariant.
+    /// The invariant x86 time-stamp counter.
     Tsc = 1,
     /// `clock_gettime(CLOCK_MONOTONIC)`: one tick is a nanosecond.
     Monotonic = 2,
-    /// The Arm generic timer's virtual counter (always invariant).
+    /// The Arm generic timer's virtual counter, which is always invariant.
     Counter = 3,
-    /// Cycles of a simulated chip.
+    /// The cycles of a simulated chip.
     Simulated = 4,
 }
 
@@ -65,7 +67,7 @@ impl Source {
         })
     }
 
-    /// The best clock of this machine.
+    /// Returns the best source on this machine.
     pub fn detect() -> Source {
         if cfg!(target_arch = "aarch64") {
             Source::Counter
@@ -92,7 +94,8 @@ fn tsc_is_invariant() -> bool {
     false
 }
 
-/// The kernel measures the counter on all cores, and changes to a slow clock when they disagree.
+/// Whether the kernel has switched to a slow clock, which it does when the cores' counters
+/// disagree.
 fn kernel_distrusts_tsc() -> bool {
     let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let Ok(fd) = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return false };
@@ -102,7 +105,8 @@ fn kernel_distrusts_tsc() -> bool {
     matches!(&name[..read], b"hpet\n" | b"acpi_pm\n" | b"jiffies\n" | b"refined-jiffies\n")
 }
 
-/// Reads the clock. May run ahead of earlier loads and stores, as fits a stamp before a release.
+/// Reads the clock. The read may be executed ahead of earlier loads and stores, which suits a stamp
+/// before a release.
 #[inline(always)]
 pub fn now(source: Source) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -113,7 +117,7 @@ pub fn now(source: Source) -> u64 {
     #[cfg(target_arch = "aarch64")]
     if source == Source::Counter {
         let ticks: u64;
-        // SAFETY: Linux lets user space read the virtual counter.
+        // SAFETY: Linux permits user space to read the virtual counter.
         unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
         return ticks;
     }
@@ -121,31 +125,34 @@ pub fn now(source: Source) -> u64 {
     monotonic_ns()
 }
 
-/// Reads the clock after everything before has been done, and the CPU where that is free. Fits a stamp after an acquisition.
+/// Reads the clock after all earlier instructions have completed, which suits a stamp after an
+/// acquisition. Also returns the CPU where it comes at no cost.
 #[inline(always)]
 pub fn now_ordered(source: Source) -> (u64, Option<u32>) {
     #[cfg(target_arch = "x86_64")]
     if source == Source::Tsc {
         let mut aux = 0u32;
-        // SAFETY: `Source::detect` chose the TSC only where RDTSCP exists. It waits until all instructions before it are done.
+        // SAFETY: `Source::detect` chooses the TSC only if RDTSCP exists. RDTSCP waits until all
+        // earlier instructions have completed.
         let ticks = unsafe { core::arch::x86_64::__rdtscp(&mut aux) };
-        // Linux puts the CPU's number into the lower 12 bits, the node's above.
+        // Linux stores the CPU's number in the lower 12 bits, the node's above.
         return (ticks, Some(aux & 0xfff));
     }
     #[cfg(target_arch = "aarch64")]
     if source == Source::Counter {
         let ticks: u64;
-        // SAFETY: as in `now`; ISB holds the read back until the instructions before it are done.
+        // SAFETY: Linux permits user space to read the virtual counter. ISB delays the read until
+        // the earlier instructions have completed.
         unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nostack)) };
         return (ticks, None);
     }
     (now(source), None)
 }
 
-/// Through the vDSO where there is one: some 20 ns, no system call.
+/// Reads the monotonic clock through the vDSO where there is one: about 20 ns, no system call.
 fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec. CLOCK_MONOTONIC always exists, so errno stays as it is.
+    // SAFETY: writes one timespec. CLOCK_MONOTONIC always exists, so errno stays unchanged.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -153,14 +160,15 @@ fn monotonic_ns() -> u64 {
 /// One moment on both clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Ticks of the trace's clock (raw, not since its start).
+    /// Raw ticks of the trace's clock, not counted from its start.
     pub ticks: u64,
     /// Nanoseconds of `CLOCK_MONOTONIC`.
     pub monotonic_ns: u64,
 }
 
 impl Moment {
-    /// Reads both clocks. Of three readings the one that took the shortest: an interrupt between them would skew it.
+    /// Reads both clocks three times, and keeps the reading that took the shortest time, because an
+    /// interrupt in between would skew it.
     pub(crate) fn now(source: Source) -> Moment {
         let reading = || {
             let before = now(source);
@@ -179,21 +187,21 @@ impl Moment {
     }
 }
 
-/// Converts a trace's ticks: straight through two moments.
+/// Converts a trace's ticks by a straight line through two moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Where stamps come from.
+    /// Source of the stamps.
     pub source: Source,
     /// Raw ticks that count as 0.
     pub origin: u64,
-    /// This many nanoseconds …
+    /// Length of the calibrated interval in nanoseconds.
     pub span_ns: u64,
-    /// … are this many ticks.
+    /// Length of the calibrated interval in ticks.
     pub span_ticks: u64,
 }
 
 impl Clock {
-    /// A clock of `hertz` ticks a second, from 0: a simulated chip's.
+    /// The clock of a simulated chip: `hertz` ticks a second, from 0.
     pub fn simulated(hertz: baton_units::Hertz) -> Clock {
         Clock { source: Source::Simulated, origin: 0, span_ns: 1_000_000_000, span_ticks: hertz.0.max(1) }
     }
@@ -203,8 +211,8 @@ impl Clock {
         Clock { source: Source::Monotonic, origin: 0, span_ns: 1, span_ticks: 1 }
     }
 
-    /// From a moment at the start and one later. Closer together than a millisecond they say less than `frequency` (in Hz),
-    /// which was measured, and is used then where it is not 0.
+    /// Calibrates a clock by a moment at the start and a later one. If they are less than a
+    /// millisecond apart, uses the measured `frequency` (in Hz) instead, if that is not 0.
     pub(crate) fn calibrated(source: Source, start: Moment, later: Moment, frequency: u64) -> Clock {
         let span_ns = later.monotonic_ns.saturating_sub(start.monotonic_ns);
         let span_ticks = later.ticks.saturating_sub(start.ticks);
@@ -217,21 +225,21 @@ impl Clock {
         Clock { source, origin: start.ticks, span_ns, span_ticks }
     }
 
-    /// A length in ticks as nanoseconds, rounded to the nearest.
+    /// Converts a length from ticks to nanoseconds, rounding to the nearest.
     pub fn nanos(&self, ticks: u64) -> Nanos {
         let ns = (u128::from(ticks) * u128::from(self.span_ns) + u128::from(self.span_ticks) / 2)
             / u128::from(self.span_ticks.max(1));
         Nanos(ns.min(u128::from(u64::MAX)) as u64)
     }
 
-    /// A length in nanoseconds as ticks, rounded to the nearest.
+    /// Converts a length from nanoseconds to ticks, rounding to the nearest.
     pub fn ticks(&self, ns: Nanos) -> u64 {
         let ticks = (u128::from(ns.0) * u128::from(self.span_ticks) + u128::from(self.span_ns) / 2)
             / u128::from(self.span_ns.max(1));
         ticks.min(u128::from(u64::MAX)) as u64
     }
 
-    /// Ticks a second.
+    /// Returns the ticks a second.
     pub fn frequency(&self) -> baton_units::Hertz {
         baton_units::Hertz(self.ticks(Nanos(1_000_000_000)))
     }

@@ -1,14 +1,16 @@
-//! Whether others used the CPUs while a program was recorded. Its threads then waited for cores, and for holders that
-//! waited for cores, in ways that no replay of the program alone can have.
+//! Whether other programs used the CPUs while a program was recorded. The program's threads then
+//! waited for cores, and for lock holders that waited for cores, in ways that no replay of the
+//! program alone can reproduce.
 
 use crate::meta::Meta;
 
-/// The key of the trace's `extra` data under which `baton profile` leaves the CPU time, in nanoseconds, that others used.
+/// Key in [`Meta::extra`] under which `baton profile` stores the CPU time, in nanoseconds, that
+/// other programs used.
 pub const OTHERS: &str = "other_cpu_ns";
-/// A larger share of the CPUs' time makes a recording disturbed.
+/// A recording is disturbed if other programs used more than this share of the CPUs' time.
 pub const MOST_OTHERS: f64 = 0.05;
 
-/// Why the recording is disturbed, if it is.
+/// Returns why the recording is disturbed; `None` if it is not, or nothing is known.
 pub fn disturbed(meta: &Meta) -> Option<String> {
     let others = meta.extra.get(OTHERS)?.as_u64()? as f64;
     let all = meta.elapsed_ns as f64 * f64::from(meta.host.cpus.max(1));

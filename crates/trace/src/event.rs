@@ -1,6 +1,7 @@
-//! What a program did, as types: an [`Event`] is one synchronization act of one thread at one time.
+//! Types for what a program did: an [`Event`] is one synchronization act of one thread at one time.
 //!
-//! The writer takes a [`What`], the reader gives it back; [`crate::record`] knows the bytes between them.
+//! The writer takes a [`What`], and the reader returns it; [`crate::record`] defines the bytes
+//! between them.
 
 use crate::clock::Ticks;
 
@@ -12,24 +13,25 @@ pub type Address = u64;
 pub struct ThreadIndex(pub u32);
 
 impl ThreadIndex {
-    /// For use as an index into a table of threads.
+    /// Returns the number as an index into a table of threads.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Number of a call site (24 bits). 0 stands for "not known". Defined by a site record, per process.
+/// Number of a call site (24 bits); 0 means unknown. Site records of each process define the
+/// numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteId(pub u32);
 
 impl SiteId {
-    /// The call site was not taken.
+    /// The call site was not recorded.
     pub const UNKNOWN: SiteId = SiteId(0);
-    /// Greatest number that a record can hold.
+    /// Largest number that a record can hold.
     pub const MAX: u32 = 0xff_ffff;
 }
 
-/// What kind of lock an event speaks of. It stands in every lock event, as a statically initialised lock has no
+/// Kind of a lock. Every lock event has it, because a statically initialised lock has no
 /// initialisation event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -42,7 +44,7 @@ pub enum LockKind {
     Spin = 2,
     /// An OpenMP `critical` region.
     OmpCritical = 3,
-    /// An OpenMP lock (`omp_set_lock`), nested ones too.
+    /// An OpenMP lock (`omp_set_lock`), nested ones included.
     OmpLock = 4,
     /// A lock of another runtime, or of the simulator.
     Other = 5,
@@ -54,31 +56,31 @@ impl LockKind {
         [LockKind::Mutex, LockKind::RwLock, LockKind::Spin, LockKind::OmpCritical, LockKind::OmpLock, LockKind::Other];
 }
 
-/// A lock: its address and its kind.
+/// A lock, identified by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lock {
-    /// Where it lies.
+    /// Address of the lock.
     pub address: Address,
-    /// What it is.
+    /// Kind of the lock.
     pub kind: LockKind,
 }
 
 impl Lock {
-    /// A mutex at `address`.
+    /// Creates the identity of a mutex.
     pub const fn mutex(address: Address) -> Lock {
         Lock { address, kind: LockKind::Mutex }
     }
-    /// A reader-writer lock at `address`.
+    /// Creates the identity of a reader-writer lock.
     pub const fn rwlock(address: Address) -> Lock {
         Lock { address, kind: LockKind::RwLock }
     }
-    /// A spin lock at `address`.
+    /// Creates the identity of a spin lock.
     pub const fn spin(address: Address) -> Lock {
         Lock { address, kind: LockKind::Spin }
     }
 }
 
-/// In which mode a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// One holder: a mutex, or the writer of a reader-writer lock.
@@ -90,35 +92,36 @@ pub enum Mode {
 /// How a contended acquisition ended its wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct How {
-    /// The thread slept in the kernel at least once. Otherwise it entered while spinning.
+    /// Whether the thread slept in the kernel at least once.
     pub slept: bool,
-    /// Whether `slept` is known. A wait inside glibc is opaque; its CPU time ([`What::CpuTime`]) then decides.
+    /// Whether `slept` is known. A wait inside glibc is opaque; the thread's CPU time
+    /// ([`What::CpuTime`]) then decides.
     pub known: bool,
-    /// Atomic tries; saturates at [`How::MAX_TRIES`]. 0: not counted.
+    /// Number of atomic tries, at most [`How::MAX_TRIES`]; 0: not counted.
     pub tries: u32,
 }
 
 impl How {
-    /// Greatest count of tries that a record can hold.
+    /// Largest number of tries that a record can hold.
     pub const MAX_TRIES: u32 = (1 << 22) - 1;
-    /// The wait is opaque: neither tries nor sleep are known.
+    /// An opaque wait: neither tries nor sleeps are known.
     pub const OPAQUE: How = How { slept: false, known: false, tries: 0 };
 
-    /// Entered while spinning, after so many tries.
+    /// The thread got the lock while spinning, after `tries` tries.
     pub const fn spinning(tries: u32) -> How {
         How { slept: false, known: true, tries }
     }
-    /// Entered after sleeping, and so many tries.
+    /// The thread got the lock after sleeping, with `tries` tries in all.
     pub const fn sleeping(tries: u32) -> How {
         How { slept: true, known: true, tries }
     }
 }
 
-/// How a condition wait ended.
+/// How the wait at a condition variable ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum WakeReason {
-    /// Signalled, or woken without a cause: the two look alike to the waiter.
+    /// The thread was signalled, or woken without a cause: the waiter cannot tell the difference.
     Woken = 0,
     /// The deadline passed.
     TimedOut = 1,
@@ -130,15 +133,15 @@ pub enum WakeReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum OffReason {
-    /// Not known.
+    /// The reason is unknown.
     Unknown = 0,
-    /// It blocked: futex, sleep, input or output.
+    /// The thread blocked: futex, sleep or I/O.
     Blocked = 1,
-    /// The scheduler took the CPU from it while it could run.
+    /// The scheduler took the CPU from the thread while it could run.
     Preempted = 2,
 }
 
-/// A kind of synchronization object that is not a lock.
+/// Kinds of synchronization objects that are not locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waitable {
     /// `pthread_cond_t`, `cnd_t`.
@@ -149,11 +152,11 @@ pub enum Waitable {
     Semaphore,
 }
 
-/// To which construct of OpenMP a barrier belongs.
+/// The OpenMP construct that a barrier belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Construct {
-    /// A `barrier` directive, or the implied barrier that the compiler makes one of.
+    /// A `barrier` directive, or an implied barrier that the compiler turns into one.
     Barrier = 1,
     /// The end of a parallel region.
     Region = 2,
@@ -166,372 +169,386 @@ pub enum Construct {
 }
 
 impl Construct {
-    /// All, in the order of their numbers.
+    /// All constructs, in the order of their numbers.
     pub const ALL: [Construct; 5] =
         [Construct::Barrier, Construct::Region, Construct::Loop, Construct::Sections, Construct::Single];
 }
 
-/// One act of a thread. Fields named `site` are call sites ([`SiteId::UNKNOWN`] where none was taken).
+/// One act of a thread. Fields called `site` are call sites ([`SiteId::UNKNOWN`] if none was
+/// recorded).
 ///
-/// **When it is stamped** matters for the analysis: what gives something away (`Release`, `CondSignal`, `SemPost`,
-/// `BarrierArrive`, `Fork`, `TaskCreate`, `TaskEnd`, `Create`, `ThreadEnd`) is stamped *before* the act, what takes (`Acquire`, `Acquired`, `CondWake`, `SemTaken`,
-/// `BarrierLeave`, `TeamBegin`, `TaskBegin`, `TaskWaitEnd`, `JoinEnd`, `ThreadStart`) *after* it. So cause never comes after effect, and the interval between
-/// the two is never too short: it contains the probe's own time after the first stamp and before the second.
+/// The **moment of the stamp** matters for the analysis. An act that gives something away
+/// (`Release`, `CondSignal`, `SemPost`, `BarrierArrive`, `Fork`, `TaskCreate`, `TaskEnd`, `Create`,
+/// `ThreadEnd`) is stamped *before* it happens; one that takes something (`Acquire`, `Acquired`,
+/// `CondWake`, `SemTaken`, `BarrierLeave`, `TeamBegin`, `TaskBegin`, `TaskWaitEnd`, `JoinEnd`,
+/// `ThreadStart`) *after* it. So a cause never comes after its effect, and the interval between
+/// them is never too short: it includes the probe's own time after the first stamp and before the
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// An acquisition that did not wait: the whole of it in one event.
+    /// The thread acquired a lock without waiting: the whole acquisition in one event.
     Acquire {
-        /// The lock.
+        /// The lock that was acquired.
         lock: Lock,
-        /// The mode.
+        /// The mode of the hold.
         mode: Mode,
-        /// The call site.
+        /// Call site of the acquisition.
         site: SiteId,
     },
-    /// The thread found the lock taken and starts to wait. Ends with `Acquired` or `Timeout` of the same lock.
+    /// The thread found the lock taken and begins to wait. `Acquired` or `Timeout` of the same lock
+    /// ends the wait.
     Request {
-        /// The lock.
+        /// The lock that the thread waits for.
         lock: Lock,
-        /// The mode.
+        /// The requested mode.
         mode: Mode,
-        /// The call site.
+        /// Call site of the acquisition.
         site: SiteId,
     },
     /// The wait ended with the lock held.
     Acquired {
-        /// The lock.
+        /// The lock that was acquired.
         lock: Lock,
-        /// The mode.
+        /// The mode of the hold.
         mode: Mode,
-        /// Slept or spun, and how many tries.
+        /// Whether the thread slept, and how often it tried.
         how: How,
     },
-    /// A `trylock` found the lock taken. No wait.
+    /// A `trylock` found the lock taken. There is no wait.
     TryFail {
-        /// The lock.
+        /// The lock that was tried.
         lock: Lock,
-        /// The mode.
+        /// The requested mode.
         mode: Mode,
-        /// The call site.
+        /// Call site of the try.
         site: SiteId,
     },
-    /// The wait ended without the lock: a time-out, a cancellation, an error.
+    /// The wait ended without the lock: a time-out, a cancellation or an error.
     Timeout {
-        /// The lock.
+        /// The lock that the thread waited for.
         lock: Lock,
-        /// The mode.
+        /// The requested mode.
         mode: Mode,
     },
-    /// The lock is about to be given up.
+    /// The thread is about to release the lock.
     Release {
-        /// The lock.
+        /// The lock that is released.
         lock: Lock,
-        /// The mode.
+        /// The mode of the hold.
         mode: Mode,
-        /// The call site.
+        /// Call site of the release.
         site: SiteId,
     },
-    /// A lock was initialised: its address starts a new life.
+    /// A lock was initialised: a new lock begins to live at its address.
     LockInit {
-        /// The lock.
+        /// The lock that was initialised.
         lock: Lock,
-        /// The call site: locks of one site form a class.
+        /// Call site of the initialisation: locks of one site form a class.
         site: SiteId,
     },
     /// A lock was destroyed: its address may become another lock.
     LockDestroy {
-        /// The lock.
+        /// The lock that was destroyed.
         lock: Lock,
     },
     /// A condition variable, barrier or semaphore was initialised.
     Init {
-        /// Its kind.
+        /// Kind of the object.
         sort: Waitable,
-        /// Where it lies.
+        /// Address of the object.
         address: Address,
-        /// The call site.
+        /// Call site of the initialisation.
         site: SiteId,
     },
     /// A condition variable, barrier or semaphore was destroyed.
     Destroy {
-        /// Its kind.
+        /// Kind of the object.
         sort: Waitable,
-        /// Where it lies.
+        /// Address of the object.
         address: Address,
     },
-    /// How many take part in a barrier, or a semaphore's first value. Follows its `Init`.
+    /// Number of participants of a barrier, or the first value of a semaphore. Follows the object's
+    /// `Init`.
     Attribute {
-        /// The object.
+        /// Address of the barrier or semaphore.
         address: Address,
-        /// The count (saturates at 24 bits).
+        /// The number (saturates at 24 bits).
         value: u32,
     },
-    /// A condition wait begins. The mutex's `Release` follows as an event of its own.
+    /// The wait at a condition variable begins. The mutex's `Release` follows as a separate event.
     CondWait {
-        /// The condition variable.
+        /// Address of the condition variable.
         condition: Address,
-        /// The call site.
+        /// Call site of the wait.
         site: SiteId,
     },
     /// Names the mutex of the condition wait that this thread has just begun.
     CondMutex {
-        /// The mutex.
+        /// Address of the mutex.
         mutex: Address,
     },
-    /// A condition wait ended. The mutex's re-acquisition follows as events of its own.
+    /// A condition wait ended. Re-acquiring the mutex follows as separate events.
     CondWake {
-        /// The condition variable.
+        /// Address of the condition variable.
         condition: Address,
-        /// Why.
+        /// How the wait ended.
         reason: WakeReason,
     },
-    /// One waiter is about to be woken.
+    /// The thread is about to wake one waiter.
     CondSignal {
-        /// The condition variable.
+        /// Address of the condition variable.
         condition: Address,
-        /// The call site.
+        /// Call site of the signal.
         site: SiteId,
     },
-    /// All waiters are about to be woken.
+    /// The thread is about to wake all waiters.
     CondBroadcast {
-        /// The condition variable.
+        /// Address of the condition variable.
         condition: Address,
-        /// The call site.
+        /// Call site of the broadcast.
         site: SiteId,
     },
     /// The thread is about to enter a barrier.
     BarrierArrive {
-        /// The barrier.
+        /// Address of the barrier.
         barrier: Address,
-        /// The call site.
+        /// Call site of the wait.
         site: SiteId,
     },
     /// The thread has left the barrier.
     BarrierLeave {
-        /// The barrier.
+        /// Address of the barrier.
         barrier: Address,
-        /// It is the one that got `PTHREAD_BARRIER_SERIAL_THREAD`.
+        /// Whether this thread got `PTHREAD_BARRIER_SERIAL_THREAD`.
         serial: bool,
     },
-    /// A thread is about to open a parallel region of OpenMP, as its team's master.
+    /// The thread is about to open a parallel region of OpenMP, as its team's master.
     Fork {
-        /// The barrier at the region's end, which stands for the region.
+        /// The barrier at the region's end, which identifies the region.
         region: Address,
-        /// The call site.
+        /// Call site of the region.
         site: SiteId,
     },
     /// A thread of a team begins its part of a parallel region.
     TeamBegin {
-        /// The barrier at the region's end.
+        /// The barrier at the region's end, which identifies the region.
         region: Address,
-        /// Threads of the team (23 bits).
+        /// Number of threads of the team (23 bits).
         threads: u32,
-        /// It ends the thread's wait since its `IdleBegin`.
+        /// Whether this ends the thread's wait since its `IdleBegin`.
         idled: bool,
     },
-    /// All of a team have arrived at a region's end: a thread that is not the master waits for its next region from here on.
+    /// The whole team has arrived at a region's end: from here on a thread that is not the master
+    /// waits for its next region.
     IdleBegin {
-        /// The barrier that it has left.
+        /// The barrier that the thread has left.
         region: Address,
     },
-    /// What a barrier belongs to. Once for each, by the thread that comes first.
+    /// Tells which construct a barrier belongs to. Recorded once for each barrier, by the thread
+    /// that arrives first.
     Construct {
-        /// The barrier.
+        /// Address of the barrier.
         barrier: Address,
-        /// The construct.
+        /// The construct that the barrier belongs to.
         construct: Construct,
     },
-    /// A task of OpenMP is about to be created.
+    /// The thread is about to create an OpenMP task.
     TaskCreate {
-        /// Its number in the process (48 bits).
+        /// The task's number in the process (48 bits).
         task: u64,
-        /// The call site.
+        /// Call site of the creation.
         site: SiteId,
     },
-    /// A thread begins to run a task. It may be waiting at a barrier or for tasks: that wait stands still until the task's end.
+    /// A thread begins to run a task. If the thread is waiting at a barrier or for tasks, that wait
+    /// is suspended until the task's end.
     TaskBegin {
-        /// Its number.
+        /// The task's number.
         task: u64,
     },
     /// The task has ended, in the thread that ran it.
     TaskEnd {
-        /// Its number.
+        /// The task's number.
         task: u64,
     },
     /// A wait for tasks begins: `taskwait`, or the end of a `taskgroup`.
     TaskWaitBegin {
-        /// The call site.
+        /// Call site of the wait.
         site: SiteId,
     },
-    /// It is over.
+    /// The wait for tasks is over.
     TaskWaitEnd,
-    /// A semaphore was taken without a wait.
+    /// The thread took a semaphore without waiting.
     SemTake {
-        /// The semaphore.
+        /// Address of the semaphore.
         semaphore: Address,
-        /// The call site.
+        /// Call site of the take.
         site: SiteId,
     },
-    /// The semaphore was at zero: a wait begins. Ends with `SemTaken` or `SemTimeout`.
+    /// The semaphore was at zero, so a wait begins. `SemTaken` or `SemTimeout` ends it.
     SemWait {
-        /// The semaphore.
+        /// Address of the semaphore.
         semaphore: Address,
-        /// The call site.
+        /// Call site of the take.
         site: SiteId,
     },
     /// The wait ended with the semaphore taken.
     SemTaken {
-        /// The semaphore.
+        /// Address of the semaphore.
         semaphore: Address,
-        /// Slept or spun.
+        /// Whether the thread slept.
         how: How,
     },
-    /// The wait ended without it.
+    /// The wait ended without the semaphore.
     SemTimeout {
-        /// The semaphore.
+        /// Address of the semaphore.
         semaphore: Address,
     },
-    /// A `sem_trywait` found it at zero.
+    /// A `sem_trywait` found the semaphore at zero.
     SemTryFail {
-        /// The semaphore.
+        /// Address of the semaphore.
         semaphore: Address,
-        /// The call site.
+        /// Call site of the try.
         site: SiteId,
     },
-    /// The semaphore is about to be raised.
+    /// The thread is about to post the semaphore.
     SemPost {
-        /// The semaphore.
+        /// Address of the semaphore.
         semaphore: Address,
-        /// The call site.
+        /// Call site of the post.
         site: SiteId,
     },
-    /// The thread runs. `handle` is its `pthread_t` (or any number that its creator's `Created` also names).
+    /// The thread runs. `handle` is its `pthread_t`, or any number that its creator's `Created`
+    /// also names.
     ThreadStart {
-        /// Its handle.
+        /// Handle of the thread.
         handle: u64,
     },
     /// The thread is about to end.
     ThreadEnd {
-        /// Its handle.
+        /// Handle of the thread.
         handle: u64,
     },
-    /// A thread is about to be created. `Created` follows in the same thread.
+    /// The thread is about to create another. `Created` follows in the same thread.
     Create {
-        /// The call site.
+        /// Call site of the creation.
         site: SiteId,
     },
     /// The creation returned. The child may have started before this.
     Created {
-        /// The child's handle (0 where creation failed).
+        /// Handle of the child; 0 if the creation failed.
         handle: u64,
         /// `errno` of a failed creation, 0 for success.
         error: u32,
     },
     /// A join begins.
     JoinBegin {
-        /// The awaited thread.
+        /// Handle of the thread that is waited for.
         handle: u64,
-        /// The call site.
+        /// Call site of the join.
         site: SiteId,
     },
     /// The join returned.
     JoinEnd {
-        /// The awaited thread.
+        /// Handle of the thread that was waited for.
         handle: u64,
         /// `errno` of a failed join, 0 for success.
         error: u32,
     },
     /// From here on the thread runs on this CPU.
     Cpu {
-        /// Its number.
+        /// The kernel's number of the CPU.
         cpu: u32,
     },
-    /// From here on a thread may run on these CPUs (`sched_setaffinity`). A set is one record for each group of 32 CPUs that
-    /// has one of them; [`Trace::affinities`](crate::Trace::affinities) puts them together.
+    /// From here on a thread may run on these CPUs (`sched_setaffinity`). A set has a record for
+    /// each group of 32 CPUs of which at least one belongs to it;
+    /// [`Trace::affinities`](crate::Trace::affinities) assembles them.
     Affinity {
-        /// OS thread number that it speaks of (24 bits); 0: the writing thread itself.
+        /// The kernel's number of the thread (24 bits); 0: the writing thread itself.
         tid: u32,
-        /// The set's first record: what was said of this thread before is no longer so.
+        /// Whether this is the set's first record, which replaces the thread's earlier set.
         first: bool,
-        /// Its CPUs are 32 × `group` and the 31 after (15 bits).
+        /// Number of the group, which covers the CPUs 32 × `group` and the 31 after it (15 bits).
         group: u32,
-        /// One bit a CPU, the lowest first.
+        /// One bit for each CPU of the group, the lowest first.
         mask: u32,
     },
-    /// CPU time of the thread so far. Around a contended wait, in this order: `Request`, `CpuTime`, the wait, `Acquired`,
-    /// `CpuTime`. The two tell spinning from sleeping; stamped inside the wait and after it, they do not lengthen it.
+    /// The thread has used this much CPU time so far. Around a contended wait the order is:
+    /// `Request`, `CpuTime`, the wait, `Acquired`, `CpuTime`. The two values distinguish spinning
+    /// from sleeping. They are stamped inside the wait and after it, so they do not lengthen it.
     CpuTime {
         /// Nanoseconds since the thread began.
         ns: u64,
     },
     /// A thread left its CPU.
     OffCpu {
-        /// OS thread number that it speaks of; 0: the writing thread itself.
+        /// The kernel's number of the thread; 0: the writing thread itself.
         tid: u32,
-        /// Why.
+        /// Why the thread left its CPU.
         reason: OffReason,
     },
     /// A thread runs again.
     OnCpu {
-        /// OS thread number that it speaks of; 0: the writing thread itself.
+        /// The kernel's number of the thread; 0: the writing thread itself.
         tid: u32,
-        /// The CPU.
+        /// The kernel's number of the CPU.
         cpu: u32,
     },
-    /// A call for input, output or sleep in which the writing thread left its CPU has returned.
+    /// A call for I/O or sleep in which the writing thread left its CPU has returned.
     Blocked {
-        /// The call site.
+        /// Call site of the call.
         site: SiteId,
-        /// How long it took, in ticks of the trace's clock, ending at this event's time (48 bits).
+        /// Duration of the call in ticks of the trace's clock (48 bits); it ends at this event's
+        /// time.
         ticks: u64,
     },
     /// A marker of the program: a named point with a value.
     Marker {
-        /// Number of its name (see the trace's names).
+        /// Number of the marker's name ([`Trace::marker_name`](crate::Trace::marker_name)).
         name: u32,
-        /// Free for the program (48 bits).
+        /// A value that the program chooses (48 bits).
         value: u64,
     },
     /// A region of interest begins.
     RoiBegin {
-        /// Number of its name.
+        /// Number of the region's name.
         name: u32,
     },
     /// A region of interest ends.
     RoiEnd {
-        /// Number of its name.
+        /// Number of the region's name.
         name: u32,
     },
-    /// Something that the analysis should say to people, about an object.
+    /// A note about an object that the analysis should pass on to its readers.
     Note {
-        /// The object.
+        /// Address of the object.
         address: Address,
-        /// What: see [`crate::notes`].
+        /// Code of the note, from [`crate::notes`].
         code: u32,
     },
     /// Measured cost of a probe, for subtraction.
     ProbeCost {
-        /// Which probe: 0 one plain event, 1 a contended pair with CPU times.
+        /// The probe: 0 for a plain event, 1 for a contended pair with CPU times.
         probe: u32,
         /// Picoseconds an event.
         picoseconds: u64,
     },
-    /// An object file was unloaded: what lies in its place from here on has nothing to do with it. Its locks' lives end.
+    /// An object file was unloaded: what lies at its addresses from here on is unrelated to it. The
+    /// lives of its locks end.
     Unloaded {
-        /// First address.
+        /// First address of the object file.
         start: Address,
-        /// Pages of 4 KiB (24 bits).
+        /// Number of pages of 4 KiB (24 bits).
         pages: u32,
     },
-    /// The writer itself took so long here (a new segment): not the program's time.
+    /// The writer itself took time here, to get a new segment: this is not the program's time.
     Pause {
-        /// Length, in ticks of the trace's clock, ending at this event's time.
+        /// Duration in ticks of the trace's clock; it ends at this event's time.
         ticks: u64,
     },
 }
 
 impl What {
-    /// The call site that it names, if it was taken.
+    /// Returns the call site that the event names, if it was recorded.
     pub fn site(&self) -> Option<SiteId> {
         match *self {
             What::Acquire { site, .. }
@@ -558,7 +575,7 @@ impl What {
         }
     }
 
-    /// Whether a wait begins (`true`) or ends with it (`false`); `None` if neither.
+    /// Whether a wait begins with this event (`true`) or ends with it (`false`); `None` if neither.
     pub fn wait_edge(&self) -> Option<bool> {
         match self {
             What::Request { .. }
@@ -581,8 +598,9 @@ impl What {
         }
     }
 
-    /// A context switch of the writing thread itself. Such an event is written when the kernel has reported it, perhaps long
-    /// after its time, but in the order of these times.
+    /// Whether this is a context switch of the writing thread itself. Such an event is written when
+    /// the kernel has reported it, perhaps long after its time, but these events are in the order
+    /// of their times.
     pub(crate) fn is_own_switch(&self) -> bool {
         matches!(self, What::OffCpu { tid: 0, .. } | What::OnCpu { tid: 0, .. })
     }
@@ -591,10 +609,10 @@ impl What {
 /// One act of one thread at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in ticks of the trace's clock since the trace began.
+    /// Time in ticks of the trace's clock since the trace began.
     pub time: Ticks,
-    /// Who.
+    /// The thread that acted.
     pub thread: ThreadIndex,
-    /// What.
+    /// The act and its operands.
     pub what: What,
 }

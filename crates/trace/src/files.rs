@@ -1,5 +1,5 @@
-//! Files that a user names, read whole within a bound: a device that never ends, or a sparse file of hundreds of gigabytes, is
-//! refused instead of filling the memory.
+//! Reads files that a user names completely, up to a limit: an endless device, or a sparse file of
+//! hundreds of gigabytes, is refused instead of filling the memory.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Reads a file, or a pipe to its end, of at most `most` bytes.
 ///
 /// # Errors
-/// It cannot be read, or is longer.
+/// Fails if the file cannot be read, or is longer.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let too_long = || Error::new(ErrorKind::InvalidData, format!("longer than {most} bytes, the most that is read"));
     let file = File::open(path)?;
@@ -21,10 +21,10 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }
 
-/// As [`read`], of a regular file only: a pipe without a writer would be waited for without end.
+/// Like [`read`], but only for a regular file: reading a pipe without a writer would wait for ever.
 ///
 /// # Errors
-/// As [`read`], and if it is another kind of file.
+/// Fails like [`read`], and if `path` is not a regular file.
 pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
@@ -32,10 +32,10 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
     read(path, most)
 }
 
-/// As [`read`], of text.
+/// Like [`read`], for text.
 ///
 /// # Errors
-/// As [`read`], and if it is not UTF-8.
+/// Fails like [`read`], and if the content is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| Error::new(ErrorKind::InvalidData, "not UTF-8 text"))
 }

@@ -1,28 +1,31 @@
-//! Sets of kinds of events: for passes that want rare ones only, and to know which a segment has.
+//! Sets of kinds of events, for passes that need only rare kinds, and for telling which kinds a
+//! segment contains.
 
 use crate::event::{OffReason, SiteId, What};
 
-/// Kinds of events, a bit for each kind byte.
+/// A set of kinds of events, with a bit for each kind byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds([u64; 4]);
 
 impl Kinds {
-    /// Every kind.
+    /// The set of all kinds.
     pub const ALL: Kinds = Kinds([u64::MAX; 4]);
-    /// [`What::Affinity`].
+    /// [`What::Affinity`] only.
     pub const AFFINITY: Kinds = Kinds::of(&[What::Affinity { tid: 0, first: false, group: 0, mask: 0 }]);
-    /// How threads come into being: [`What::Create`], [`What::Created`] and [`What::ThreadStart`].
+    /// The events of a thread's creation: [`What::Create`], [`What::Created`] and
+    /// [`What::ThreadStart`].
     pub const BIRTHS: Kinds = Kinds::of(&[
         What::Create { site: SiteId::UNKNOWN },
         What::Created { handle: 0, error: 0 },
         What::ThreadStart { handle: 0 },
     ]);
-    /// Context switches: [`What::OffCpu`] and [`What::OnCpu`].
+    /// The context switches: [`What::OffCpu`] and [`What::OnCpu`].
     pub const SWITCHES: Kinds =
         Kinds::of(&[What::OffCpu { tid: 0, reason: OffReason::Unknown }, What::OnCpu { tid: 0, cpu: 0 }]);
     pub(crate) const NONE: Kinds = Kinds([0; 4]);
 
-    /// The kinds of these events. Not for others to call: the reader counts on getting both kinds of context switches or none.
+    /// Returns the kinds of the given events. Private, because the reader relies on sets that
+    /// contain both kinds of context switches or none.
     const fn of(whats: &[What]) -> Kinds {
         let (mut kinds, mut at) = (Kinds::NONE, 0);
         while at < whats.len() {
@@ -36,13 +39,13 @@ impl Kinds {
         self.0[(code >> 6) as usize] |= 1 << (code & 63);
     }
 
-    /// Whether a kind byte is among them.
+    /// Whether the set contains a kind byte.
     #[inline(always)]
     pub(crate) const fn has(&self, code: u8) -> bool {
         self.0[(code >> 6) as usize] >> (code & 63) & 1 != 0
     }
 
-    /// Those that are in both sets.
+    /// Returns the kinds that are in both sets.
     pub(crate) fn and(self, other: Kinds) -> Kinds {
         Kinds(std::array::from_fn(|i| self.0[i] & other.0[i]))
     }

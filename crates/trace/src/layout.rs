@@ -1,5 +1,5 @@
-//! Where each field lies in an events file: the file header and the segment header. `docs/reference/trace-format.md` has the same
-//! in prose. All numbers are little-endian.
+//! Offsets of all fields in an events file: the file header and the segment header.
+//! `docs/reference/trace-format.md` describes the same in prose. All numbers are little-endian.
 
 use crate::clock::{Moment, Source};
 
@@ -7,21 +7,22 @@ use crate::clock::{Moment, Source};
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"BATONTRC";
 /// First bytes of a segment.
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"BTNSEGMT";
-/// Version of the file format. A reader refuses a greater one. Version 1 had no checksum over the end and the stop.
+/// Version of the file format; a reader refuses a greater one. Version 1 had no checksums over the
+/// end and the stop.
 pub const FORMAT_VERSION: u16 = 2;
-/// Bytes of the file header; segments begin here.
+/// Bytes of the file header; segments begin after it.
 pub(crate) const FILE_HEADER_BYTES: usize = 4096;
-/// Bytes of a segment's header: four records' worth.
+/// Bytes of a segment's header, the size of four records.
 pub(crate) const SEGMENT_HEADER_BYTES: usize = 64;
-/// Segments begin and end at multiples of this, in the file and in memory.
+/// Segments begin and end at multiples of this many bytes, in the file and in memory.
 pub(crate) const GRAIN: usize = 4096;
-/// Greatest segment, and alignment of every segment in memory.
+/// Size of the largest segment, and alignment of every segment in memory.
 pub(crate) const SPAN: usize = 256 << 10;
-/// Thread number of a segment whose events speak of other threads (see `OffCpu`, `OnCpu`).
+/// Thread number of a segment whose events concern other threads (see `OffCpu`, `OnCpu`).
 pub(crate) const FOREIGN_THREAD: u32 = u32::MAX;
 
-/// A record's time counts from this many ticks before its segment's base, so that stamps taken a while before the
-/// segment was made fit too.
+/// The time of a record counts from this many ticks before its segment's base, so that stamps taken
+/// a while before the segment was created fit too.
 pub(crate) const BACK: u64 = 1 << 36;
 
 /// Offsets in the file header.
@@ -36,9 +37,10 @@ pub(crate) mod file {
     pub(crate) const START_MONOTONIC: usize = 48;
     pub(crate) const START_REALTIME: usize = 56;
     pub(crate) const LIMIT: usize = 64;
-    /// CRC-32 of the bytes before.
+    /// CRC-32 of all bytes before this field.
     pub(crate) const CRC: usize = 72;
-    // Below: changes while the program runs; on a cache line of its own. What a reader uses of it has a check of its own.
+    // The fields below change while the program runs, on a cache line of their own. Each one that a
+    // reader uses has its own check.
     pub(crate) const NEXT: usize = 128;
     pub(crate) const THREADS: usize = 136;
     pub(crate) const STOP: usize = 140;
@@ -47,11 +49,11 @@ pub(crate) mod file {
     pub(crate) const DROPPED: usize = 152;
     pub(crate) const END_TICKS: usize = 160;
     pub(crate) const END_MONOTONIC: usize = 168;
-    /// From here on (raw ticks) events may be missing.
+    /// Raw ticks from which on events may be missing.
     pub(crate) const STOP_TICKS: usize = 176;
     /// CRC-32 of the two end times.
     pub(crate) const END_CRC: usize = 184;
-    /// CRC-32 of the reason, the error and the time of the stop.
+    /// CRC-32 of the stop's reason, error and time.
     pub(crate) const STOP_CRC: usize = 188;
 }
 
@@ -64,21 +66,23 @@ pub(crate) mod segment {
     pub(crate) const BASE: usize = 24;
     pub(crate) const MONOTONIC: usize = 32;
     pub(crate) const BYTES: usize = 40;
-    /// CRC-32 of the bytes before.
+    /// CRC-32 of all bytes before this field.
     pub(crate) const CRC: usize = 44;
-    // Below: written later.
+    // The fields below are written later.
     pub(crate) const SEALED: usize = 48;
     pub(crate) const DATA_CRC: usize = 52;
     pub(crate) const DROPPED: usize = 56;
 }
 
-/// What a dropped event adds to a counter, modulo 2⁶⁴: one addition, so the counter needs no lock. It is odd and has its bits well
-/// mixed, so that a counter with a bit changed is no multiple of it by a number that a count can be.
+/// A dropped event adds this to a counter, modulo 2⁶⁴: a single addition, so the counter needs no
+/// lock. The number is odd and its bits are well mixed, so that a counter with one changed bit is
+/// not the number times a plausible count.
 pub(crate) const DROP: u64 = 0x9e37_79b9_7f4a_7c15;
 /// More events than a run can drop.
 const MOST_DROPPED: u64 = 1 << 40;
 
-/// What `DROP` times it is 1, modulo 2⁶⁴. Each step of Newton's iteration doubles the bits that are right; three are at first.
+/// The inverse of `DROP` modulo 2⁶⁴. Each step of Newton's iteration doubles the number of correct
+/// bits, which is three at first.
 const INVERSE: u64 = {
     let (mut inverse, mut step) = (DROP, 0);
     while step < 5 {
@@ -88,7 +92,7 @@ const INVERSE: u64 = {
     inverse
 };
 
-/// A counter's value; `None`: no number of drops gives it.
+/// Decodes a counter of dropped events; `None` if no plausible count gives this value.
 pub(crate) fn dropped(version: u16, counter: u64) -> Option<u64> {
     if version < 2 {
         return Some(counter);
@@ -96,7 +100,7 @@ pub(crate) fn dropped(version: u16, counter: u64) -> Option<u64> {
     Some(counter.wrapping_mul(INVERSE)).filter(|&count| count < MOST_DROPPED)
 }
 
-/// The checksum of the two end times.
+/// Returns the checksum of the two end times.
 pub(crate) fn end_crc(end: Moment) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&end.ticks.to_le_bytes());
@@ -104,7 +108,8 @@ pub(crate) fn end_crc(end: Moment) -> u32 {
     hasher.finalize()
 }
 
-/// The checksum of a stop: its reason, the system's error number, and when it was.
+/// Returns the checksum of a stop: its reason, the system's error number, and its time in raw
+/// ticks.
 pub(crate) fn stop_crc(reason: u32, error: u32, ticks: u64) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&reason.to_le_bytes());
@@ -121,7 +126,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// What a segment's header says about its records.
+/// The header of a segment, which describes its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) pid: u32,
@@ -133,7 +138,7 @@ pub(crate) struct SegmentHeader {
 }
 
 impl SegmentHeader {
-    /// The part under the checksum, and the checksum.
+    /// Encodes the checked part and its checksum.
     pub(crate) fn to_bytes(self) -> [u8; segment::SEALED] {
         let mut out = [0; segment::SEALED];
         out[..8].copy_from_slice(&SEGMENT_MAGIC);
@@ -153,7 +158,7 @@ impl SegmentHeader {
         out
     }
 
-    /// Reads it back; `None` if these bytes are no whole segment header.
+    /// Decodes a header; `None` if the bytes are not a valid segment header.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<SegmentHeader> {
         let checked = bytes.get(..segment::CRC)?;
         if checked[..8] != SEGMENT_MAGIC || crc32fast::hash(checked) != u32_at(bytes, segment::CRC) {
@@ -172,7 +177,7 @@ impl SegmentHeader {
     }
 }
 
-/// What a file's header says, as far as it does not change.
+/// The part of a file's header that does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub(crate) pid: u32,
@@ -185,7 +190,7 @@ pub(crate) struct FileHeader {
 }
 
 impl FileHeader {
-    /// The part under the checksum, and the checksum.
+    /// Encodes the checked part and its checksum.
     pub(crate) fn to_bytes(self) -> [u8; file::CRC + 4] {
         let mut out = [0; file::CRC + 4];
         out[..8].copy_from_slice(&FILE_MAGIC);

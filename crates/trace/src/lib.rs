@@ -2,13 +2,13 @@
 //!
 //! # The parts
 //!
-//! | part | what for | who uses it |
+//! | part | purpose | users |
 //! | --- | --- | --- |
 //! | [`event`] | what a thread did, as types: [`Event`], [`What`] | all |
 //! | [`record`] | the 16 bytes of an event | writer, reader |
 //! | [`writer`] | recording from inside a running program: [`Session`](writer::Session), [`ThreadWriter`](writer::ThreadWriter) | `preload`, `capi` |
 //! | [`Trace`] | a whole trace, from a directory or from memory | `report`, `replay` |
-//! | [`TraceBuilder`] | a trace made in memory, with any clock | `chip`, tests |
+//! | [`TraceBuilder`] | a trace built in memory, with any clock | `chip`, tests |
 //! | [`analysis`] | waits, holds, competition overhead, blame, critical path | `report`, `chip` |
 //! | [`Meta`] | what the launcher knows about a run | `cli` |
 //! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
@@ -34,9 +34,11 @@
 //! SESSION.finish();
 //! # Ok::<(), baton_trace::writer::OpenError>(())
 //! ```
-//! Threads and files come into being with their first event. `post` stamps before what follows, `post_ordered` after what
-//! came before. In a fork's child call [`Session::reopen_after_fork`](writer::Session::reopen_after_fork) and
-//! [`ThreadWriter::forget`](writer::ThreadWriter::forget), with signals blocked since before the fork.
+//! Threads and files are created with their first event. `post` stamps before the act that follows,
+//! `post_ordered` after the act that precedes it. In a forked child, call
+//! [`Session::reopen_after_fork`](writer::Session::reopen_after_fork) and
+//! [`ThreadWriter::forget`](writer::ThreadWriter::forget), with signals blocked since before the
+//! fork.
 //!
 //! # Reading
 //!
@@ -50,7 +52,8 @@
 //! }
 //! # Ok::<(), baton_trace::ReadError>(())
 //! ```
-//! [`Trace::events_of`] is for a pass that wants few kinds of events: it reads no segment that has none.
+//! [`Trace::events_of`] is for a pass that needs few kinds of events: it skips segments that
+//! contain none of them.
 //!
 //! `docs/reference/trace-format.md` describes the files byte by byte.
 

@@ -1,61 +1,63 @@
-//! `meta.json`: what the launcher knows about a run. The events files stand without it; what is needed to read events (clock,
-//! modules, sites, names) is in them, as a program may be killed at any moment.
+//! `meta.json`: what the launcher knows about a run. The events files do not depend on it: they
+//! contain everything needed to read events (clock, modules, sites, names), because a program may
+//! be killed at any moment.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Longest `meta.json` that is read: beside the run it may hold sentences and other programs' notes, never events.
+/// Longest `meta.json` that is read: it may hold sentences and other programs' notes about the run,
+/// but never events.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Version of `meta.json`.
 pub const META_VERSION: u32 = 1;
 
-/// The run, as its launcher saw it.
+/// A description of the run by its launcher.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Meta {
-    /// [`META_VERSION`].
+    /// Version of this format, [`META_VERSION`].
     pub version: u32,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Directory in which it ran.
+    /// Working directory of the program.
     pub directory: String,
     /// Name and version of the recorder.
     pub recorder: String,
-    /// Wall clock at the start, nanoseconds since 1970.
+    /// Wall clock at the start, in nanoseconds since 1970.
     pub started_realtime_ns: u64,
-    /// From start to exit.
+    /// Nanoseconds from start to exit.
     pub elapsed_ns: u64,
-    /// Exit status, if the program ended by itself.
+    /// Exit status, if the program exited by itself.
     pub exit_code: Option<i32>,
-    /// Signal that ended it.
+    /// Signal that ended the program, if one did.
     pub exit_signal: Option<i32>,
-    /// The machine.
+    /// The machine that the program ran on.
     pub host: Host,
-    /// The lock that served its mutexes, if they were replaced.
+    /// The lock that replaced the program's mutexes, if one did.
     pub lock: Option<String>,
-    /// What the recorder could not see, in sentences for people.
+    /// What the recorder could not see, in sentences for the reader.
     pub unseen: Vec<String>,
-    /// Anything else, by name.
+    /// Any other data, by name.
     pub extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// The machine a run was made on.
+/// The machine that a run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Host {
-    /// Processor model.
+    /// Model of the processor.
     pub processor: String,
-    /// Hardware threads that the program could use.
+    /// Number of hardware threads that the program could use.
     pub cpus: u32,
-    /// Hardware threads a core.
+    /// Number of hardware threads of a core.
     pub threads_per_core: u32,
-    /// NUMA nodes.
+    /// Number of NUMA nodes.
     pub nodes: u32,
-    /// Kernel name and version.
+    /// Name and version of the kernel.
     pub kernel: String,
-    /// C library and version.
+    /// Name and version of the C library.
     pub libc: String,
 }
 
@@ -65,34 +67,34 @@ pub enum MetaError {
     /// The file could not be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is no valid `meta.json`.
+    /// The file is not a valid `meta.json`.
     #[error("{path}: {source}")]
     Json {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Line, column and what was expected.
         source: serde_json::Error,
     },
-    /// A newer version than this program knows.
+    /// The file has a newer version than this program can read.
     #[error("{path}: version {found}, but this program reads up to {META_VERSION}")]
     Version {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The version found.
+        /// Version of the file.
         found: u32,
     },
 }
 
 impl Meta {
-    /// Writes `DIR/meta.json`, whole or not at all.
+    /// Writes `meta.json` into `directory`, completely or not at all.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write(&self, directory: &Path) -> Result<(), MetaError> {
         let path = directory.join("meta.json");
         let io = |source| MetaError::Io { path: path.display().to_string(), source };
@@ -106,10 +108,10 @@ impl Meta {
         std::fs::rename(&unfinished, &path).map_err(io)
     }
 
-    /// Reads `DIR/meta.json`; `None` if there is none.
+    /// Reads `meta.json` from `directory`; `None` if there is none.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// Fails if the file exists but cannot be read.
     pub fn read(directory: &Path) -> Result<Option<Meta>, MetaError> {
         let path = directory.join("meta.json");
         let name = || path.display().to_string();

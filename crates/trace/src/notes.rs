@@ -1,21 +1,22 @@
-//! Codes of [`What::Note`](crate::What::Note): what the report should tell people about an object.
+//! Codes of [`What::Note`](crate::What::Note): notes about an object that the report passes on to
+//! its readers.
 
-/// A robust mutex: left to glibc, neither traced in full nor replaced.
+/// The object is a robust mutex: left to glibc, neither traced in full nor replaced.
 pub const ROBUST: u32 = 1;
-/// A priority-inheritance mutex: left to glibc.
+/// The object is a priority-inheritance mutex: left to glibc.
 pub const PRIORITY_INHERIT: u32 = 2;
-/// A priority-protect mutex: left to glibc.
+/// The object is a priority-protect mutex: left to glibc.
 pub const PRIORITY_PROTECT: u32 = 3;
-/// A process-shared object: left to glibc.
+/// The object is shared between processes: left to glibc.
 pub const PROCESS_SHARED: u32 = 4;
-/// The chosen lock could not serve this object; glibc did.
+/// The chosen lock could not serve the object, so glibc did.
 pub const NOT_REPLACED: u32 = 5;
-/// More call sites than the table holds: later ones are unknown.
+/// There are more call sites than the table holds: later ones are unknown.
 pub const SITES_FULL: u32 = 6;
-/// A wait on a mutex that is itself left to glibc.
+/// A condition variable waits with a mutex that is left to glibc, so it is left to glibc too.
 pub const CONDITION_PASSED_THROUGH: u32 = 7;
 
-/// One line for people.
+/// Returns one line of text for the report.
 pub fn text(code: u32) -> &'static str {
     match code {
         ROBUST => "robust mutex: passed through to the C library",

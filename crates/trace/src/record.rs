@@ -1,10 +1,11 @@
-//! The 16 bytes of an event: two little-endian words, the one with the kind byte written last.
+//! The 16 bytes of an event: two little-endian words, of which the one with the kind byte is
+//! written last.
 //!
 //! ```text
 //! word 0   bits 0–7 kind (0 = not written), 8–55 time since the segment's base, 56–63 argument, upper 8 bits
 //! word 1   bits 0–47 object, 48–63 argument, lower 16 bits
 //! ```
-//! `docs/reference/trace-format.md` lists every kind. Numbers are never re-used for another meaning.
+//! `docs/reference/trace-format.md` lists every kind. A number is never reused for another meaning.
 
 use crate::event::{Construct, How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
 
@@ -15,50 +16,51 @@ pub const MASK_48: u64 = (1 << 48) - 1;
 /// Mask of the argument.
 pub const MASK_24: u32 = (1 << 24) - 1;
 
-/// Kind bytes of the records that define something and carry text in the records after them.
+/// Kind bytes of the records that define something; some carry text in the records after them.
 pub mod definition {
-    /// Call site: object = return address, argument = its number.
+    /// A call site: object = return address, argument = its number.
     pub const SITE: u8 = 36;
     /// A deeper frame of the call site with that number; frames come innermost first.
     pub const FRAME: u8 = 37;
-    /// Name of a marker or region: object = its number, argument = bytes of text.
+    /// The name of a marker or region: object = its number, argument = bytes of text.
     pub const MARKER_NAME: u8 = 48;
-    /// Name of an object: object = its address.
+    /// The name of an object: object = its address, argument = bytes of text.
     pub const OBJECT_NAME: u8 = 49;
-    /// Name of the writing thread.
+    /// The name of the writing thread: argument = bytes of text.
     pub const THREAD_NAME: u8 = 50;
-    /// A loaded module: object = load bias. Payload: start u64, end u64, length of build id u8, build id, path.
+    /// A loaded module: object = load bias. Payload: start u64, end u64, length of the build id u8,
+    /// build id, path.
     pub const MODULE: u8 = 51;
-    /// 15 bytes of the payload of the defining record before.
+    /// 15 bytes of the payload of the preceding definition.
     pub const BYTES: u8 = 63;
 }
 
 /// First kind byte of the lock events: `LOCK | lock kind << 4 | operation`.
 pub const LOCK: u8 = 0x80;
 
-/// In the argument of `TeamBegin`: it ends a wait.
+/// In the argument of `TeamBegin`: the event ends a wait.
 const IDLED: u32 = 1 << 23;
 
-/// A record, taken apart.
+/// A decoded record, without its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw {
-    /// Kind byte; never 0.
+    /// The kind byte; never 0.
     pub code: u8,
-    /// 48 bits.
+    /// The object, 48 bits.
     pub object: u64,
-    /// 24 bits.
+    /// The argument, 24 bits.
     pub arg: u32,
 }
 
 impl Raw {
-    /// The two words, for a time since the segment's base (48 bits).
+    /// Encodes the record as two words, with a time since the segment's base (48 bits).
     #[inline(always)]
     pub const fn words(self, time: u64) -> [u64; 2] {
         let arg = (self.arg & MASK_24) as u64;
         [self.code as u64 | (time & MASK_48) << 8 | (arg >> 16) << 56, (self.object & MASK_48) | (arg & 0xffff) << 48]
     }
 
-    /// Takes two words apart, into the time since the segment's base and the rest.
+    /// Decodes two words into the time since the segment's base and the rest.
     #[inline]
     pub const fn from_words(words: [u64; 2]) -> (u64, Raw) {
         let arg = (words[1] >> 48) as u32 | ((words[0] >> 56) as u32) << 16;
@@ -66,7 +68,7 @@ impl Raw {
     }
 }
 
-/// Operation half of a lock event's kind byte.
+/// The operation in a lock event's kind byte.
 mod op {
     pub(super) const ACQUIRE: u8 = 0;
     pub(super) const REQUEST: u8 = 2;
@@ -80,7 +82,7 @@ mod op {
 
 #[inline(always)]
 const fn lock_code(lock: Lock, mode: Mode, op: u8) -> u8 {
-    // The even number is the exclusive operation, the odd one the shared.
+    // An even number is the exclusive operation, the odd one after it the shared one.
     LOCK | (lock.kind as u8) << 4 | op | matches!(mode, Mode::Shared) as u8
 }
 
@@ -114,7 +116,8 @@ const fn waitable_code(sort: Waitable) -> u8 {
 }
 
 impl What {
-    /// Its record. `const` and branch-free once inlined with a known variant.
+    /// Encodes the event as a record. `const`, and free of branches once inlined with a known
+    /// variant.
     #[inline(always)]
     pub const fn encode(self) -> Raw {
         match self {
@@ -177,8 +180,8 @@ impl What {
         }
     }
 
-    /// The event of a record; `None` for a kind that this version does not know, a field that makes no sense, or a
-    /// record of [`definition`].
+    /// Decodes the event of a record; `None` for a kind that this version does not know, a field
+    /// without meaning, or a record of [`definition`].
     pub const fn decode(raw: Raw) -> Option<What> {
         let Raw { code, object, arg } = raw;
         if code & LOCK != 0 {
@@ -258,7 +261,7 @@ impl What {
     }
 }
 
-/// What OpenMP's teams do.
+/// Decodes the events of OpenMP's teams.
 const fn decode_team(raw: Raw) -> Option<What> {
     let Raw { code, object, arg } = raw;
     let site = SiteId(arg);
@@ -317,7 +320,8 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 48 others: adding one changes the format's page, too.
+        // 14 operations on 6 kinds of locks, and 48 others: adding one also changes the page on the
+        // format.
         assert_eq!(known.len(), 6 * 14 + 48);
     }
 

@@ -1,5 +1,5 @@
-//! System calls without the C library: nothing here can be interposed, touches `errno`, allocates, or is a
-//! cancellation point. The writer lives inside other people's programs and needs all four.
+//! System calls without the C library: nothing here can be interposed, changes `errno`, allocates,
+//! or is a cancellation point. The writer runs inside other people's programs and needs all four.
 //!
 //! Every function returns the kernel's answer: a value, or `Err(errno)`.
 
@@ -17,11 +17,12 @@ impl core::fmt::Display for Errno {
 }
 
 /// # Safety
-/// As the system call asks.
+/// The caller upholds the requirements of the system call.
 #[cfg(target_arch = "x86_64")]
 unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
     let answer: isize;
-    // SAFETY: the kernel's x86-64 convention; it clobbers rcx, r11 and memory that the arguments point at, no more.
+    // SAFETY: follows the kernel's x86-64 convention, which clobbers only rcx, r11 and memory that
+    // the arguments point at.
     unsafe {
         core::arch::asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") a[0], in("rsi") a[1],
             in("rdx") a[2], in("r10") a[3], in("r8") a[4], in("r9") a[5], lateout("rcx") _, lateout("r11") _,
@@ -31,11 +32,12 @@ unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
 }
 
 /// # Safety
-/// As the system call asks.
+/// The caller upholds the requirements of the system call.
 #[cfg(target_arch = "aarch64")]
 unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
     let answer: isize;
-    // SAFETY: the kernel's AArch64 convention; it changes x0 and memory that the arguments point at, no more.
+    // SAFETY: follows the kernel's AArch64 convention, which changes only x0 and memory that the
+    // arguments point at.
     unsafe {
         core::arch::asm!("svc 0", inlateout("x0") a[0] => answer, in("x1") a[1], in("x2") a[2], in("x3") a[3],
             in("x4") a[4], in("x5") a[5], in("x8") number, options(nostack));
@@ -44,10 +46,10 @@ unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
 }
 
 /// # Safety
-/// As the system call asks.
+/// The caller upholds the requirements of the system call.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
-    // SAFETY: as the caller promises; errno belongs to this thread and is put back.
+    // SAFETY: guaranteed by the caller; errno belongs to this thread and is restored.
     unsafe {
         let errno = libc::__errno_location();
         let before = *errno;
@@ -59,64 +61,66 @@ unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
 }
 
 /// # Safety
-/// As the system call asks.
+/// The caller upholds the requirements of the system call.
 unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
-    // SAFETY: passed on.
+    // SAFETY: guaranteed by the caller.
     match unsafe { syscall6(number, arguments) } {
         error @ -4095..=-1 => Err(Errno(-error as i32)),
         answer => Ok(answer as usize),
     }
 }
 
-/// `getpid`.
+/// Returns the process id (`getpid`).
 pub fn pid() -> u32 {
-    // SAFETY: takes no argument.
+    // SAFETY: getpid takes no argument.
     unsafe { call(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
 }
 
-/// `getppid`.
+/// Returns the parent's process id (`getppid`).
 pub(crate) fn parent_pid() -> u32 {
-    // SAFETY: takes no argument.
+    // SAFETY: getppid takes no argument.
     unsafe { call(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32
 }
 
-/// `gettid`: the kernel's number of this thread.
+/// Returns the kernel's number of the calling thread (`gettid`).
 pub fn tid() -> u32 {
-    // SAFETY: takes no argument.
+    // SAFETY: gettid takes no argument.
     unsafe { call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
 }
 
-/// Words of 64 CPUs that [`affinity`] has room for: 8,192 CPUs, the most that Linux can be built for on x86-64.
+/// Number of 64-bit words that [`affinity`] has room for: 8,192 CPUs, the most that Linux can be
+/// built for on x86-64.
 pub const AFFINITY_WORDS: usize = 128;
 
-/// On which CPUs a thread may run (`sched_getaffinity`; 0: the calling one), one bit a CPU, the lowest first. The words that
-/// the kernel filled.
+/// Returns the CPUs that a thread may run on (`sched_getaffinity`; 0: the calling thread), one bit
+/// for each CPU, the lowest first, in the words that the kernel filled.
 ///
 /// # Errors
-/// There is no such thread, or the kernel forbids the call.
+/// Fails if there is no such thread, or the kernel forbids the call.
 pub fn affinity(tid: u32, words: &mut [u64; AFFINITY_WORDS]) -> Result<&[u64], Errno> {
     let arguments = [tid as usize, size_of_val(words), words.as_mut_ptr() as usize, 0, 0, 0];
-    // SAFETY: the kernel writes no more than the size that we name, in whole words.
+    // SAFETY: the kernel writes at most the size that is passed, in whole words.
     let bytes = unsafe { call(libc::SYS_sched_getaffinity, arguments) }?;
     Ok(&words[..(bytes / 8).min(AFFINITY_WORDS)])
 }
 
-/// Whether a thread of process `pid` with number `tid` is alive. (A signal that is never sent finds no such thread.)
+/// Whether thread `tid` of process `pid` is alive, asked with signal 0, which is never delivered.
 pub fn is_alive(pid: u32, tid: u32) -> bool {
-    // SAFETY: takes no pointer; signal 0 is only looked up.
+    // SAFETY: tgkill takes no pointer; signal 0 only checks for the thread.
     let found = unsafe { call(libc::SYS_tgkill, [pid as usize, tid as usize, 0, 0, 0, 0]) };
     found != Err(Errno(libc::ESRCH))
 }
 
-/// `clock_gettime` in nanoseconds; 0 for a clock that the kernel does not know.
+/// Reads a clock in nanoseconds (`clock_gettime`); 0 for a clock that the kernel does not know.
 pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = [0i64; 2];
-    // SAFETY: the kernel writes a timespec, two 64-bit words, which `time` is.
+    // SAFETY: the kernel writes a timespec of two 64-bit words, which `time` is.
     let done = unsafe { call(libc::SYS_clock_gettime, [clock as usize, &raw mut time as usize, 0, 0, 0, 0]) };
     if done.is_err() { 0 } else { time[0] as u64 * 1_000_000_000 + time[1] as u64 }
 }
 
-/// CPU time of the calling thread in nanoseconds, for [`What::CpuTime`](crate::What::CpuTime).
+/// Returns the CPU time of the calling thread in nanoseconds, for
+/// [`What::CpuTime`](crate::What::CpuTime).
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -129,19 +133,19 @@ pub(crate) fn open(path: &CStr, flags: i32, mode: u32) -> Result<i32, Errno> {
 }
 
 pub(crate) fn unlink(path: &CStr) {
-    // SAFETY: the path ends with a zero byte. What cannot be removed stays.
+    // SAFETY: the path ends with a zero byte. A file that cannot be removed stays.
     let _ = unsafe { call(libc::SYS_unlink, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
 pub(crate) fn close(fd: i32) {
-    // SAFETY: the caller owns the descriptor; an error leaves it closed all the same.
+    // SAFETY: the caller owns the descriptor; even an error leaves it closed.
     let _ = unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// A copy of `fd` at `least` or above, closed at exec.
+/// Duplicates `fd` to a number of at least `least`, closed at exec.
 pub(crate) fn duplicate_above(fd: i32, least: i32) -> Result<i32, Errno> {
     let arguments = [fd as usize, libc::F_DUPFD_CLOEXEC as usize, least as usize, 0, 0, 0];
-    // SAFETY: takes no pointer.
+    // SAFETY: F_DUPFD_CLOEXEC takes no pointer.
     unsafe { call(libc::SYS_fcntl, arguments) }.map(|fd| fd as i32)
 }
 
@@ -156,7 +160,7 @@ fn write_at(fd: i32, bytes: &[AtomicU8], offset: u64) -> Result<usize, Errno> {
     unsafe { call(libc::SYS_pwrite64, arguments) }
 }
 
-/// Device and inode of an open file: says whether a descriptor is still ours.
+/// Returns device and inode of an open file, to check whether a descriptor is still the session's.
 pub(crate) fn identity(fd: i32) -> Result<(u64, u64), Errno> {
     // SAFETY: all-zero bytes are a valid statx.
     let mut stat: libc::statx = unsafe { core::mem::zeroed() };
@@ -173,19 +177,21 @@ pub(crate) fn identity(fd: i32) -> Result<(u64, u64), Errno> {
     Ok((u64::from(stat.stx_dev_major) << 32 | u64::from(stat.stx_dev_minor), stat.stx_ino))
 }
 
-/// Reserves space for `len` bytes at `offset`, and makes the file that long.
+/// Reserves space for `len` bytes at `offset`, and extends the file accordingly.
 ///
-/// A file beyond `RLIMIT_FSIZE` sends SIGXFSZ, whose default ends the program. So the signal is held back meanwhile, and the one
-/// that this call caused is taken away; one that was pending before stays.
+/// Growing a file beyond `RLIMIT_FSIZE` raises SIGXFSZ, which by default ends the program. So the
+/// signal is blocked meanwhile, and one that this call caused is removed; one that was pending
+/// before stays.
 pub(crate) fn reserve(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
     let signal = SignalHeld::new(libc::SIGXFSZ);
-    // SAFETY: takes no pointer.
+    // SAFETY: fallocate takes no pointer.
     let done = unsafe { call(libc::SYS_fallocate, [fd as usize, 0, offset as usize, len as usize, 0, 0]) };
     let done = match done {
         Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS)) => write_zeros(fd, offset, len),
         Err(Errno(libc::EINTR)) => write_zeros(fd, offset, len),
-        // The space is there. Zeros written in one piece put it into the page cache in few large folios, each mapped by one
-        // fault: measured on ext4, a fifth of what it costs page by page. If they cannot be written, nothing is lost.
+        // The space is reserved. Zeros written in one piece enter the page cache in few large
+        // folios, each mapped by one fault: on ext4 a fifth of the cost of single pages. Failing to
+        // write them does no harm.
         Ok(_) => {
             let _ = write_zeros(fd, offset, len);
             Ok(())
@@ -198,9 +204,10 @@ pub(crate) fn reserve(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
     done
 }
 
-/// Writes zeros, in as few pieces as can be. For file systems that cannot reserve, space that has been written is there.
+/// Writes zeros in as few pieces as possible. On file systems that cannot reserve, written space is
+/// reserved space.
 fn write_zeros(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
-    // Atomic, so that they take no space in the object file.
+    // Atomic, so that the array takes no space in the object file.
     static ZEROS: [AtomicU8; crate::layout::SPAN] = [const { AtomicU8::new(0) }; crate::layout::SPAN];
     let mut done = 0;
     while done < len {
@@ -215,7 +222,7 @@ fn write_zeros(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A signal blocked in this thread until dropped.
+/// A signal that is blocked in this thread until dropped.
 struct SignalHeld {
     signal: i32,
     mask_before: u64,
@@ -231,12 +238,12 @@ impl SignalHeld {
         let mut mask_before = 0u64;
         let arguments =
             [libc::SIG_BLOCK as usize, &raw const set as usize, &raw mut mask_before as usize, KERNEL_SET, 0, 0];
-        // SAFETY: both pointers are to kernel signal sets of 8 bytes.
+        // SAFETY: both pointers point to kernel signal sets of 8 bytes.
         let _ = unsafe { call(libc::SYS_rt_sigprocmask, arguments) };
         SignalHeld { signal, mask_before, pending_before: pending() & set != 0 }
     }
 
-    /// Takes the signal away if it has become pending since.
+    /// Removes the signal if it has become pending since.
     fn take_new(&self) {
         let set = 1u64 << (self.signal - 1);
         if self.pending_before || pending() & set == 0 {
@@ -244,7 +251,7 @@ impl SignalHeld {
         }
         let now = [0i64; 2];
         let arguments = [&raw const set as usize, 0, &raw const now as usize, KERNEL_SET, 0, 0];
-        // SAFETY: a signal set of 8 bytes, no siginfo wanted, and a timespec of zero.
+        // SAFETY: passes a signal set of 8 bytes, no siginfo, and a timespec of zero.
         let _ = unsafe { call(libc::SYS_rt_sigtimedwait, arguments) };
     }
 }
@@ -252,7 +259,7 @@ impl SignalHeld {
 impl Drop for SignalHeld {
     fn drop(&mut self) {
         let arguments = [libc::SIG_SETMASK as usize, &raw const self.mask_before as usize, 0, KERNEL_SET, 0, 0];
-        // SAFETY: a signal set of 8 bytes.
+        // SAFETY: passes a signal set of 8 bytes.
         let _ = unsafe { call(libc::SYS_rt_sigprocmask, arguments) };
     }
 }
@@ -264,18 +271,20 @@ fn pending() -> u64 {
     set
 }
 
-/// Maps `len` bytes of a file, shared and writable. `at`: replace what is mapped there (it must be the caller's).
+/// Maps `len` bytes of a file, shared and writable. With `at`, replaces the mapping there, which
+/// must belong to the caller.
 ///
 /// # Safety
-/// Where `at` is given, the `len` bytes there belong to the caller and nothing else refers to them.
+/// With `at`, the `len` bytes there belong to the caller and nothing else refers to them.
 pub(crate) unsafe fn map_file(fd: i32, offset: u64, len: usize, at: Option<usize>) -> Result<usize, Errno> {
     let flags = libc::MAP_SHARED | if at.is_some() { libc::MAP_FIXED } else { 0 };
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    // SAFETY: without MAP_FIXED the kernel chooses free space; with it the caller vouches for the range.
+    // SAFETY: without MAP_FIXED the kernel chooses free space; with it the caller guarantees the
+    // range.
     unsafe { call(libc::SYS_mmap, [at.unwrap_or(0), len, protection, flags as usize, fd as usize, offset as usize]) }
 }
 
-/// Reserves address space that nothing backs.
+/// Reserves address space without memory behind it.
 pub(crate) fn map_nothing(len: usize) -> Result<usize, Errno> {
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
     // SAFETY: the kernel chooses free space.
@@ -286,14 +295,15 @@ pub(crate) fn map_nothing(len: usize) -> Result<usize, Errno> {
 /// The range belongs to the caller and nothing refers to it.
 pub(crate) unsafe fn unmap(at: usize, len: usize) {
     if len > 0 {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         let _ = unsafe { call(libc::SYS_munmap, [at, len, 0, 0, 0, 0]) };
     }
 }
 
-/// The kernel's auxiliary vector knows the page size; asked without the C library's cache.
+/// Returns the page size from the kernel's auxiliary vector, without the C library's cache.
 pub(crate) fn page_size() -> usize {
-    // SAFETY: getauxval reads memory that the kernel gave the process; it cannot fail for AT_PAGESZ.
+    // SAFETY: getauxval reads memory that the kernel gave to the process; it cannot fail for
+    // AT_PAGESZ.
     let size = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
     if size.is_power_of_two() { size } else { 4096 }
 }

@@ -1,7 +1,8 @@
-//! The writer inside programs that behave badly: killed, forked, out of space, struck by signals, closing what is not theirs.
+//! The writer inside programs that behave badly: killed, forked, out of space, interrupted by
+//! signals, closing descriptors that they did not open.
 //!
-//! What must happen in a process of its own runs in a child: this test binary again, told by an environment variable which
-//! body to run.
+//! Tests that need a process of their own run in a child: this test binary again, with an
+//! environment variable that names the body to run.
 
 use baton_trace::writer::{Options, Session, StopReason, ThreadWriter};
 use baton_trace::{Lock, LossKind, Mode, SiteId, Trace, What};
@@ -30,7 +31,7 @@ fn mark(value: u64) {
     PEN.with(|pen| pen.post(&SESSION, What::Marker { name: 1, value }));
 }
 
-/// Values of the markers, by thread.
+/// Returns the values of the markers, by thread.
 fn marks(trace: &Trace) -> Vec<Vec<u64>> {
     let mut marks = vec![Vec::new(); trace.threads.len()];
     for event in trace.events() {
@@ -41,7 +42,7 @@ fn marks(trace: &Trace) -> Vec<Vec<u64>> {
     marks
 }
 
-/// This binary again, to run one body only.
+/// Returns a command that runs this binary again with one body only.
 fn child(body: &str, directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "run_body", "--nocapture", "--test-threads=1"]).env(BODY, body).env(DIRECTORY, directory);
@@ -52,7 +53,7 @@ fn run(body: &str, directory: &Path) -> ExitStatus {
     child(body, directory).stdout(std::process::Stdio::null()).status().unwrap()
 }
 
-/// Where the children start. Without the variable there is nothing to do.
+/// Children start here. Without the variable there is nothing to do.
 #[test]
 fn run_body() {
     match std::env::var(BODY).as_deref() {
@@ -66,7 +67,7 @@ fn run_body() {
     }
 }
 
-/// Counts in three threads, and says in shared memory how far each has come.
+/// Counts in three threads, and publishes in shared memory how far each has come.
 fn endless() {
     open(1 << 30);
     let progress = shared_counters();
@@ -82,13 +83,13 @@ fn endless() {
     });
 }
 
-/// A page of the file `progress`, mapped.
+/// Maps a page of the file `progress`.
 fn shared_counters() -> &'static [AtomicU64; 8] {
     use std::os::fd::AsRawFd;
     let path = PathBuf::from(std::env::var_os(DIRECTORY).unwrap()).join("progress");
     let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
     let (protection, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-    // SAFETY: a fresh mapping of a file that the parent made a page long.
+    // SAFETY: a new mapping of a file that the parent made a page long.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, shared, file.as_raw_fd(), 0) };
     assert_ne!(at, libc::MAP_FAILED);
     // SAFETY: the mapping is a page, aligned, and never unmapped.
@@ -102,7 +103,7 @@ fn killed_at_any_moment_every_event_is_there() {
         let progress = directory.path().join("progress");
         std::fs::write(&progress, [0u8; 4096]).unwrap();
         let mut child = child("endless", directory.path()).stdout(std::process::Stdio::null()).spawn().unwrap();
-        // Long enough to be well under way, however busy the machine is.
+        // Waits until recording is well under way, however busy the machine is.
         let counters = || -> Vec<u64> {
             let bytes = std::fs::read(&progress).unwrap();
             (0..3).map(|i| u64::from_le_bytes(bytes[i * 8..][..8].try_into().unwrap())).collect()
@@ -119,7 +120,7 @@ fn killed_at_any_moment_every_event_is_there() {
         for values in &marks {
             assert!(values.iter().copied().eq(0..values.len() as u64), "a value is missing in between");
         }
-        // The order of threads is not that of counters.
+        // The order of threads differs from that of the counters.
         let mut lengths: Vec<u64> = marks.drain(..).map(|values| values.len() as u64).collect();
         let mut counters = counters();
         lengths.sort_unstable();
@@ -139,7 +140,7 @@ fn write_many(count: u64) {
 
 fn file_size_limit() {
     let limit = libc::rlimit { rlim_cur: 300 << 10, rlim_max: 300 << 10 };
-    // SAFETY: reads one rlimit.
+    // SAFETY: setrlimit reads one rlimit.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
     write_many(100_000);
     assert_eq!(SESSION.stopped(), Some(StopReason::FileSizeLimit));
@@ -151,7 +152,7 @@ fn stopped_but_whole(directory: &Path, reason: StopReason) {
     assert_eq!(loss.kind, LossKind::Dropped(reason));
     let marks = &marks(&trace)[0];
     assert!(marks.len() > 1000 && marks.iter().copied().eq(0..marks.len() as u64));
-    // Refills note themselves; what was lost is what was not written.
+    // Refills record pauses of their own; the marks that are missing were not written.
     assert_eq!(marks.len() as u64 + loss.events, 100_000);
 }
 
@@ -166,7 +167,8 @@ fn a_limit_on_file_sizes_raises_no_signal() {
 #[test]
 fn a_full_disk_raises_no_signal() {
     let directory = tempfile::tempdir().unwrap();
-    // A small file system, in a mount namespace that ends with the child; what is there is copied out before.
+    // Uses a small file system, in a mount namespace that ends with the child; its files are copied
+    // out before.
     let inner = directory.path().join("small");
     std::fs::create_dir(&inner).unwrap();
     let script = r#"mount -t tmpfs -o size=256k none "$1/small" || exit 77
@@ -177,7 +179,8 @@ fn a_full_disk_raises_no_signal() {
     let status = command.arg(std::env::current_exe().unwrap()).env(BODY, "disk-full").env(DIRECTORY, &inner).status();
     match status.as_ref().map(ExitStatus::code) {
         Ok(Some(0)) => stopped_but_whole(directory.path(), StopReason::NoSpace),
-        // The limit on file sizes, which the test above covers, takes the same road through the writer.
+        // The limit on file sizes, which the test above covers, takes the same path through the
+        // writer.
         Err(_) | Ok(Some(77)) => {
             baton_needs::missing("unshare --mount --map-root-user", "a_full_disk_raises_no_signal");
         }
@@ -199,7 +202,7 @@ fn fork() {
                 for value in 0..5_000 {
                     mark(1_000_000 + value);
                 }
-                // No destructors, no harness: as a program's child might.
+                // Exits without destructors or the test harness, as a program's child might.
                 // SAFETY: ends the process.
                 unsafe { libc::_exit(0) }
             }
@@ -207,7 +210,7 @@ fn fork() {
                 assert!(pid > 0);
                 mark(if follow { 10_000 } else { 10_001 });
                 let mut status = 0;
-                // SAFETY: waits for the child just made.
+                // SAFETY: waits for the child just created.
                 assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
                 assert_eq!(status, 0);
             }
@@ -234,14 +237,14 @@ fn a_forks_child_has_a_file_of_its_own_or_none() {
 fn closes_descriptors() {
     open(1 << 30);
     mark(0);
-    // SAFETY: this process uses no descriptor above 2 after this.
+    // SAFETY: afterwards this process uses no descriptor above 2.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     let directory = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let victim = std::fs::File::create(directory.join("victim")).unwrap();
-    // The program's own file gets the number that the session's had.
+    // The program's own file gets the descriptor number that the session had.
     use std::os::fd::AsRawFd;
     for number in [200, 1000] {
-        // SAFETY: makes copies of a descriptor of our own.
+        // SAFETY: duplicates a descriptor of this process.
         assert_eq!(unsafe { libc::dup2(victim.as_raw_fd(), number) }, number);
     }
     (1..50_000).for_each(mark);
@@ -259,7 +262,7 @@ fn a_program_that_closes_all_descriptors_loses_nothing_and_keeps_its_own() {
     assert_eq!(directory.path().join("victim").metadata().unwrap().len(), 0);
 }
 
-/// A session of this process, for the tests below that need no child.
+/// Opens a session in this process, for the tests below that need no child.
 fn own_session(directory: &Path) -> &'static Session {
     let session = Box::leak(Box::new(Session::new()));
     session.open(&CString::new(directory.as_os_str().as_bytes()).unwrap(), Options::default()).unwrap();
@@ -276,7 +279,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
     extern "C" fn handler(_: libc::c_int) {
         // SAFETY: holds the address of a leaked session, stored before the handler was installed.
         let session = unsafe { &*(HANDLER_SESSION.load(Ordering::Relaxed) as *const Session) };
-        // Enough for a handler to need segments of its own now and then.
+        // Posts enough for a handler to need new segments now and then.
         for _ in 0..50 {
             let value = STRIKES.fetch_add(1, Ordering::Relaxed);
             STRUCK.with(|pen| pen.post(session, What::Marker { name: 2, value }));
@@ -292,7 +295,8 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         action.sa_flags = libc::SA_RESTART;
         assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
     }
-    // Until handlers have struck often enough, whatever else the machine does; a gigabyte of trace is the end in any case.
+    // Runs until handlers have run often enough, whatever else the machine does; a gigabyte of
+    // trace ends it in any case.
     const STRIKES_WANTED: u64 = 50 * 100;
     const MARKS_MOST: u64 = 50_000_000;
     let marks = AtomicU64::new(0);
@@ -301,7 +305,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (posting, marks) = (&posting, &marks);
         scope.spawn(move || {
-            // SAFETY: names the calling thread.
+            // SAFETY: pthread_self names the calling thread.
             sender.send(unsafe { libc::pthread_self() }).unwrap();
             for value in 0..MARKS_MOST {
                 STRUCK.with(|pen| pen.post(session, What::Marker { name: 1, value }));
@@ -311,7 +315,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
                 }
             }
             posting.store(1, Ordering::Release);
-            // Stay until the last signal has been sent: it must find the thread.
+            // Stays until the last signal has been sent, which must find the thread.
             while posting.load(Ordering::Acquire) != 2 {
                 std::thread::yield_now();
             }
@@ -319,7 +323,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         });
         let target = receiver.recv().unwrap();
         while posting.load(Ordering::Acquire) == 0 {
-            // SAFETY: the thread lives until it is told below.
+            // SAFETY: the thread lives until it is told to end below.
             unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
             std::thread::yield_now();
         }
@@ -351,10 +355,10 @@ fn errno_stays_as_it_was() {
     let path = CString::new(directory.path().as_os_str().as_bytes()).unwrap();
     session.open(&path, Options { limit: 40 << 10, ..Options::default() }).unwrap();
     let pen = ThreadWriter::new();
-    // SAFETY: errno is this thread's.
+    // SAFETY: errno belongs to this thread.
     let errno = || unsafe { &mut *libc::__errno_location() };
     *errno() = 77;
-    // Through several refills and into the limit.
+    // Goes through several refills and reaches the limit.
     for value in 0..10_000 {
         pen.post(&session, What::Marker { name: 1, value });
     }

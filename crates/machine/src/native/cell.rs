@@ -25,8 +25,9 @@ impl<T: Word> NativeAtomic<T> {
     #[inline(always)]
     fn view<A>(&self) -> &A {
         const { assert!(size_of::<A>() == size_of::<T>() || size_of::<A>() != T::BYTES) };
-        // SAFETY: `by_width` asks only for the core atomic that is T::BYTES wide: the cell is alive, aligned for
-        // it (a `Word` has the alignment of the integer of its width) and only ever accessed atomically.
+        // SAFETY: `by_width` asks only for the core atomic that is T::BYTES wide: the cell is
+        // alive, aligned for it (a `Word` has the alignment of the integer of its width) and only
+        // ever accessed atomically.
         unsafe { &*self.0.get().cast::<A>() }
     }
 }
@@ -138,7 +139,8 @@ impl<T: 'static> Slot<T> for NativeSlot<T> {
     }
     #[inline(always)]
     unsafe fn write_row(row: &[Self], from: *const T) {
-        // SAFETY: as in `take_row`; a slot may be written through a shared reference, as it is an `UnsafeCell`.
+        // SAFETY: as in `take_row`; a slot may be written through a shared reference, as it is an
+        // `UnsafeCell`.
         unsafe { UnsafeCell::raw_get(row.as_ptr().cast::<UnsafeCell<T>>()).copy_from_nonoverlapping(from, row.len()) };
     }
 }

@@ -24,8 +24,9 @@ pub(super) fn prefetch(start: *const u8, bytes: usize, write: bool) {
 #[inline(always)]
 fn one(line: *const u8, write: bool) {
     use core::arch::asm;
-    // SAFETY: PREFETCHT0 is part of SSE, which every x86-64 has. PREFETCHW without its CPUID bit is a NOP in 64-bit mode
-    // (its opcode belongs to AMD's first 64-bit instruction set, and Intel executes it as one). Both ignore bad addresses.
+    // SAFETY: PREFETCHT0 is part of SSE, which every x86-64 has. PREFETCHW without its CPUID bit is
+    // a NOP in 64-bit mode (its opcode belongs to AMD's first 64-bit instruction set, and Intel
+    // executes it as one). Both ignore bad addresses.
     unsafe {
         match write {
             false => asm!("prefetcht0 [{}]", in(reg) line, options(nostack, preserves_flags, readonly)),

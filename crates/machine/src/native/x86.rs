@@ -131,7 +131,8 @@ pub fn has_cldemote() -> bool {
 /// Any address is allowed.
 #[inline(always)]
 pub fn cldemote(line: *const u8) {
-    // SAFETY: a processor without CLDEMOTE executes its opcode as a NOP (SDM vol. 2, CLDEMOTE); it raises no fault.
+    // SAFETY: a processor without CLDEMOTE executes its opcode as a NOP (SDM vol. 2, CLDEMOTE); it
+    // raises no fault.
     unsafe { asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags)) }
 }
 

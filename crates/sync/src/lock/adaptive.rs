@@ -73,7 +73,8 @@ impl<M: Machine> Adaptive<M> {
 // SAFETY: a zero word is `FREE`, and zero is a valid estimate of the mean.
 unsafe impl<M: Machine> ZeroInit for Adaptive<M> {}
 
-// SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores FREE.
+// SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores
+// FREE.
 unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {

@@ -12,8 +12,7 @@
 //! | `FREE`, `HELD` | the head is awake and competes, or there is none |
 //! | `HELD` and `SLEEPS` | the head sleeps: the release wakes it |
 //! | `WOKEN`, `HELD` and `WOKEN` | the head was woken, and does not run yet |
-//! | `HELD` and `STARVED` | the head sleeps and has been overtaken often enough: the release grants
-//! it the lock |
+//! | `HELD` and `STARVED` | the head sleeps and has been overtaken often enough: the release grants it the lock |
 //! | `HELD` and `GRANTED` | the lock belongs to the head, which does not run yet |
 //!
 //! A thread that finds the lock held joins the queue if the head is awake. Otherwise it first tries
@@ -23,7 +22,6 @@
 //! A thread that took the lock as the head makes the next waiter the head: at once if that waiter
 //! is awake, so that it watches the word before the release; after the release if it sleeps, so
 //! that no wake-up lies inside a critical section.
-//! before the release; after the release if it sleeps, so that no wake-up lies inside a critical section.
 
 use super::backoff::tries;
 use super::{LockInfo, RawLock, Token, TryLock, ZeroInit};

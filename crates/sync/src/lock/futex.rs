@@ -40,7 +40,8 @@ impl<M: Machine> Futex<M> {
 // SAFETY: the lock is one word, free when zero.
 unsafe impl<M: Machine> ZeroInit for Futex<M> {}
 
-// SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores FREE.
+// SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores
+// FREE.
 unsafe impl<M: Machine> RawLock<M> for Futex<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {

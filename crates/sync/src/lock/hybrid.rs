@@ -87,7 +87,8 @@ impl<M: Machine> Hybrid<M> {
 // SAFETY: the words are zero, and the queue is free when zero.
 unsafe impl<M: Machine> ZeroInit for Hybrid<M> {}
 
-// SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
+// SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the
+// Release of `unlock`.
 unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
     type Token = ();
     const ENROLS: bool = true;

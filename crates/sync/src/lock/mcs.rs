@@ -19,7 +19,8 @@ impl<M: Machine> Mcs<M> {
     /// Takes the lock with a node that the caller provides.
     ///
     /// # Safety
-    /// The node is in no queue and stays alive and in place until [`Mcs::unlock_node`] has returned.
+    /// The node is in no queue and stays alive and in place until [`Mcs::unlock_node`] has
+    /// returned.
     #[inline]
     pub unsafe fn lock_node(&self, node: &Node<M>, wait: Wait) {
         // Relaxed: no other thread knows the node yet; the swap publishes it.

@@ -74,7 +74,8 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
 // SAFETY: the lock is one word, and zero is `FREE`.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> ZeroInit for Variant<M, EVERY, ONCE> {}
 
-// SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
+// SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the
+// Release of `unlock`.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Variant<M, EVERY, ONCE> {
     type Token = ();
     const INFO: LockInfo = LockInfo {

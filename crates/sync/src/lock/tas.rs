@@ -42,7 +42,8 @@ impl<M: Machine> Tas<M> {
 // SAFETY: the lock is one word, free when zero.
 unsafe impl<M: Machine> ZeroInit for Tas<M> {}
 
-// SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
+// SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release
+// store of `unlock`.
 unsafe impl<M: Machine> RawLock<M> for Tas<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {

@@ -103,7 +103,8 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
     }
 }
 
-// SAFETY: the number is taken only if it is the one served, so no thread waits for a number that was thrown away.
+// SAFETY: the number is taken only if it is the one served, so no thread waits for a number that
+// was thrown away.
 unsafe impl<M: Machine> TryLock<M> for Ticket<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {

@@ -30,7 +30,8 @@ impl<M: Machine> Ttas<M> {
 // SAFETY: the lock is one word, free when zero.
 unsafe impl<M: Machine> ZeroInit for Ttas<M> {}
 
-// SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
+// SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release
+// store of `unlock`.
 unsafe impl<M: Machine> RawLock<M> for Ttas<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {

@@ -1,79 +1,81 @@
-//! The account of one lock: which threads hold it, which wait for it, and for how long no thread has held it.
+//! The account of one lock: which threads hold it, which wait for it, and for how long it has been
+//! free.
 //!
-//! Whatever tells of blocked time, sections and overhead keeps this account, and adds what it wants to know: the analysis'
-//! ledgers, the intervals of a report, the totals of a replayed run. So all of them mean the same by a wait, a hold and
-//! competition overhead, and treat lost events alike.
+//! All code that reports blocked time, sections and overhead keeps this account and adds its own
+//! data: the ledgers of the analysis, the intervals of a report, the totals of a replayed run. So
+//! all of them agree on what a wait, a hold and competition overhead are, and treat lost events
+//! alike.
 //!
-//! **Overhead** of a wait is the time in it during which no thread held the lock. It is read off the lock's total of free
-//! time, which only changes when the lock is taken.
+//! The **overhead** of a wait is the time in it during which no thread held the lock. It is
+//! computed from the lock's total free time, which only changes when the lock is taken.
 
 use crate::clock::Ticks;
 use crate::event::{Mode, SiteId, ThreadIndex};
 
-/// One lock's account. `W` is what its keeper notes of each wait.
+/// The account of one lock. `W` is the data that its owner keeps for each wait.
 #[derive(Clone, Debug)]
 pub struct Account<W = ()> {
     holders: Vec<Holder>,
     waiters: Vec<Waiter<W>>,
-    /// Since when no thread holds it.
+    /// Since when the lock has been free; `None` while it is held.
     free_since: Option<Ticks>,
-    /// Free time before that.
+    /// Total free time before that.
     free_total: Ticks,
 }
 
 /// A thread that holds the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The thread.
+    /// The thread that holds the lock.
     pub thread: ThreadIndex,
-    /// How it holds it.
+    /// The mode in which it holds the lock.
     pub mode: Mode,
-    /// The call site that took it.
+    /// The call site that took the lock.
     pub site: SiteId,
-    /// When it was taken, or when the account was opened anew since.
+    /// When the lock was taken, or when the account was last restarted, if that was later.
     pub since: Ticks,
-    /// Acquisitions without a release: more than one where it holds the lock recursively.
+    /// Acquisitions without a release: more than one if the thread holds the lock recursively.
     depth: u32,
 }
 
 /// A thread that waits for the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiter<W> {
-    /// The thread.
+    /// The thread that waits.
     pub thread: ThreadIndex,
     /// The call site that waits.
     pub site: SiteId,
-    /// When the wait began, or when the account was opened anew since.
+    /// When the wait began, or when the account was last restarted, if that was later.
     pub since: Ticks,
-    /// The lock's free time at `since`.
+    /// The lock's total free time at `since`.
     free_before: Ticks,
-    /// What the account's keeper notes of this wait.
+    /// Data that the account's owner keeps for this wait.
     pub noted: W,
 }
 
-/// What an acquisition has changed.
+/// The effects of an acquisition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken<W> {
-    /// The wait that has ended with it, if there was one.
+    /// The wait that ended with the acquisition, if there was one.
     pub waited: Option<Waiter<W>>,
-    /// The call site of the acquisition: the one that was given, else that of the wait.
+    /// The call site of the acquisition; if none was given, that of the wait.
     pub site: SiteId,
-    /// The thread held the lock already.
+    /// Whether the thread already held the lock.
     pub recursive: bool,
-    /// Holds that exclude this one, so their releases are missing; they end now.
+    /// Holds that exclude this acquisition, so that their releases must be missing; they end now.
     pub lost: Vec<Holder>,
-    /// Since when the lock was free.
+    /// Since when the lock was free; `None` if it was not.
     pub free_since: Option<Ticks>,
 }
 
-/// What a release has changed.
+/// The effects of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {
-    /// The hold that has ended; `None` while the thread holds the lock recursively.
+    /// The hold that ended; `None` if the thread still holds the lock recursively.
     pub hold: Option<Holder>,
-    /// Another thread held it.
+    /// Whether another thread than the releasing one held the lock.
     pub foreign: bool,
-    /// No thread holds it now.
+    /// Whether the lock is free now.
     pub free: bool,
 }
 
@@ -83,7 +85,8 @@ impl<W: Default> Account<W> {
         Account { holders: Vec::new(), waiters: Vec::new(), free_since: Some(now), free_total: Ticks(0) }
     }
 
-    /// A wait begins. Gives an earlier wait of the same thread, whose end is missing; it ends now.
+    /// Records the beginning of a wait. Returns an earlier wait of the same thread whose end is
+    /// missing; it ends now.
     pub fn request(&mut self, now: Ticks, thread: ThreadIndex, site: SiteId) -> Option<Waiter<W>> {
         let unfinished = self.leave(thread);
         let free_before = self.free_time(now);
@@ -91,7 +94,7 @@ impl<W: Default> Account<W> {
         unfinished
     }
 
-    /// The lock is taken, after a wait or without one.
+    /// Records that the lock is taken, after a wait or without one.
     pub fn acquire(&mut self, now: Ticks, thread: ThreadIndex, mode: Mode, site: Option<SiteId>) -> Taken<W> {
         let waited = self.leave(thread);
         let site = site.or(waited.as_ref().map(|w| w.site)).unwrap_or(SiteId::UNKNOWN);
@@ -110,15 +113,16 @@ impl<W: Default> Account<W> {
         Taken { waited, site, recursive: false, lost, free_since }
     }
 
-    /// A wait ends without the lock. `None` if the thread does not wait.
+    /// Ends a wait without an acquisition. Returns `None` if the thread does not wait.
     pub fn leave(&mut self, thread: ThreadIndex) -> Option<Waiter<W>> {
         let at = self.waiters.iter().position(|w| w.thread == thread)?;
-        // In order: time that cannot be shared evenly falls to the eldest.
+        // Keeps the order, because time that cannot be shared evenly goes to the oldest.
         Some(self.waiters.remove(at))
     }
 
-    /// The lock is given up. `None` if the thread does not hold it, and no other thread does for which it could release it:
-    /// a mutex may be unlocked by a thread that did not lock it, where its kind allows that.
+    /// Records that the lock is released. Returns `None` if the thread does not hold it and cannot
+    /// release it for another: a mutex of some kinds may be unlocked by a thread that did not lock
+    /// it.
     pub fn release(&mut self, now: Ticks, thread: ThreadIndex) -> Option<Released> {
         let own = self.holders.iter().position(|h| h.thread == thread);
         let at = match (own, self.holders.as_slice()) {
@@ -139,7 +143,7 @@ impl<W: Default> Account<W> {
         Some(Released { hold: Some(hold), foreign, free })
     }
 
-    /// Opens the account anew: holds and waits that go on count from `now`.
+    /// Restarts the account: holds and waits in progress count from `now`.
     pub fn restart(&mut self, now: Ticks) {
         let free_before = self.free_time(now);
         for waiter in &mut self.waiters {
@@ -152,38 +156,38 @@ impl<W: Default> Account<W> {
 }
 
 impl<W> Account<W> {
-    /// The threads that hold it, the eldest first.
+    /// Threads that hold the lock, the oldest first.
     pub fn holders(&self) -> &[Holder] {
         &self.holders
     }
 
-    /// The threads that wait for it, the eldest first.
+    /// Threads that wait for the lock, the oldest first.
     pub fn waiters(&self) -> &[Waiter<W>] {
         &self.waiters
     }
 
-    /// Both, to note something of each wait.
+    /// Returns holders and waiters, so that the caller can update its data of each wait.
     pub fn parties(&mut self) -> (&[Holder], &mut [Waiter<W>]) {
         (&self.holders, &mut self.waiters)
     }
 
-    /// Ends all holds.
+    /// Ends and returns all holds.
     pub fn end_holds(&mut self) -> Vec<Holder> {
         std::mem::take(&mut self.holders)
     }
 
-    /// How long it has been free in all, since the account began.
+    /// Total time that the lock has been free since the account began.
     fn free_time(&self, now: Ticks) -> Ticks {
         self.free_total + self.free_since.map_or(Ticks(0), |since| now.since(since))
     }
 
-    /// The overhead of a wait that goes on, or has ended just now.
+    /// Returns the overhead of a wait that is in progress, or has just ended.
     pub fn overhead(&self, now: Ticks, waiter: &Waiter<W>) -> Ticks {
         self.free_time(now).since(waiter.free_before)
     }
 
-    /// The stretch of overhead that goes on for a waiter: since when the thread waits while the lock is free. `None` while it
-    /// is held.
+    /// Returns since when the thread has waited while the lock was free; `None` while the lock is
+    /// held.
     pub fn competes_since(&self, waiter: &Waiter<W>) -> Option<Ticks> {
         self.free_since.map(|free| free.max(waiter.since))
     }

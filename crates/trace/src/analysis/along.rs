@@ -1,25 +1,26 @@
-//! Where a thread was while the critical path runs along it: on a CPU, ready for one, or blocked outside of what the trace shows.
+//! Where a thread was while the critical path runs along it: on a CPU, ready for one, or blocked by
+//! something that the trace does not show.
 
 use super::off_cpu::{OffCpu, ThreadOffCpu};
 use super::path::{Doing, PathSegment};
 use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 
-/// Time along a thread, by where the thread was.
+/// Time along a thread, split by where the thread was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Along {
-    /// On a CPU, or where it was is not known.
+    /// On a CPU, or at an unknown place.
     pub running: Ticks,
-    /// Ready, without a CPU.
+    /// Ready to run, without a CPU.
     pub ready: Ticks,
-    /// Blocked by what the trace does not show.
+    /// Blocked by something that the trace does not show.
     pub blocked: Ticks,
-    /// Off the CPU, why is not known.
+    /// Off the CPU, where the reason is not known.
     pub off: Ticks,
 }
 
 impl Along {
-    /// All of it.
+    /// The sum of all four.
     pub fn all(&self) -> Ticks {
         self.running + self.ready + self.blocked + self.off
     }
@@ -34,7 +35,7 @@ impl Along {
     }
 }
 
-/// The stretches of the path along each thread, in order.
+/// The parts of the path along each thread, in order.
 pub(super) struct AlongThreads(Vec<Vec<PathSegment>>);
 
 impl AlongThreads {
@@ -46,7 +47,7 @@ impl AlongThreads {
         AlongThreads(along)
     }
 
-    /// Adds what of `begin..end` of a thread lies on the path.
+    /// Adds the time of `thread` in `begin..end` that lies on the path.
     pub(super) fn add(&self, thread: ThreadIndex, begin: Ticks, end: Ticks, to: &mut Along) {
         let stretches = &self.0[thread.index()];
         let from = stretches.partition_point(|s| s.end <= begin);
@@ -56,7 +57,7 @@ impl AlongThreads {
     }
 }
 
-/// Cuts the stretches along threads where the thread left its CPU and came back.
+/// Splits the path's parts along threads where a thread left its CPU and came back.
 pub(super) fn tell_apart(path: Vec<PathSegment>, off: &[ThreadOffCpu]) -> Vec<PathSegment> {
     let mut cut = Vec::with_capacity(path.len());
     for segment in path {

@@ -1,9 +1,11 @@
-//! What ended each wait: the release that a lock's next holder waited for, the signal behind a wake-up, the last to arrive at a
-//! barrier, the post that a semaphore's taker got, the end of a joined thread, the creation of a started one, the region that a team
-//! waited for, the task that a thread had to do or to wait for.
+//! Finds what ended each wait: the release that a lock's next holder waited for, the signal behind
+//! a wake-up, the last arrival at a barrier, the post that a semaphore's taker got, the end of a
+//! joined thread, the creation of a started one, the region that a team waited for, the task that a
+//! thread had to run or wait for.
 //!
-//! One walk over the events, used by the waits' statistics, the critical path and the relaxed replay. What a cause carries along
-//! (`T`) is theirs: nothing, or the times of their scenarios.
+//! A single walk over the events, shared by the statistics of waits, the critical path and the
+//! relaxed replay. Each of them chooses what a cause carries along (`T`): nothing, or the times of
+//! its scenarios.
 
 use super::objects::ObjectId;
 use super::tasks::Teams;
@@ -12,9 +14,10 @@ use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
 use crate::trace::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a cause carries along.
+/// Data that a cause carries along.
 pub(super) trait Carry: Clone {
-    /// Both have happened: the later of the two, part by part.
+    /// Combines with the data of another cause that was also needed: the later of the two, part by
+    /// part.
     fn join(&mut self, other: &Self);
 }
 
@@ -22,7 +25,7 @@ impl Carry for () {
     fn join(&mut self, (): &()) {}
 }
 
-/// What let a wait end.
+/// An event that let a wait end.
 #[derive(Clone, Debug)]
 pub(super) struct Cause<T> {
     pub(super) thread: ThreadIndex,
@@ -33,7 +36,7 @@ pub(super) struct Cause<T> {
 }
 
 impl<T: Carry> Cause<T> {
-    /// Both were needed: the later one is the cause.
+    /// Combines with another cause that was also needed: the later one becomes the cause.
     pub(super) fn join(&mut self, other: &Cause<T>) {
         let mut carried = self.carried.clone();
         carried.join(&other.carried);
@@ -44,38 +47,38 @@ impl<T: Carry> Cause<T> {
     }
 }
 
-/// What kind of wait it was.
+/// The kinds of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitKind {
-    /// For a lock.
+    /// The thread waited for a lock.
     Lock,
-    /// At a condition variable.
+    /// The thread waited at a condition variable.
     Condition,
-    /// At a barrier.
+    /// The thread waited at a barrier.
     Barrier,
-    /// For a semaphore.
+    /// The thread waited for a semaphore.
     Semaphore,
-    /// For another thread's end.
+    /// The thread waited for another thread's end.
     Join,
-    /// For its own start, since its creation.
+    /// The time from a thread's creation to its start.
     Start,
-    /// For its team's next parallel region.
+    /// The thread waited for the next parallel region of its team.
     Idle,
-    /// For tasks.
+    /// The thread waited for tasks.
     Tasks,
 }
 
-/// How many kinds there are.
+/// Number of kinds of waits.
 const KINDS: usize = 8;
 
 /// A wait that has ended, or an acquisition that did not wait.
 pub(super) struct Ended<T> {
     pub(super) kind: WaitKind,
     pub(super) object: Option<ObjectId>,
-    /// `None`: it did not wait.
+    /// When the wait began; `None` for an acquisition without a wait.
     pub(super) begin: Option<Ticks>,
     pub(super) site: SiteId,
-    /// It was given up: a deadline, a cancellation.
+    /// Whether the wait was given up because of a deadline or a cancellation.
     pub(super) gave_up: bool,
     pub(super) cause: Option<Cause<T>>,
 }
@@ -87,17 +90,17 @@ pub(super) struct Begun {
     pub(super) site: SiteId,
 }
 
-/// A lock's last releases: what the next holder had to wait for.
+/// A lock's last releases, which the next holder had to wait for.
 struct Releases<T> {
     exclusive: Option<Cause<T>>,
-    /// By readers since the last writer.
+    /// The last release by a reader since the last writer.
     shared: Option<Cause<T>>,
 }
 
-/// Signals and posts that no waiter has used up yet.
+/// Signals and posts that no waiter has used yet.
 struct Tokens<T>(VecDeque<Cause<T>>);
 
-/// A semaphore that is only ever posted would keep all posts; the oldest can no longer matter.
+/// A semaphore that is only ever posted would keep all posts; the oldest no longer matter.
 const TOKENS_KEPT: usize = 4096;
 
 impl<T: Carry> Tokens<T> {
@@ -108,7 +111,7 @@ impl<T: Carry> Tokens<T> {
         self.0.push_back(cause);
     }
 
-    /// The first one since `begin`; the oldest one if there is none since and `any`.
+    /// Takes the first cause since `begin`. If there is none and `any`, takes the oldest.
     fn take(&mut self, begin: Ticks, any: bool) -> Option<Cause<T>> {
         let at = self.0.partition_point(|c| c.time < begin);
         if at < self.0.len() {
@@ -121,11 +124,12 @@ impl<T: Carry> Tokens<T> {
 struct Condition<T> {
     signals: Tokens<T>,
     waiting: Vec<ThreadIndex>,
-    /// A broadcast that this waiter was there for.
+    /// For each waiter, the first broadcast since it began to wait.
     broadcast: BTreeMap<ThreadIndex, Cause<T>>,
 }
 
-/// Rounds of a barrier. One that has been left once is full: later arrivals are the next round's.
+/// The rounds of a barrier. Once a thread has left, the round is complete: later arrivals belong to
+/// the next.
 pub(super) struct Barrier<T> {
     pub(super) arrived: Vec<ThreadIndex>,
     pub(super) last: Option<Cause<T>>,
@@ -140,10 +144,10 @@ enum State<T> {
     Barrier(Barrier<T>),
 }
 
-/// The walk's state.
+/// State of the walk.
 pub(super) struct Causes<T> {
     number: u64,
-    /// By thread: the waits that have begun, one a kind at most.
+    /// For each thread, the waits in progress, at most one of each kind.
     begun: Vec<[Option<Begun>; KINDS]>,
     objects: Vec<State<T>>,
     threads: Threads<T>,
@@ -152,11 +156,11 @@ pub(super) struct Causes<T> {
 
 /// Creations and ends of threads.
 struct Threads<T> {
-    /// `Create` without its `Created` so far, eldest first.
+    /// `Create` events without their `Created` so far, oldest first.
     creating: VecDeque<(ProcessIndex, Cause<T>)>,
-    /// Whose creation is known and whose start is not.
+    /// Creations whose handle is known, of threads that have not started yet.
     created: BTreeMap<(ProcessIndex, u64), Cause<T>>,
-    /// Started before its creator's `Created`.
+    /// Threads that started before their creator's `Created`.
     started_early: BTreeSet<(ProcessIndex, u64)>,
     ended: BTreeMap<(ProcessIndex, u64), Cause<T>>,
 }
@@ -167,7 +171,8 @@ impl<T: Carry> Threads<T> {
         if let Some(cause) = self.created.remove(&key) {
             return Some(cause);
         }
-        // The handle is not known yet: it is the child of the eldest creation that is under way.
+        // The handle is not known yet: assumes that the thread is the child of the oldest creation
+        // in progress.
         let at = self.creating.iter().position(|(process, _)| *process == key.0)?;
         self.started_early.insert(key);
         self.creating.remove(at).map(|(_, cause)| cause)
@@ -176,7 +181,8 @@ impl<T: Carry> Threads<T> {
     fn created(&mut self, key: (ProcessIndex, u64), parent: ThreadIndex, failed: bool) {
         let at = self.creating.iter().position(|(_, cause)| cause.thread == parent);
         if self.started_early.remove(&key) {
-            // Its start has used up a creation, if perhaps another parent's; with this one's the count is right again.
+            // The thread's start has already consumed a creation, perhaps one of another parent;
+            // removing this parent's makes the count right again.
             return;
         }
         let Some((_, cause)) = at.and_then(|at| self.creating.remove(at)) else { return };
@@ -197,12 +203,13 @@ impl<T: Carry> Causes<T> {
         Causes { number: 0, begun: Vec::new(), objects: Vec::new(), threads, teams: Teams::new() }
     }
 
-    /// Number of the event that [`Causes::step`] took last; the first is 1.
+    /// Number of the event that [`Causes::step`] processed last; the first one is 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Takes the next event. `object`: the one that it speaks of. Gives the wait that it ends.
+    /// Processes the next event, which concerns `object`. Returns the wait that the event ends, if
+    /// any.
     pub(super) fn step(
         &mut self,
         event: &Event,
@@ -399,7 +406,8 @@ impl<T: Carry> Causes<T> {
         None
     }
 
-    /// Since when a thread has waited for its team's next region, if it does.
+    /// Returns since when a thread has been waiting for its team's next region; `None` if it is
+    /// not.
     pub(super) fn idle_since(&mut self, thread: ThreadIndex) -> Option<Ticks> {
         self.begun(thread)[WaitKind::Idle as usize].map(|begun| begun.time)
     }
@@ -423,7 +431,8 @@ impl<T: Carry> Causes<T> {
         gave_up: bool,
         cause: Option<Cause<T>>,
     ) -> Option<Ended<T>> {
-        // A beginning that speaks of another object is not this wait's: that one's end was lost.
+        // If the recorded beginning concerns another object, it does not belong to this wait: that
+        // wait's end was lost.
         let begun = self.begun(event.thread)[kind as usize].take().filter(|b| b.object == object);
         let site = begun.map_or(SiteId::UNKNOWN, |b| b.site);
         Some(Ended { kind, object, begin: begun.map(|b| b.time), site, gave_up, cause })
@@ -475,7 +484,7 @@ impl<T: Carry> Causes<T> {
 }
 
 impl<T: Carry> Releases<T> {
-    /// What had to happen before an acquisition in this mode.
+    /// Returns what had to happen before an acquisition in this mode.
     fn before(&self, mode: Mode) -> Option<Cause<T>> {
         match (mode, &self.exclusive, &self.shared) {
             (Mode::Exclusive, Some(exclusive), Some(shared)) => {

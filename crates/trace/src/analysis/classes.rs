@@ -1,4 +1,5 @@
-//! Locks that belong together: those that one call site initialised are instances of one lock of the program's text.
+//! Classes of locks: locks that one call site initialised are instances of one lock in the
+//! program's text.
 
 use super::locks::LockReport;
 use super::objects::ObjectKind;
@@ -8,28 +9,28 @@ use crate::event::{Address, SiteId};
 use crate::trace::ProcessIndex;
 use std::collections::BTreeMap;
 
-/// What makes a class.
+/// The property that a class of locks shares.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClassKey {
-    /// The program gave them one name.
+    /// The program gave all of them this name.
     Name(String),
-    /// One call site initialised them.
+    /// This call site of the process initialised all of them.
     InitSite(ProcessIndex, SiteId),
-    /// Not initialised by a call: a class of one address, so of one global or one field; and of one object file there, by when it was
-    /// loaded.
+    /// For locks that no call initialised: the address, so that the class is one global variable or
+    /// field, and the time when the object file at that address was loaded.
     Address(ProcessIndex, Address, Ticks),
 }
 
-/// A class of locks.
+/// A class of locks and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassReport {
-    /// What they have in common.
+    /// The property that its locks share.
     pub key: ClassKey,
-    /// What they are.
+    /// The kind of its locks.
     pub kind: ObjectKind,
-    /// Places of its locks in [`Analysis::locks`](super::Analysis::locks).
+    /// Indices of its locks in [`Analysis::locks`](super::Analysis::locks).
     pub locks: Vec<usize>,
-    /// Their figures together.
+    /// The figures of all its locks, merged.
     pub stats: LockStats,
 }
 

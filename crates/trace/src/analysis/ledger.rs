@@ -1,29 +1,30 @@
-//! One lock's ledger: its account, and what the waiters' time went to.
+//! The ledger of one lock: its account, and what the waiters' time was spent on.
 //!
-//! The ledger is settled at every change: for the stretch since the last one, during which holders and waiters stayed the same. What
-//! a waiter lost to sections is added up stretch by stretch; what it lost to overhead comes from the account, which reads it off
-//! the lock's total of free time. The two must add up to the wait (see the module above).
+//! The ledger is settled at every change, for the interval since the last one, in which holders and
+//! waiters stayed the same. A waiter's time lost to sections is summed interval by interval; its
+//! overhead comes from the account, which computes it from the lock's total free time. The two must
+//! add up to the wait (see [`super`]).
 
 use super::account::{Account, Holder, Waiter};
 use super::stats::{LockStats, ThreadLockStats};
 use crate::clock::Ticks;
 use crate::event::{Mode, SiteId, ThreadIndex};
 
-/// A lock's state and figures.
+/// State and figures of a lock.
 pub(super) struct Ledger {
     account: Account<Lost>,
-    /// A thread waited when it became free.
+    /// Whether a thread was waiting when the lock became free.
     awaited_at_release: bool,
     settled: Ticks,
     pub(super) stats: LockStats,
 }
 
-/// What a wait went to, stretch by stretch.
+/// The time of a wait, summed interval by interval.
 #[derive(Clone, Copy, Default)]
 struct Lost {
-    /// Other threads held the lock.
+    /// Time in which other threads held the lock.
     sections: Ticks,
-    /// Only the waiter itself held it.
+    /// Time in which only the waiter itself held the lock.
     own: Ticks,
 }
 
@@ -32,7 +33,8 @@ impl Ledger {
         Ledger { account: Account::new(now), awaited_at_release: false, settled: now, stats: LockStats::default() }
     }
 
-    /// Accounts for the time since the last change. `counted`: it lies inside the window.
+    /// Accounts for the time since the last change. `counted` says whether that time lies inside
+    /// the window.
     fn settle(&mut self, now: Ticks, counted: bool) {
         let length = now.since(self.settled);
         self.settled = now;
@@ -58,7 +60,7 @@ impl Ledger {
                 continue;
             }
             waiter.noted.sections += length;
-            // Readers share the blame evenly; the first ones take the ticks that do not divide.
+            // Readers share the blame evenly; the first ones get the remainder.
             let (each, mut rest) = (length.0 / others, length.0 % others);
             for holder in holders.iter().filter(|h| h.thread != waiter.thread) {
                 let part = Ticks(each + u64::from(rest > 0));
@@ -70,7 +72,7 @@ impl Ledger {
         }
     }
 
-    /// A wait begins.
+    /// Records that a wait begins.
     pub(super) fn request(&mut self, now: Ticks, thread: ThreadIndex, site: SiteId, counted: bool) {
         self.settle(now, counted);
         if let Some(unfinished) = self.account.request(now, thread, site) {
@@ -79,7 +81,7 @@ impl Ledger {
         }
     }
 
-    /// The lock is taken, after a wait or without one. Gives the length of the wait.
+    /// Records that the lock is taken. Returns the length of the wait, if there was one.
     pub(super) fn acquire(
         &mut self,
         now: Ticks,
@@ -119,7 +121,8 @@ impl Ledger {
         waited
     }
 
-    /// A wait ended without the lock, or was never seen to end.
+    /// Ends a wait without the lock, or one whose end was never recorded. Returns false if the
+    /// thread was not waiting.
     pub(super) fn give_up(&mut self, now: Ticks, thread: ThreadIndex, counted: bool) -> bool {
         self.settle(now, counted);
         let waiter = self.account.leave(thread);
@@ -129,7 +132,7 @@ impl Ledger {
         })
     }
 
-    /// The lock is given up.
+    /// Records that the lock is released.
     pub(super) fn release(&mut self, now: Ticks, thread: ThreadIndex, counted: bool) {
         self.settle(now, counted);
         let Some(released) = self.account.release(now, thread) else {
@@ -157,7 +160,7 @@ impl Ledger {
         self.stats.threads.entry(thread).or_default().held += now.since(since);
     }
 
-    /// Charges a wait that has ended. Gives its length (inside the window).
+    /// Charges a wait that has ended. Returns its length inside the window.
     fn end_wait(&mut self, now: Ticks, waiter: &Waiter<Lost>, counted: bool) -> Ticks {
         let length = now.since(waiter.since);
         if counted {
@@ -185,17 +188,18 @@ impl Ledger {
         stats.threads.entry(waiter.thread).or_default().merge(&part);
     }
 
-    /// The window opens: what goes on counts from here.
+    /// Opens the window: holds and waits in progress count from `now`.
     pub(super) fn open_window(&mut self, now: Ticks) {
         self.settle(now, false);
         self.account.restart(now);
         if self.account.holders().is_empty() {
-            // A hand-off that began outside is not counted: its length inside would be too short.
+            // Does not count a hand-off that began outside of the window, because its part inside
+            // would be too short.
             self.awaited_at_release = false;
         }
     }
 
-    /// The window closes: what goes on counts up to here, and not as a wait or hold that ended.
+    /// Closes the window: holds and waits in progress count up to `now`, but not as ended ones.
     pub(super) fn close_window(&mut self, now: Ticks) {
         self.settle(now, true);
         for waiter in self.account.waiters().to_vec() {
@@ -206,7 +210,7 @@ impl Ledger {
         }
     }
 
-    /// Waits that have not ended.
+    /// Number of waits in progress.
     pub(super) fn waiting(&self) -> usize {
         self.account.waiters().len()
     }

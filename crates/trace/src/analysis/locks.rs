@@ -1,4 +1,4 @@
-//! The walk over a trace that keeps every lock's book, and what it finds.
+//! The walk over a trace that keeps the ledger of every lock, and its results.
 
 use super::causes::{Causes, WaitKind};
 use super::classes::{ClassReport, classes};
@@ -14,72 +14,72 @@ use crate::event::{Event, How, SiteId, ThreadIndex, What};
 use crate::trace::{ProcessIndex, Trace};
 use baton_units::Nanos;
 
-/// What a trace says about its locks and waits.
+/// Results of the analysis of a trace's locks and waits.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// What was looked at.
+    /// The part of the run that was analysed.
     pub window: Window,
-    /// Every lock, the most waited-for first.
+    /// All locks, in the order of descending blocked time.
     pub locks: Vec<LockReport>,
-    /// Locks in classes, the most waited-for first.
+    /// Classes of locks, in the order of descending blocked time.
     pub classes: Vec<ClassReport>,
     /// Condition variables, barriers and semaphores, in the order of their first events.
     pub waitables: Vec<WaitableReport>,
-    /// OpenMP's parallel regions, by call site.
+    /// Parallel regions of OpenMP, by call site.
     pub regions: Vec<RegionReport>,
     /// Waits for tasks, by call site.
     pub task_waits: Vec<TaskWaitReport>,
     /// Tasks, by the call site that creates them.
     pub tasks: Vec<TaskReport>,
-    /// The threads, as in [`Trace::threads`].
+    /// The threads, in the order of [`Trace::threads`].
     pub threads: Vec<ThreadReport>,
-    /// Notes about objects: address and code, each once.
+    /// Notes about objects: process, address and code of each, without duplicates.
     pub notes: Vec<(ProcessIndex, u64, u32)>,
-    /// Time that the recording itself took in refills, added over threads.
+    /// Time that the recording itself took to get new segments, summed over threads.
     pub pauses: Ticks,
 }
 
 /// A lock and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockReport {
-    /// Its number, the same in every analysis of one trace.
+    /// The lock's number, the same in every analysis of one trace.
     pub id: ObjectId,
-    /// Which.
+    /// Process, address and kind of the lock.
     pub object: Object,
-    /// How it went.
+    /// Figures of the lock.
     pub stats: LockStats,
 }
 
-/// A thread's time, inside the window.
+/// A thread's time inside the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadReport {
-    /// From its first event to its last.
+    /// Time from the thread's first event to its last.
     pub lifetime: Ticks,
-    /// At all locks together. Nested holds count once each.
+    /// Figures of all locks together. Nested holds each count in full.
     pub locks: ThreadLockStats,
-    /// Waits at condition variables.
+    /// Time waited at condition variables.
     pub conditions: Ticks,
-    /// Waits at barriers.
+    /// Time waited at barriers.
     pub barriers: Ticks,
-    /// Waits for semaphores.
+    /// Time waited for semaphores.
     pub semaphores: Ticks,
-    /// Waits for other threads' ends.
+    /// Time waited for other threads' ends.
     pub joins: Ticks,
-    /// Waits for the next parallel region of its team.
+    /// Time waited for the team's next parallel region.
     pub idle: Ticks,
-    /// Waits for tasks.
+    /// Time waited for tasks.
     pub tasks: Ticks,
-    /// Time off the CPU, where context switches were recorded.
+    /// Time off the CPU, if context switches were recorded.
     pub off_cpu: Ticks,
-    /// Time off the CPU by its CPU time: from each record of it to the next, what passed and was not used. Covers the
-    /// stretches between such records only.
+    /// Time off the CPU according to CPU time: for each interval between two records of CPU time,
+    /// the elapsed time that was not used. Other intervals are not covered.
     pub off_cpu_inferred: Ticks,
-    /// Changes of CPU, as far as events saw them.
+    /// Changes of CPU that events noticed.
     pub migrations: u64,
 }
 
 impl Analysis {
-    /// Goes over the trace once.
+    /// Analyses the trace in one walk over its events.
     pub fn of(trace: &Trace, window: Window) -> Analysis {
         let mut walk = Walk::new(trace, &window);
         for event in trace.events() {
@@ -88,7 +88,7 @@ impl Analysis {
         walk.finish()
     }
 
-    /// BT, ΣCS and ΣCOH of all locks together.
+    /// Returns BT, ΣCS and ΣCOH of all locks together.
     pub fn totals(&self) -> (Ticks, Ticks, Ticks) {
         let sum = |of: fn(&LockStats) -> Ticks| self.locks.iter().map(|l| of(&l.stats)).sum();
         (sum(|s| s.blocked), sum(|s| s.sections), sum(|s| s.overhead))
@@ -126,17 +126,18 @@ enum Book {
 
 #[derive(Clone, Default)]
 struct ThreadState {
-    /// The lock it waits for.
+    /// The lock that the thread waits for.
     waits_for: Option<ObjectId>,
-    /// Its CPU time, if it was recorded in the wait that goes on.
+    /// The thread's CPU time, if it was recorded in the wait in progress.
     cpu_ns: Option<u64>,
-    /// A wait that ended: the lock, its length, CPU time at its start, and whether how it ended is unknown.
+    /// A wait that ended: the lock, the wait's length, the CPU time at its start, and whether it is
+    /// unknown how it ended.
     to_classify: Option<(ObjectId, Ticks, u64, bool)>,
     off_since: Option<Ticks>,
-    /// The latest record of its CPU time, and when it was made.
+    /// The latest record of the thread's CPU time, with the time of the record.
     clocked: Option<(Ticks, u64)>,
     cpu: Option<u32>,
-    /// The call site of the wait that goes on.
+    /// The call site of the wait in progress.
     waits_at: SiteId,
 }
 
@@ -163,7 +164,7 @@ impl<'a> Walk<'a> {
     }
 
     fn step(&mut self, event: &Event) {
-        // An event at the very end of a stretch belongs to it, one at its very beginning too.
+        // An event at the very beginning or end of a part of the window belongs to it.
         while let Some((at, border)) =
             self.borders.next_if(|(at, border)| *at < event.time || (*at == event.time && *border == Border::Open))
         {
@@ -324,7 +325,7 @@ impl<'a> Walk<'a> {
                 self.notes.insert((process, address, code));
             }
             What::ThreadEnd { .. } => {
-                // It can wait no longer: the end of its wait was lost.
+                // A thread that has ended cannot wait: the end of its wait was lost.
                 if let Some(id) = state.waits_for.take()
                     && let Book::Lock(ledger) = &mut self.books[id.index()]
                 {
@@ -366,12 +367,12 @@ impl<'a> Walk<'a> {
         }
         for ((number, thread), report) in (0..).zip(&self.trace.threads).zip(&mut self.reports) {
             report.lifetime = self.window.overlap(thread.first, thread.last);
-            // A worker that waits as the process ends does so to the end of its life.
+            // A worker that waits when the process ends waits to the end of its life.
             if let Some(since) = self.causes.idle_since(ThreadIndex(number)) {
                 report.idle += self.window.overlap(since, thread.last.max(since));
             }
         }
-        // Stable: locks that were never waited for stay in the order of their first events.
+        // A stable sort: locks that were never waited for stay in the order of their first events.
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.stats.blocked));
         Analysis {
             window: self.window.clone(),
@@ -388,7 +389,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Counts how a contended acquisition ended its wait; what is opaque waits for the CPU time that follows.
+/// Counts how a contended acquisition ended its wait. Whether an opaque wait slept is decided by
+/// the next record of CPU time.
 fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited: Ticks, how: How) {
     stats.tries += u64::from(how.tries);
     match (how.known, how.slept) {
@@ -399,8 +401,9 @@ fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited
     state.to_classify = state.cpu_ns.take().map(|before| (id, waited, before, !how.known));
 }
 
-/// Whether a wait that used so much CPU time slept: more than 2 µs and a tenth of it are missing. A futex call that finds its
-/// word changed and returns at once costs less; the shortest sleep costs more.
+/// Whether a wait that used this much CPU time slept: more than 2 µs and a tenth of it are missing.
+/// A futex call that finds its word changed and returns at once costs less; the shortest sleep
+/// costs more.
 pub fn has_slept(waited: Nanos, used: Nanos) -> bool {
     let missing = waited.0.saturating_sub(used.0);
     missing > 2_000 && missing > waited.0 / 10

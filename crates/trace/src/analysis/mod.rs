@@ -1,23 +1,27 @@
-//! What a trace says: which thread waited for what, why, and what it cost.
+//! Analysis of a trace: which thread waited for what, why, and what it cost.
 //!
 //! # Terms
 //!
 //! For one wait of one thread, from its `Request` to its `Acquired`:
-//! - **blocked time** (BT): all of it;
-//! - **sections** (CS): the part in which others held the lock, so executed their critical sections;
-//! - **overhead** (COH): the part in which *no thread* held it: the lock was free, and still the thread waited. That is the competition
-//!   overhead of the OCOR paper (section 2.1, equation 1): spin intervals, sleep preparation, wake-ups, other tries in the way.
+//! - **blocked time** (BT): the whole wait;
+//! - **sections** (CS): the part in which other threads held the lock, executing their critical
+//!   sections;
+//! - **overhead** (COH): the part in which *no thread* held the lock: it was free, and still the
+//!   thread waited. This is the competition overhead of the OCOR paper (section 2.1, equation 1):
+//!   intervals between tries, preparing to sleep, wake-ups, other threads' tries.
 //!
-//! BT = ΣCS + ΣCOH, per wait. The two sums are found by different roads: sections by adding up, for each stretch in which the holders stay
-//! the same, what each waiter waited of it; overhead from the lock's own total of free time, read at the wait's start and
-//! at its end. [`LockStats::residual`] is what is left over between them: 0 in a whole trace.
+//! BT = ΣCS + ΣCOH for each wait. The two sums are computed in different ways: sections by summing,
+//! for each interval with the same holders, each waiter's time in it; overhead from the lock's
+//! total free time, read at the start and at the end of the wait. [`LockStats::residual`] is the
+//! difference between both sides: 0 in a complete trace.
 //!
 //! # Bias in native traces
 //!
-//! A release is stamped before its store, an acquisition after it succeeded. So a hand-off contains, besides the hardware's part, the
-//! rest of the releaser's probe and the first part of the acquirer's: overhead comes out too long by about one event's cost
-//! a hand-off ([`What::ProbeCost`](crate::What::ProbeCost)), sections too short by as much, and no hand-off is ever negative. A simulated
-//! trace has no such bias.
+//! A release is stamped before its store, and an acquisition after it has succeeded. So besides the
+//! hardware's part a hand-off contains the rest of the releasing thread's probe and the first part
+//! of the acquiring thread's: for each hand-off, overhead is too long by about the cost of one
+//! event ([`What::ProbeCost`](crate::What::ProbeCost)), sections are too short by as much, and no
+//! hand-off is ever negative. Traces of simulations have no such bias.
 
 mod account;
 mod along;

@@ -1,4 +1,5 @@
-//! Which object an event speaks of. An address is not enough: memory is used again, and each process has its own.
+//! Identifies the object that an event concerns. An address is not enough, because memory is reused
+//! and each process has its own.
 
 use crate::clock::Ticks;
 use crate::event::{Address, Event, Lock, LockKind, SiteId, Waitable, What};
@@ -11,46 +12,46 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
-    /// For use as an index into a table of objects.
+    /// Returns the number as an index into a table of objects.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What an object is.
+/// The kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
-    /// A lock.
+    /// A lock of this kind.
     Lock(LockKind),
     /// A condition variable, barrier or semaphore.
     Waitable(Waitable),
 }
 
-/// One life of one object.
+/// One life of one object, from its initialisation or first use to its destruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its process.
+    /// The process that the object belongs to.
     pub process: ProcessIndex,
-    /// Where it lies.
+    /// The object's address.
     pub address: Address,
-    /// What it is.
+    /// The object's kind.
     pub kind: ObjectKind,
-    /// The name that the program gave it.
+    /// The name that the program gave it, if any.
     pub name: Option<String>,
     /// The call site that initialised it; `None` for a static initialiser, or memory that was zero.
     pub init_site: Option<SiteId>,
-    /// Its first event.
+    /// Time of its initialisation or first use.
     pub born: Ticks,
-    /// When the object file in which it lies was loaded; 0 for heap and stack.
+    /// When the object file that contains it was loaded; 0 for heap and stack.
     pub loaded: Ticks,
 }
 
-/// All objects that have been seen, and which of them lives at which address.
+/// All objects seen so far, and which of them is alive at which address.
 pub(crate) struct Objects<'a> {
     trace: &'a Trace,
     pub(crate) all: Vec<Object>,
     living: HashMap<(ProcessIndex, Address), ObjectId, BuildHasherDefault<AddressHasher>>,
-    /// The last one asked for: events of one lock come in groups.
+    /// The last object looked up: events of one lock come in groups.
     latest: Option<((ProcessIndex, Address), ObjectId)>,
 }
 
@@ -59,7 +60,8 @@ impl<'a> Objects<'a> {
         Objects { trace, all: Vec::new(), living: HashMap::default(), latest: None }
     }
 
-    /// The object that an event acts on. Takes note of its beginning and end; these two themselves act on none.
+    /// Returns the object that an event acts on. Beginnings and ends of objects' lives are
+    /// recorded, but act on no object.
     #[inline]
     pub(crate) fn follow(&mut self, event: &Event, process: ProcessIndex) -> Option<ObjectId> {
         let lock_kind = |lock: Lock| ObjectKind::Lock(lock.kind);
@@ -107,14 +109,15 @@ impl<'a> Objects<'a> {
         Some(self.at((process, address), kind, event.time))
     }
 
-    /// The object at an address, which begins to live now if none does, or if what does is of another kind.
+    /// Returns the object at an address. Begins a new life if there is none, or one of another
+    /// kind.
     #[inline]
     fn at(&mut self, key: (ProcessIndex, Address), kind: ObjectKind, now: Ticks) -> ObjectId {
         let known = match self.latest {
             Some((latest, id)) if latest == key => Some(id),
             _ => self.living.get(&key).copied(),
         };
-        // Memory of a statically initialised object can become another's without a word.
+        // Memory of a statically initialised object can become another object without any event.
         let id = known.filter(|id| self.all[id.index()].kind == kind).unwrap_or_else(|| self.add(key, kind, None, now));
         self.latest = Some((key, id));
         id
@@ -138,7 +141,7 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Multiplies and folds: addresses need no more, and the same run gives the same table every time.
+/// Multiplies and folds: addresses need no more, and the same run always gives the same table.
 #[derive(Default)]
 pub(crate) struct AddressHasher(u64);
 

@@ -1,12 +1,13 @@
-//! When threads were off their CPUs although they waited for nothing that the trace shows: ready to run, or blocked in the
-//! kernel by input, output, sleep or a futex of the program's own.
+//! When threads were off their CPUs although they waited for nothing that the trace shows: ready to
+//! run, or blocked in the kernel by I/O, sleep or a futex of the program's own.
 //!
-//! Two sources, in this order. **Context switches** ([`What::OffCpu`], [`What::OnCpu`]) say when and why; a thread that has one
-//! had them recorded. Without them, **CPU times** ([`What::CpuTime`]) say how much of the stretch between two of them was not
-//! used; when exactly and why is not known, and the time is put into the longest gaps between the thread's events there. A
-//! thread with neither is taken to have run, and [`Known::Nothing`] says so.
+//! There are two sources, in this order. **Context switches** ([`What::OffCpu`], [`What::OnCpu`])
+//! tell when and why; a thread with one of them had all of them recorded. Without them, **CPU
+//! times** ([`What::CpuTime`]) tell how much of the time between two of them was not used; exactly
+//! when and why is unknown, so the time is put into the longest gaps between the thread's events
+//! there. A thread with neither is assumed to have run, and [`Known::Nothing`] says so.
 //!
-//! What lies inside of a wait that the trace shows is that wait's, not counted here.
+//! Time inside a wait that the trace shows belongs to that wait, and is not counted here.
 
 use super::window::Window;
 use crate::clock::{Clock, Ticks};
@@ -17,64 +18,66 @@ use baton_units::Nanos;
 /// Why a thread was off its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OffCpu {
-    /// It could run, and had no CPU.
+    /// It was ready to run, and had no CPU.
     Ready,
-    /// It blocked in the kernel. Contains the time from its wake-up until it got a CPU.
+    /// It blocked in the kernel. Includes the time from its wake-up until it got a CPU.
     Blocked,
-    /// Not known.
+    /// The reason is unknown.
     Unknown,
 }
 
-/// A stretch off the CPU.
+/// An interval in which a thread was off its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OffStretch {
-    /// From here …
+    /// When the interval begins.
     pub begin: Ticks,
-    /// … to here.
+    /// When the interval ends.
     pub end: Ticks,
-    /// Why.
+    /// Why the thread was off its CPU.
     pub why: OffCpu,
-    /// The call site of the thread's last act before it; none: since its start.
+    /// Call site of the thread's last act before the interval; `None` if there was none since its
+    /// start.
     pub after: Option<SiteId>,
-    /// The call site of its next act; none: to its end.
+    /// Call site of the thread's next act; `None` if there was none until its end.
     pub before: Option<SiteId>,
 }
 
-/// What is known of a thread's time off the CPU.
+/// What the trace tells about a thread's time off the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
-    /// Neither context switches nor CPU times.
+    /// Neither context switches nor CPU times were recorded.
     #[default]
     Nothing,
-    /// How much, by its CPU times: not why, and not exactly when.
+    /// CPU times tell how much, but not why, and not exactly when.
     HowMuch,
-    /// When and why, by its context switches.
+    /// Context switches tell when and why.
     All,
 }
 
-/// A thread's stretches off the CPU, in order and apart.
+/// The intervals in which a thread was off the CPU, in order and without overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadOffCpu {
-    /// What is known.
+    /// How much is known about them.
     pub known: Known,
-    /// The stretches.
+    /// The intervals.
     pub stretches: Vec<OffStretch>,
 }
 
 impl ThreadOffCpu {
-    /// Time off the CPU for this reason, inside the window.
+    /// Returns the time off the CPU for reason `why` inside the window.
     pub fn time(&self, why: OffCpu, window: &Window) -> Ticks {
         self.stretches.iter().filter(|s| s.why == why).map(|s| window.overlap(s.begin, s.end)).sum()
     }
 
-    /// The stretches that lie at least in part in `begin..end`.
+    /// Returns the intervals that overlap `begin..end`.
     pub fn within(&self, begin: Ticks, end: Ticks) -> impl Iterator<Item = &OffStretch> {
         let from = self.stretches.partition_point(|s| s.end <= begin);
         self.stretches[from..].iter().take_while(move |s| s.begin < end)
     }
 }
 
-/// Goes over the trace once; gives each thread's stretches, the threads as in [`Trace::threads`].
+/// Finds the intervals of all threads in one walk; the result is in the order of
+/// [`Trace::threads`].
 pub fn off_cpu(trace: &Trace) -> Vec<ThreadOffCpu> {
     let mut threads: Vec<ThreadState> = trace.threads.iter().map(|_| ThreadState::default()).collect();
     for event in trace.complete_events() {
@@ -85,35 +88,37 @@ pub fn off_cpu(trace: &Trace) -> Vec<ThreadOffCpu> {
     threads.into_iter().map(ThreadState::finish).collect()
 }
 
-/// Gaps of a stretch between two CPU times that are kept, the longest: more than these hold little of it.
+/// Number of gaps between two CPU times that are kept, the longest ones: further gaps would hold
+/// little of the time.
 const GAPS: usize = 16;
-/// Less than this (ns), or than this share of the stretch, is within what the two clocks differ by.
+/// Unused time below this many nanoseconds, or below 1/`LEAST_SHARE` of the interval, is within the
+/// difference of the two clocks.
 const LEAST: u64 = 2_000;
 const LEAST_SHARE: u64 = 100;
 
 #[derive(Default)]
 struct ThreadState {
     switched: bool,
-    /// By its context switches.
+    /// Intervals according to context switches.
     seen: Vec<OffStretch>,
-    /// By its CPU times.
+    /// Intervals according to CPU times.
     inferred: Vec<OffStretch>,
     off: Option<(Ticks, OffReason)>,
-    /// Waits that have begun and not ended.
+    /// Number of waits in progress.
     waits: u32,
-    /// Those that stand still while the thread runs a task, by task.
+    /// Numbers of waits that are suspended while the thread runs tasks, one for each task.
     stopped: Vec<u32>,
-    /// The call site of its last act.
+    /// Call site of the thread's last act.
     site: Option<SiteId>,
-    /// Stretches of `seen` whose next act is not known yet begin here.
+    /// Index in `seen` of the first interval whose next act is not known yet.
     unfinished: usize,
-    /// Its last act, of which the gap to the next one is measured; none inside of a wait.
+    /// Time of the last act, where the gap to the next one begins; `None` inside a wait.
     gap_since: Option<Ticks>,
-    /// The longest gaps since the last CPU time, and the sum of all.
+    /// The longest gaps since the last CPU time; `between` sums all gaps.
     gaps: Vec<OffStretch>,
     between: Ticks,
     clocked: Option<u64>,
-    /// There was a second CPU time.
+    /// Whether two CPU times were recorded.
     timed: bool,
 }
 
@@ -138,7 +143,7 @@ impl ThreadState {
                 }
                 return;
             }
-            // These are no acts of the program.
+            // These events are not acts of the program.
             What::Cpu { .. }
             | What::Affinity { .. }
             | What::Construct { .. }
@@ -157,7 +162,7 @@ impl ThreadState {
         if let What::ThreadStart { .. } = event.what {
             self.clocked = Some(0);
         }
-        // What of the time off the CPU lies inside of the call is the call's own.
+        // Intervals inside the call belong to the call's site.
         if let (What::Blocked { ticks, .. }, Some(site)) = (event.what, event.what.site()) {
             let inside = self.seen[self.unfinished..].iter_mut().filter(|s| s.begin.0 + ticks >= now.0);
             inside.for_each(|stretch| stretch.after = Some(site));
@@ -183,7 +188,7 @@ impl ThreadState {
         self.gap_since = (self.waits == 0).then_some(now);
     }
 
-    /// An act ends the gap since the one before.
+    /// Ends the gap since the last act.
     fn close_gap(&mut self, now: Ticks, before: Option<SiteId>) {
         let Some(begin) = self.gap_since.take().filter(|begin| *begin < now) else { return };
         self.between += now.since(begin);
@@ -198,7 +203,7 @@ impl ThreadState {
         }
     }
 
-    /// A CPU time: what of the gaps since the last one was not used is put into the longest of them.
+    /// Processes a CPU time: assigns the unused time since the last one to the longest gaps.
     fn clocked(&mut self, ns: u64, clock: &Clock) {
         let mut gaps = std::mem::take(&mut self.gaps);
         let all = clock.nanos(std::mem::take(&mut self.between).0).0;

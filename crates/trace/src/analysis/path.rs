@@ -1,11 +1,14 @@
-//! The critical path: the chain of work and hand-offs that the run's length consists of.
+//! The critical path: the chain of work and hand-offs that determines the length of the run.
 //!
-//! Walked backwards from the last event: along a thread while it runs; at a wait that another thread ended, over to that thread at the
-//! moment when it did (release, signal, last arrival, post, end, creation). What lies between the two moments is the hand-off, which
-//! belongs to the object. A wait without such a cause, or whose cause came before it began, stays with its thread.
+//! The chain is followed backwards from the last event: along a thread while it runs; at a wait
+//! that another thread ended, over to that thread at the moment of the cause (release, signal, last
+//! arrival, post, end, creation). The time between cause and end of the wait is the hand-off, which
+//! is charged to the object. A wait without such a cause, or with one from before the wait, stays
+//! on its thread.
 //!
-//! Along a thread that does not wait where the trace can see, the time off its CPU ([`super::off_cpu()`]) is told from running: ready
-//! without a CPU, or blocked by what the trace does not show (pipes, files, sleeping, futexes of a program's own).
+//! Along a thread that does not wait for anything the trace shows, time off its CPU
+//! ([`super::off_cpu()`]) is separated from running: ready without a CPU, or blocked by something
+//! that the trace does not show (pipes, files, sleeping, futexes of the program's own).
 
 use super::along::{Along, AlongThreads, tell_apart};
 use super::causes::{Causes, WaitKind};
@@ -20,46 +23,48 @@ use std::collections::BTreeMap;
 /// The chain, and each object's share of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CriticalPath {
-    /// In the order of time, without gaps between them as far as the window reaches.
+    /// The parts of the path in the order of time, without gaps inside the window.
     pub segments: Vec<PathSegment>,
-    /// By object.
+    /// Share of each object.
     pub objects: BTreeMap<ObjectId, PathShare>,
-    /// Time inside of critical sections, of any locks, each moment once.
+    /// Time inside critical sections of any locks; nested sections count once.
     pub sections: Along,
 }
 
-/// A stretch of the path.
+/// A part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSegment {
-    /// Whose. For a hand-off: the thread that receives.
+    /// The thread that the path runs along; for a hand-off, the receiving thread.
     pub thread: ThreadIndex,
-    /// From here …
+    /// When the part begins.
     pub begin: Ticks,
-    /// … to here.
+    /// When the part ends.
     pub end: Ticks,
-    /// What it is.
+    /// What happens in it.
     pub doing: Doing,
 }
 
-/// What a stretch of the path is.
+/// What happens in a part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// The thread runs. Where nothing tells of its CPU ([`Known::Nothing`](super::Known::Nothing)) it may have been off it.
+    /// The thread runs. If nothing tells about its CPU ([`Known::Nothing`](super::Known::Nothing)),
+    /// it may have been off it.
     Running,
     /// The thread is off its CPU, and waits for nothing that the trace shows.
     OffCpu(OffCpu),
-    /// From the cause in one thread to its effect in the next.
+    /// The time from a cause in one thread to its effect in the next.
     HandOff {
-        /// What kind of wait it ended.
+        /// Kind of the wait that the cause ended.
         kind: WaitKind,
-        /// At which object, if at one.
+        /// The object waited at, if any.
         object: Option<ObjectId>,
     },
-    /// A wait that no other thread's act explains: a time-out, a lock that was free already, a lost event.
+    /// A wait that no other thread's act explains: a time-out, a lock that was already free, a lost
+    /// event.
     Waiting {
-        /// What kind of wait.
+        /// Kind of the wait.
         kind: WaitKind,
-        /// At which object, if at one.
+        /// The object waited at, if any.
         object: Option<ObjectId>,
     },
 }
@@ -67,13 +72,14 @@ pub enum Doing {
 /// An object's share of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathShare {
-    /// Time that the path runs inside this lock's critical sections (nested ones count for each lock).
+    /// Time that the path runs inside this lock's critical sections; time in nested ones counts for
+    /// each lock.
     pub sections: Along,
-    /// Time of its hand-offs.
+    /// Time of the object's hand-offs.
     pub handoffs: Ticks,
-    /// How many hand-offs.
+    /// Number of the object's hand-offs.
     pub hops: u64,
-    /// Time of its waits without a cause.
+    /// Time of the object's waits without a cause.
     pub waiting: Ticks,
 }
 
@@ -88,12 +94,13 @@ struct Stop {
 }
 
 impl CriticalPath {
-    /// Finds the path through all of the trace that is complete, and gives the part inside the window.
+    /// Finds the path through the complete part of the trace, and returns its part inside the
+    /// window.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
         CriticalPath::with(trace, window, &off_cpu(trace))
     }
 
-    /// The same, where the threads' times off their CPUs have been found already.
+    /// The same, for a caller that has already computed the threads' times off their CPUs.
     pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu]) -> CriticalPath {
         let segments = clip(tell_apart(Stops::of(trace).walk_back(trace), off), window);
         let mut path = CriticalPath { segments, ..CriticalPath::default() };
@@ -115,16 +122,17 @@ impl CriticalPath {
         path
     }
 
-    /// Length of all stretches that `what` accepts.
+    /// Sums the lengths of all parts that `what` accepts.
     pub fn time(&self, what: impl Fn(&Doing) -> bool) -> Ticks {
         self.segments.iter().filter(|s| what(&s.doing)).map(|s| s.end.since(s.begin)).sum()
     }
 
-    /// A second walk, for the critical sections that the path runs through.
+    /// Walks over the trace once more, for the critical sections that the path runs through.
     fn add_sections(&mut self, trace: &Trace) {
         let along = AlongThreads::of(&self.segments, trace.threads.len());
         let mut objects = Objects::new(trace);
-        // Start and depth of each hold; of each thread, how many locks it holds and since when it holds any.
+        // Start and depth of each hold; for each thread, the number of locks that it holds, and
+        // since when it holds any.
         let mut holds: BTreeMap<(ThreadIndex, ObjectId), (Ticks, u32)> = BTreeMap::new();
         let mut any: Vec<(u32, Ticks)> = vec![(0, Ticks(0)); trace.threads.len()];
         for event in trace.complete_events() {
@@ -165,7 +173,7 @@ impl CriticalPath {
     }
 }
 
-/// All waits, by thread, and the last event with its number.
+/// All waits of each thread, and the last event with its number.
 struct Stops {
     threads: Vec<Vec<Stop>>,
     last: Option<(Event, u64)>,
@@ -195,7 +203,7 @@ impl Stops {
         stops
     }
 
-    /// From the last event to the first.
+    /// Follows the chain from the last event to the first.
     fn walk_back(&self, trace: &Trace) -> Vec<PathSegment> {
         let Some((last, number)) = self.last else { return Vec::new() };
         let mut path = Vec::new();
@@ -208,7 +216,8 @@ impl Stops {
         loop {
             let mine = &self.threads[thread.index()];
             let before = &mine[..mine.partition_point(|s| s.number < number)];
-            // One that seems to end later is a signal handler's, inside the wait just left.
+            // A wait that seems to end later belongs to a signal handler that ran inside the wait
+            // just left.
             let Some(stop) = before.iter().rev().find(|s| s.end <= time) else { break };
             push(thread, stop.end, time, Doing::Running);
             let (kind, object) = (stop.kind, stop.object);

@@ -1,17 +1,19 @@
-//! Waits in disguise: a thread that takes one lock from one place again and again until another thread changes a value.
+//! Detects polling: a thread that takes one lock from one place again and again until another
+//! thread changes a value is in fact waiting.
 //!
-//! A run of acquisitions is a poll if the thread did nothing else that the trace shows in between, there are at least [`LEAST`] of
-//! them, and another thread took the lock elsewhere between the last two: what it changed there let the loop end. Others take
-//! it elsewhere seldom meanwhile, at most half as often, or the run is two threads at work on the same data.
+//! A run of acquisitions is a poll if the thread did nothing else that the trace shows in between,
+//! the run has at least [`LEAST`] of them, and another thread took the lock elsewhere between the
+//! last two: its change let the loop end. Meanwhile the lock must be taken elsewhere at most half
+//! as often; otherwise the run is two threads working on the same data.
 
 use super::objects::ObjectId;
 use crate::event::{Address, SiteId, ThreadIndex};
 use std::collections::BTreeMap;
 
-/// Acquisitions of a run, at least: a loop that found its value at once or almost so lost nothing.
+/// Smallest length of a run: a loop that finds its value almost at once loses nothing.
 const LEAST: u64 = 8;
 
-/// Acquisitions of one lock, by the return address of the place that took it.
+/// Acquisitions of one lock, by the return address of the acquiring place.
 #[derive(Default)]
 struct Taken {
     all: u64,
@@ -19,7 +21,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Counts one; gives how many were made elsewhere so far.
+    /// Counts an acquisition. Returns how many acquisitions were made elsewhere so far.
     fn count(&mut self, place: Address) -> u64 {
         self.all += 1;
         let here = match self.places.iter_mut().find(|(known, _)| *known == place) {
@@ -34,14 +36,14 @@ impl Taken {
     }
 }
 
-/// Acquisitions of one lock by one thread from one place, with nothing in between.
+/// Consecutive acquisitions of one lock by one thread from one place.
 struct Run {
     object: ObjectId,
     place: Address,
-    /// By site: a place is another site where it had to wait.
+    /// Number of acquisitions by site: a place has another site where it had to wait.
     sites: BTreeMap<SiteId, u64>,
     count: u64,
-    /// Acquisitions elsewhere up to its first, its last but one, and its last.
+    /// Acquisitions made elsewhere up to the run's first, last but one and last acquisition.
     elsewhere: [u64; 3],
 }
 
@@ -52,7 +54,7 @@ impl Run {
     }
 }
 
-/// The search, along a walk over the events.
+/// The search, fed by a walk over the events.
 #[derive(Default)]
 pub(super) struct Polls {
     taken: Vec<Taken>,
@@ -61,7 +63,7 @@ pub(super) struct Polls {
 }
 
 impl Polls {
-    /// A thread took a lock, from a place that is known.
+    /// Records that a thread took a lock from a known place.
     pub(super) fn acquired(&mut self, thread: ThreadIndex, object: ObjectId, site: SiteId, place: Address) {
         if self.taken.len() <= object.index() {
             self.taken.resize_with(object.index() + 1, Taken::default);
@@ -78,7 +80,7 @@ impl Polls {
         *run.sites.entry(site).or_default() += 1;
     }
 
-    /// A thread did something else: its run is over.
+    /// Records that a thread did something else, which ends its run.
     pub(super) fn acted(&mut self, thread: ThreadIndex) {
         let Some(run) = self.runs.remove(&thread).filter(Run::is_poll) else { return };
         for (site, count) in run.sites {
@@ -86,7 +88,7 @@ impl Polls {
         }
     }
 
-    /// How many acquisitions of each lock from each site were polls.
+    /// Returns the number of acquisitions of each lock from each site that were polls.
     pub(super) fn finish(mut self) -> BTreeMap<(ObjectId, SiteId), u64> {
         for thread in self.runs.keys().copied().collect::<Vec<_>>() {
             self.acted(thread);

@@ -1,4 +1,4 @@
-//! OpenMP's parallel regions, waits for tasks and tasks, by their call sites.
+//! Parallel regions of OpenMP, tasks and waits for tasks, by their call sites.
 
 use super::stats::Distribution;
 use super::window::Window;
@@ -7,48 +7,51 @@ use crate::event::{Address, Event, SiteId, ThreadIndex, What};
 use crate::trace::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The regions that one call site opens.
+/// The parallel regions that one call site opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionReport {
-    /// Its process.
+    /// The process of the call site.
     pub process: ProcessIndex,
     /// The call site.
     pub site: SiteId,
-    /// Regions that ended inside the window, with their part inside it: from the master's opening to its going on.
+    /// Durations, inside the window, of the regions that ended inside it: from the master's opening
+    /// of a region until it continues after the end.
     pub time: Distribution,
-    /// That time for each thread of the teams: what they could have done.
+    /// That time multiplied by the threads of the team: the time in which they could have worked.
     pub capacity: Ticks,
-    /// The smallest team.
+    /// Size of the smallest team.
     pub least: u32,
-    /// The largest.
+    /// Size of the largest team.
     pub most: u32,
-    /// The barriers at its ends: one for each master and depth of nesting.
+    /// The barriers at the regions' ends: one for each master and depth of nesting.
     pub barriers: BTreeSet<Address>,
 }
 
 /// Waits for tasks from one call site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskWaitReport {
-    /// Its process.
+    /// The process of the call site.
     pub process: ProcessIndex,
     /// The call site.
     pub site: SiteId,
-    /// Waits that ended inside the window, with all that was done in them.
+    /// Durations of the waits that ended inside the window, including tasks that the thread ran in
+    /// them.
     pub whole: Distribution,
-    /// Of their time, what the thread spent running tasks.
+    /// The part of that time that the waiting thread spent running tasks.
     pub running: Ticks,
 }
 
 /// Tasks that one call site creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskReport {
-    /// Its process.
+    /// The process of the call site.
     pub process: ProcessIndex,
     /// The call site.
     pub site: SiteId,
-    /// Those that ended inside the window, from begin to end, with the tasks that were run inside of them.
+    /// Durations of the tasks that ended inside the window, including other tasks that ran inside
+    /// them.
     pub run: Distribution,
-    /// Of these, how many another thread ran than the one that created them.
+    /// Number of these tasks that another thread ran than the one that created them.
     pub moved: u64,
 }
 
@@ -60,14 +63,14 @@ struct Open {
     threads: u32,
 }
 
-/// A wait for tasks, or a task that runs.
+/// A wait for tasks, or a running task.
 #[derive(Clone, Copy)]
 enum Inside {
     Wait { site: SiteId, since: Ticks, running: Ticks },
     Task { task: u64, since: Ticks },
 }
 
-/// The walk's state.
+/// State of the walk.
 #[derive(Default)]
 pub(super) struct Regions {
     open: BTreeMap<ThreadIndex, Vec<Open>>,
@@ -123,7 +126,7 @@ impl Regions {
         self.inside.entry(thread).or_default().push(inside);
     }
 
-    /// The master leaves the barrier at its region's end.
+    /// Records that the master leaves the barrier at its region's end.
     fn leave(&mut self, now: Ticks, thread: ThreadIndex, process: ProcessIndex, barrier: Address, window: &Window) {
         let Some(open) = self.open.get_mut(&thread) else { return };
         let Some(at) = open.iter().rposition(|open| open.region == barrier) else { return };

@@ -1,20 +1,27 @@
-//! Two questions about a lock: how long would the program have run without its competition overhead, and how long without its exclusion?
+//! Answers two questions about a lock: how long would the program have run without the lock's
+//! competition overhead, and how long without its exclusion?
 //!
 //! # The model
 //!
-//! The recorded run is a graph: each thread's own stretches keep their recorded length; a wait ends when its cause has happened and
-//! the recorded hand-off has passed; a lock that was waited for is taken in the recorded order. The graph is timed anew:
+//! The recorded run is a graph: each thread's own work keeps its recorded length; a wait ends when
+//! its cause has happened and the recorded hand-off has passed; a lock that was waited for is taken
+//! in the recorded order. The graph gets new times:
 //!
-//! - **without overhead**: this lock's hand-offs take no time. Its critical sections still exclude each other.
-//! - **without exclusion**: no thread waits for this lock. Its critical sections still take their time.
+//! - **without overhead**: this lock's hand-offs take no time. Its critical sections still exclude
+//!   each other.
+//! - **without exclusion**: no thread waits for this lock. Its critical sections still take their
+//!   time.
 //!
-//! A wait whose cause, in the new timing, comes before the wait begins costs nothing. An acquisition of this lock that did not wait
-//! when recorded, and now finds it taken, waits for the release and pays no hand-off. One of *another* lock that did not wait does
-//! not wait now either: the order in which threads would come to it is not known, and to hold them to the recorded order would make every
-//! uncontended lock a barrier (a thread that was kept from its first round would still have to follow the other's last).
-//! Scheduling is not part of it: a stretch that was spent runnable without a CPU stays as long as it was, so on an oversubscribed
-//! machine the figures err to both sides.
-//! Nothing changed, the model gives the recorded length exactly ([`Relaxed::recorded`]); a test holds that.
+//! A wait costs nothing if its cause comes before it in the new timing. An acquisition of this lock
+//! that did not wait when recorded, but now finds the lock taken, waits for the release and pays no
+//! hand-off. An acquisition of *another* lock that did not wait when recorded does not wait now
+//! either. The order in which threads would reach that lock is not known, and enforcing the
+//! recorded order would turn every uncontended lock into a barrier: a thread that was held up in
+//! its first round would still have to follow the other thread's last round.
+//!
+//! The model leaves scheduling out: time that a thread was ready without a CPU keeps its length, so
+//! on an oversubscribed machine the figures can be too high or too low. With nothing changed, the
+//! model gives exactly the recorded length ([`Relaxed::recorded`]); a test checks this.
 
 use super::causes::{Carry, Causes, Ended, WaitKind};
 use super::objects::{ObjectId, Objects};
@@ -22,25 +29,25 @@ use crate::clock::Ticks;
 use crate::event::{Event, What};
 use crate::trace::Trace;
 
-/// Locks that one walk over the trace asks about; more take more walks.
+/// Number of locks that one walk over the trace answers for; more locks need more walks.
 const LOCKS_A_WALK: usize = 8;
-/// The recorded timing, and two for each lock.
+/// Number of timings: the recorded one, and two for each lock.
 const LANES: usize = 1 + 2 * LOCKS_A_WALK;
 
-/// Length of the program, recorded and without one lock's costs.
+/// Length of the run as recorded, and without one lock's costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relaxed {
-    /// Which lock.
+    /// The lock in question.
     pub lock: ObjectId,
-    /// As the model gives it with nothing changed: the trace's length.
+    /// The model's length with nothing changed, which is the trace's length.
     pub recorded: Ticks,
-    /// Without this lock's hand-off times.
+    /// Length without this lock's hand-off times.
     pub without_overhead: Ticks,
-    /// Without waiting for this lock at all.
+    /// Length without any wait for this lock.
     pub without_exclusion: Ticks,
 }
 
-/// Asks about each of the locks. Takes the time of a walk over the trace for every eight.
+/// Answers the questions for each of `locks`. Needs a walk over the trace for every eight locks.
 pub fn relax(trace: &Trace, locks: &[ObjectId]) -> Vec<Relaxed> {
     let mut answers = Vec::with_capacity(locks.len());
     for group in locks.chunks(LOCKS_A_WALK) {
@@ -57,7 +64,7 @@ pub fn relax(trace: &Trace, locks: &[ObjectId]) -> Vec<Relaxed> {
     answers
 }
 
-/// A moment in each timing.
+/// A moment in each of the timings.
 #[derive(Clone, Copy)]
 struct Lanes([u64; LANES]);
 
@@ -77,7 +84,7 @@ impl Lanes {
     }
 }
 
-/// How a lane treats a wait for a lock.
+/// How a timing treats a wait for a lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Treatment {
     AsRecorded,
@@ -90,7 +97,7 @@ struct Walk<'a> {
     locks: &'a [ObjectId],
     objects: Objects<'a>,
     causes: Causes<Lanes>,
-    /// By thread: its last event, as recorded and in each timing.
+    /// For each thread, the time of its last event as recorded and in each timing.
     threads: Vec<Option<(Ticks, Lanes)>>,
 }
 
@@ -102,36 +109,39 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self, event: &Event) {
         if matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. } | What::Cpu { .. }) {
-            // Not acts of the thread's own: a switch to the CPU in the middle of a wait is no progress.
+            // These are not acts of the thread: a switch to the CPU in the middle of a wait is no
+            // progress.
             return;
         }
         let process = self.trace.process_of(event.thread);
         let object = self.objects.follow(event, process);
         let state = self.threads[event.thread.index()];
-        // A thread's first event has the recorded time in all timings, unless its creation says otherwise (below).
+        // A thread's first event has the recorded time in all timings, unless its creation
+        // determines it (below).
         let (last, before) = state.unwrap_or((event.time, Lanes([event.time.0; LANES])));
         let own = event.time.since(last).0;
         let mut local = before;
         local.add(own);
-        // What this event causes happens at its new time. A release ends no wait, so that time is the local one.
+        // Effects of this event happen at its new time. A release ends no wait, so its new time is
+        // `local`.
         let ended = self.causes.step(event, process, object, || local);
         let now = ended.map_or(local, |ended| self.retime(event, &ended, last, before, local));
         self.threads[event.thread.index()] = Some((event.time, now));
     }
 
-    /// When the event happens in each timing, as it ends a wait or takes a lock.
+    /// Returns the time of the event in each timing, if the event ends a wait or takes a lock.
     fn retime(&self, event: &Event, ended: &Ended<Lanes>, last: Ticks, before: Lanes, local: Lanes) -> Lanes {
         let Some(cause) = &ended.cause else { return self.without_cause(ended, before, local) };
         let mut now = local;
         let handoff = event.time.since(cause.time).0;
-        // The thread itself was late: what passed since its last event is its own.
+        // The thread itself was late: the time since its last event is its own.
         let own = event.time.since(last).0;
         let caused = cause.time >= last || ended.kind == WaitKind::Start;
         for lane in 0..LANES {
             let treatment = self.treatment(lane, ended);
             let cause = cause.carried.0[lane];
             now.0[lane] = match (ended.begin, treatment) {
-                // A thread's start: it has no time of its own before.
+                // A started thread has no time of its own before.
                 _ if ended.kind == WaitKind::Start => cause + handoff,
                 (None, Treatment::NoExclusion | Treatment::AsRecorded) => local.0[lane],
                 (None, Treatment::NoOverhead) => local.0[lane].max(cause),
@@ -145,7 +155,8 @@ impl<'a> Walk<'a> {
         now
     }
 
-    /// A wait for a lock that no thread had released so far: the first acquisition, found free too late.
+    /// Returns the times for a wait for a lock that no thread had released yet: the first
+    /// acquisition, which noticed too late that the lock was free.
     fn without_cause(&self, ended: &Ended<Lanes>, before: Lanes, local: Lanes) -> Lanes {
         let mut now = local;
         if ended.begin.is_some() && !ended.gave_up {
@@ -172,7 +183,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// From the first event to the last, in each timing.
+    /// Returns the length from the first event to the last in each timing.
     fn lengths(&self) -> [u64; LANES] {
         let begin = self.trace.span().0.0;
         let mut lengths = [0; LANES];

@@ -1,22 +1,24 @@
-//! The figures: what is counted and added up for a lock, for a thread at a lock, for a call site.
+//! The figures of locks: what is counted and summed for a lock, for a thread at a lock, and for a
+//! call site.
 
 use crate::clock::Ticks;
 use crate::event::{SiteId, ThreadIndex};
 use std::collections::BTreeMap;
 
-/// Lengths of something: how many, their sum, and how they are spread (to 1/16 of a power of two).
+/// A distribution of lengths: their count, sum and maximum, and a histogram with a resolution of
+/// 1/16.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// How many.
+    /// Number of lengths.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the lengths.
     pub sum: Ticks,
-    /// The longest.
+    /// The longest length.
     pub max: Ticks,
     buckets: BTreeMap<u16, u64>,
 }
 
-/// Buckets a power of two: 16, so a bucket is at most 1/16 wide.
+/// Each power of two has 2^`SUB_BITS` = 16 buckets, so a bucket is at most 1/16 of its value wide.
 const SUB_BITS: u32 = 4;
 
 fn bucket(value: u64) -> u16 {
@@ -27,14 +29,14 @@ fn bucket(value: u64) -> u16 {
     (((power - SUB_BITS + 1) << SUB_BITS) as u64 + (value >> (power - SUB_BITS)) - (1 << SUB_BITS)) as u16
 }
 
-/// Least value of a bucket.
+/// Returns the smallest value of a bucket.
 fn bucket_floor(bucket: u16) -> u64 {
     let (power, sub) = (u32::from(bucket) >> SUB_BITS, u64::from(bucket) & ((1 << SUB_BITS) - 1));
     if power == 0 { sub } else { (sub + (1 << SUB_BITS)) << (power - 1) }
 }
 
 impl Distribution {
-    /// Adds one.
+    /// Adds one length.
     pub fn add(&mut self, length: Ticks) {
         self.count += 1;
         self.sum += length;
@@ -42,7 +44,7 @@ impl Distribution {
         *self.buckets.entry(bucket(length.0)).or_default() += 1;
     }
 
-    /// Adds all of another.
+    /// Adds all lengths of `other`.
     pub fn merge(&mut self, other: &Distribution) {
         self.count += other.count;
         self.sum += other.sum;
@@ -52,7 +54,8 @@ impl Distribution {
         }
     }
 
-    /// The length below which `share` (0 to 1) of all lie, rounded down by at most 1/16.
+    /// Returns the length below which `share` (0 to 1) of all lengths lie, rounded down by at most
+    /// 1/16.
     pub fn quantile(&self, share: f64) -> Ticks {
         let rank = ((self.count as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);
         let mut seen = 0;
@@ -65,34 +68,35 @@ impl Distribution {
         self.max
     }
 
-    /// Mean length; 0 of none.
+    /// Returns the mean length; 0 if there is none.
     pub fn mean(&self) -> Ticks {
         Ticks(self.sum.0.checked_div(self.count).unwrap_or(0))
     }
 
-    /// Least length and count of each bucket that is not empty, ascending.
+    /// Returns the smallest length and the count of each bucket that is not empty, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (Ticks, u64)> {
         self.buckets.iter().map(|(bucket, n)| (Ticks(bucket_floor(*bucket)), *n))
     }
 }
 
-/// What does not fit together in a lock's events: something was lost, or began before the trace.
+/// Inconsistencies in a lock's events: an event was lost, or something began before the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
-    /// Acquired while another thread held it: a release is missing, or the clocks of two cores disagree.
+    /// Acquisitions while another thread held the lock: a release is missing, or the clocks of two
+    /// cores disagree.
     pub overlaps: u64,
-    /// Released by a thread that did not hold it, while no thread did.
+    /// Releases by a thread that did not hold the lock while no other thread held it.
     pub unmatched_releases: u64,
-    /// Released by a thread other than its holder.
+    /// Releases by a thread other than the holder.
     pub foreign_releases: u64,
-    /// An `Acquired` or `Timeout` without a `Request`.
+    /// `Acquired` or `Timeout` events without a `Request`.
     pub unmatched_waits: u64,
-    /// Waits that had not ended when the thread or the trace did.
+    /// Waits that had not ended when their thread or the trace did.
     pub unfinished_waits: u64,
 }
 
 impl Anomalies {
-    /// None at all.
+    /// Whether there are no inconsistencies; unfinished waits do not count as one.
     pub fn is_clean(&self) -> bool {
         self.overlaps + self.unmatched_releases + self.foreign_releases + self.unmatched_waits == 0
     }
@@ -106,70 +110,72 @@ impl Anomalies {
     }
 }
 
-/// A lock's figures, or a class's. All times lie inside the window; what crosses its border counts with the part inside.
+/// Figures of a lock, or of a class of locks. All times lie inside the window; what crosses its
+/// border counts with its part inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockStats {
-    /// Acquisitions, contended ones too; not the recursive ones.
+    /// Acquisitions, contended or not, without recursive ones.
     pub acquisitions: u64,
-    /// Of these, in shared mode.
+    /// Acquisitions in shared mode.
     pub shared: u64,
-    /// Of these, those that waited.
+    /// Acquisitions that waited.
     pub contended: u64,
-    /// Of these, those that did not wait although others did.
+    /// Acquisitions that did not wait although other threads were waiting.
     pub barged: u64,
-    /// Acquisitions by a thread that already held it.
+    /// Acquisitions by a thread that already held the lock.
     pub recursive: u64,
     /// Failed tries (`trylock`).
     pub try_fails: u64,
     /// Waits that ended without the lock.
     pub timeouts: u64,
-    /// Contended acquisitions that entered while spinning.
+    /// Contended acquisitions whose thread did not sleep.
     pub entered_spinning: u64,
-    /// Contended acquisitions that entered after sleeping.
+    /// Contended acquisitions whose thread slept before it got the lock.
     pub entered_sleeping: u64,
-    /// Contended acquisitions of which neither is known.
+    /// Contended acquisitions for which it is not known whether the thread slept.
     pub entered_unknown: u64,
     /// Atomic tries of contended acquisitions, where they were counted.
     pub tries: u64,
-    /// BT: time that threads waited, added over threads.
+    /// BT: time that threads waited, summed over threads.
     pub blocked: Ticks,
-    /// ΣCS: of this, while others held the lock.
+    /// ΣCS: the part of `blocked` in which other threads held the lock.
     pub sections: Ticks,
-    /// ΣCOH: of this, while no thread did.
+    /// ΣCOH: the part of `blocked` in which no thread held the lock.
     pub overhead: Ticks,
-    /// Of this, while only the waiter itself held it (an upgrade).
+    /// The part of `blocked` in which only the waiter itself held the lock (an upgrade).
     pub own: Ticks,
-    /// CPU time that waiters used while waiting, where it was recorded.
+    /// CPU time in nanoseconds that waiters used while waiting, where it was recorded.
     pub wait_cpu_ns: u64,
-    /// Time in which a thread held it.
+    /// Time in which a thread held the lock.
     pub busy: Ticks,
-    /// Time in which it was free and a thread waited: the overhead of the lock itself, not added over waiters.
+    /// Time in which the lock was free while threads waited: the overhead of the lock itself, not
+    /// summed over waiters.
     pub idle_contended: Ticks,
-    /// Waits, one a contended acquisition or time-out.
+    /// Lengths of waits, one for each contended acquisition or time-out.
     pub wait: Distribution,
-    /// Holds, from the outermost acquisition to its release.
+    /// Lengths of holds, from the outermost acquisition to its release.
     pub hold: Distribution,
-    /// Hand-offs: from a release with a thread waiting to the next acquisition.
+    /// Lengths of hand-offs: from a release while a thread waited to the next acquisition.
     pub handoff: Distribution,
-    /// Time with so many waiters (0 left out).
+    /// Time with each number of waiters above 0.
     pub queue: BTreeMap<u32, Ticks>,
-    /// How long the first thread waited while the second held.
+    /// How long the first thread of a pair waited while the second held the lock.
     pub waited_for: BTreeMap<(ThreadIndex, ThreadIndex), Ticks>,
-    /// By the call site that acquires.
+    /// Figures of each acquiring call site.
     pub sites: BTreeMap<SiteId, SiteStats>,
-    /// By thread.
+    /// Figures of each thread.
     pub threads: BTreeMap<ThreadIndex, ThreadLockStats>,
-    /// What does not fit together.
+    /// Inconsistencies in the lock's events.
     pub anomalies: Anomalies,
 }
 
 impl LockStats {
-    /// BT − ΣCS − ΣCOH − own: 0 if the two ways of accounting agree.
+    /// Returns BT − ΣCS − ΣCOH − own: 0 if the two ways of accounting agree.
     pub fn residual(&self) -> i128 {
         i128::from(self.blocked.0) - i128::from(self.sections.0) - i128::from(self.overhead.0) - i128::from(self.own.0)
     }
 
-    /// Adds another lock's figures: for classes.
+    /// Adds the figures of another lock of the class.
     pub fn merge(&mut self, other: &LockStats) {
         for (into, from) in [
             (&mut self.acquisitions, other.acquisitions),
@@ -216,26 +222,27 @@ impl LockStats {
     }
 }
 
-/// A call site's figures at one lock.
+/// Figures of a call site at one lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SiteStats {
-    /// Acquisitions from here.
+    /// Acquisitions from this call site.
     pub acquisitions: u64,
-    /// Of these, those that waited.
+    /// Acquisitions that waited.
     pub contended: u64,
-    /// Of these, those of a loop that takes the lock again and again until another thread changes a value
-    /// (`polls.rs`).
+    /// Acquisitions by a loop that takes the lock again and again until another thread changes a
+    /// value (`polls.rs`).
     pub polls: u64,
-    /// Time waited here.
+    /// Time waited at this call site.
     pub blocked: Ticks,
-    /// Of this, while others held the lock.
+    /// The part of `blocked` in which other threads held the lock.
     pub sections: Ticks,
-    /// Of this, while no thread did.
+    /// The part of `blocked` in which no thread held the lock.
     pub overhead: Ticks,
-    /// Time that the lock was held, acquired from here.
+    /// Time that the lock was held by acquisitions from this call site.
     pub held: Ticks,
-    /// **Blame**: time that others waited while this call site held the lock, once for each waiter. Readers that hold it together
-    /// share it evenly. The sum over a lock's sites is its `sections`.
+    /// **Blame**: time that other threads waited while this call site held the lock, counted for
+    /// each waiter. Readers that hold the lock together share it evenly. The sum over a lock's
+    /// sites is the lock's `sections`.
     pub blame: Ticks,
 }
 
@@ -252,24 +259,24 @@ impl SiteStats {
     }
 }
 
-/// A thread's figures at one lock, or at all.
+/// Figures of a thread at one lock, or at all locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadLockStats {
-    /// Its acquisitions.
+    /// Acquisitions by the thread.
     pub acquisitions: u64,
-    /// Of these, those that waited.
+    /// Acquisitions that waited.
     pub contended: u64,
-    /// Time it waited.
+    /// Time that the thread waited.
     pub blocked: Ticks,
-    /// Of this, while others held the lock.
+    /// The part of `blocked` in which other threads held the lock.
     pub sections: Ticks,
-    /// Of this, while no thread did.
+    /// The part of `blocked` in which no thread held the lock.
     pub overhead: Ticks,
-    /// Time it held the lock.
+    /// Time that the thread held the lock.
     pub held: Ticks,
-    /// Time others waited while it held the lock.
+    /// Time that other threads waited while this thread held the lock.
     pub blame: Ticks,
-    /// Its longest wait.
+    /// The thread's longest wait.
     pub longest_wait: Ticks,
 }
 

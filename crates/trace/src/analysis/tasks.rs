@@ -1,7 +1,9 @@
-//! What ends the waits of OpenMP's teams: a region that opens, a task that is there to be run, the tasks that a thread waits for.
+//! Finds what ends the waits of OpenMP's teams: a region that opens, a task that can be run, the
+//! tasks that a thread waits for.
 //!
-//! A thread that waits at a barrier or for tasks runs tasks meanwhile. Such a wait ends where a task begins, because that task was
-//! created, and begins again where it ends. Behind the last task at a barrier, that task's end is what the others wait for.
+//! A thread that waits at a barrier or for tasks runs tasks meanwhile. Its wait ends where a task
+//! begins, caused by the task's creation, and begins again where the task ends. After the last task
+//! at a barrier, that task's end is what the other threads wait for.
 
 use super::causes::{Begun, Carry, Cause, Causes, Ended, WaitKind};
 use crate::clock::Ticks;
@@ -9,7 +11,7 @@ use crate::event::{Address, Event, SiteId, ThreadIndex, What};
 use crate::trace::ProcessIndex;
 use std::collections::BTreeMap;
 
-/// What creates tasks: a task, or a thread outside of all.
+/// The creator of a task: another task, or a thread outside of all tasks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Parent {
     Task(ProcessIndex, u64),
@@ -22,17 +24,17 @@ struct Task<T> {
     parent: Parent,
 }
 
-/// A task that a thread runs, and the wait that stands still meanwhile.
+/// A task that a thread runs, and the wait that is suspended meanwhile.
 struct Running {
     task: u64,
     stopped: Option<(WaitKind, Begun)>,
 }
 
-/// Regions that opened, and tasks.
+/// Regions that were opened, and tasks.
 pub(super) struct Teams<T> {
     forks: BTreeMap<(ProcessIndex, Address), Cause<T>>,
     tasks: BTreeMap<(ProcessIndex, u64), Task<T>>,
-    /// The latest end of a task, by what created it.
+    /// For each creator, the latest end of a task that it created.
     ended: BTreeMap<Parent, Cause<T>>,
     running: BTreeMap<ThreadIndex, Vec<Running>>,
 }
@@ -42,7 +44,7 @@ impl<T> Teams<T> {
         Teams { forks: BTreeMap::new(), tasks: BTreeMap::new(), ended: BTreeMap::new(), running: BTreeMap::new() }
     }
 
-    /// Under what a thread creates tasks now.
+    /// Returns the creator under which a thread creates tasks now.
     fn parent(&self, process: ProcessIndex, thread: ThreadIndex) -> Parent {
         match self.running.get(&thread).and_then(|running| running.last()) {
             Some(running) => Parent::Task(process, running.task),
@@ -87,7 +89,8 @@ impl<T: Carry> Causes<T> {
         None
     }
 
-    /// The wait in which a task begins stands still.
+    /// Records that a task begins. Suspends the wait in which it begins, and returns that wait as
+    /// ended.
     fn task_begins(&mut self, event: &Event, process: ProcessIndex, task: u64) -> Option<Ended<T>> {
         let begun = self.begun(event.thread);
         let since = |kind: WaitKind| begun[kind as usize].map_or(Ticks(0), |begun| begun.time);
@@ -100,7 +103,7 @@ impl<T: Carry> Causes<T> {
         Some(Ended { kind, object, begin: Some(time), site, gave_up: false, cause: created })
     }
 
-    /// It goes on where the task ends.
+    /// Records that a task ends. The suspended wait continues from here.
     fn task_ends(&mut self, event: &Event, process: ProcessIndex, task: u64, cause: &Cause<T>) {
         let running = self.teams.running.entry(event.thread).or_default();
         let stopped = match running.iter().rposition(|running| running.task == task) {

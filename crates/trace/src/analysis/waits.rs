@@ -1,4 +1,5 @@
-//! Waits at what is not a lock: condition variables, barriers, semaphores, joins.
+//! Waits at objects other than locks: condition variables, barriers, semaphores. Joins are waits
+//! too.
 
 use super::causes::Ended;
 use super::objects::{Object, ObjectId};
@@ -11,48 +12,49 @@ use std::collections::BTreeMap;
 /// Figures of a condition variable, barrier or semaphore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitableStats {
-    /// Waits that ended inside the window, with their part inside it. A wait at a barrier in which the thread runs tasks counts once for each
-    /// stretch between them.
+    /// Lengths, inside the window, of the waits that ended inside it. A wait at a barrier in which
+    /// the thread runs tasks counts once for each interval between tasks.
     pub wait: Distribution,
-    /// From the cause (signal, last arrival, post) to the waiter's running, where the cause is known.
+    /// Lengths from the cause (signal, last arrival, post) until the waiter ran, where the cause is
+    /// known.
     pub wake: Distribution,
     /// Waits that were given up.
     pub timeouts: u64,
-    /// Signals, or posts.
+    /// Signals, or posts of a semaphore.
     pub signals: u64,
-    /// Broadcasts.
+    /// Broadcasts of a condition variable.
     pub broadcasts: u64,
-    /// Taken without a wait (semaphores).
+    /// Takes of a semaphore without a wait.
     pub immediate: u64,
-    /// Failed tries (semaphores).
+    /// Failed tries to take a semaphore.
     pub try_fails: u64,
-    /// Of a barrier of OpenMP: the construct that it belongs to.
+    /// The OpenMP construct that a barrier belongs to, if known.
     pub construct: Option<Construct>,
-    /// Of a barrier: rounds of two threads and more.
+    /// Rounds of a barrier with two threads or more.
     pub rounds: u64,
-    /// Of a barrier: in how many rounds each thread came last.
+    /// For a barrier, the number of rounds in which each thread came last.
     pub last: BTreeMap<ThreadIndex, u64>,
-    /// Those who have arrived for the round that is not over.
+    /// Threads that have arrived for the current round.
     pub(super) arrived: Vec<ThreadIndex>,
-    /// Waits and their time by the waiting call site.
+    /// Number and total time of waits, by the waiting call site.
     pub sites: BTreeMap<SiteId, (u64, Ticks)>,
-    /// Waits and their time by thread.
+    /// Number and total time of waits, by thread.
     pub threads: BTreeMap<ThreadIndex, (u64, Ticks)>,
 }
 
 /// A condition variable, barrier or semaphore and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitableReport {
-    /// Its number, the same in every analysis of one trace.
+    /// The object's number, the same in every analysis of one trace.
     pub id: ObjectId,
-    /// Which.
+    /// Process, address and kind of the object.
     pub object: Object,
-    /// How it went.
+    /// Figures of the object.
     pub stats: WaitableStats,
 }
 
 impl WaitableStats {
-    /// A wait ended at `now`. Gives its length inside the window.
+    /// Records that a wait ended at `now`. Returns its length inside the window.
     pub(super) fn ended<T>(&mut self, now: Ticks, thread: ThreadIndex, ended: &Ended<T>, window: &Window) -> Ticks {
         let inside = window.contains(now);
         let Some(begin) = ended.begin else {
@@ -74,7 +76,8 @@ impl WaitableStats {
         length
     }
 
-    /// A thread arrives at a barrier, or leaves it: the first to leave shows that all have arrived.
+    /// Records that a thread arrives at a barrier, or leaves it. The first thread to leave shows
+    /// that all have arrived.
     pub(super) fn meet(&mut self, thread: ThreadIndex, arrives: bool, counted: bool) {
         if arrives {
             self.arrived.push(thread);
@@ -87,7 +90,7 @@ impl WaitableStats {
         }
     }
 
-    /// Counts what needs no wait.
+    /// Counts events that involve no wait.
     pub(super) fn count(&mut self, what: &What) {
         match what {
             What::CondSignal { .. } | What::SemPost { .. } => self.signals += 1,

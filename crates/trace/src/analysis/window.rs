@@ -1,22 +1,23 @@
-//! Which part of a run is looked at: the whole, or the regions that the program marked as of interest.
+//! The part of a run that is analysed: the whole, or the regions of interest that the program
+//! marked.
 
 use crate::clock::Ticks;
 use crate::event::What;
 use crate::trace::Trace;
 
-/// Stretches of time, in order and apart.
+/// Intervals of time, in order and without overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(Vec<(Ticks, Ticks)>);
 
-/// Why there is nothing to look at.
+/// Why there is nothing to analyse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
-    /// No region of that name.
+    /// No region of interest has this name.
     #[error("no region of interest named {name:?} in this trace; {}", list(.known))]
     UnknownRegion {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The names that exist.
         known: Vec<String>,
     },
 }
@@ -26,13 +27,14 @@ fn list(names: &[String]) -> String {
 }
 
 impl Window {
-    /// All that is complete: from the first event to the last, or to the time from which on events were dropped.
+    /// The complete part of the trace: from the first event to the last, or to the time from which
+    /// on events were dropped.
     pub fn whole(trace: &Trace) -> Window {
         let (first, last) = trace.span();
         Window::between(trace, &[(first, last)])
     }
 
-    /// The given stretches, joined where they overlap, cut to what is complete.
+    /// The given intervals, merged where they overlap, clipped to the complete part of the trace.
     pub fn between(trace: &Trace, stretches: &[(Ticks, Ticks)]) -> Window {
         let last = trace.span().1;
         let end = trace.complete_until().map_or(last, |complete| complete.min(last));
@@ -48,11 +50,11 @@ impl Window {
         Window(joined)
     }
 
-    /// All stretches in which a region of that name was open, in any thread: each `RoiBegin` up to the next `RoiEnd` of the
-    /// same name in the same process. One that never ends lasts to the trace's end.
+    /// All intervals in which a region called `name` was open in any thread: each `RoiBegin` up to
+    /// the next `RoiEnd` of that name. A region that never ends lasts to the end of the trace.
     ///
     /// # Errors
-    /// If no region has that name; the error lists those that there are.
+    /// Fails if no region has that name; the error lists the names that exist.
     pub fn region(trace: &Trace, name: &str) -> Result<Window, WindowError> {
         let mut stretches = Vec::new();
         let mut open = None;
@@ -76,23 +78,23 @@ impl Window {
         Ok(Window::between(trace, &stretches))
     }
 
-    /// The stretches.
+    /// Returns the intervals.
     pub fn stretches(&self) -> &[(Ticks, Ticks)] {
         &self.0
     }
 
-    /// Their length together.
+    /// Total length of the intervals.
     pub fn length(&self) -> Ticks {
         self.0.iter().map(|(begin, end)| end.since(*begin)).sum()
     }
 
-    /// How much of `begin..end` lies inside.
+    /// Returns how much of `begin..end` lies inside.
     pub fn overlap(&self, begin: Ticks, end: Ticks) -> Ticks {
         let from = self.0.partition_point(|(_, e)| *e <= begin);
         self.0[from..].iter().take_while(|(b, _)| *b < end).map(|(b, e)| end.min(*e).since(begin.max(*b))).sum()
     }
 
-    /// Whether a moment lies inside.
+    /// Whether `time` lies inside, borders included.
     pub fn contains(&self, time: Ticks) -> bool {
         let from = self.0.partition_point(|(_, e)| *e < time);
         self.0.get(from).is_some_and(|(begin, _)| *begin <= time)

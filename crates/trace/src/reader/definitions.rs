@@ -1,4 +1,4 @@
-//! Puts definitions together again from their records: call sites from frames, texts from pieces of 15 bytes.
+//! Assembles definitions from their records: call sites from frames, texts from pieces of 15 bytes.
 
 use crate::clock::Ticks;
 use crate::event::{Address, SiteId};
@@ -6,15 +6,15 @@ use crate::record::{RECORD_BYTES, Raw, definition};
 use crate::trace::{Module, Process};
 use std::collections::BTreeMap;
 
-/// What the definitions of one process say.
+/// All definitions of one process.
 #[derive(Default)]
 pub(super) struct Definitions {
     sites: BTreeMap<SiteId, Vec<Address>>,
-    /// When each was defined first, in raw ticks.
+    /// When each site was first defined, in raw ticks.
     site_times: BTreeMap<SiteId, u64>,
-    /// Object files, and from when on they were loaded.
+    /// Object files, with the raw ticks from which on they were loaded.
     modules: Vec<(u64, Module)>,
-    /// From when on nothing is left of what lay between two addresses.
+    /// Raw ticks from which on nothing is left at the addresses from the first to the second.
     unloaded: Vec<(u64, Address, Address)>,
     pub(super) marker_names: BTreeMap<u32, String>,
     pub(super) object_names: BTreeMap<Address, String>,
@@ -27,19 +27,20 @@ impl Definitions {
         process.site_times = self.site_times.into_iter().map(|(site, time)| (site, since_origin(time))).collect();
         process.modules = lives(self.modules, self.unloaded);
         for module in &mut process.modules {
-            // What was there from the start, or until the end, was so whatever the clock says.
+            // Keeps "from the start" and "until the end" whatever the clock says.
             let [from, to] = [module.life.0.0, module.life.1.0];
             module.life = (since_origin(from), if to == u64::MAX { Ticks(to) } else { since_origin(to) });
         }
     }
 
-    /// What lay there is gone.
+    /// Records that the object files at these addresses were unloaded.
     pub(super) fn unload(&mut self, time: u64, start: Address, pages: u32) {
         self.unloaded.push((time, start, start.saturating_add(u64::from(pages) << 12)));
     }
 }
 
-/// Gives object files their lives, in raw ticks: until they are unloaded, or another one lies in their place.
+/// Gives object files their lives in raw ticks: until they are unloaded, or until another one takes
+/// their place.
 fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Address)>) -> Vec<Module> {
     loaded.sort_by_key(|(time, _)| *time);
     unloaded.sort_unstable();
@@ -58,7 +59,7 @@ fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Addres
         while let Some((time, from, to)) = gone.next_if(|gone| gone.0 <= time) {
             end(&mut all, &mut living, time, from, to);
         }
-        // Threads that met it at one time define it twice.
+        // Threads that met the file at the same time define it twice.
         if living.iter().any(|&at| Module { life: all[at].life, ..module.clone() } == all[at]) {
             continue;
         }
@@ -72,10 +73,10 @@ fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Addres
     all
 }
 
-/// A definition whose payload is still coming, of one segment.
+/// Collects a definition whose payload is still to come, within one segment.
 pub(super) struct Collector {
     head: Option<(Raw, Vec<u8>)>,
-    /// When the definition was begun, in raw ticks.
+    /// When the definition began, in raw ticks.
     time: u64,
     stack: Option<(SiteId, Vec<Address>)>,
     pub(super) cut: u64,
@@ -86,7 +87,8 @@ impl Collector {
         Collector { head: None, time: 0, stack: None, cut: 0 }
     }
 
-    /// Takes a record; true if it is part of a definition, so no event. `bytes` are the record's own 16, `time` its raw ticks.
+    /// Processes a record of 16 `bytes`, with its time in raw ticks. Returns true if it belongs to
+    /// a definition, and so is no event.
     pub(super) fn take(&mut self, raw: Raw, time: u64, bytes: &[u8], thread: u32, into: &mut Definitions) -> bool {
         if raw.code == definition::BYTES {
             self.append(bytes, thread, into);
@@ -112,13 +114,14 @@ impl Collector {
         true
     }
 
-    /// Whatever is still open ends here: a stack is as deep as it is, a text without its end is lost.
+    /// Ends an open definition here: a stack is complete with the frames that came, a text without
+    /// its end is lost.
     pub(super) fn abandon(&mut self, into: &mut Definitions) {
         if self.head.take().is_some() {
             self.cut += 1;
         }
         if let Some((site, stack)) = self.stack.take() {
-            // Of two definitions the deeper one holds, whichever thread wrote it.
+            // If a site is defined twice, the deeper stack counts, whichever thread wrote it.
             into.site_times.entry(site).and_modify(|time| *time = self.time.min(*time)).or_insert(self.time);
             let known = into.sites.entry(site).or_default();
             if stack.len() > known.len() {

@@ -1,4 +1,4 @@
-//! What a reader has to say about a trace that is not whole.
+//! Descriptions of what is missing in a trace.
 
 use crate::writer::StopReason;
 
@@ -7,13 +7,13 @@ use crate::writer::StopReason;
 pub struct Loss {
     /// Name of the file.
     pub file: String,
-    /// Where in the file it begins, in bytes.
+    /// Offset in the file, in bytes, where the loss begins.
     pub offset: u64,
-    /// How many bytes are concerned; 0 where that is not a matter of bytes.
+    /// Number of bytes concerned; 0 if the loss is not about bytes.
     pub bytes: u64,
-    /// How many events, where that is known.
+    /// Number of events or records lost, where that is known.
     pub events: u64,
-    /// What and why.
+    /// What is missing, and why.
     pub kind: LossKind,
 }
 
@@ -22,39 +22,45 @@ pub struct Loss {
 pub enum LossKind {
     /// The file is not an events file, or its header is too short to tell.
     NotATrace,
-    /// The file was written by a newer program, in a version of the format that this one does not read.
+    /// A newer program wrote the file, in this version of the format, which this program cannot
+    /// read.
     NewerVersion(u16),
-    /// The file's header does not match its checksum. The segments are read; the clock is taken from them.
+    /// The file header does not match its checksum. The segments are read, and the clock is taken
+    /// from them.
     FileHeader,
-    /// The end or the stop that the file's header tells does not match its checksum, or not the header's other times. It is not used.
+    /// The end or the stop in the file header does not match its checksum, or the header's other
+    /// times. It is not used.
     Closing,
-    /// A count of dropped events that cannot be. It is not used.
+    /// A count of dropped events has an impossible value. It is not used.
     Count,
-    /// Records, in a segment without a checksum, that carry a time after that of later records, or after the end.
+    /// Records in a segment without a checksum have a time after that of later records, or after
+    /// the end.
     Time,
-    /// Bytes where a segment should begin, and none does.
+    /// Bytes where a segment should begin, but none does.
     SegmentHeader,
     /// The file ends inside a segment.
     Truncated,
-    /// A sealed segment does not match its checksum. Its records are read one by one; some may be wrong.
+    /// A sealed segment does not match its checksum. Its records are read one by one; some may be
+    /// wrong.
     Checksum,
-    /// Records of a kind, or with a field, that this version does not know.
+    /// Records with a kind or a field that this version does not know.
     UnknownRecord,
-    /// Records that were begun and never finished: the thread was killed, or left a signal handler by a jump.
+    /// Records that were begun and never finished: the thread was killed, or left a signal handler
+    /// by a jump.
     Unfinished,
-    /// A definition (a name, a module) whose text is incomplete.
+    /// A definition (a name, a module) has an incomplete text.
     CutDefinition,
-    /// Events that found no room, as the session had stopped.
+    /// Events found no room, because the session had stopped.
     Dropped(StopReason),
     /// Context switches of threads that have no other events.
     UnknownThread,
-    /// The file could not be read, and what the system said.
+    /// The file could not be read; contains the system's error.
     Io(std::io::ErrorKind),
     /// `meta.json` is a pipe, a device or a directory.
     NoFile,
     /// `meta.json` is damaged.
     Meta,
-    /// `meta.json` was written by a newer program, in a version that this one does not read.
+    /// A newer program wrote `meta.json`, in this version, which this program cannot read.
     NewerMeta(u32),
 }
 

@@ -1,4 +1,4 @@
-//! All threads' events in the order of time, with one segment a thread in memory.
+//! Merges all threads' events in the order of time, with one segment of each thread in memory.
 
 use super::loss::{Loss, LossKind};
 use super::scan::{SegmentAt, records};
@@ -13,28 +13,29 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Whose events a stream holds.
+/// The owner of a stream's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StreamOf {
-    /// One thread's own.
+    /// The events belong to one thread.
     Thread(ThreadIndex),
     /// Context switches that name their thread by the kernel's number.
     Others,
 }
 
-/// Where all events of a trace lie.
+/// The locations of all events of a trace.
 pub(crate) struct Segments {
     origin: u64,
     files: Vec<File>,
     streams: Vec<Stream>,
-    /// The kernel's thread numbers may be used again: all bearers of each, by their first event.
+    /// For each of the kernel's thread numbers, which may be reused, all threads that had it, by
+    /// their first events.
     bearers: BTreeMap<u32, Vec<(Ticks, ThreadIndex)>>,
 }
 
 struct Stream {
     of: StreamOf,
-    /// Only the thread's own context switches, or all but these: they are written late, so that they are in order among
-    /// themselves only.
+    /// Whether the stream contains the thread's own context switches only, or everything else.
+    /// Context switches are written late, so they are in order only among themselves.
     switches: bool,
     file: usize,
     segments: Vec<SegmentAt>,
@@ -45,7 +46,7 @@ impl Segments {
         Segments { origin, files: Vec::new(), streams: Vec::new(), bearers: BTreeMap::new() }
     }
 
-    /// Adds a file's segments; `whose` says to whom a thread number of this file belongs.
+    /// Adds a file's segments; `whose` tells which thread a thread number of this file belongs to.
     pub(super) fn add(&mut self, file: File, segments: Vec<SegmentAt>, whose: impl Fn(u32) -> StreamOf) {
         let number = self.files.len();
         self.files.push(file);
@@ -57,7 +58,7 @@ impl Segments {
             for switches in [false, true] {
                 let first = |s: &SegmentAt| s.part(switches).first;
                 let mut segments: Vec<_> = all.iter().copied().filter(|s| first(s) != u64::MAX).collect();
-                // A spare segment is numbered early and used late, so time decides.
+                // Sorts by time, because a spare segment is numbered early and used late.
                 segments.sort_by_key(|s| (first(s), s.sequence));
                 if !segments.is_empty() {
                     self.streams.push(Stream { of, switches, file: number, segments });
@@ -66,7 +67,7 @@ impl Segments {
         }
     }
 
-    /// Finds the threads that context switches speak of, and counts these as theirs.
+    /// Finds the threads that context switches concern, and counts the switches as theirs.
     pub(super) fn attribute(&mut self, threads: &mut [Thread], losses: &mut Vec<Loss>) {
         for (i, thread) in threads.iter().enumerate().filter(|(_, t)| t.events > 0) {
             self.bearers.entry(thread.tid).or_default().push((thread.first, ThreadIndex(i as u32)));
@@ -92,7 +93,7 @@ impl Segments {
         }
     }
 
-    /// The thread that had the event's kernel number at that time.
+    /// Returns the thread that had the event's kernel number at that time.
     fn subject(&self, what: What, time: Ticks) -> Option<ThreadIndex> {
         let (What::OffCpu { tid, .. } | What::OnCpu { tid, .. }) = what else { return None };
         let bearers = self.bearers.get(&tid)?;
@@ -100,7 +101,8 @@ impl Segments {
         Some(bearers[begun.saturating_sub(1)].1)
     }
 
-    /// A segment's events of some kinds, in its own order. What cannot be read any more is left out.
+    /// Reads a segment's events of some kinds, in its own order. Leaves out what can no longer be
+    /// read.
     fn load<'b>(
         &self,
         file: usize,
@@ -110,12 +112,12 @@ impl Segments {
     ) -> impl Iterator<Item = (Ticks, What)> + use<'b> {
         buffer.resize(segment.bytes as usize, 0);
         if self.files[file].read_exact_at(buffer, segment.offset).is_err() {
-            // The file was whole when it was opened; it has been cut since.
+            // The file was complete when it was opened, but has been truncated since.
             buffer.clear();
         }
         let impossible = segment.doubt.map(|doubt| doubt.impossible(buffer, segment.base_ticks));
         for place in impossible.into_iter().flatten() {
-            // As if it had never been written.
+            // Makes the record look as if it had never been written.
             buffer[place * RECORD_BYTES] = 0;
         }
         let origin = self.origin;
@@ -126,21 +128,22 @@ impl Segments {
     }
 }
 
-/// The merging iterator over events of some kinds, and perhaps others.
+/// The merging iterator over events of some kinds; it may return others too.
 pub(crate) struct Merge<'a> {
     segments: &'a Segments,
     kinds: Kinds,
     cursors: Vec<Cursor>,
-    /// The stream that has the next event, if any is left.
+    /// The stream with the next event, if any is left.
     current: usize,
-    /// The other streams that have events left, by the keys of their next ones.
+    /// The other streams that have events left, by the keys of their next events.
     others: BinaryHeap<Reverse<Key>>,
-    /// The least of these keys: until there the current stream goes on.
+    /// The smallest of these keys: the current stream continues up to there.
     until: Key,
     buffer: Vec<u8>,
 }
 
-/// Orders the streams' next events: time, thread, stream. One number, as that is compared for each event.
+/// Orders the streams' next events by time, thread and stream. One number, because it is compared
+/// for each event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -161,7 +164,8 @@ struct Cursor {
     next_segment: usize,
     events: Vec<Event>,
     next_event: usize,
-    /// A signal handler's event can stand in a later segment with an earlier time; it then counts as simultaneous.
+    /// Time of the stream's latest event so far. A signal handler's event in a later segment can
+    /// have an earlier time; it then counts as simultaneous.
     latest: Ticks,
 }
 
@@ -188,7 +192,7 @@ impl<'a> Merge<'a> {
         merge
     }
 
-    /// Finds the stream that has the next event, and until when it goes on.
+    /// Finds the stream with the next event, and up to where it continues.
     #[inline(never)]
     fn turn(&mut self) {
         match (self.peek(self.current), self.others.peek_mut()) {
@@ -197,13 +201,13 @@ impl<'a> Merge<'a> {
                 *least = Reverse(own);
             }
             (None, Some(least)) => self.current = PeekMut::pop(least).0.stream(),
-            // The stream goes on, or all events have been given.
+            // The current stream continues, or all events have been returned.
             _ => {}
         }
         self.until = self.others.peek().map_or(Key::LAST, |least| least.0);
     }
 
-    /// The key of a stream's next event, which is in memory then.
+    /// Returns the key of a stream's next event, reading its segment if necessary.
     #[inline]
     fn peek(&mut self, stream: usize) -> Option<Key> {
         let cursor = &self.cursors[stream];
@@ -214,7 +218,8 @@ impl<'a> Merge<'a> {
         cursor.events.get(cursor.next_event).map(|event| Key::of(event, stream))
     }
 
-    /// Reads a stream's next segment that has events of the kinds. Not cold: what it calls for each event is to be inlined.
+    /// Reads the stream's next segment that has events of the wanted kinds. Not marked cold, so
+    /// that the code for each event is inlined.
     #[inline(never)]
     fn fill(&mut self, stream: usize) {
         let of = &self.segments.streams[stream];
@@ -239,13 +244,16 @@ impl<'a> Merge<'a> {
                         events.push(Event { time: time.max(latest), thread, what });
                     }
                 });
-                // Stable: what was written first comes first. All but sorted already, which the sort makes use of.
+                // A stable sort: what was written first comes first. The events are almost sorted,
+                // which the sort exploits.
                 events.sort_by_key(|e| e.time);
             }
             cursor.latest = match of.of {
-                // Whatever kinds are read, events count as simultaneous with the same one.
+                // Uses the whole part's latest time, so that events count as simultaneous with the
+                // same one whatever kinds are read.
                 StreamOf::Thread(_) => cursor.latest.max(Ticks(part.last.saturating_sub(self.segments.origin))),
-                // An event of no known thread is none. Those of this stream are context switches: all are read, or none.
+                // Events of unknown threads are dropped. This stream has only context switches,
+                // which are either all read or none.
                 StreamOf::Others => cursor.events.last().map_or(cursor.latest, |e| e.time),
             };
         }

@@ -1,7 +1,9 @@
-//! Reading a trace directory. What is damaged is left out and named ([`Loss`]); what is whole is read.
+//! Reads a trace directory. What is damaged is left out and reported ([`Loss`]); everything else is
+//! read.
 //!
-//! Opening goes over every file once: headers, checksums, definitions, threads. The events themselves are read
-//! again when they are asked for, a segment a thread at a time, so a trace need not fit into memory.
+//! Opening a trace goes over every file once: headers, checksums, definitions, threads. The events
+//! themselves are read again when they are requested, one segment of each thread at a time, so a
+//! trace need not fit into memory.
 
 mod definitions;
 mod loss;

@@ -1,4 +1,4 @@
-//! Opening a directory: all files of one run become one trace.
+//! Opens a directory: all files of one run become one trace.
 
 use super::loss::{Loss, LossKind};
 use super::merge::{Segments, StreamOf};
@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Why there is nothing to read. Damage to single files is a [`Loss`] instead.
+/// Why a trace cannot be opened. Damage to single files is a [`Loss`] instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The directory cannot be listed.
     #[error("{path}: {source}")]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It holds no usable events file.
+    /// The directory holds no usable events file.
     #[error("{path}: no events in this directory{}", reasons(.losses))]
     Empty {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// What is wrong with the files that are there.
         losses: Vec<Loss>,
@@ -41,11 +41,11 @@ impl Trace {
     /// Reads the trace in `directory`: every file there whose name begins with `events.`
     ///
     /// # Errors
-    /// If there is no events file that can be read at all.
+    /// Fails if the directory cannot be listed, or no events file in it can be used.
     pub fn open(directory: &Path) -> Result<Trace, ReadError> {
         let mut losses = Vec::new();
         let mut scans = Vec::new();
-        // The directory first: what is none has no description either.
+        // Lists the directory first: if it is none, there is no description to read either.
         let files = events_files(directory)?;
         let mut about_meta = None;
         let meta = Meta::read(directory).unwrap_or_else(|error| {
@@ -77,7 +77,7 @@ impl Trace {
             return Err(ReadError::Empty { path: directory.to_owned(), losses });
         }
         losses.extend(about_meta);
-        // By start; the list of files was sorted by name, which settles ties.
+        // Sorts by start. The list of files is sorted by name, which decides ties.
         scans.sort_by_key(|(scan, _)| scan.start.ticks);
         let mut trace = assemble(scans, losses);
         trace.meta = meta;
@@ -98,12 +98,14 @@ fn events_files(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(files)
 }
 
-/// One clock over all files: they were written on one machine. Its line goes through the moments that lie farthest apart.
+/// Computes one clock for all files, which were written on one machine, by a line through the two
+/// moments farthest apart.
 fn common_clock(scans: &[(Scan, File)]) -> Clock {
     let start = scans.iter().map(|(s, _)| s.start).min_by_key(|m| m.ticks).unwrap_or_default();
     let latest = scans.iter().map(|(s, _)| s.latest).max_by_key(|m| m.ticks).unwrap_or_default();
     let Some((first, _)) = scans.first() else { return Clock::nanoseconds() };
-    // A file whose header is lost tells no source; its ticks then pass for those of the others.
+    // A file with a damaged header does not tell its clock source; its ticks are then assumed to
+    // come from the other files' source.
     let sound = scans.iter().find(|(s, _)| s.frequency > 0).map_or(first, |(s, _)| s);
     Clock::calibrated(sound.source, start, latest, sound.frequency)
 }
@@ -166,7 +168,8 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         });
     }
     trace.losses = losses;
-    // Context switches are of threads that the trace knows under another number, perhaps in another file of the process.
+    // Context switches concern threads that the trace knows under another number, perhaps in
+    // another file of the process.
     segments.attribute(&mut trace.threads, &mut trace.losses);
     trace.content = Content::Files(segments);
     trace

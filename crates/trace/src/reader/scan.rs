@@ -1,4 +1,4 @@
-//! One events file: where its segments lie and what is wrong with it.
+//! Scans one events file: where its segments are, and what is wrong with it.
 
 use super::definitions::{Collector, Definitions};
 use super::loss::{Loss, LossKind};
@@ -16,44 +16,45 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// The largest page of a machine: a recorder reserves its first one whatever its limit.
+/// Largest page size of a machine: a recorder reserves its first page whatever its limit.
 const MOST_PAGE: u64 = 64 << 10;
-/// How far times may go back in a segment, in ticks, where the clock's rate is lost with the header: 10 ms at 3 GHz.
+/// How far times may go back in a segment, in ticks, if the clock's rate is lost with the header:
+/// 10 ms at 3 GHz.
 const UNKNOWN_SLACK: u64 = 30_000_000;
 
-/// One segment that can be read.
+/// A segment that can be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentAt {
-    /// Where its records begin.
+    /// Offset in the file where its records begin.
     pub(crate) offset: u64,
     /// Bytes of records to read.
     pub(crate) bytes: u32,
     pub(crate) thread: u32,
     pub(crate) sequence: u32,
     pub(crate) base_ticks: u64,
-    /// Its events, the thread's own context switches left out.
+    /// Its events, without the thread's own context switches.
     pub(crate) events: Part,
-    /// These.
+    /// The thread's own context switches.
     pub(crate) switches: Part,
-    /// No checksum says that its records are as they were written.
+    /// Set if no checksum guarantees that the records are as they were written.
     pub(crate) doubt: Option<Doubt>,
 }
 
 impl SegmentAt {
-    /// The thread's own context switches, or all but these.
+    /// Returns the thread's own context switches (`switches`), or everything else.
     pub(crate) fn part(&self, switches: bool) -> &Part {
         if switches { &self.switches } else { &self.events }
     }
 }
 
-/// Some of a segment's events.
+/// A part of a segment's events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Raw ticks of the earliest; `u64::MAX` if there is none.
+    /// Raw ticks of the earliest event; `u64::MAX` if there is none.
     pub(crate) first: u64,
-    /// Raw ticks of the latest; 0 if there is none.
+    /// Raw ticks of the latest event; 0 if there is none.
     pub(crate) last: u64,
-    /// Their kinds.
+    /// Kinds of the events.
     pub(crate) kinds: Kinds,
 }
 
@@ -67,7 +68,7 @@ impl Part {
     }
 }
 
-/// A thread, as far as one file knows it.
+/// A thread as one file describes it.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadSeen {
     pub(super) number: u32,
@@ -78,7 +79,7 @@ pub(super) struct ThreadSeen {
     pub(super) dropped: u64,
 }
 
-/// All that one file says.
+/// All data of one file.
 pub(super) struct Scan {
     pub(super) pid: u32,
     pub(super) parent: u32,
@@ -99,21 +100,24 @@ pub(super) struct Scan {
     doubt: Doubt,
 }
 
-/// Time (raw ticks) and content of a record, and its bytes; `None` content: never written.
+/// Time (raw ticks), content and bytes of a record. The content is `None` if the record was never
+/// written.
 type Read<'a> = (u64, Option<Raw>, &'a [u8]);
 
-/// Each record in `bytes`.
+/// Returns each record in `bytes`.
 pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = Read<'_>> {
     bytes.as_chunks::<RECORD_BYTES>().0.iter().map(move |record| {
         let (time, raw) = Raw::from_words([u64_at(record, 0), u64_at(record, 8)]);
         let ticks = base.wrapping_add(time).wrapping_sub(BACK);
-        // A stamp before the counter's own zero, from a base right after a machine's start.
+        // A stamp before the counter's zero, from a base right after the machine's start, counts as
+        // 0.
         let ticks = if ticks > i64::MAX as u64 { 0 } else { ticks };
         (ticks, (raw.code != 0).then_some(raw), &record[..])
     })
 }
 
-/// As [`records`], without those whose time cannot be, if there is doubt; and how many these are.
+/// Like [`records`], but without records that have an impossible time if the segment is in doubt.
+/// Also returns their number.
 fn believed(bytes: &[u8], base: u64, doubt: Option<Doubt>) -> (u64, impl Iterator<Item = (usize, Read<'_>)>) {
     let impossible = doubt.map_or_else(Vec::new, |doubt| doubt.impossible(bytes, base));
     let count = impossible.len() as u64;
@@ -121,7 +125,8 @@ fn believed(bytes: &[u8], base: u64, doubt: Option<Doubt>) -> (u64, impl Iterato
     (count, records(bytes, base).enumerate().filter(move |(place, _)| left.next_if_eq(place).is_none()))
 }
 
-/// Goes over a file of a run that took `elapsed_ns`, where that is known. `Err`: nothing in it can be used.
+/// Scans a file of a run that took `elapsed_ns`, if that is known. Fails if nothing in the file can
+/// be used.
 pub(super) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<Scan, Loss> {
     let whole = |kind| Loss { file: name.to_owned(), offset: 0, bytes: 0, events: 0, kind };
     let len = file.metadata().map_err(|error| whole(LossKind::Io(error.kind())))?.len();
@@ -141,7 +146,7 @@ pub(super) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<S
         scan.losses.push(whole(LossKind::FileHeader));
     }
     scan.close(&head, sound, elapsed_ns);
-    // A recorder writes nothing behind its own limit but the first page.
+    // A recorder writes nothing beyond its own limit but the first page.
     let most = if sound { u64_at(&head, file::LIMIT).max(MOST_PAGE) } else { u64::MAX };
     if len > most {
         scan.lose(most, len - most, 0, LossKind::SegmentHeader);
@@ -154,20 +159,23 @@ pub(super) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<S
     Ok(scan)
 }
 
-/// Where data begins at `offset` or behind, at a multiple of the grain; `None`: nowhere. What lies between was never written.
+/// Returns where data begins at or after `offset`, at a multiple of the grain; `None` if there is
+/// none. The space in between was never written.
 fn next_data(file: &File, offset: u64) -> Option<u64> {
     let asked = libc::off_t::try_from(offset).ok()?;
-    // SAFETY: the descriptor is open; no code uses its position, as all reads name their place.
+    // SAFETY: the descriptor is open; no code depends on its position, because all reads name their
+    // offset.
     let found = unsafe { libc::lseek(file.as_raw_fd(), asked, libc::SEEK_DATA) };
     if found < 0 {
-        // ENXIO: a hole to the end. A file system that knows no holes says another error, or that all is data.
+        // ENXIO means a hole up to the end. A file system that does not know holes reports another
+        // error, or that everything is data.
         let hole = std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
         return (!hole).then_some(offset);
     }
     Some((found as u64 / GRAIN as u64 * GRAIN as u64).max(offset))
 }
 
-/// Reads as much as there is.
+/// Reads as much as there is, up to the buffer's length.
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut got = 0;
     while got < buffer.len() {
@@ -210,7 +218,7 @@ impl Scan {
         }
     }
 
-    /// What the header tells of the end and of a stop, as far as it can be believed.
+    /// Reads the end and the stop from the header, as far as they can be believed.
     fn close(&mut self, head: &[u8], sound: bool, elapsed_ns: Option<u64>) {
         if !sound {
             return;
@@ -218,7 +226,8 @@ impl Scan {
         let end = Moment { ticks: u64_at(head, file::END_TICKS), monotonic_ns: u64_at(head, file::END_MONOTONIC) };
         let (reason, error) = (u32_at(head, file::STOP), u32_at(head, file::STOP_ERROR));
         let at = u64_at(head, file::STOP_TICKS);
-        // Zeros are what was never written. The end's checksum is written before the mark that it is whole, so it counts alone.
+        // Zeros were never written. The end's checksum is written before the mark that the end is
+        // complete, so it counts on its own.
         let (end_told, end_checks) = match self.version {
             1 => (u32_at(head, file::FINISHED) == 1, true),
             _ => (
@@ -246,7 +255,7 @@ impl Scan {
         self.dropped = self.count(0, u64_at(head, file::DROPPED));
     }
 
-    /// A count of dropped events; none where it is damaged.
+    /// Decodes a count of dropped events; 0 if it is damaged.
     fn count(&mut self, offset: u64, counter: u64) -> u64 {
         let believed = layout::dropped(self.version, counter);
         if believed.is_none() {
@@ -256,7 +265,7 @@ impl Scan {
     }
 
     fn lose(&mut self, offset: u64, bytes: u64, events: u64, kind: LossKind) {
-        // Neighbouring stretches of rubbish are one loss.
+        // Adjacent stretches of rubbish are one loss.
         if let Some(last) = self.losses.last_mut()
             && last.kind == kind
             && kind == LossKind::SegmentHeader
@@ -268,7 +277,8 @@ impl Scan {
         self.losses.push(Loss { file: self.name.clone(), offset, bytes, events, kind });
     }
 
-    /// Segment after segment; where none begins, on to the next multiple of the grain.
+    /// Walks from segment to segment; where none begins, continues at the next multiple of the
+    /// grain.
     fn walk(&mut self, file: &File, len: u64) {
         let mut offset = FILE_HEADER_BYTES as u64;
         let mut buffer = vec![0u8; layout::SPAN];
@@ -343,7 +353,8 @@ impl Scan {
                 trailing += 1;
                 continue;
             };
-            // Empty slots are holes if something was written after them, else the segment's unused end.
+            // Empty slots are holes if something was written after them; otherwise they are the
+            // segment's unused end.
             holes += trailing;
             trailing = 0;
             used = (i + 1) * RECORD_BYTES;
@@ -389,7 +400,7 @@ impl Scan {
         }
     }
 
-    /// One entry a thread, and the events that found no room.
+    /// Merges the entries of each thread into one, and sums the dropped events.
     fn add_up(&mut self) {
         self.threads.sort_by_key(|t| t.number);
         self.threads.dedup_by(|next, kept| {

@@ -1,15 +1,17 @@
-//! Times checked against each other, so that one changed byte does not make a run of milliseconds one of years.
+//! Checks times against each other, so that one changed byte does not turn a run of milliseconds
+//! into one of years.
 
 use super::scan::records;
 use crate::clock::{Moment, Source};
 use crate::event::What;
 use crate::record::definition;
 
-/// Frequencies that a clock can have: a kilohertz to a hundred gigahertz.
+/// Plausible frequencies of a clock: a kilohertz to a hundred gigahertz.
 pub(super) const FREQUENCIES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
 
-/// Whether two moments of one clock lie apart by about the same on both sides, as a clock of `frequency` has it. That was measured
-/// over half a millisecond of a machine that may have been busy, so a quarter more or less is let pass, and a millisecond.
+/// Whether two moments are about equally far apart on both clocks, as a clock of `frequency` would
+/// have it. The frequency was measured over half a millisecond, perhaps on a busy machine, so a
+/// difference of a quarter plus a millisecond is accepted.
 pub(super) fn agree(source: Source, frequency: u64, start: Moment, later: Moment) -> bool {
     let (Some(ticks), Some(ns)) =
         (later.ticks.checked_sub(start.ticks), later.monotonic_ns.checked_sub(start.monotonic_ns))
@@ -21,18 +23,21 @@ pub(super) fn agree(source: Source, frequency: u64, start: Moment, later: Moment
     expected.abs_diff(u128::from(ticks)) <= expected / 4 + u128::from(frequency) / 1000
 }
 
-/// What is known of the times in segments that no checksum covers.
+/// Knowledge about the times in segments that no checksum covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt {
-    /// The run had ended by then, in raw ticks; `u64::MAX`: not known.
+    /// Raw ticks by which the run had ended; `u64::MAX` if unknown.
     pub(crate) end: u64,
-    /// So far a record's time may lie before that of one written earlier: a signal handler's.
+    /// How many ticks a record's time may lie before that of an earlier record, as with a signal
+    /// handler's.
     pub(crate) slack: u64,
 }
 
 impl Doubt {
-    /// The places of records whose time cannot be, ascending: after those of both records behind it; of the last one, after the
-    /// record before and the end. Times within a segment hardly go back, and one record of two behind can itself be damaged.
+    /// Returns the indices of records with an impossible time, ascending: a time after those of
+    /// both following records; for the last record, one after the previous record and the end.
+    /// Times within a segment hardly go back, and one of the two following records may itself be
+    /// damaged.
     pub(super) fn impossible(&self, bytes: &[u8], base: u64) -> Vec<usize> {
         let times: Vec<(usize, u64)> = records(bytes, base)
             .enumerate()

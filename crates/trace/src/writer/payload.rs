@@ -1,4 +1,5 @@
-//! Definitions: call sites, names, modules. Records that carry an address list or a text, written seldom.
+//! Writes definitions: call sites, names, modules. Their records carry a list of addresses or a
+//! text, and are written seldom.
 
 use super::session::Session;
 use super::thread::ThreadWriter;
@@ -8,26 +9,27 @@ use crate::record::{MASK_24, RECORD_BYTES, Raw, definition};
 
 /// Longest text of a definition in bytes; longer ones are cut.
 const TEXT_BYTES: usize = 1024;
-/// Bytes of payload a record.
+/// Bytes of payload in a record.
 const PER_RECORD: usize = RECORD_BYTES - 1;
 
-/// A loaded object file, as `dl_iterate_phdr` tells it.
+/// A loaded object file, as `dl_iterate_phdr` reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleInfo<'a> {
-    /// What is added to the file's addresses.
+    /// Load bias, which is added to the file's addresses.
     pub bias: u64,
     /// First mapped address.
     pub start: u64,
-    /// First address after.
+    /// First address after the mapped ones.
     pub end: u64,
     /// GNU build id; at most 64 bytes of it are kept.
     pub build_id: &'a [u8],
-    /// Its path, as the loader has it.
+    /// Path of the file, as the loader names it.
     pub path: &'a [u8],
 }
 
 impl ThreadWriter {
-    /// Defines call site `id`: return addresses, innermost first. Nothing is written for an empty stack.
+    /// Defines call site `id` by its return addresses, innermost first; keeps at most 64 of them.
+    /// Writes nothing for an empty stack.
     pub fn define_site(&self, session: &Session, id: SiteId, stack: &[Address]) {
         let Some(slot) = (!stack.is_empty()).then(|| self.claim_slowly(session, stack.len().min(64))).flatten() else {
             return;
@@ -39,12 +41,12 @@ impl ThreadWriter {
         }
     }
 
-    /// Names a marker or region, before its first use.
+    /// Names a marker or region. Call this before its first use.
     pub fn name_marker(&self, session: &Session, id: u32, name: &[u8]) {
         self.define(session, definition::MARKER_NAME, u64::from(id), &[name]);
     }
 
-    /// Names an object.
+    /// Names the object at `address`.
     pub fn name_object(&self, session: &Session, address: Address, name: &[u8]) {
         self.define(session, definition::OBJECT_NAME, address, &[name]);
     }
@@ -54,7 +56,7 @@ impl ThreadWriter {
         self.define(session, definition::THREAD_NAME, 0, &[name]);
     }
 
-    /// Tells of a loaded object file. Once a module; again after `dlopen`.
+    /// Records a loaded object file. Call this once for each module, and again after `dlopen`.
     pub fn define_module(&self, session: &Session, module: ModuleInfo) {
         let build_id = &module.build_id[..module.build_id.len().min(64)];
         let [start, end] = [module.start.to_le_bytes(), module.end.to_le_bytes()];
@@ -62,7 +64,8 @@ impl ThreadWriter {
         self.define(session, definition::MODULE, module.bias, &parts);
     }
 
-    /// A head record, its argument the payload's length, and the payload in the records after it.
+    /// Writes a head record, with the payload's length as its argument, and the payload in the
+    /// records after it.
     fn define(&self, session: &Session, code: u8, object: u64, parts: &[&[u8]]) {
         let mut payload = [0u8; TEXT_BYTES];
         let mut len = 0;
@@ -73,7 +76,8 @@ impl ThreadWriter {
         }
         let Some(slot) = self.claim_slowly(session, 1 + len.div_ceil(PER_RECORD)) else { return };
         let time = slot.time_of(clock::now(session.source()));
-        // The head first: a payload without a head means nothing, a head whose payload is cut short says so.
+        // Writes the head first: a payload without a head means nothing, whereas a head shows that
+        // its payload is cut short.
         slot.fill(time, Raw { code, object, arg: len as u32 & MASK_24 });
         for (i, chunk) in payload[..len].chunks(PER_RECORD).enumerate() {
             slot.plus(1 + i).fill_bytes(definition::BYTES, chunk);

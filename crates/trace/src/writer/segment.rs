@@ -1,7 +1,8 @@
-//! One mapped segment: finding its header from any address inside it, filling a slot, sealing.
+//! A mapped segment: finding its header from any address inside it, filling a slot, sealing it.
 //!
-//! Segments are aligned to [`SPAN`] in memory, so an address inside one leads to its header by masking. That keeps a thread's
-//! whole state in one word, the cursor, which a signal handler cannot see half-changed.
+//! Segments are aligned to [`SPAN`] in memory, so masking an address inside one gives its header. A
+//! thread's whole state therefore fits one word, the cursor, which a signal handler cannot see
+//! half-changed.
 
 use crate::layout::{BACK, DROP, GRAIN, SEGMENT_HEADER_BYTES, SPAN, SegmentHeader, segment};
 use crate::record::{RECORD_BYTES, Raw};
@@ -22,7 +23,8 @@ impl Segment {
         let len = header.bytes as usize;
         let reserved = sys::map_nothing(SPAN + len)?;
         let at = reserved.next_multiple_of(SPAN);
-        // SAFETY: the range [at, at + len) lies inside the address space reserved above, which nothing else knows.
+        // SAFETY: the range [at, at + len) lies inside the address space reserved above, which
+        // nothing else knows.
         let mapped = unsafe { sys::map_file(fd, offset, len, Some(at)) };
         let keep = if mapped.is_ok() { len } else { 0 };
         // SAFETY: the rest of the reservation, before and after the mapping, is unused.
@@ -32,13 +34,14 @@ impl Segment {
         }
         mapped?;
         let bytes = header.to_bytes();
-        // SAFETY: `at` is the start of a writable mapping of at least a page, and no one else knows it yet.
+        // SAFETY: `at` is the start of a writable mapping of at least a page that no other code
+        // knows yet.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
         touch(at, len);
         Ok(Segment(at))
     }
 
-    /// The segment that the byte before `cursor` lies in.
+    /// Returns the segment that contains the byte before `cursor`.
     #[inline(always)]
     pub(crate) fn before(cursor: usize) -> Segment {
         Segment((cursor - 1) & !(SPAN - 1))
@@ -60,21 +63,21 @@ impl Segment {
         self.0 + self.word32(segment::BYTES).load(Ordering::Relaxed) as usize
     }
 
-    /// The slot from which on the next segment is made ahead: three quarters.
+    /// Returns the slot from which on the next segment is created in advance: at three quarters.
     pub(crate) fn nearly_full(self) -> usize {
         self.0 + (self.end() - self.0) / 4 * 3
     }
 
     #[inline(always)]
     fn word32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: a `Segment` is only made from a live mapping; the header's fields are aligned, and only this thread and
-        // its signal handlers use them, all by atomics.
+        // SAFETY: a `Segment` comes only from a live mapping; the header's fields are aligned, and
+        // only this thread and its signal handlers access them, with atomics.
         unsafe { &*((self.0 + offset) as *const AtomicU32) }
     }
 
     #[inline(always)]
     fn word64(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: as in `word32`.
+        // SAFETY: the field is an aligned part of a live mapping, as in `word32`.
         unsafe { &*((self.0 + offset) as *const AtomicU64) }
     }
 
@@ -86,8 +89,9 @@ impl Segment {
     /// Counts an event that found no room.
     pub(crate) fn count_dropped(self) {
         let dropped = self.word64(segment::DROPPED);
-        // Only this thread writes it. A handler between the two lines costs one count, which a locked instruction for
-        // every dropped event would not be worth.
+        // Only this thread writes the counter. A signal handler between the load and the store
+        // makes it lose one count, which does not justify a locked instruction for every dropped
+        // event.
         dropped.store(dropped.load(Ordering::Relaxed).wrapping_add(DROP), Ordering::Relaxed);
     }
 
@@ -95,50 +99,53 @@ impl Segment {
         self.word32(segment::SEALED).load(Ordering::Relaxed) != 0
     }
 
-    /// No slot before `cursor` is still to be filled.
+    /// Whether every slot before `cursor` has been filled.
     pub(crate) fn is_filled_to(self, cursor: usize) -> bool {
         (self.first_slot()..cursor).step_by(RECORD_BYTES).all(|at| Slot(at).is_filled())
     }
 
-    /// Writes length and checksum, if every slot before `cursor` has been filled.
+    /// Writes length and checksum, if every slot before `cursor` has been filled. Returns whether
+    /// it did.
     ///
-    /// One that has not belongs to a frame that this call interrupted and that still holds its address: then the segment
-    /// stays unsealed, and must stay mapped. False says so.
+    /// An unfilled slot belongs to a stack frame that this call interrupted and that still holds
+    /// its address: the segment then stays unsealed, and must stay mapped.
     pub(crate) fn seal(self, cursor: usize) -> bool {
         if !self.is_filled_to(cursor) {
             return false;
         }
         let first = self.first_slot();
-        // SAFETY: the bytes lie in the live mapping, and all writers of slots before `cursor` are done.
+        // SAFETY: the bytes lie in the live mapping, and all writers of slots before `cursor` are
+        // done.
         let records = unsafe { core::slice::from_raw_parts(first as *const u8, cursor - first) };
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(records);
         self.word32(segment::DATA_CRC).store(hasher.finalize(), Ordering::Relaxed);
-        // The length last: a segment with a length has its checksum.
+        // Stores the length last: a segment with a length has its checksum.
         self.word32(segment::SEALED).store((cursor - self.0) as u32, Ordering::Release);
         true
     }
 
     /// # Safety
-    /// No slot of it is still to be filled, and the caller does not use it again.
+    /// All claimed slots of the segment are filled, and the caller does not use the segment again.
     pub(crate) unsafe fn unmap(self) {
         let len = self.end() - self.0;
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { sys::unmap(self.0, len) };
     }
 }
 
-/// Writes to each page of a fresh mapping of zeros, so that its faults come now, when the thread's pause is stamped, and not between an
-/// acquisition and its release.
+/// Writes to each page of a fresh mapping of zeros, so that page faults happen now, in the stamped
+/// pause of the thread, and not between an acquisition and its release.
 fn touch(at: usize, len: usize) {
     for page in (at + GRAIN..at + len).step_by(GRAIN) {
-        // SAFETY: the word lies in a writable mapping that no one else knows yet, aligned to a page. Zero is what is there.
+        // SAFETY: the word lies in a writable mapping that no other code knows yet, aligned to a
+        // page. It already holds zero.
         unsafe { &*(page as *const AtomicU64) }.store(0, Ordering::Relaxed);
     }
 }
 
 impl Slot {
-    /// The slot so many after this one, of a claim of several.
+    /// Returns the slot `records` places after this one, in a claim of several.
     pub(crate) fn plus(self, records: usize) -> Slot {
         Slot(self.0 + records * RECORD_BYTES)
     }
@@ -149,20 +156,22 @@ impl Slot {
         word.load(Ordering::Relaxed) & 0xff != 0
     }
 
-    /// Time of `ticks` in this slot's segment, if 48 bits hold it.
+    /// Returns the time of `ticks` relative to this slot's segment; more than 48 bits if it does
+    /// not fit.
     #[inline(always)]
     pub(crate) fn time_of(self, ticks: u64) -> u64 {
         ticks.wrapping_sub(Segment::before(self.0 + 1).base()).wrapping_add(BACK)
     }
 
-    /// Stores the record, kind byte last.
+    /// Stores the record, the kind byte last.
     #[inline(always)]
     pub(crate) fn fill(self, time: u64, raw: Raw) {
         let words = raw.words(time);
-        // SAFETY: the claim gave this slot of a live mapping to this frame alone.
+        // SAFETY: the claim gave this slot of a live mapping to this stack frame alone.
         let (first, second) = unsafe { (&*(self.0 as *const AtomicU64), &*((self.0 + 8) as *const AtomicU64)) };
         second.store(words[1], Ordering::Relaxed);
-        // The thread can be killed, or struck by a signal, between the stores; in its own order the kind comes last.
+        // The thread can be killed, or interrupted by a signal, between the stores; in its own
+        // order the kind byte comes last.
         compiler_fence(Ordering::Release);
         first.store(words[0], Ordering::Release);
     }
@@ -173,7 +182,7 @@ impl Slot {
         bytes[0] = code;
         bytes[1..=payload.len()].copy_from_slice(payload);
         let word = |i: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|j| bytes[i * 8 + j]));
-        // SAFETY: as in `fill`.
+        // SAFETY: the claim gave this slot of a live mapping to this stack frame alone.
         let (first, second) = unsafe { (&*(self.0 as *const AtomicU64), &*((self.0 + 8) as *const AtomicU64)) };
         second.store(word(1), Ordering::Relaxed);
         compiler_fence(Ordering::Release);

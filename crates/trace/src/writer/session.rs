@@ -1,4 +1,4 @@
-//! The events file of a process: made once, its space handed out in segments, lock-free.
+//! The events file of a process: created once; its space is handed out in segments, without locks.
 
 use super::segment::Segment;
 use crate::clock::{self, Moment, Source};
@@ -15,22 +15,22 @@ const STOPPED: u32 = 3;
 
 const PATH_BYTES: usize = 4096;
 
-/// Why a session takes no more events. The program goes on.
+/// Why a session takes no more events. The program continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u32)]
 pub enum StopReason {
-    /// The trace's own size limit.
+    /// The trace's own size limit was reached.
     SizeLimit = 1,
     /// The file system is full.
     NoSpace = 2,
-    /// `RLIMIT_FSIZE`, or the file system's greatest file.
+    /// `RLIMIT_FSIZE`, or the file system's limit on file sizes, was reached.
     FileSizeLimit = 3,
-    /// No memory or address space for a mapping.
+    /// There is no memory or address space for a mapping.
     NoMemory = 4,
-    /// The program closed the file's descriptor, and it cannot be opened again.
+    /// The program closed the file's descriptor, and the file cannot be opened again.
     DescriptorLost = 5,
-    /// Another error; its number is in the file.
+    /// Another error, the number of which is in the file.
     Other = 6,
 }
 
@@ -63,13 +63,13 @@ impl StopReason {
 pub enum OpenError {
     /// The path of the directory is longer than 4,000 bytes.
     PathTooLong,
-    /// It is open already.
+    /// The session is already open.
     AlreadyOpen,
-    /// The file could not be made.
+    /// The file could not be created.
     Create(Errno),
-    /// No room for its first page.
+    /// There was no room for the file's first page.
     Reserve(Errno),
-    /// It could not be mapped.
+    /// The file could not be mapped.
     Map(Errno),
 }
 
@@ -90,9 +90,9 @@ impl std::error::Error for OpenError {}
 /// Options of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Greatest size of the events file in bytes. Reached, events are counted and dropped.
+    /// Size limit of the events file in bytes. Once it is reached, events are counted and dropped.
     pub limit: u64,
-    /// The clock; `None`: the best one.
+    /// The clock; `None` chooses the best one.
     pub source: Option<Source>,
 }
 
@@ -106,7 +106,8 @@ impl Default for Options {
 pub struct Session {
     state: AtomicU32,
     fd: AtomicI32,
-    /// Device and inode: whether `fd` is still ours. Programs close descriptors that they did not open.
+    /// Device and inode, to check whether `fd` is still the session's: programs close descriptors
+    /// that they did not open.
     device: AtomicU64,
     inode: AtomicU64,
     /// Address of the file header's mapping.
@@ -114,13 +115,14 @@ pub struct Session {
     source: AtomicU8,
     limit: AtomicU64,
     page: AtomicUsize,
-    /// The directory, then the file's whole path. Written in state OPENING only, read in the states after it.
+    /// The directory, then the file's whole path. Written only in state OPENING, and read only in
+    /// the states after it.
     path: UnsafeCell<[u8; PATH_BYTES]>,
     directory_len: AtomicUsize,
 }
 
-// SAFETY: `path` is written only by the one thread that moved `state` to OPENING, and read only after OPEN was stored
-// with release order. All other fields are atomics.
+// SAFETY: only the one thread that moved `state` to OPENING writes `path`, and it is read only
+// after OPEN was stored with release order. All other fields are atomics.
 unsafe impl Sync for Session {}
 
 impl Default for Session {
@@ -130,7 +132,7 @@ impl Default for Session {
 }
 
 impl Session {
-    /// A closed session: events posted to it vanish.
+    /// Creates a closed session: events posted to it vanish.
     pub const fn new() -> Session {
         Session {
             state: AtomicU32::new(CLOSED),
@@ -146,11 +148,13 @@ impl Session {
         }
     }
 
-    /// Makes `DIR/events.PID.N` and opens the session. The path should be absolute: the file is opened again by it when the
-    /// program has closed the descriptor, and a fork's child makes its own beside it, wherever they have gone by then. Takes about half a millisecond: the clock's rate is measured.
+    /// Creates `events.PID.N` in `directory` and opens the session. The path should be absolute:
+    /// the file is opened again by its path when the program has closed the descriptor, and a
+    /// forked child creates its own file beside it, whatever their working directories are by then.
+    /// The call takes about half a millisecond, because it measures the clock's rate.
     ///
     /// # Errors
-    /// Nothing is left open; the session stays closed, and posting to it does nothing.
+    /// On failure nothing is left open; the session stays closed, and posting to it does nothing.
     pub fn open(&self, directory: &CStr, options: Options) -> Result<(), OpenError> {
         let bytes = directory.to_bytes();
         if bytes.len() > PATH_BYTES - 64 {
@@ -171,13 +175,15 @@ impl Session {
         made
     }
 
-    /// After `fork`, in the child: leaves the parent's file alone and makes one of the child's own (`follow`), or closes.
-    /// The forking thread's [`ThreadWriter::forget`](super::ThreadWriter::forget) must come before the next event.
+    /// Called in the child after `fork`: leaves the parent's file alone and creates one for the
+    /// child (`follow`), or closes the session. The forking thread's
+    /// [`ThreadWriter::forget`](super::ThreadWriter::forget) must come before the next event.
     ///
-    /// An event posted in the child before this call would land in the parent's segment: block signals around `fork`.
+    /// An event posted in the child before this call would go to the parent's segment: block
+    /// signals around `fork`.
     ///
     /// # Errors
-    /// As [`Session::open`]; the child's session is closed then.
+    /// The errors are those of [`Session::open`]; the child's session is then closed.
     pub fn reopen_after_fork(&self, follow: bool) -> Result<(), OpenError> {
         if self.state.swap(OPENING, Ordering::Acquire) == CLOSED {
             self.state.store(CLOSED, Ordering::Release);
@@ -185,7 +191,8 @@ impl Session {
         }
         let header = self.header.swap(0, Ordering::Relaxed);
         if header != 0 {
-            // SAFETY: the child's copy of the mapping; no other thread exists here, and `header` was taken out of use.
+            // SAFETY: unmaps the child's copy of the mapping; no other thread exists here, and
+            // `header` was taken out of use.
             unsafe { sys::unmap(header, FILE_HEADER_BYTES) };
         }
         let fd = self.fd.swap(-1, Ordering::Relaxed);
@@ -198,7 +205,8 @@ impl Session {
         made
     }
 
-    /// Writes the closing time. Later events are still taken; the file is whole without this too.
+    /// Writes the closing time. Later events are still taken; the file is readable without this
+    /// too.
     pub fn finish(&self) {
         if self.header.load(Ordering::Acquire) == 0 {
             return;
@@ -210,12 +218,12 @@ impl Session {
         self.word32(file::FINISHED).store(1, Ordering::Release);
     }
 
-    /// Events are being taken.
+    /// Whether the session takes events.
     pub fn is_open(&self) -> bool {
         self.state.load(Ordering::Relaxed) == OPEN
     }
 
-    /// Why the session stopped, if it did.
+    /// Returns why the session stopped; `None` if it has not.
     pub fn stopped(&self) -> Option<StopReason> {
         if self.state.load(Ordering::Acquire) != STOPPED {
             return None;
@@ -223,7 +231,7 @@ impl Session {
         StopReason::from_number(self.word32(file::STOP).load(Ordering::Relaxed))
     }
 
-    /// The clock that stamps come from.
+    /// Returns the source of the time stamps.
     #[inline(always)]
     pub fn source(&self) -> Source {
         match self.source.load(Ordering::Relaxed) {
@@ -239,7 +247,7 @@ impl Session {
         let made = self.fill_header(fd, pid);
         if made.is_err() {
             sys::close(fd);
-            // A file without a header would be a damaged trace.
+            // Removes the file, because a file without a header would be a damaged trace.
             // SAFETY: state OPENING belongs to this thread.
             if let Ok(path) = CStr::from_bytes_until_nul(unsafe { &*self.path.get() }) {
                 sys::unlink(path);
@@ -250,14 +258,16 @@ impl Session {
 
     fn create_file(&self, pid: u32) -> Result<i32, Errno> {
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        // A program that replaces itself by exec keeps its number, so the name has a second one.
+        // A program that replaces itself by exec keeps its process id, so the name has a second
+        // number.
         for n in 0..10_000 {
             // SAFETY: state OPENING belongs to this thread.
             let path = write_path(unsafe { &mut *self.path.get() }, self.directory_len.load(Ordering::Relaxed), pid, n);
             match sys::open(path, flags, 0o600) {
                 Err(Errno(libc::EEXIST)) => {}
                 Err(error) => return Err(error),
-                // High up, out of the way of programs that count on getting the lowest free numbers, or close them.
+                // Uses a high number, out of the way of programs that rely on getting the lowest
+                // free numbers, or close them.
                 Ok(low) => match [1000, 200].into_iter().find_map(|least| sys::duplicate_above(low, least).ok()) {
                     Some(high) => {
                         sys::close(low);
@@ -274,7 +284,7 @@ impl Session {
         let page = self.page.load(Ordering::Relaxed);
         let (device, inode) = sys::identity(fd).map_err(OpenError::Create)?;
         sys::reserve(fd, 0, page as u64).map_err(OpenError::Reserve)?;
-        // SAFETY: the kernel chooses the place.
+        // SAFETY: the kernel chooses the address.
         let at = unsafe { sys::map_file(fd, 0, FILE_HEADER_BYTES, None) }.map_err(OpenError::Map)?;
         let source = self.source();
         let start = Moment::now(source);
@@ -300,16 +310,17 @@ impl Session {
     }
 
     fn word32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: callers come here only while the header is mapped (it stays so until fork); fields are aligned.
+        // SAFETY: callers use this only while the header is mapped (it stays so until fork); fields
+        // are aligned.
         unsafe { &*((self.header.load(Ordering::Relaxed) + offset) as *const AtomicU32) }
     }
 
     fn word64(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: as in `word32`.
+        // SAFETY: the header is mapped and fields are aligned, as in `word32`.
         unsafe { &*((self.header.load(Ordering::Relaxed) + offset) as *const AtomicU64) }
     }
 
-    /// A fresh thread number. The caller has seen the session open.
+    /// Returns a new thread number. The caller has seen the session open.
     pub(crate) fn next_thread(&self) -> u32 {
         self.word32(file::THREADS).fetch_add(1, Ordering::Relaxed)
     }
@@ -321,12 +332,12 @@ impl Session {
         }
     }
 
-    /// A mapped segment; `None` stops the session.
+    /// Returns a mapped segment. On failure stops the session and returns `None`.
     pub(crate) fn allocate(&self, bytes: usize, header: SegmentHeader) -> Option<Segment> {
         self.try_allocate(bytes, header).map_err(|(reason, error)| self.stop(reason, error)).ok()
     }
 
-    /// A mapped segment, or why there is none.
+    /// Returns a mapped segment, or why there is none.
     pub(crate) fn try_allocate(&self, bytes: usize, mut header: SegmentHeader) -> Result<Segment, (StopReason, Errno)> {
         let bytes = bytes.max(self.page.load(Ordering::Relaxed));
         header.bytes = bytes as u32;
@@ -351,7 +362,7 @@ impl Session {
             self.word64(file::STOP_TICKS).store(at, Ordering::Relaxed);
             self.word32(file::STOP_CRC).store(layout::stop_crc(reason as u32, code, at), Ordering::Relaxed);
         }
-        // Only from OPEN: a fork's child may have closed meanwhile.
+        // Changes only the state OPEN: a forked child may have closed meanwhile.
         let _ = self.state.compare_exchange(OPEN, STOPPED, Ordering::Release, Ordering::Relaxed);
     }
 
@@ -361,7 +372,8 @@ impl Session {
                 .is_ok_and(|id| id == (self.device.load(Ordering::Relaxed), self.inode.load(Ordering::Relaxed)))
     }
 
-    /// Our descriptor, opened again if the program has closed it (and perhaps given its number to a file of its own).
+    /// Returns the session's descriptor. Opens the file again if the program has closed the
+    /// descriptor (and perhaps given its number to another file).
     fn descriptor(&self) -> Result<i32, Errno> {
         let fd = self.fd.load(Ordering::Acquire);
         if self.is_ours(fd) {
@@ -376,13 +388,15 @@ impl Session {
             sys::close(again);
             return Err(Errno(libc::EBADF));
         }
-        // Another thread may have been faster; both descriptors work, the slower one's stays open for this use only once.
+        // Another thread may have been faster. Both descriptors work; the slower thread's stays
+        // open but is used only once.
         self.fd.store(again, Ordering::Release);
         Ok(again)
     }
 }
 
-/// Ticks a second, over half a millisecond: a hint for runs too short to calibrate by their own ends.
+/// Measures ticks a second over half a millisecond: a hint for runs too short to calibrate by their
+/// own ends.
 fn measure(source: Source, start: Moment) -> u64 {
     if source == Source::Monotonic {
         return 1_000_000_000;
@@ -397,7 +411,7 @@ fn measure(source: Source, start: Moment) -> u64 {
     (u128::from(now.ticks.saturating_sub(start.ticks)) * 1_000_000_000 / ns) as u64
 }
 
-/// `DIR/events.PID.N` into the buffer.
+/// Writes `DIR/events.PID.N` into the buffer, after the directory, and returns it.
 fn write_path(buffer: &mut [u8; PATH_BYTES], directory: usize, pid: u32, n: u32) -> &CStr {
     let mut at = directory;
     let mut push = |bytes: &[u8]| {

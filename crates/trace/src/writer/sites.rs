@@ -1,19 +1,21 @@
-//! Call sites by number: return address in, 24-bit number out, without a lock and without ever moving an entry.
+//! Numbers call sites: maps return addresses to 24-bit numbers, without a lock and without moving
+//! entries.
 
 use crate::event::{Address, SiteId};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// An open-addressed table of return addresses; a site's number is its place plus one. Fixed in size, for a `static`.
+/// An open-addressed table of return addresses; a site's number is its index plus one. Fixed in
+/// size, for a `static`.
 pub struct SiteTable<const SLOTS: usize> {
     slots: [AtomicU64; SLOTS],
 }
 
-/// What a look-up says.
+/// The result of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteAnswer {
-    /// Seen before.
+    /// The address was seen before.
     Known(SiteId),
-    /// Seen for the first time: the caller now writes its definition.
+    /// The address was seen for the first time: the caller must write its definition.
     New(SiteId),
     /// The table is full.
     Full,
@@ -26,16 +28,17 @@ impl<const SLOTS: usize> Default for SiteTable<SLOTS> {
 }
 
 impl<const SLOTS: usize> SiteTable<SLOTS> {
-    /// How many places a look-up tries. Bounds its time; a table that is three quarters full seldom needs ten.
+    /// Number of places that a look-up tries, which bounds its time; in a table that is three
+    /// quarters full, ten seldom do not suffice.
     const PROBES: usize = 32;
 
-    /// An empty table.
+    /// Creates an empty table.
     pub const fn new() -> Self {
         assert!(SLOTS.is_power_of_two() && SLOTS <= SiteId::MAX as usize);
         SiteTable { slots: [const { AtomicU64::new(0) }; SLOTS] }
     }
 
-    /// The number of `address`, which is entered if it is new. Async-signal-safe.
+    /// Returns the number of `address`, entering it if it is new. Async-signal-safe.
     #[inline]
     pub fn number(&self, address: Address) -> SiteAnswer {
         for at in self.probes(address) {
@@ -53,7 +56,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         SiteAnswer::Full
     }
 
-    /// The number of `address`, if it has one. Async-signal-safe.
+    /// Returns the number of `address`, if it has one. Async-signal-safe.
     #[inline]
     pub fn known(&self, address: Address) -> Option<SiteId> {
         self.probes(address).find_map(|at| match self.slots[at].load(Ordering::Relaxed) {
@@ -64,13 +67,14 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
     }
 
     fn probes(&self, address: Address) -> impl Iterator<Item = usize> {
-        // Fibonacci hashing; the upper bits are the mixed ones.
+        // Fibonacci hashing, in which the upper bits are the mixed ones.
         let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         (0..Self::PROBES).map(move |probe| (hash as usize + probe) & (SLOTS - 1))
     }
 
-    /// Has every entry stand under another address that `as_other` names one for. It keeps its place and number, and
-    /// [`SiteTable::number`] no longer finds it, until [`SiteTable::restore`].
+    /// Files every entry under the address that `as_other` returns for it, if any. Such an entry
+    /// keeps its place and number, but [`SiteTable::number`] no longer finds it until
+    /// [`SiteTable::restore`].
     pub fn file_under(&self, as_other: impl Fn(Address) -> Option<Address>) {
         for slot in &self.slots {
             let address = slot.load(Ordering::Relaxed);
@@ -80,7 +84,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         }
     }
 
-    /// Finds `address` again, which stands under `other`.
+    /// Files the entry of `address`, now under `other`, under `address` again. Returns its number.
     pub fn restore(&self, address: Address, other: Address) -> Option<SiteId> {
         self.probes(address).find_map(|at| {
             let restored = self.slots[at].compare_exchange(other, address, Ordering::Relaxed, Ordering::Relaxed);
@@ -88,7 +92,8 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         })
     }
 
-    /// Forgets all: a fork's child writes a file of its own, which needs the definitions again.
+    /// Forgets all addresses: a forked child writes its own file, which needs the definitions
+    /// again.
     pub fn clear(&self) {
         for slot in &self.slots {
             slot.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! One thread's pen. The fast path is a claim of 16 bytes, a time stamp and two stores.
+//! The writer of one thread. The fast path is the claim of 16 bytes, a time stamp and two stores.
 
 use super::segment::{Segment, Slot};
 use super::session::Session;
@@ -10,28 +10,30 @@ use crate::sys;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// First segment of a thread; each next one is twice as large, up to [`SPAN`]. Small, for programs of thousands of threads.
+/// Size of a thread's first segment; each further one is twice as large, up to [`SPAN`]. Small, for
+/// programs with thousands of threads.
 const FIRST_BYTES: u32 = 8 << 10;
 const NO_THREAD: u32 = u32::MAX - 1;
 const NO_CPU: u32 = u32::MAX;
 
-/// One thread's writer. Const-initialised and without `Drop`, for thread-local storage; not `Sync`: only its own thread (and
-/// signal handlers on it) may use it.
+/// The writer of one thread. Constant-initialised and without `Drop`, for thread-local storage; not
+/// `Sync`: only its own thread, and signal handlers on it, may use it.
 pub struct ThreadWriter {
-    /// Next free slot, or the end of the segment; 0: no segment. The only word that says who owns what.
+    /// The next free slot, or the end of the segment; 0: no segment. The only word that decides
+    /// which code owns which slot.
     cursor: AtomicUsize,
-    /// A segment that was made ahead, or was not needed; 0: none.
+    /// A segment that was created in advance, or was not needed; 0: none.
     spare: AtomicUsize,
     /// The end of a full segment that is still to be sealed; 0: none.
     left: AtomicUsize,
-    /// From this cursor on [`ThreadWriter::prepare`] has something to do.
+    /// From this cursor on, [`ThreadWriter::prepare`] has work to do.
     due: AtomicUsize,
     thread: AtomicU32,
     tid: AtomicU32,
     sequence: AtomicU32,
     next_bytes: AtomicU32,
     cpu: AtomicU32,
-    /// Base of the segments, where it is not the time at which they are made; 0: it is.
+    /// Base of the segments; 0: the time at which each is created.
     base: AtomicU64,
     own_thread_only: PhantomData<*const ()>,
 }
@@ -43,7 +45,7 @@ impl Default for ThreadWriter {
 }
 
 impl ThreadWriter {
-    /// A writer that takes its first segment with its first event.
+    /// Creates a writer that gets its first segment with its first event.
     pub const fn new() -> ThreadWriter {
         ThreadWriter {
             cursor: AtomicUsize::new(0),
@@ -60,8 +62,9 @@ impl ThreadWriter {
         }
     }
 
-    /// A writer for events about other threads, from `since` (raw ticks) on: context switches out of a kernel buffer. Only
-    /// [`ThreadWriter::post_at`], in the order of time, and only events with a `tid`.
+    /// Creates a writer for events about other threads, from `since` (raw ticks) on: context
+    /// switches from a kernel buffer. It accepts only [`ThreadWriter::post_at`], in the order of
+    /// time, and only events with a `tid`.
     pub const fn foreign(since: u64) -> ThreadWriter {
         let mut writer = ThreadWriter::new();
         writer.thread = AtomicU32::new(FOREIGN_THREAD);
@@ -69,7 +72,8 @@ impl ThreadWriter {
         writer
     }
 
-    /// Records an act, stamped now. For what gives away: call it *before* the act.
+    /// Records an act, stamped now. For an act that gives something away: call this *before* the
+    /// act.
     #[inline(always)]
     pub fn post(&self, session: &Session, what: What) {
         if let Some(slot) = self.claim(session) {
@@ -78,8 +82,9 @@ impl ThreadWriter {
         }
     }
 
-    /// Records an act, stamped after everything before it is done, and the CPU where that costs nothing (a [`What::Cpu`]
-    /// follows when it changed). For what takes: call it *after* the act.
+    /// Records an act, stamped after everything before it is done. Also records the CPU where that
+    /// costs nothing (a [`What::Cpu`] follows when it changed). For an act that takes something:
+    /// call this *after* the act.
     #[inline(always)]
     pub fn post_ordered(&self, session: &Session, what: What) {
         if let Some(slot) = self.claim(session) {
@@ -101,14 +106,16 @@ impl ThreadWriter {
         }
     }
 
-    /// The segment is nearly full, or one is to be sealed.
+    /// Whether the segment is nearly full, or another one is to be sealed:
+    /// [`ThreadWriter::prepare`] has work to do.
     #[inline(always)]
     pub fn is_due(&self) -> bool {
         self.cursor.load(Ordering::Relaxed) >= self.due.load(Ordering::Relaxed)
     }
 
-    /// Makes the next segment ahead and seals the last one: work of some hundred microseconds, for a moment when the thread holds no
-    /// lock. Where this is never called, it is done when a segment is full.
+    /// Creates the next segment in advance and seals the last one. That takes some hundred
+    /// microseconds, so call this when the thread holds no lock. If it is never called, the work is
+    /// done when a segment is full.
     #[cold]
     pub fn prepare(&self, session: &Session) {
         self.due.store(usize::MAX, Ordering::Relaxed);
@@ -124,7 +131,7 @@ impl ThreadWriter {
         if cursor < due {
             return self.due.store(due, Ordering::Relaxed);
         }
-        // Where there is none to be had, the event that needs it says so.
+        // If no segment is available, the event that needs it reports that.
         if let Ok(segment) = session.try_allocate(self.next_bytes() as usize, self.header(session)) {
             let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
             if unused != 0 {
@@ -133,12 +140,13 @@ impl ThreadWriter {
         }
     }
 
-    /// This thread's number in the file, once it has posted.
+    /// Returns this thread's number in the file, once it has posted an event.
     pub fn thread(&self) -> Option<u32> {
         Some(self.thread.load(Ordering::Relaxed)).filter(|t| *t < NO_THREAD)
     }
 
-    /// Seals and unmaps: the last act of a thread. A later event starts a new segment, which then stays mapped.
+    /// Seals and unmaps the segments: the last act of a thread. A later event starts a new segment,
+    /// which then stays mapped.
     pub fn finish(&self) {
         let cursor = self.cursor.swap(0, Ordering::Relaxed);
         for end in [self.left.swap(0, Ordering::Relaxed), cursor] {
@@ -152,18 +160,19 @@ impl ThreadWriter {
         }
     }
 
-    /// In the child of a fork: lets go of the parent's segments without touching them.
+    /// Called in a forked child: drops the parent's segments without writing to them.
     pub fn forget(&self) {
         let cursor = self.cursor.swap(0, Ordering::Relaxed);
         for end in [self.left.swap(0, Ordering::Relaxed), cursor] {
             if end != 0 && Segment::before(end).is_filled_to(end) {
-                // SAFETY: the child's copy of the mapping; every slot is filled, so no frame holds one.
+                // SAFETY: unmaps the child's copy of the mapping; every slot is filled, so no stack
+                // frame holds one.
                 unsafe { Segment::before(end).unmap() };
             }
         }
         let spare = self.spare.swap(0, Ordering::Relaxed);
         if spare != 0 {
-            // SAFETY: the child's copy of the mapping; a spare has never been given out.
+            // SAFETY: unmaps the child's copy of the mapping; a spare has never been handed out.
             unsafe { Segment::from_start(spare).unmap() };
         }
         self.due.store(usize::MAX, Ordering::Relaxed);
@@ -174,12 +183,13 @@ impl ThreadWriter {
         self.cpu.store(NO_CPU, Ordering::Relaxed);
     }
 
-    /// The next slot, if there is room or room can be made.
+    /// Claims the next slot, if there is room or room can be made.
     #[inline(always)]
     fn claim(&self, session: &Session) -> Option<Slot> {
         loop {
             let cursor = self.cursor.load(Ordering::Relaxed);
-            // Both the end of a segment and "no segment" (0) are multiples of the grain; so is every 256th slot.
+            // Both the end of a segment and "no segment" (0) are multiples of the grain; so is
+            // every 256th slot.
             if cursor.is_multiple_of(GRAIN) {
                 return self.claim_slowly(session, 1);
             }
@@ -189,7 +199,8 @@ impl ThreadWriter {
         }
     }
 
-    /// The next `records` slots in one piece, in a new segment if this one has no room for them.
+    /// Claims the next `records` slots in one piece, in a new segment if the current one has no
+    /// room for them.
     #[cold]
     #[inline(never)]
     pub(super) fn claim_slowly(&self, session: &Session, records: usize) -> Option<Slot> {
@@ -205,14 +216,17 @@ impl ThreadWriter {
         }
     }
 
-    /// Moves the cursor if it still is where it was; false if a signal handler on this thread moved it.
+    /// Advances the cursor if it still has the value `from`; returns false if a signal handler on
+    /// this thread moved it.
     ///
-    /// One instruction, so no handler can come in between; without the lock prefix, as no other thread looks.
+    /// A single instruction, so no handler can come in between; without the lock prefix, because no
+    /// other thread reads it.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn advance(&self, from: usize, to: usize) -> bool {
         let moved: u8;
-        // SAFETY: the cursor is a word of this thread's own; CMPXCHG reads and writes it and sets rax and the flags.
+        // SAFETY: the cursor is a word of this thread; CMPXCHG reads and writes it and sets rax and
+        // the flags.
         unsafe {
             core::arch::asm!("cmpxchg qword ptr [{cursor}], {to}", "sete {moved}", cursor = in(reg) self.cursor.as_ptr(),
                 to = in(reg) to, moved = out(reg_byte) moved, inout("rax") from => _, options(nostack));
@@ -236,8 +250,9 @@ impl ThreadWriter {
         }
     }
 
-    /// The time does not fit into 48 bits: a stamp older than the segment allows counts as its oldest time; one more than a day
-    /// after the segment began goes into a new segment, and leaves a pause of no length in the claimed slot.
+    /// Fills a slot whose time does not fit into 48 bits. A stamp older than the segment allows
+    /// counts as its oldest time. One more than a day after the segment's beginning goes into a new
+    /// segment, and leaves a pause of length zero in the claimed slot.
     #[cold]
     #[inline(never)]
     fn fill_out_of_range(&self, session: &Session, slot: Slot, ticks: u64, raw: Raw) {
@@ -262,8 +277,8 @@ impl ThreadWriter {
         self.post_at(session, ticks, What::Cpu { cpu });
     }
 
-    /// Gives the thread a new segment if the cursor still is `cursor`, the end of the old one. `None`: the event is lost, and
-    /// counted.
+    /// Gives the thread a new segment if the cursor still is `cursor`, the end of the old one.
+    /// Returns `None` if the event is lost, which is counted.
     fn refill(&self, session: &Session, cursor: usize) -> Option<()> {
         if !session.is_open() {
             self.lose(session, cursor);
@@ -276,7 +291,7 @@ impl ThreadWriter {
             return None;
         };
         if !self.advance(cursor, segment.first_slot()) {
-            // A handler came first; its segment serves this event too.
+            // A signal handler came first; its segment serves this event too.
             let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
             if unused != 0 {
                 discard(unused);
@@ -295,7 +310,8 @@ impl ThreadWriter {
         Some(())
     }
 
-    /// The segment that ends at `cursor` is full. [`ThreadWriter::prepare`] seals it; one that still waits for that is sealed now.
+    /// Marks the segment that ends at `cursor` as full. [`ThreadWriter::prepare`] seals it; a
+    /// segment that was already waiting for that is sealed now.
     fn leave(&self, cursor: usize) {
         let before = self.left.swap(cursor, Ordering::Relaxed);
         if before != 0 {
@@ -312,18 +328,19 @@ impl ThreadWriter {
         session.allocate(self.next_bytes() as usize, self.header(session))
     }
 
-    /// The size of the next segment.
+    /// Returns the size of the next segment, and doubles the size for the one after it.
     fn next_bytes(&self) -> u32 {
         let bytes = self.next_bytes.load(Ordering::Relaxed);
         self.next_bytes.store((bytes * 2).min(SPAN as u32), Ordering::Relaxed);
         bytes
     }
 
-    /// The next segment's header; its size is the session's to fill in.
+    /// Returns the next segment's header; the session fills in its size.
     fn header(&self, session: &Session) -> SegmentHeader {
         if self.thread.load(Ordering::Relaxed) == NO_THREAD {
             let number = session.next_thread();
-            // A handler may have been faster; then its number holds and this one stays unused.
+            // A signal handler may have been faster; then its number counts and this one stays
+            // unused.
             let _ = self.thread.compare_exchange(NO_THREAD, number, Ordering::Relaxed, Ordering::Relaxed);
         }
         if self.tid.load(Ordering::Relaxed) == 0 {
@@ -343,25 +360,27 @@ impl ThreadWriter {
         }
     }
 
-    /// Counts a lost event, in this thread's last segment if it has one: no cache line moves between threads then.
+    /// Counts a lost event, in this thread's last segment if it has one, so that no cache line
+    /// moves between threads.
     fn lose(&self, session: &Session, cursor: usize) {
         if cursor == 0 {
             return session.count_dropped();
         }
         let last = Segment::before(cursor);
         last.count_dropped();
-        // Full, it will not change any more. A definition that did not fit leaves room that events can still use.
+        // A full segment no longer changes, so it is sealed. A definition that did not fit leaves
+        // room that events can still use.
         if cursor == last.end() && !last.is_sealed() {
             last.seal(cursor);
         }
     }
 }
 
-/// Seals a spare, which has never been given out, as empty, and unmaps it.
+/// Seals a spare, which has never been handed out, as empty, and unmaps it.
 fn discard(spare: usize) {
     let segment = Segment::from_start(spare);
     segment.seal(segment.first_slot());
-    // SAFETY: no slot of it was ever claimed.
+    // SAFETY: no slot of the segment was ever claimed.
     unsafe { segment.unmap() };
 }
 
@@ -369,8 +388,8 @@ fn discard(spare: usize) {
 fn retire(cursor: usize) {
     let segment = Segment::before(cursor);
     if segment.is_sealed() || segment.seal(cursor) {
-        // SAFETY: every slot is filled, so no frame holds one; the cursor points elsewhere.
+        // SAFETY: every slot is filled, so no stack frame holds one; the cursor points elsewhere.
         unsafe { segment.unmap() };
     }
-    // Otherwise a frame below this one still has to fill its slot: the mapping stays for it.
+    // Otherwise an interrupted stack frame must still fill its slot, so the mapping stays.
 }

@@ -1,4 +1,5 @@
-//! The book-keeping of waits, against an oracle that goes over a trace tick by tick, and on cases worked out by hand.
+//! Tests the accounting of waits, against an oracle that goes over a trace tick by tick, and on
+//! cases worked out by hand.
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{Clock, How, Lock, LockKind, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -15,7 +16,7 @@ fn site(thread: ThreadIndex) -> SiteId {
     SiteId(100 + thread.0)
 }
 
-/// Short names for a trace by hand.
+/// Builds a trace by hand, with short names for events.
 struct Script(TraceBuilder);
 
 impl Script {
@@ -47,7 +48,8 @@ impl Script {
     }
 }
 
-/// Equation 1 of the OCOR paper on its own picture: three threads come at 0, enter in order, each hand-off costs.
+/// Equation 1 of the OCOR paper on the paper's own picture: three threads come at 0 and enter in
+/// order, and each hand-off costs time.
 #[test]
 fn equation_one_of_the_ocor_paper() {
     let mut s = Script::new();
@@ -62,10 +64,11 @@ fn equation_one_of_the_ocor_paper() {
     assert_eq!(of(B), (13, 10, 1 + 2));
     assert_eq!(of(C), (37, 10 + 20, 1 + 2 + 4));
     assert_eq!((stats.blocked.0, stats.residual()), (51, 0));
-    // The lock itself lost 7 ticks; the hand-offs that began with a release are 2 and 4.
+    // The lock itself was free for 7 ticks while awaited; the two hand-offs that began with a
+    // release took 2 and 4.
     assert_eq!((stats.idle_contended.0, stats.busy.0), (7, 60));
     assert_eq!((stats.handoff.count, stats.handoff.sum.0), (2, 6));
-    // Blame: while A held, two waited; while B held, one.
+    // Blame: while A held the lock two threads waited, while B held it one.
     assert_eq!(stats.sites[&site(A)].blame.0, 20);
     assert_eq!(stats.sites[&site(B)].blame.0, 20);
     assert_eq!(stats.waited_for[&(C, B)].0, 20);
@@ -111,7 +114,7 @@ fn a_condition_wait_gives_the_mutex_up_and_takes_it_again() {
     let analysis = s.analyse();
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.blocked.0, stats.sections.0, stats.overhead.0), (6, 2, 4));
-    // A held 0–3 and 14–15: the wait is no hold.
+    // A held the lock at 0–3 and 14–15: the condition wait is no hold.
     assert_eq!(stats.threads[&A].held.0, 4);
     let condition = &analysis.waitables[0].stats;
     assert_eq!((condition.wait.sum.0, condition.wake.sum.0, condition.signals), (6, 2, 1));
@@ -126,7 +129,7 @@ fn a_writer_waits_for_all_readers_once() {
     let analysis = s.analyse();
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.blocked.0, stats.sections.0, stats.overhead.0, stats.residual()), (11, 8, 3, 0));
-    // 4–8 both read and share the blame, 8–12 B alone.
+    // At 4–8 both readers hold the lock and share the blame, at 8–12 only B.
     assert_eq!((stats.sites[&site(A)].blame.0, stats.sites[&site(B)].blame.0), (2, 6));
     assert_eq!((stats.shared, stats.busy.0), (2, 17));
 }
@@ -191,7 +194,7 @@ fn opaque_waits_are_told_apart_by_cpu_time() {
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.entered_spinning, stats.entered_sleeping, stats.entered_unknown), (1, 1, 0));
     assert_eq!(stats.wait_cpu_ns, 68_000);
-    // 59,999 passed in each wait; between the two, the thread used nothing of what passed.
+    // 59,999 ns passed in each wait; between the two, the thread used no CPU time.
     let between = 100_002 - 60_001;
     assert_eq!(analysis.threads[1].off_cpu_inferred.0, 999 + between + (59_999 - 9_000));
 }
@@ -213,7 +216,8 @@ fn a_region_clips_waits_holds_and_hand_offs() {
     assert!(error.contains("outer") && error.contains("inner"), "{error}");
 }
 
-/// A random but possible history of one lock: each step, one thread does what its state allows.
+/// Generates a random but possible history of one lock: in each step one thread does what its state
+/// allows.
 fn history(kind: LockKind) -> impl Strategy<Value = Vec<(u64, ThreadIndex, What)>> {
     let lock = Lock { address: 0x3000, kind };
     prop::collection::vec((0u32..5, 0u64..4, any::<bool>(), any::<bool>()), 1..120).prop_map(move |steps| {
@@ -271,7 +275,8 @@ fn history(kind: LockKind) -> impl Strategy<Value = Vec<(u64, ThreadIndex, What)
     })
 }
 
-/// Tick by tick: each waiter's time goes to sections if another thread holds the lock then, to overhead if nobody does.
+/// Computes blocked time, sections and overhead tick by tick: a waiter's tick counts as sections if
+/// another thread holds the lock, as overhead if no thread does.
 fn oracle(events: &[(u64, ThreadIndex, What)], windows: &[(u64, u64)]) -> [u64; 3] {
     let last = events.last().unwrap().0;
     let mut totals = [0; 3];
@@ -318,7 +323,7 @@ fn check(events: Vec<(u64, ThreadIndex, What)>, windows: Vec<(u64, u64)>) -> Res
     prop_assert_eq!([stats.blocked.0, stats.sections.0, stats.overhead.0], expected);
     prop_assert_eq!(stats.residual(), 0);
     prop_assert!(stats.anomalies.is_clean());
-    // The same time, told by sites and by threads, and the blame for the sections.
+    // Sites and threads must add up to the same times, and the blame to the sections.
     let by_site =
         stats.sites.values().fold([0; 3], |t, s| [t[0] + s.blocked.0, t[1] + s.sections.0, t[2] + s.overhead.0]);
     prop_assert_eq!(by_site, expected);

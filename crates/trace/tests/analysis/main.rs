@@ -1,4 +1,4 @@
-//! What is found in a recording: accounts, time off the CPU, the critical path, polls.
+//! Tests of the analysis of a recording: accounts, time off the CPU, the critical path, polls.
 
 mod accounting;
 mod off_cpu;

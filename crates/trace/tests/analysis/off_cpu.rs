@@ -1,4 +1,5 @@
-//! Time off the CPU: told from running on the critical path, with the call sites around it, and never taken from a wait.
+//! Time off the CPU: separated from running on the critical path, with the call sites around it,
+//! and never taken from a wait.
 
 use baton_trace::analysis::{CriticalPath, Doing, Known, OffCpu, Window, off_cpu};
 use baton_trace::{Clock, How, Lock, Mode, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -36,7 +37,7 @@ fn times(path: &CriticalPath) -> [u64; 4] {
         .map(of)
 }
 
-/// What the issue showed: a thread that sleeps for nearly all of its life is not one that runs.
+/// A thread that sleeps for nearly all of its life does not count as running.
 #[test]
 fn a_sleeping_thread_does_not_run() {
     let trace = trace(&[
@@ -56,7 +57,8 @@ fn a_sleeping_thread_does_not_run() {
     );
 }
 
-/// What blocks in a call that is recorded has that call's site; what came before the call, and after it, has not.
+/// An interval inside a recorded call gets that call's site; intervals before and after the call do
+/// not.
 #[test]
 fn time_in_a_call_has_the_calls_own_site() {
     const CALL: SiteId = SiteId(3);
@@ -135,7 +137,7 @@ fn what_is_not_known_is_said_and_passes_for_running() {
     assert_eq!(times(&CriticalPath::of(&trace, &Window::whole(&trace))), [9_000, 0, 0, 0]);
 }
 
-/// A sleep inside a wait for a lock is the wait's: it is not counted twice.
+/// A sleep inside a wait for a lock belongs to the wait: it is not counted twice.
 #[test]
 fn a_wait_keeps_its_time() {
     let events = [

@@ -1,4 +1,5 @@
-//! OpenMP's teams: regions and who comes last to their ends, workers between regions, tasks in waits.
+//! OpenMP's teams: regions and the threads that come last to their ends, workers between regions,
+//! tasks in waits.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, WaitKind, Window, off_cpu};
 use baton_trace::{Clock, Construct, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -33,7 +34,8 @@ fn leaves() -> What {
     What::BarrierLeave { barrier: REGION, serial: false }
 }
 
-/// Two regions of three threads. Thread 1 comes last to the first one's end, the master to the second's; 200 pass between them.
+/// Builds two regions of three threads. Thread 1 comes last to the end of the first, the master to
+/// that of the second; 200 ns pass between them.
 fn two_regions() -> Vec<(u64, u32, What)> {
     let idle = What::IdleBegin { region: REGION };
     vec![
@@ -83,7 +85,7 @@ fn regions_are_counted_and_who_comes_last_is_told() {
     let last: Vec<_> = stats.last.iter().map(|(thread, rounds)| (thread.0, *rounds)).collect();
     assert_eq!(last, [(0, 1), (1, 1)]);
     assert_eq!(stats.wait.sum, Ticks((320 + 1 + 201) + (5 + 101 + 91)));
-    // A worker is idle until the next region begins, and to its end.
+    // A worker is idle until the next region begins, and after the last one until it ends.
     let of = |n: usize| (analysis.threads[n].barriers, analysis.threads[n].idle);
     assert_eq!(of(0), (Ticks(325), Ticks(0)));
     assert_eq!(of(1), (Ticks(1 + 101), Ticks(230)));
@@ -93,7 +95,7 @@ fn regions_are_counted_and_who_comes_last_is_told() {
 #[test]
 fn the_path_goes_from_a_worker_to_the_master_that_opened_its_region() {
     let mut events = two_regions();
-    // Now thread 2 is the last in the second region.
+    // Makes thread 2 the last in the second region.
     events.retain(|(time, thread, _)| !(*time == 810 && *thread == 2));
     events.push((950, 2, arrives()));
     for (time, ..) in events.iter_mut().filter(|(time, ..)| *time == 901 || *time == 905) {
@@ -113,7 +115,8 @@ fn the_path_goes_from_a_worker_to_the_master_that_opened_its_region() {
     assert_eq!(hand_offs, expected);
 }
 
-/// A thread that runs tasks at a barrier waits only between them, and the last task's end lets the others go.
+/// A thread that runs tasks at a barrier waits only between them, and the last task's end releases
+/// the others.
 #[test]
 fn tasks_in_a_wait_are_no_wait() {
     let task = |n| What::TaskBegin { task: n };
@@ -143,13 +146,13 @@ fn tasks_in_a_wait_are_no_wait() {
     assert_eq!((wait.site, wait.whole.sum, wait.running), (WAITS, Ticks(310), Ticks(40)));
     let [tasks] = &analysis.tasks[..] else { panic!("one place creates") };
     assert_eq!((tasks.site, tasks.run.count, tasks.run.sum, tasks.moved), (CREATES, 2, Ticks(380 + 40), 1));
-    // The wait for tasks ends by the one that another thread ran.
+    // The task that another thread ran ends the wait for tasks.
     let path = CriticalPath::of(&trace, &Window::whole(&trace));
     let tasks = path.time(|doing| matches!(doing, Doing::HandOff { kind: WaitKind::Tasks, .. }));
     assert_eq!(tasks, Ticks(10), "from its end to the waiter; from its creation to its begin is the barrier's");
 }
 
-/// Off the CPU inside of a task that runs at a barrier is no part of that wait.
+/// Time off the CPU inside a task that runs at a barrier does not belong to that wait.
 #[test]
 fn a_task_that_sleeps_is_off_its_cpu() {
     let trace = trace(&[

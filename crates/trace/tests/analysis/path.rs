@@ -1,4 +1,5 @@
-//! The critical path and the relaxed replay: by hand on small programs, and by invariants on simulated ones.
+//! The critical path and the relaxed replay, checked by hand on small programs and by invariants on
+//! simulated ones.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, PathSegment, Relaxed, WaitKind, Window, relax};
 use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What};
@@ -12,7 +13,7 @@ fn lock(n: u64) -> Lock {
     Lock::mutex(0x1000 + n)
 }
 
-/// Events as (time, thread, what).
+/// Builds a trace from events given as (time, thread, what).
 fn trace(events: &[(u64, u32, What)]) -> Trace {
     let mut builder = TraceBuilder::new(Clock::nanoseconds());
     for (time, thread, what) in events {
@@ -46,7 +47,8 @@ fn relaxed(trace: &Trace) -> Vec<Relaxed> {
 
 #[test]
 fn a_hand_off_leads_to_the_holder() {
-    // A works in the lock 0–100; B asks at 20, gets it 10 after the release, works 30 in it, then 5 more.
+    // A holds the lock from 0 to 100. B asks at 20, gets it 10 after the release, holds it for 30,
+    // then works 5 more.
     let t = trace(&[
         (0, 0, acquire(1)),
         (5, 1, MARK),
@@ -72,14 +74,16 @@ fn a_hand_off_leads_to_the_holder() {
     );
     let share = path.objects[&lock_id];
     assert_eq!((share.sections.running.0, share.handoffs.0, share.hops), (130, 10, 1));
-    // Without the hand-off 10 less. Without exclusion B is done at 20 + 30 + 5, and A at 103.
+    // Without the hand-off the run is 10 shorter. Without exclusion B is done at 20 + 30 + 5, and A
+    // at 103.
     let expected =
         Relaxed { lock: lock_id, recorded: Ticks(145), without_overhead: Ticks(135), without_exclusion: Ticks(103) };
     assert_eq!(relaxed(&t), [expected]);
 }
 
-/// A holds lock 1 for two rounds before B gets it, as with a lock that is unfair; each round ends with lock 2, for which nobody waits. Without lock
-/// 1's exclusion both run side by side: that A was at lock 2 before B does not hold B back.
+/// A holds lock 1 for two rounds before B gets it, as with an unfair lock; each round ends with
+/// lock 2, for which no thread waits. Without lock 1's exclusion both run side by side: B is not
+/// held up although A was at lock 2 before it.
 #[test]
 fn the_order_at_a_lock_without_waits_holds_nobody_back() {
     let t = trace(&[
@@ -103,7 +107,7 @@ fn the_order_at_a_lock_without_waits_holds_nobody_back() {
     // A takes 202. B has 1 before its wait and 203 after it.
     assert_eq!(answers[0].recorded, Ticks(413));
     assert_eq!(answers[0].without_exclusion, Ticks(204));
-    // Nobody waits for lock 2.
+    // No thread waits for lock 2.
     assert_eq!(answers[1].without_exclusion, Ticks(413));
 }
 
@@ -138,7 +142,8 @@ fn one_signal_wakes_one_and_a_broadcast_all() {
         (29, 2, wake),
     ]);
     let analysis = Analysis::of(&t, Window::whole(&t));
-    // All three were there for the broadcast, which is what they are woken by at the latest; causes never come after effects.
+    // All three were waiting at the broadcast, which is their latest possible cause; causes never
+    // come after effects.
     let stats = &analysis.waitables[0].stats;
     assert_eq!((stats.wake.count, stats.wake.sum.0, stats.signals, stats.broadcasts), (3, 3 + 5 + 9, 1, 1));
 }
@@ -222,12 +227,12 @@ fn a_time_out_stays_with_its_thread() {
     assert_eq!(path.time(|d| matches!(d, Doing::Waiting { .. })), Ticks(88));
 }
 
-/// A thread's program: work, then a lock to hold for a while, again and again.
+/// A thread's program: repeatedly works, then holds a lock for a while.
 #[derive(Clone, Debug)]
 struct Program(Vec<(u64, u64, u64)>);
 
-/// Runs programs over FIFO locks with a hand-off latency; thread 0 creates and joins the others. Two events never have
-/// one time, so that their order is not a matter of luck.
+/// Runs programs over FIFO locks with a hand-off latency; thread 0 creates and joins the others. No
+/// two events have the same time, so that their order is determined.
 fn simulate(programs: &[Program], latency: u64) -> Trace {
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Phase {
@@ -311,7 +316,8 @@ proptest! {
         for pair in path.segments.windows(2) {
             prop_assert_eq!(pair[0].end, pair[1].begin);
         }
-        // A lock is held by one at a time, so its sections and hand-offs on the path fit into the run.
+        // One thread at a time holds a lock, so its sections and hand-offs on the path fit into the
+        // run.
         for share in path.objects.values() {
             prop_assert!(share.sections.all() + share.handoffs <= end.since(begin));
         }
@@ -328,14 +334,15 @@ proptest! {
         }
     }
 
-    /// With one lock and one round, the order is the recorded one, so the relaxed replay must agree with a simulation that really has no latency.
+    /// With one lock and one round the order is the recorded one, so the relaxed replay must agree
+    /// with a simulation that really has no latency.
     #[test]
     fn without_overhead_agrees_with_a_simulation_without_latency(holds in prop::collection::vec(1u64..30, 2..6), latency in 0u64..8) {
         let programs: Vec<Program> = holds.iter().map(|hold| Program(vec![(1, 0, *hold)])).collect();
         let (slow, fast) = (simulate(&programs, latency), simulate(&programs, 0));
         let [answer] = relaxed(&slow).try_into().unwrap();
         let length = |t: &Trace| t.span().1.since(t.span().0).0;
-        // The fast one still has its 7 ticks a hand-off.
+        // The fast simulation still has its 7 ticks for each hand-off.
         prop_assert!(length(&fast).abs_diff(answer.without_overhead.0) <= 7 * holds.len() as u64);
     }
 }

@@ -1,4 +1,5 @@
-//! A loop that takes a lock until a value changes is a wait in disguise; one that works under its lock is none.
+//! A loop that takes a lock until a value changes counts as a poll; a loop that works under its
+//! lock does not.
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{Clock, Lock, Mode, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
@@ -7,7 +8,7 @@ const LOCK: Lock = Lock::mutex(0x1000);
 const LOOP: SiteId = SiteId(1);
 const SETTER: SiteId = SiteId(2);
 
-/// Acquisitions from each of the two sites that were polls.
+/// Returns how many acquisitions from each of the two sites were polls.
 fn polls(taken: &[(u32, SiteId)]) -> [u64; 2] {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     trace.site(LOOP, &[0x10]).site(SETTER, &[0x20]);
@@ -26,7 +27,7 @@ fn a_loop_that_ends_when_another_thread_has_been_there_is_a_poll() {
     let mut taken = vec![(1, LOOP); 30];
     taken.extend([(0, SETTER), (1, LOOP)]);
     assert_eq!(polls(&taken), [31, 0]);
-    // Two that wait for the same, by turns.
+    // Two threads poll for the same change, in turns.
     let mut taken: Vec<_> = (0..40).map(|n| (1 + n % 2, LOOP)).collect();
     taken.extend([(0, SETTER), (1, LOOP), (2, LOOP)]);
     assert_eq!(polls(&taken), [42, 0]);

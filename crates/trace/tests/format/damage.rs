@@ -1,4 +1,5 @@
-//! A reader that survives anything: files cut anywhere, bytes changed in turn, rubbish.
+//! Tests that the reader survives everything: files cut at any length, single changed bytes,
+//! rubbish.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
 use baton_trace::writer::{Options, Session, ThreadWriter};
@@ -10,12 +11,13 @@ use std::path::{Path, PathBuf};
 
 const MARKS: u64 = 700;
 
-/// Two threads: one with a sealed and an open segment, one that ended in order. Gives the file's bytes.
+/// Records a session with two threads, one with a sealed and an open segment, and one that ended
+/// properly. Returns the file's bytes.
 fn sample() -> Vec<u8> {
     sample_with(|_| ())
 }
 
-/// The same of a session that was closed in order.
+/// The same for a session that was closed properly.
 fn closed_sample() -> Vec<u8> {
     sample_with(Session::finish)
 }
@@ -46,11 +48,11 @@ fn file_in(directory: &Path) -> PathBuf {
         .unwrap()
 }
 
-/// Opens and reads through; gives how many marks there are.
+/// Opens the trace and reads all of it. Returns the number of marks.
 fn read(directory: &Path) -> Result<(usize, Trace), ReadError> {
     let trace = Trace::open(directory)?;
     let marks = trace.events().filter(|e| matches!(e.what, What::Marker { name: 1, .. })).count();
-    // A byte that was changed can have made a mark another event.
+    // A changed byte can have turned a mark into another event.
     let is_switch = |event: &Event| matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. });
     let is_affinity = |event: &Event| matches!(event.what, What::Affinity { .. });
     assert!(trace.events_of(Kinds::SWITCHES).eq(trace.events().filter(is_switch)));
@@ -71,7 +73,8 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-/// Offsets in the sample: file header, first segment (8 KiB, sealed), second (16 KiB, open), third (8 KiB, sealed).
+/// Offsets in the sample: file header, first segment (8 KiB, sealed), second (16 KiB, open), third
+/// (8 KiB, sealed).
 const FIRST: usize = 4096;
 const SECOND: usize = FIRST + 8192;
 const THIRD: usize = SECOND + 16384;
@@ -95,7 +98,8 @@ fn cut_anywhere_it_reads_what_is_left_and_says_so() {
     let (directory, path) = place();
     std::fs::write(&path, &bytes).unwrap();
     let mut fewer = MARKS as usize;
-    // Downwards, so that each length is one cut of the file that is there; every length near a border, each eleventh elsewhere.
+    // Goes downwards, so that each length is a cut of the existing file; tries every length near a
+    // border, and each eleventh elsewhere.
     for len in (0..bytes.len()).rev().filter(|len| len % 11 == 0 || len % 4096 < 70) {
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len as u64).unwrap();
         match read(directory.path()) {
@@ -103,7 +107,8 @@ fn cut_anywhere_it_reads_what_is_left_and_says_so() {
                 assert!(marks <= fewer, "{len}: more marks in a shorter file");
                 fewer = marks;
                 let inside = !matches!(len, FIRST | SECOND | THIRD) && len > FIRST;
-                // A piece of less than a segment's header is rubbish; an all-zero tail is not missed.
+                // A piece shorter than a segment's header is rubbish; an all-zero tail is not
+                // missed.
                 let told = trace.losses.iter().any(|l| matches!(l.kind, LossKind::Truncated | LossKind::SegmentHeader));
                 assert_eq!(inside, told, "{len}: {:?}", trace.losses);
             }
@@ -128,13 +133,14 @@ fn any_byte_changed_costs_one_segment_at_most() {
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     let in_first = {
         let trace = Trace::open(directory.path()).unwrap();
-        // 8192 bytes less the header, the thread's name in three records.
+        // 8192 bytes without the header, and without the thread's name in three records.
         assert!(trace.losses.is_empty());
         (8192 - 64) / 16 - 3
     };
-    // Every byte that a header or a record has; of the long stretches of records and of zeros, every seventh.
+    // Tries every byte that a header or a record has; of the long stretches of records and zeros,
+    // every seventh.
     for at in (0..bytes.len()).filter(|at| at % 4096 < 300 || at % 7 == 0) {
-        // One bit, a different one each time; in headers, all of them at once too.
+        // Flips one bit, a different one each time; in headers also all bits at once.
         let masks: &[u8] = if at % 4096 < 192 { &[0xff, 1 << (at % 8)] } else { &[1 << (at % 8)] };
         for mask in masks {
             file.write_all_at(&[bytes[at] ^ mask], at as u64).unwrap();
@@ -146,7 +152,8 @@ fn any_byte_changed_costs_one_segment_at_most() {
                     assert!(marks as u64 >= MARKS - in_first, "byte {at}: {marks}");
                     assert!(!kinds.is_empty(), "byte {at} of a sealed segment changed unnoticed");
                 }
-                // Records stand by themselves in an open segment: one is lost, or its argument changed. A header takes all.
+                // In an open segment each record stands alone: one is lost, or its argument
+                // changed. A damaged header takes all.
                 SECOND..THIRD if at < SECOND + 64 => assert!(marks as u64 >= in_first, "byte {at}: {marks}"),
                 SECOND..THIRD => assert!((MARKS - 1..=MARKS + 1).contains(&(marks as u64)), "byte {at}: {marks}"),
                 _ => assert_eq!(marks as u64, MARKS, "byte {at}: another thread's segment is hit"),
@@ -201,7 +208,7 @@ proptest! {
     }
 }
 
-/// Where the header's checksum stands (`docs/reference/trace-format.md`).
+/// Offset of the header's checksum (`docs/reference/trace-format.md`).
 const HEADER_CRC: usize = 72;
 
 #[test]
@@ -235,7 +242,7 @@ fn a_file_that_may_not_be_read_is_named_with_the_reason() {
     std::fs::write(&path, sample()).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
     if std::fs::File::open(&path).is_ok() {
-        // The super-user may read any file, but nobody the bytes at address 0.
+        // The super-user may read any file, but not the bytes at address 0.
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
     }
@@ -250,7 +257,7 @@ const END_TICKS: usize = 160;
 const STOP_TICKS: usize = 176;
 const CLOSING: std::ops::Range<usize> = 128..192;
 
-/// Nanoseconds from the first event to the last.
+/// Returns the nanoseconds from the first event to the last.
 fn length(trace: &Trace) -> u64 {
     let (begin, end) = trace.span();
     trace.clock.nanos(end.0 - begin.0).0
@@ -273,9 +280,10 @@ fn a_bit_of_the_headers_end_costs_the_end_and_makes_no_path_longer() {
         std::fs::write(&path, &changed).unwrap();
         let (marks, trace) = read(directory.path()).unwrap();
         assert_eq!(marks as u64, MARKS, "bit {bit}");
-        // Without the end the clock's rate is the header's, measured over half a millisecond.
+        // Without the end, the clock's rate is the header's, measured over half a millisecond.
         assert!(length(&trace) <= length(&whole) * 2 + 1_000_000, "bit {bit}: {} ns", length(&trace));
-        // Not read: where the next segment begins, how many threads there are, the mark that the end is whole.
+        // The reader does not use these fields: where the next segment begins, the number of
+        // threads, the mark that the end is complete.
         let unused = at < STOP || (148..DROPPED).contains(&at);
         let told = kinds(&trace).iter().any(|kind| matches!(kind, LossKind::Closing | LossKind::Count));
         assert_eq!(told, !unused, "bit {bit}: {:?}", trace.losses);
@@ -283,7 +291,7 @@ fn a_bit_of_the_headers_end_costs_the_end_and_makes_no_path_longer() {
     }
 }
 
-/// The sample as a recorder of version 1 would have written it.
+/// Returns the sample as a recorder of version 1 would have written it.
 fn of_version_1() -> Vec<u8> {
     let mut bytes = closed_sample();
     bytes[8] = 1;
@@ -309,7 +317,7 @@ fn version_1_is_read_and_its_unchecked_times_are_compared() {
         assert!(length(&trace) <= length(&whole) * 2 + 1_000_000, "byte {at}: {} ns", length(&trace));
         assert_eq!(kinds(&trace), [LossKind::Closing], "byte {at}");
     }
-    // A counter of version 1 is a plain one.
+    // A counter of version 1 is a plain number.
     let mut stopped = bytes;
     stopped[STOP] = 1;
     stopped.copy_within(END_TICKS..END_TICKS + 8, STOP_TICKS);
@@ -324,7 +332,8 @@ fn a_records_time_that_cannot_be_costs_the_record() {
     let (directory, path) = place();
     std::fs::write(&path, &bytes).unwrap();
     let (_, whole) = read(directory.path()).unwrap();
-    // The open segment: first, middle and last record, each bit of the time from some milliseconds up.
+    // In the open segment, tries the first, middle and last record, and each bit of the time from
+    // some milliseconds up.
     let used = (SECOND + 64..THIRD).step_by(16).take_while(|at| bytes[*at] != 0).collect::<Vec<_>>();
     for at in [used[0], used[used.len() / 2], used[used.len() - 1]] {
         for bit in 28..47 {
@@ -350,7 +359,7 @@ fn a_sparse_file_of_200_gigabytes_is_passed_over() {
     grow();
     let (marks, trace) = read(directory.path()).unwrap();
     assert!(marks as u64 == MARKS && kinds(&trace) == [LossKind::SegmentHeader], "{:?}", trace.losses);
-    // Nothing but a hole, under a header that no checksum vouches for.
+    // Only a hole, under a header without a valid checksum.
     std::fs::write(&path, [1; 64]).unwrap();
     grow();
     assert!(read(directory.path()).is_err());

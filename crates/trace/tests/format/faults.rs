@@ -1,12 +1,12 @@
-//! A recording thread takes its page faults when it gets a new segment, which is stamped as a pause, and not at an event in between: that
-//! may stand between an acquisition and its release.
+//! A recording thread takes its page faults when it gets a new segment, which is stamped as a
+//! pause, and not at an event later on, which may lie between an acquisition and its release.
 
 use baton_trace::What;
 use baton_trace::writer::{Options, Session, ThreadWriter};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
-/// Events of a full segment: 256 KiB less its header.
+/// Number of events of a full segment: 256 KiB less its header.
 const FULL: u64 = ((256 << 10) - 64) / 16;
 
 fn faults() -> i64 {
@@ -30,11 +30,11 @@ fn events_within_a_segment_fault_no_page() {
             pen.post(&session, What::Marker { name: 1, value });
         }
     };
-    // Segments grow from 8 KiB; and all code has run once.
+    // Segments grow from 8 KiB; this also runs all code once.
     post(4 * FULL);
     let (mut within, mut clean) = (0, 0);
     for _ in 0..40 {
-        // Neither part is a whole segment, so most stretches lie within one.
+        // The posted events are an eighth of a segment, so most stretches lie within one.
         let before = faults();
         post(FULL / 8);
         let here = faults() - before;
@@ -42,6 +42,7 @@ fn events_within_a_segment_fault_no_page() {
         clean += u32::from(here == 0);
     }
     pen.finish();
-    // Forty eighths are five changes of segment. Untouched pages would fault in nearly every stretch of 32 KiB.
+    // Forty eighths of a segment mean five changes of segment. Untouched pages would fault in
+    // nearly every stretch of 32 KiB.
     assert!(clean >= 30, "{clean} of 40 stretches without a fault, {within} faults");
 }

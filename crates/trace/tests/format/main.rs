@@ -1,4 +1,4 @@
-//! The file: what was written is read again, whatever befalls its bytes.
+//! Tests of the file format: what was written is read again, whatever happens to its bytes.
 
 mod damage;
 mod faults;

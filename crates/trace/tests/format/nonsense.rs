@@ -1,4 +1,5 @@
-//! Events in any order, as after a loss: no analysis panics, and the accounts close whatever happened.
+//! Events in any order, as after a loss: no analysis panics, and the accounts add up whatever
+//! happened.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
 use baton_trace::record::Raw;
@@ -6,7 +7,7 @@ use baton_trace::{Clock, ThreadIndex, Ticks, TraceBuilder, What};
 use proptest::prelude::*;
 
 fn what() -> impl Strategy<Value = What> {
-    // Few objects and arguments, so that events meet.
+    // Uses few objects and arguments, so that events concern the same ones.
     let lock = (0u8..16, prop::sample::select(vec![0u8, 16, 32]), 0u64..3, 0u32..3)
         .prop_map(|(op, kind, object, arg)| Raw { code: 128 + kind + op, object, arg });
     let other = (1u8..64, 0u64..3, 0u32..3).prop_map(|(code, object, arg)| Raw { code, object, arg });

@@ -1,4 +1,5 @@
-//! `docs/reference/trace-format.md` lists exactly the kinds of records that there are, under their names.
+//! Checks that `docs/reference/trace-format.md` lists exactly the kinds of records that exist,
+//! under their names.
 
 use baton_trace::What;
 use baton_trace::record::{LOCK, Raw};
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("../../../../docs/reference/trace-format.md");
 
-/// Number and event's name of each row of the table that begins under `heading`.
+/// Returns number and event name of each row of the table that begins under `heading`.
 fn rows(heading: &str) -> BTreeMap<u8, String> {
     let section = PAGE.split(heading).nth(1).unwrap().split("\n#").next().unwrap();
     let mut rows = BTreeMap::new();

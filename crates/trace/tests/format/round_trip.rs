@@ -1,4 +1,4 @@
-//! What is written is read back: several threads, definitions, all in the order of time.
+//! What is written is read back: several threads, definitions, everything in the order of time.
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::writer::{ModuleInfo, Options, Session, SiteAnswer, SiteTable, ThreadWriter};
@@ -62,7 +62,8 @@ fn several_threads_come_back_whole_and_in_order() {
     assert_eq!(counts, [2 * PAIRS; 4]);
 }
 
-/// Of object files that lie in one place in turn, each has the addresses of its own time, and locks of its own.
+/// Object files are loaded at the same addresses in turn: each gets the events of its own time, and
+/// its own locks.
 #[test]
 fn modules_have_lives() {
     let directory = tempfile::tempdir().unwrap();
@@ -102,7 +103,7 @@ fn definitions_come_back() {
     let SiteAnswer::New(site) = SITES.number(0x40_1000) else { panic!("a new address is new") };
     let long = "ä".repeat(400);
     pen.define_site(&session, site, &[0x40_1000, 0x40_2000, 0x40_3000]);
-    // Defined again, less deep: the deeper stack stays.
+    // Defines the site again with a shallower stack: the deeper one stays.
     pen.define_site(&session, site, &[0x40_1000]);
     pen.name_thread(&session, b"worker");
     pen.name_marker(&session, 3, b"phase");
@@ -114,7 +115,7 @@ fn definitions_come_back() {
     pen.define_module(&session, module);
     pen.post(&session, What::RoiBegin { name: 3 });
     pen.post(&session, What::Acquired { lock: LOCK, mode: Mode::Shared, how: How::sleeping(12) });
-    // No finish: killed, as it were.
+    // The session is not finished, as if the program had been killed.
     let trace = Trace::open(directory.path()).unwrap();
     assert_eq!(trace.losses, []);
     let process = ProcessIndex(0);
@@ -141,7 +142,7 @@ fn the_size_limit_stops_the_recording_and_counts_the_rest() {
     for _ in 0..PAIRS {
         pair(&pen, &session);
     }
-    // A thread that comes too late has no segment; its events are counted too.
+    // A thread that comes too late gets no segment; its events are counted too.
     std::thread::scope(|scope| {
         scope.spawn(|| pair(&ThreadWriter::new(), &session));
     });
@@ -162,7 +163,7 @@ fn the_size_limit_stops_the_recording_and_counts_the_rest() {
 #[test]
 fn a_definition_without_room_takes_none_from_the_events() {
     let directory = tempfile::tempdir().unwrap();
-    // One segment of 508 records, and no more.
+    // Has room for one segment of 508 records only.
     let session = open(directory.path(), Options { limit: 4096 + 8192, ..Options::default() });
     let pen = ThreadWriter::new();
     let mark = |value| pen.post(&session, What::Marker { name: 1, value });
@@ -175,7 +176,8 @@ fn a_definition_without_room_takes_none_from_the_events() {
     assert_eq!(trace.losses[0].events, 1 + 600 - 508);
 }
 
-/// Context switches out of a kernel buffer, written after the fact, find the thread that bore the number at the time.
+/// Context switches from a kernel buffer, written afterwards, are attributed to the thread that had
+/// the number at the time.
 #[test]
 fn context_switches_come_back_as_their_threads() {
     use baton_trace::OffReason;
@@ -204,7 +206,8 @@ fn context_switches_come_back_as_their_threads() {
     assert_eq!(analysis.threads[0].off_cpu.0, 300_000);
 }
 
-/// A thread's own context switches, written down long after their time, when several segments have been filled since.
+/// A thread's own context switches are written long after their time, when several segments have
+/// been filled since.
 #[test]
 fn late_context_switches_come_in_their_place() {
     use baton_trace::OffReason;
@@ -239,15 +242,16 @@ fn late_context_switches_come_in_their_place() {
     assert_eq!(switched, [100, 100, 4000, 4000, MARKERS - 2, MARKERS - 2]);
 }
 
-/// What a pass over few kinds of events must give: those of all events that are of these kinds.
+/// Checks that a pass over few kinds of events returns exactly the events of these kinds.
 fn assert_same_as_picked(trace: &Trace, kinds: Kinds, is: impl Fn(&What) -> bool, least: usize) {
     let picked: Vec<Event> = trace.events().filter(|event| is(&event.what)).collect();
     assert!(picked.len() >= least, "{} of {kinds:?}", picked.len());
     assert_eq!(trace.events_of(kinds).collect::<Vec<_>>(), picked);
 }
 
-/// Rare events come as they stand among all, whatever lies between them: many segments without any, events written down late or
-/// with a time before that of the segment before, context switches of the thread itself and those that the kernel told.
+/// Rare events come in the same order as among all events, whatever lies between them: many
+/// segments without any, events written late or with a time before that of the previous segment,
+/// context switches of the thread itself and those that the kernel reported.
 #[test]
 fn rare_events_come_as_they_stand_among_all() {
     use baton_trace::OffReason;
@@ -260,7 +264,8 @@ fn rare_events_come_as_they_stand_among_all() {
     for n in 0..60_000u64 {
         let (pen, at) = (&pens[n as usize % 3], start + 1000 * (n + 10_000));
         pen.post_at(&session, at, What::Marker { name: 1, value: n });
-        // Of these, every second one is stamped when the segment before was not full yet.
+        // Every second rare event is stamped with a time at which the previous segment was not full
+        // yet.
         let late = at - if n % 2 == 0 { 0 } else { 9_000_000 };
         match n % 10_007 {
             1000 => pen.post_at(&session, late, What::Create { site: SiteId(3) }),
@@ -286,7 +291,7 @@ fn rare_events_come_as_they_stand_among_all() {
     assert!(times.is_sorted(), "in the order of time");
 }
 
-/// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts close.
+/// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts add up.
 #[test]
 fn a_contended_lock_is_recorded_without_contradiction() {
     use baton_trace::analysis::{Analysis, Window};
@@ -319,7 +324,8 @@ fn a_contended_lock_is_recorded_without_contradiction() {
                         pen.post_ordered(session, What::Acquired { lock, mode, how: How::spinning(tries) });
                     }
                     if i % 64 == 0 {
-                        // Held while others run: on a busy machine the threads would else seldom meet.
+                        // Holds the lock while others run: on a busy machine the threads would
+                        // otherwise seldom meet.
                         std::thread::yield_now();
                     }
                     pen.post(session, What::Release { lock, mode, site });
@@ -340,7 +346,7 @@ fn a_contended_lock_is_recorded_without_contradiction() {
     assert!(stats.contended > 0 && stats.blocked == stats.sections + stats.overhead);
 }
 
-/// Segments in the events file.
+/// Returns the number of segments in the events file.
 fn segments(directory: &Path) -> usize {
     let file = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
     let bytes = std::fs::read(file).unwrap();
