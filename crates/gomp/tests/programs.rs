@@ -228,6 +228,17 @@ fn constructs_print_what_they_print_under_libgomp() {
     }
 }
 
+/// `scripts/check/omp-takes-part` has more threads, numbers and settings.
+#[test]
+fn every_construct_ends_and_every_thread_takes_part() {
+    let Some(folder) = built() else { return };
+    if !baton_needs::has("python3", "gomp") {
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check/omp-takes-part");
+    run(Command::new(script).arg("--quick").arg("--library").arg(folder.path()));
+}
+
 /// Functions that break a construct, put before either library.
 const BROKEN: [&str; 5] = [
     "int GOMP_single_start(void) { return 1; }",
