@@ -1,4 +1,4 @@
-//! Gives the shared library its name in programs that link it: the major version is part of it.
+//! Gives the shared library its soname, `libbaton.so.MAJOR`, which programs that link it record.
 
 fn main() {
     let major = std::env::var("CARGO_PKG_VERSION_MAJOR").expect("cargo names the version");

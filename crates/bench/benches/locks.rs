@@ -1,13 +1,17 @@
-//! Every lock beside std's, parking_lot's and pthread's, with one thread, and at 1, 2 and 4 threads a core.
+//! Measures every lock beside those of std, parking_lot and pthread, with one thread, and with 1, 2
+//! and 4 threads per core.
 //!
-//! One iteration is one acquisition by any of the threads: take the lock, add to a counter, let go, compute for a while
-//! outside. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park). Thread *i* stays on CPU *i* of
-//! those allowed, round and round: left alone, the scheduler may keep two threads on one CPU for a whole sample, and they
-//! would never meet. Every lock has its counter beside it, on a pair of cache lines of their own.
+//! One iteration is one acquisition by any of the threads: the thread takes the lock, increments a
+//! counter, releases the lock, and computes for a while. Locks that work with any wait policy run
+//! spinning (pause) and sleeping (spin-park). Thread *i* is bound to the *i*-th of the allowed
+//! CPUs, counted cyclically; otherwise the scheduler might keep two threads on one CPU for a whole
+//! sample, and they would never contend. Every lock lies with its counter on its own pair of cache
+//! lines.
 //!
-//! `cargo bench -p baton-bench --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
-//! works. A name or a part of one as argument picks benchmarks. Every sample runs for the same time, and what was done in
-//! it is counted: spinning with more threads than CPUs collapses, which is a result but must not take hours.
+//! `cargo bench -p baton-bench --bench locks` measures; `… -- --test` (or `-- --smoke`) runs each
+//! benchmark once, to check that it works. An argument selects the benchmarks whose names contain
+//! it. Every sample runs for the same time, and the acquisitions in it are counted: spinning with
+//! more threads than CPUs collapses, which is a result but must not take hours.
 
 #![allow(clippy::disallowed_types, reason = "the others' locks and clocks stand beside ours")]
 
@@ -22,20 +26,22 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a sample runs, whatever it does in that time: some of the scheduler's time slices, so that the threads meet.
+/// How long a sample runs, whatever happens in that time. It is several time slices of the
+/// scheduler, so that the threads contend.
 const WINDOW: Duration = Duration::from_millis(100);
-/// What each thread computes between two acquisitions.
+/// How long each thread computes between two acquisitions.
 const OUTSIDE: Cycles = Cycles(100);
 
-/// What nothing else shares a pair of cache lines with.
+/// Puts a value on its own pair of cache lines.
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-/// Keeps the calling thread on one of the CPUs that it may use. Without that the figures would mean nothing.
+/// Binds the calling thread to one of the allowed CPUs. Otherwise the figures would mean nothing.
 fn stay_on(cpu: usize) {
-    // SAFETY: an all-zero set is an empty one.
+    // SAFETY: an all-zero set is a valid, empty one.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is ours, and CPU numbers below its size are checked by the macro's array access.
+    // SAFETY: the set is a local variable, and the macro's array access checks that the CPU number
+    // fits.
     let failed = unsafe {
         libc::CPU_SET(cpu, &mut set);
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
@@ -43,9 +49,9 @@ fn stay_on(cpu: usize) {
     assert_eq!(failed, 0, "CPU {cpu}: {}", std::io::Error::last_os_error());
 }
 
-/// A counter that only the holder of some lock touches.
+/// A counter that is accessed only by the holder of some lock.
 struct Counter(UnsafeCell<u64>);
-// SAFETY: touched under a lock only.
+// SAFETY: the counter is accessed only under a lock.
 unsafe impl Sync for Counter {}
 
 impl Counter {
@@ -53,16 +59,18 @@ impl Counter {
         Counter(UnsafeCell::new(0))
     }
 
+    /// Increments the counter.
+    ///
     /// # Safety
-    /// The caller holds the lock.
+    /// The caller holds the lock that protects the counter.
     unsafe fn add(&self) {
-        // SAFETY: by contract no other thread is here.
+        // SAFETY: the caller holds the lock, so no other thread accesses the counter.
         unsafe { *self.0.get() = black_box(*self.0.get()) + 1 };
     }
 }
 
-/// The time that `threads` threads take for `acquisitions` in all: they run for [`WINDOW`], and the time for what they did
-/// is scaled to what was asked for.
+/// Returns the time that `threads` threads take for `acquisitions` acquisitions in all: they run
+/// for [`WINDOW`], and the time for what they did is scaled to the number asked for.
 fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
     let (barrier, stop, section) = (&Barrier::new(threads + 1), &AtomicBool::new(false), &section);
     let cpus = baton_machine::discover::allowed_cpus();
@@ -92,7 +100,7 @@ fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Dura
         let end = ends.iter().map(|end| end.0).max().expect("there are threads");
         (end - start, ends.iter().map(|end| end.1).sum::<u64>())
     });
-    // No thread may have come to its first one.
+    // Possibly no thread has completed its first acquisition.
     took.mul_f64(acquisitions as f64 / done.max(1) as f64)
 }
 
@@ -104,7 +112,7 @@ fn measure(group: Group, name: &str, threads: usize, section: impl Fn() + Sync) 
     });
 }
 
-/// One of ours.
+/// Measures one of Baton's locks.
 struct Ours<'a, 'b> {
     group: Group<'a, 'b>,
     wait: Wait,
@@ -119,7 +127,7 @@ impl LockVisitor<Native> for Ours<'_, '_> {
         let name = format!("{} {wait}", L::INFO.name);
         measure(self.group, &name, self.threads, || {
             let token = lock.lock(wait);
-            // SAFETY: we hold the lock, by `token`.
+            // SAFETY: this thread holds the lock, by `token`.
             unsafe {
                 counter.add();
                 lock.unlock(token, wait);
@@ -128,7 +136,7 @@ impl LockVisitor<Native> for Ours<'_, '_> {
     }
 }
 
-/// The locks that people have already.
+/// Measures the locks of std, parking_lot and pthread.
 fn others(group: Group, threads: usize) {
     let std = Apart(std::sync::Mutex::new(0u64));
     measure(group, "std", threads, || *std.0.lock().unwrap() += 1);
@@ -136,12 +144,13 @@ fn others(group: Group, threads: usize) {
     measure(group, "parking_lot", threads, || *parking_lot.0.lock() += 1);
 
     struct Pthread(UnsafeCell<libc::pthread_mutex_t>);
-    // SAFETY: a pthread mutex is made to be shared.
+    // SAFETY: a pthread mutex is made to be shared between threads.
     unsafe impl Sync for Pthread {}
     let both = Apart((Pthread(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)), Counter::new()));
     let Apart((pthread, counter)) = &both;
     measure(group, "pthread", threads, || {
-        // SAFETY: the mutex is initialised and stays in place; the counter is touched while it is held.
+        // SAFETY: the mutex is initialised and does not move; the counter is accessed while it is
+        // held.
         unsafe {
             libc::pthread_mutex_lock(pthread.0.get());
             counter.add();
@@ -151,7 +160,7 @@ fn others(group: Group, threads: usize) {
 }
 
 fn main() {
-    // `--smoke` is this project's word for criterion's `--test`.
+    // The option `--smoke` is this project's name for criterion's `--test`.
     let smoke = std::env::args().any(|argument| argument == "--smoke");
     let criterion = Criterion::default().without_plots();
     let mut criterion = if smoke {

@@ -1,5 +1,6 @@
-//! How fast the engine is: threads, each on a core of its own, contend for one lock, or (`qmd`) put items into queues
-//! of their own and take them out. Prints guest operations and host time. `scripts/check/chip-instructions` counts its instructions.
+//! Measures the speed of the engine. Threads, each on its own core, contend for one lock, or
+//! (`qmd`) put items into their own queues and take them out. Prints the number of guest operations
+//! and the host time. `scripts/check/chip-instructions` counts its instructions.
 //!
 //! `cargo run --release -p baton-bench -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
 #![allow(clippy::disallowed_types, reason = "the speed of the host is what is measured")]
@@ -15,7 +16,7 @@ use std::time::Instant;
 
 type Failed = Box<dyn std::error::Error>;
 
-/// Every thread takes and gives up the lock so many times.
+/// Starts `threads` threads that each take and release one lock `iterations` times.
 fn contend<L: RawLock<Simulated> + 'static>(
     simulation: &mut Simulation,
     wait: Wait,
@@ -29,7 +30,7 @@ fn contend<L: RawLock<Simulated> + 'static>(
             for _ in 0..iterations {
                 let token = lock.lock(wait);
                 Simulated::work(Cycles(100));
-                // SAFETY: locked just above, with the same policy.
+                // SAFETY: this thread took the lock just above, with the same policy.
                 unsafe { lock.unlock(token, wait) };
                 Simulated::work(Cycles(1000));
             }
@@ -38,8 +39,8 @@ fn contend<L: RawLock<Simulated> + 'static>(
     Ok(())
 }
 
-/// Every thread has a queue of the chip's queue device, and puts an item in and takes it out so many times: two requests, each with
-/// its answer.
+/// Starts `threads` threads, each with its own queue of the chip's queue device. Each puts an item
+/// in and takes it out `iterations` times; that is two requests, each with its answer.
 fn items(simulation: &mut Simulation, threads: u64, iterations: u64) -> Result<(), Failed> {
     for _ in 0..threads {
         simulation.spawn(Spawn::default(), move || {

@@ -1,10 +1,10 @@
 /* baton.h: Baton's locks and barriers for C and C++, and markers for its profiler.
  *
- * Two parts that do not need each other:
+ * The two parts are independent:
  *   - locks and barriers: link with libbaton (pkg-config --cflags --libs baton);
- *   - markers: nothing to link. They do something while the program runs under `baton profile`, and nothing else.
+ *   - markers: need no library. They take effect only while the program runs under `baton profile`.
  *
- * A function that can fail returns an error number (0: done) or NULL; baton_last_error() says why in words.
+ * Functions that can fail report it in their result, as each comment says; baton_last_error() then gives the reason.
  */
 #ifndef BATON_H
 #define BATON_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <time.h>
 
-struct timespec; /* strict C99 headers leave it out; POSIX has it */
+struct timespec; /* strict C99 headers do not declare it; POSIX does */
 
 #define BATON_VERSION_MAJOR 0
 #define BATON_VERSION_MINOR 1
@@ -27,7 +27,7 @@ extern "C" {
 /* A lock; opaque. */
 typedef struct baton_lock baton_lock;
 
-/* Every lock. `baton list locks` says what each is and what it cannot do. */
+/* All locks. `baton list locks` describes each, and what it cannot do. */
 typedef enum baton_lock_kind {
     BATON_TAS = 0, /* test-and-set: every try is an atomic exchange */
     BATON_TTAS = 1, /* test-and-test-and-set: read until free, try, back off exponentially */
@@ -51,30 +51,32 @@ typedef enum baton_lock_kind {
     BATON_FUTEX = 8 /* mutex of three states: sleep in the kernel at once */
 } baton_lock_kind;
 
-/* A free lock, or NULL. `wait` is how its waiters wait (`baton list waits`): "pause", "spin-park", "futex", ..., several
- * with commas for the first one that this machine has, or NULL for the lock's own. */
+/* Makes a free lock, or returns NULL. `wait` is the policy by which waiters wait (`baton list waits`): "pause",
+ * "spin-park", "futex", ...; a comma-separated list means the first policy that this machine has, NULL means the lock's
+ * default. */
 baton_lock *baton_lock_new(baton_lock_kind kind, const char *wait);
 
-/* The same by name: "mcs", "ticket", ... */
+/* Makes a lock by name ("mcs", "ticket", ...), or returns NULL. `wait` is as for baton_lock_new(). */
 baton_lock *baton_lock_new_named(const char *name, const char *wait);
 
-/* Frees a lock that nobody holds or waits for. NULL is allowed. */
+/* Frees a lock that no thread holds or waits for. NULL is allowed. */
 void baton_lock_free(baton_lock *lock);
 
-/* Takes the lock. A thread that holds it already waits forever. */
+/* Takes the lock. A thread that already holds it waits forever. */
 void baton_lock_lock(baton_lock *lock);
 
-/* Takes the lock if it is free: 0, EBUSY if it is held, ENOTSUP if this lock cannot be tried. */
+/* Takes the lock if it is free. Returns 0, EBUSY if the lock is held, ENOTSUP if this kind of lock cannot be tried. */
 int baton_lock_trylock(baton_lock *lock);
 
-/* Takes the lock, or gives up at `until`, an absolute time on `clock` (CLOCK_MONOTONIC or CLOCK_REALTIME): 0, ETIMEDOUT,
- * EINVAL for another clock or a malformed time, ENOTSUP if this lock's waiters cannot give up. */
+/* Takes the lock, or gives up at `until`, an absolute time on `clock` (CLOCK_MONOTONIC or CLOCK_REALTIME).
+ * Returns 0, ETIMEDOUT, EINVAL for another clock or an invalid time, ENOTSUP if waiters of this kind of lock cannot give
+ * up. */
 int baton_lock_timedlock(baton_lock *lock, int clock, const struct timespec *until);
 
 /* Releases the lock. Only the thread that holds it may do so. */
 void baton_lock_unlock(baton_lock *lock);
 
-/* The name of a lock. */
+/* Returns the name of the lock's kind. The string is valid until the lock is freed. */
 const char *baton_lock_name(const baton_lock *lock);
 
 /* ---- barriers ------------------------------------------------------------------------------------------------- */
@@ -82,30 +84,33 @@ const char *baton_lock_name(const baton_lock *lock);
 /* A barrier; opaque. */
 typedef struct baton_barrier baton_barrier;
 
-/* A barrier for `participants` threads (`baton list barriers`), or NULL. `wait` as for locks, NULL for "pause". */
+/* Makes a barrier by name (`baton list barriers`) for `participants` threads, or returns NULL. `wait` is as for locks, but
+ * NULL means "pause". */
 baton_barrier *baton_barrier_new(const char *name, uint32_t participants, const char *wait);
 
-/* Frees a barrier that nobody waits at. NULL is allowed. */
+/* Frees a barrier at which no thread waits. NULL is allowed. */
 void baton_barrier_free(baton_barrier *barrier);
 
-/* Arrives as participant `index` (from 0, each by one thread) and waits for the others. 1 for exactly one of them, 0 for
- * the rest, -1 if there is no such participant. */
+/* Arrives as participant `index` (counted from 0; each thread has its own) and waits for the others. Returns 1 in exactly
+ * one of the threads, 0 in the others, -1 if there is no such participant. */
 int baton_barrier_wait(baton_barrier *barrier, uint32_t index);
 
-/* Arrives as participant `index` without waiting, and takes part no more: later meetings are those of the others. 0, or -1 if the
- * barrier cannot do this (`baton list barriers`: drops), there is no such participant, or all have dropped out before. */
+/* Arrives as participant `index` without waiting, and takes no further part: later episodes need only the other
+ * participants. Returns 0, or -1 if the barrier cannot do this (`baton list barriers`: drops), if there is no such
+ * participant, or if all have dropped out before. */
 int baton_barrier_drop(baton_barrier *barrier, uint32_t index);
 
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
-/* What the calling thread's last failed call failed of, in words; "" if none has. Valid until its next failed call. */
+/* Returns, in words, why the calling thread's last failed call failed, or "" if none has failed. The string is valid until
+ * the thread's next failed call. */
 const char *baton_last_error(void);
 
 /* ---- markers -------------------------------------------------------------------------------------------------- */
 
-/* Found in the preload library while the program is profiled, absent otherwise. dlsym is declared weak and under a name
- * of its own, so that neither <dlfcn.h> nor a library is needed. (A weak reference to the functions themselves would be
- * resolved to nothing when a program is linked without -pie.) */
+/* The markers call functions of the preload library, which are present only while the program is profiled. They are found
+ * with dlsym, which is declared weak and under another name, so that neither <dlfcn.h> nor a library is needed. (Weak
+ * references to the functions themselves would resolve to NULL in a program that is linked without -pie.) */
 typedef void (*baton__function)(void);
 #if defined(__GNUC__) && defined(__ELF__)
 extern baton__function baton__dlsym(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
@@ -128,7 +133,8 @@ static inline baton__function baton__find(const char *name, baton__function *cac
 }
 #endif
 
-/* A region of interest begins, or ends: the report can be narrowed down to it. Regions of one name do not nest. */
+/* Marks the beginning or the end of a region of interest, to which the report can be restricted. Regions of the same name
+ * do not nest. */
 static inline void baton_roi_begin(const char *name) {
     static baton__function cache;
     baton__function found = baton__find("baton_preload_roi_begin", &cache);
@@ -141,7 +147,7 @@ static inline void baton_roi_end(const char *name) {
     if (found != NULL) ((void (*)(const char *))found)(name);
 }
 
-/* A named point in time with a value (48 bits) of the program's own, shown on the timeline. */
+/* Marks a point in time, shown on the timeline with the name and a value of 48 bits that the program chooses. */
 static inline void baton_marker(const char *name, uint64_t value) {
     static baton__function cache;
     baton__function found = baton__find("baton_preload_marker", &cache);
@@ -151,7 +157,7 @@ static inline void baton_marker(const char *name, uint64_t value) {
 #ifdef __cplusplus
 } /* extern "C" */
 
-/* A lock that std::lock_guard and std::unique_lock take. */
+/* A lock that works with std::lock_guard and std::unique_lock. */
 namespace baton {
 class mutex {
 public:
@@ -160,7 +166,7 @@ public:
     mutex(const mutex &) = delete;
     mutex &operator=(const mutex &) = delete;
 
-    /* Whether it could be made; baton_last_error() says why not. */
+    /* Returns whether the lock could be made; if not, baton_last_error() says why. */
     bool valid() const { return lock_ != nullptr; }
     void lock() { baton_lock_lock(lock_); }
     bool try_lock() { return baton_lock_trylock(lock_) == 0; }

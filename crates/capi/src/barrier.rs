@@ -1,4 +1,4 @@
-//! Barriers of any kind behind one type.
+//! Barriers of all algorithms behind one type.
 
 use crate::{error, first_wait, text};
 use baton_machine::{Native, Wait};
@@ -6,15 +6,16 @@ use baton_sync::barrier::{self, BarrierVisitor, RawBarrier};
 use std::ffi::{c_char, c_int};
 use std::num::NonZeroU32;
 
-/// What a barrier can do, its algorithm forgotten.
+/// What a barrier can do, whatever its algorithm.
 trait AnyBarrier: Send + Sync {
-    /// `None` if there is no such participant.
+    /// Waits as participant `index`. Returns whether this one was chosen as the last, or `None` if
+    /// there is no such participant.
     fn wait(&self, index: u32) -> Option<bool>;
-    /// The error says why the participant cannot.
+    /// Drops participant `index` out. The error says why it cannot.
     fn drop_out(&self, index: u32) -> Result<(), String>;
 }
 
-/// A barrier with its policy.
+/// A barrier with its wait policy.
 struct With<B> {
     raw: B,
     wait: Wait,
@@ -33,10 +34,11 @@ impl<B: RawBarrier<Native>> AnyBarrier for With<B> {
     }
 }
 
-/// `struct baton_barrier`.
+/// A barrier of any algorithm with its wait policy: `struct baton_barrier` in C.
 pub struct BatonBarrier(Box<dyn AnyBarrier>);
 
-/// Makes a barrier whose type arrives.
+/// Makes a barrier of the algorithm that it is called with, for a number of participants and a wait
+/// policy.
 struct Make(NonZeroU32, Wait);
 
 impl BarrierVisitor<Native> for Make {
@@ -53,7 +55,9 @@ fn make(name: &str, participants: u32, waits: Option<&str>) -> Result<BatonBarri
     made.map(BatonBarrier).map_err(|unknown| unknown.to_string())
 }
 
-/// A barrier by its name.
+/// Makes a barrier of the algorithm `name` for `participants` threads; `wait` is a list of wait
+/// policies as in `baton_lock_new`. Returns null on failure, and [`error::baton_last_error`] then
+/// says why.
 ///
 /// # Safety
 /// `name` and `wait` are each null or a string.
@@ -63,7 +67,7 @@ pub unsafe extern "C" fn baton_barrier_new(
     participants: u32,
     wait: *const c_char,
 ) -> *mut BatonBarrier {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that each is null or a string.
     let (name, wait) = unsafe { (text(name).unwrap_or_default(), text(wait)) };
     match make(name, participants, wait) {
         Ok(barrier) => Box::into_raw(Box::new(barrier)),
@@ -74,25 +78,27 @@ pub unsafe extern "C" fn baton_barrier_new(
     }
 }
 
-/// Frees a barrier.
+/// Frees a barrier. A null pointer is allowed.
 ///
 /// # Safety
-/// It came from this library, and no thread uses it any more; null is allowed.
+/// `barrier` is null, or it came from this library and no thread uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_barrier_free(barrier: *mut BatonBarrier) {
     if !barrier.is_null() {
-        // SAFETY: it was made by `Box::into_raw` and is freed once.
+        // SAFETY: the barrier was made by `Box::into_raw`, and the caller frees it once.
         drop(unsafe { Box::from_raw(barrier) });
     }
 }
 
-/// Arrives at a barrier and waits for the others.
+/// Arrives at a barrier and waits for the other participants. Returns 1 for the one thread that is
+/// chosen, 0 for the others, and -1 if there is no participant `index`.
 ///
 /// # Safety
-/// It came from this library and is alive; no other thread is there as `index`.
+/// `barrier` came from this library and is alive; no other thread uses it as `index` at the same
+/// time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_barrier_wait(barrier: *mut BatonBarrier, index: u32) -> c_int {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the barrier is alive.
     match unsafe { &*barrier }.0.wait(index) {
         Some(last) => c_int::from(last),
         None => {
@@ -106,13 +112,15 @@ fn no_participant(index: u32) -> String {
     format!("the barrier has no participant {index}")
 }
 
-/// Arrives at a barrier without waiting, and takes part no more.
+/// Arrives at a barrier without waiting and takes no part in later episodes. Returns 0, or -1 on
+/// failure, and [`error::baton_last_error`] then says why.
 ///
 /// # Safety
-/// It came from this library and is alive; no other thread is there as `index`, which has not dropped out before.
+/// `barrier` came from this library and is alive; no other thread uses it as `index`, and `index`
+/// has not dropped out before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_barrier_drop(barrier: *mut BatonBarrier, index: u32) -> c_int {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the barrier is alive.
     match unsafe { &*barrier }.0.drop_out(index) {
         Ok(()) => 0,
         Err(why) => {
@@ -128,19 +136,20 @@ mod tests {
     use std::ffi::CStr;
 
     fn last_error() -> String {
-        // SAFETY: the string is this thread's, until its next failed call.
+        // SAFETY: the string belongs to this thread and is valid until the thread's next failed
+        // call.
         unsafe { CStr::from_ptr(crate::error::baton_last_error()) }.to_str().unwrap().to_owned()
     }
 
     #[test]
     fn participants_drop_out_until_there_is_none() {
-        // SAFETY: names are strings, and the barriers are used by this thread alone.
+        // SAFETY: names are strings, and only this thread uses the barriers.
         unsafe {
             let barrier = baton_barrier_new(c"levels".as_ptr(), 2, std::ptr::null());
             assert_eq!(baton_barrier_drop(barrier, 2), -1);
             assert_eq!(last_error(), "the barrier has no participant 2");
             assert_eq!((baton_barrier_drop(barrier, 1), baton_barrier_wait(barrier, 0)), (0, 1));
-            // The other one has left: each of these is an episode of its own.
+            // The other participant has left, so each of these calls is an episode of its own.
             assert_eq!((baton_barrier_wait(barrier, 0), baton_barrier_drop(barrier, 0)), (1, 0));
             assert_eq!(baton_barrier_drop(barrier, 0), -1);
             assert!(last_error().contains("the 2 that it was made for"), "{}", last_error());

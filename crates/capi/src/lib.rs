@@ -1,13 +1,14 @@
-//! The C interface: what `include/baton.h` declares. A lock or barrier is chosen by name at run time, so each call goes
-//! through one indirect jump.
+//! The C interface that `include/baton.h` declares. A lock or barrier is chosen by name at run
+//! time, so each call goes through one indirect jump.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`lock`] | locks of any kind behind one type |
-//! | [`barrier`] | barriers of any kind behind one type |
-//! | [`error`] | the last error, in words |
+//! | [`lock`] | locks of all algorithms behind one type |
+//! | [`barrier`] | barriers of all algorithms behind one type |
+//! | [`error`] | the last error, as text |
 //!
-//! The markers of `baton.h` are inline functions that find the preload library by themselves; nothing of them is here.
+//! The markers of `baton.h` are inline functions that find the preload library by themselves, so no
+//! code for them is here.
 
 #![warn(missing_docs)]
 
@@ -18,19 +19,20 @@ pub mod lock;
 use baton_machine::{Native, Wait};
 use std::ffi::{CStr, c_char};
 
-/// The text of a C string; `None` for a null pointer or one that is not UTF-8.
+/// Returns the text of a C string, or `None` for a null pointer or a string that is not UTF-8.
 ///
 /// # Safety
-/// `text` is null or a string that stays as it is while the result is used.
+/// `text` is null, or a string that does not change while the result is used.
 unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: by contract it is a string.
+    // SAFETY: the pointer is not null, so by the caller's promise it is a string.
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-/// The first wait policy of a list with commas that `takes` accepts and this machine has, or why there is none.
+/// Returns the first wait policy in a comma-separated list that `takes` accepts and this machine
+/// has; the error says why there is none. Without a list, `takes` chooses the policy.
 fn first_wait(list: Option<&str>, takes: impl Fn(Option<Wait>) -> Result<Wait, String>) -> Result<Wait, String> {
     let available = |wait: Wait| Native::check(wait).map(|()| wait).map_err(|missing| missing.to_string());
     let Some(list) = list else { return available(takes(None)?) };

@@ -1,4 +1,5 @@
-//! Locks of any kind behind one type. The holder's token, which C has no place for, is kept in the lock.
+//! Locks of all algorithms behind one type. C has no place for the holder's token, so the lock
+//! itself keeps it.
 
 use crate::{error, first_wait, text};
 use baton_machine::units::Nanos;
@@ -10,32 +11,35 @@ use baton_sync::lock::{
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_char, c_int};
 
-/// What a lock can do, its algorithm forgotten.
+/// What a lock can do, whatever its algorithm.
 trait AnyLock: Send + Sync {
     fn lock(&self);
-    /// `None` if it cannot be tried.
+    /// Tries to take the lock. Returns `None` if locks of this algorithm cannot be tried.
     fn try_lock(&self) -> Option<bool>;
-    /// `None` if its waiters cannot give up.
+    /// Takes the lock, or gives up at `deadline`. Returns `None` if waiters of this algorithm
+    /// cannot give up.
     fn lock_until(&self, deadline: Deadline) -> Option<bool>;
+    /// Releases the lock.
+    ///
     /// # Safety
     /// The calling thread holds the lock.
     unsafe fn unlock(&self);
 }
 
-/// `struct baton_lock`.
+/// A lock of any algorithm with its wait policy and name: `struct baton_lock` in C.
 pub struct BatonLock {
     any: Box<dyn AnyLock>,
     name: CString,
 }
 
-/// A lock with its policy and its holder's token.
+/// A lock with its wait policy and the token of its current holder.
 struct Held<L> {
     raw: L,
     wait: Wait,
     token: UnsafeCell<usize>,
 }
 
-// SAFETY: the token is touched by the holder only, and the lock orders one holder after another.
+// SAFETY: only the holder accesses the token, and the lock orders one holder after another.
 unsafe impl<L: Sync> Sync for Held<L> {}
 
 impl<L: RawLock<Native>> Held<L> {
@@ -44,7 +48,7 @@ impl<L: RawLock<Native>> Held<L> {
     }
 
     fn hold(&self, token: L::Token) {
-        // SAFETY: we have just become the holder.
+        // SAFETY: the calling thread has just become the holder.
         unsafe { *self.token.get() = token.to_word() };
     }
 
@@ -53,10 +57,13 @@ impl<L: RawLock<Native>> Held<L> {
         self.hold(token);
     }
 
+    /// Releases the lock.
+    ///
     /// # Safety
     /// The calling thread holds the lock.
     unsafe fn give(&self) {
-        // SAFETY: the caller holds the lock, by the token that it has kept, under this policy.
+        // SAFETY: the caller holds the lock by the token that was stored when it took it, under
+        // this policy.
         unsafe {
             let token = L::Token::from_word(*self.token.get());
             self.raw.unlock(token, self.wait);
@@ -64,7 +71,8 @@ impl<L: RawLock<Native>> Held<L> {
     }
 }
 
-/// Levels of ability: each wraps a lock and answers for what it can do.
+/// The three levels of ability. Each wraps a lock and implements [`AnyLock`] for what the lock can
+/// do.
 struct Plain<L>(Held<L>);
 struct Try<L>(Held<L>);
 struct Timed<L>(Held<L>);
@@ -100,7 +108,7 @@ any_lock!(
     Some(self.0.raw.lock_until(self.0.wait, deadline).map(|t| self.0.hold(t)).is_some())
 );
 
-/// Makes a lock whose type arrives, at each level of ability.
+/// Makes a lock of the algorithm that it is called with, at the level of the algorithm's abilities.
 struct Make(Wait);
 
 impl LockVisitor<Native> for Make {
@@ -147,63 +155,66 @@ fn boxed(made: Result<BatonLock, String>) -> *mut BatonLock {
     }
 }
 
-/// The lock that has this number in `enum baton_lock_kind`.
+/// Returns the lock that has this number in `enum baton_lock_kind`.
 fn of_number(number: c_int) -> Option<&'static LockInfo> {
     LOCKS.iter().find(|lock| i64::from(lock.c_number) == i64::from(number))
 }
 
-/// A lock by its number in `enum baton_lock_kind`.
+/// Makes a lock by its number in `enum baton_lock_kind`; `wait` is a list of wait policies or null.
+/// Returns null on failure, and [`error::baton_last_error`] then says why.
 ///
 /// # Safety
 /// `wait` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_new(kind: c_int, wait: *const c_char) -> *mut BatonLock {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that it is null or a string.
     let wait = unsafe { text(wait) };
     let unknown = || format!("no lock has the number {kind}; expected one of enum baton_lock_kind");
     boxed(of_number(kind).ok_or_else(unknown).and_then(|info| make(info, wait)))
 }
 
-/// A lock by its name.
+/// Makes a lock by its name; `wait` is a list of wait policies or null. Returns null on failure,
+/// and [`error::baton_last_error`] then says why.
 ///
 /// # Safety
-/// Each is null or a string.
+/// `name` and `wait` are each null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_new_named(name: *const c_char, wait: *const c_char) -> *mut BatonLock {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that each is null or a string.
     let (name, wait) = unsafe { (text(name).unwrap_or_default(), text(wait)) };
     boxed(by_name(name, wait))
 }
 
-/// Frees a lock.
+/// Frees a lock. A null pointer is allowed.
 ///
 /// # Safety
-/// It came from this library, and no thread uses it any more; null is allowed.
+/// `lock` is null, or it came from this library and no thread uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_free(lock: *mut BatonLock) {
     if !lock.is_null() {
-        // SAFETY: it was made by `Box::into_raw` and is freed once.
+        // SAFETY: the lock was made by `Box::into_raw`, and the caller frees it once.
         drop(unsafe { Box::from_raw(lock) });
     }
 }
 
-/// Takes a lock.
+/// Takes a lock, waiting as long as necessary.
 ///
 /// # Safety
-/// It came from this library and is alive.
+/// `lock` came from this library and is alive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_lock(lock: *mut BatonLock) {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the lock is alive.
     unsafe { &*lock }.any.lock();
 }
 
-/// Takes a lock if it is free.
+/// Takes a lock if it is free. Returns 0, `EBUSY` if the lock is held, or `ENOTSUP` if locks of
+/// this algorithm cannot be tried.
 ///
 /// # Safety
-/// It came from this library and is alive.
+/// `lock` came from this library and is alive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_trylock(lock: *mut BatonLock) -> c_int {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the lock is alive.
     let lock = unsafe { &*lock };
     match lock.any.try_lock() {
         Some(true) => 0,
@@ -215,17 +226,18 @@ pub unsafe extern "C" fn baton_lock_trylock(lock: *mut BatonLock) -> c_int {
     }
 }
 
-/// Takes a lock, or gives up at a time.
+/// Takes a lock, or gives up at the time `until` of `clock`. Returns 0, `ETIMEDOUT`, `EINVAL` for
+/// another clock or an invalid time, or `ENOTSUP` if waiters of this algorithm cannot give up.
 ///
 /// # Safety
-/// The lock came from this library and is alive; `until` is a time or null.
+/// `lock` came from this library and is alive; `until` points to a time or is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_timedlock(
     lock: *mut BatonLock,
     clock: libc::clockid_t,
     until: *const libc::timespec,
 ) -> c_int {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the lock is alive and that `until` is a time or null.
     let (lock, until) = unsafe { (&*lock, until.as_ref()) };
     let Some(deadline) = deadline(clock, until) else {
         error::set("expected CLOCK_MONOTONIC or CLOCK_REALTIME and a time with 0 to 999,999,999 nanoseconds");
@@ -241,7 +253,8 @@ pub unsafe extern "C" fn baton_lock_timedlock(
     }
 }
 
-/// A time of C's as a deadline. What lies before 1970 has passed.
+/// Converts a C time to a deadline, or returns `None` if clock or time is invalid. A time before
+/// 1970 becomes one that has passed.
 fn deadline(clock: libc::clockid_t, until: Option<&libc::timespec>) -> Option<Deadline> {
     let clock = match clock {
         libc::CLOCK_MONOTONIC => Clock::Monotonic,
@@ -257,27 +270,27 @@ fn deadline(clock: libc::clockid_t, until: Option<&libc::timespec>) -> Option<De
 /// Releases a lock.
 ///
 /// # Safety
-/// It came from this library and is alive, and the calling thread holds it.
+/// `lock` came from this library and is alive, and the calling thread holds it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_unlock(lock: *mut BatonLock) {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the lock is alive and that this thread holds it.
     unsafe { (*lock).any.unlock() };
 }
 
-/// A lock's name; valid as long as the lock.
+/// Returns the name of a lock's algorithm, which is valid as long as the lock.
 ///
 /// # Safety
-/// It came from this library and is alive.
+/// `lock` came from this library and is alive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_name(lock: *const BatonLock) -> *const c_char {
-    // SAFETY: by contract.
+    // SAFETY: the caller promises that the lock is alive.
     unsafe { &*lock }.name.as_ptr()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    /// The numbers of the locks, as the header has them.
+    /// The numbers of the locks, in the form of the header.
     fn numbers() -> String {
         let line = |(i, lock): (usize, &LockInfo)| {
             let name = lock.name.to_uppercase().replace('-', "_");
@@ -302,7 +315,7 @@ mod tests {
         }
     }
 
-    /// Programs have the numbers compiled in.
+    /// A number must never change, because compiled programs contain it.
     #[test]
     fn a_number_never_changes() {
         let first = ["tas", "ttas", "ticket", "ticket-prop", "mcs", "clh", "k42", "spin-park", "futex", "hemlock"];
@@ -322,7 +335,7 @@ mod tests {
                     s.spawn(move || {
                         for _ in 0..200 {
                             lock.any.lock();
-                            // SAFETY: the lock is held.
+                            // SAFETY: this thread holds the lock.
                             unsafe {
                                 *count.0.get() += 1;
                                 lock.any.unlock();
@@ -337,14 +350,14 @@ mod tests {
     }
 
     struct UnsafeShared(UnsafeCell<u32>);
-    // SAFETY: only touched under a lock.
+    // SAFETY: the count is accessed only under a lock.
     unsafe impl Sync for UnsafeShared {}
 
     #[test]
     fn a_lock_says_what_it_cannot_do() {
         let lock = Box::into_raw(Box::new(by_name("mcs", Some("spin-park")).unwrap()));
         let until = libc::timespec { tv_sec: 1, tv_nsec: 0 };
-        // SAFETY: the lock is ours until it is freed.
+        // SAFETY: only this thread uses the lock until it is freed.
         unsafe {
             assert_eq!(baton_lock_trylock(lock), 0);
             assert_eq!(baton_lock_trylock(lock), libc::EBUSY);

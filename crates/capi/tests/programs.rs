@@ -1,5 +1,6 @@
-//! C and C++ programs that use `baton.h` as people do: the library is installed under a prefix, found by pkg-config,
-//! linked shared and static, and the examples are compiled and run.
+//! C and C++ programs that use `baton.h` like an installed library: it is installed under a prefix
+//! and found by pkg-config, and the examples are compiled, linked with the shared and the static
+//! library, and run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +10,8 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Builds the libraries as the tests are built; cargo does not, as no test can link them. Returns where they lie.
+/// Builds the libraries in the profile of the tests, because cargo does not build what no test can
+/// link. Returns their folder.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -33,12 +35,13 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// The program, or `None` after saying that the test is skipped for want of it.
+/// Returns the program, or `None` after reporting that the test is skipped because the program is
+/// missing.
 fn program<'a>(name: &'a str, test: &str) -> Option<&'a str> {
     baton_needs::first_of(&[name], test)
 }
 
-/// The library, installed.
+/// The library, installed under a temporary prefix.
 struct Installed(tempfile::TempDir);
 
 impl Installed {
@@ -62,7 +65,7 @@ impl Installed {
         String::from_utf8(output.stdout).unwrap().split_whitespace().map(ToOwned::to_owned).collect()
     }
 
-    /// Compiles an example; the flags come behind it.
+    /// Compiles and links an example with `flags`. Returns the path of the program.
     fn compile(&self, compiler: &str, source: &str, flags: &[String]) -> PathBuf {
         let name = format!("{source}.{}", flags.len()).replace('.', "-");
         let program = self.0.path().join(name);
@@ -123,7 +126,7 @@ fn the_cpp_example_guards_its_accounts() {
     assert_eq!(run(&mut installed.start(&guard)).stdout, b"sum 8000\n");
 }
 
-/// Stands for the preload library: takes what the markers say.
+/// Takes the place of the preload library: prints what the markers tell it.
 const LISTENER: &str = r#"
 #include <stdio.h>
 void baton_preload_roi_begin(const char *name) { printf("begin %s\n", name); }

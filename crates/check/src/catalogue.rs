@@ -1,18 +1,20 @@
-//! The macros that make a test of each contract for every algorithm of the registries of `sync`, with its abilities.
+//! Macros that turn every algorithm in the registries of `sync` into tests of its contracts and
+//! abilities.
 //!
 //! A test file calls [`lock_suite!`](crate::lock_suite) with its world.
 
 /// An algorithm of a registry, and the abilities that are tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The algorithm's room in `baton_sync`; its name in the registry, with `_` for `-`.
+    /// The algorithm's module in `baton_sync`: its name in the registry, with `_` for `-`.
     pub room: &'static str,
-    /// Of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of a queue
-    /// `shared` (any number of threads on each side), `in_bulk` and `in_device`.
+    /// Abilities to test: of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of
+    /// a queue `shared` (any number of threads on each side), `in_bulk` and `in_device`.
     pub abilities: &'static [&'static str],
 }
 
-/// The room of an algorithm by its name: `_` for `-`, and a number at the start in letters, as a module needs them.
+/// Returns the module of an algorithm by its name, with `_` for `-`. A number at the start is spelt
+/// in letters, because a module's name needs a letter there.
 pub fn room(name: &str) -> String {
     let name = name.replace('-', "_");
     name.strip_prefix('1').map_or_else(|| name.clone(), |rest| format!("one_{rest}"))
@@ -31,41 +33,41 @@ macro_rules! catalogue_of {
 
 baton_sync::every_lock! {
     [catalogue_of]
-    /// Every lock whose contract is tested.
+    /// All locks whose contracts are tested.
     LOCKS;
 }
 
 baton_sync::every_barrier! {
     [catalogue_of]
-    /// Every barrier whose contract is tested.
+    /// All barriers whose contracts are tested.
     BARRIERS;
 }
 
 baton_sync::every_event! {
     [catalogue_of]
-    /// Every event whose contract is tested.
+    /// All events whose contracts are tested.
     EVENTS;
 }
 
 baton_sync::every_queue! {
     [catalogue_of]
-    /// Every queue whose contract is tested.
+    /// All queues whose contracts are tested.
     QUEUES;
 }
 
 baton_sync::every_rwlock! {
     [catalogue_of]
-    /// Every reader-writer lock whose contract is tested.
+    /// All reader-writer locks whose contracts are tested.
     RWLOCKS;
 }
 
 baton_sync::every_semaphore! {
     [catalogue_of]
-    /// Every semaphore whose contract is tested.
+    /// All semaphores whose contracts are tested.
     SEMAPHORES;
 }
 
-/// The contracts of every lock in the world `$world`, as tests.
+/// Makes tests of the contracts of every lock in the world `$world`.
 #[macro_export]
 macro_rules! lock_suite {
     ($world:ty) => {
@@ -90,7 +92,7 @@ macro_rules! lock_suites {
     )*};
 }
 
-/// The contracts of every barrier in the world `$world`, as tests.
+/// Makes tests of the contracts of every barrier in the world `$world`.
 #[macro_export]
 macro_rules! barrier_suite {
     ($world:ty) => {
@@ -112,7 +114,7 @@ macro_rules! barrier_suites {
     )*};
 }
 
-/// The contracts of every event in the world `$world`, as tests.
+/// Makes tests of the contracts of every event in the world `$world`.
 #[macro_export]
 macro_rules! event_suite {
     ($world:ty) => {
@@ -134,7 +136,7 @@ macro_rules! event_suites {
     )*};
 }
 
-/// The contracts of every queue in the world `$world`, as tests.
+/// Makes tests of the contracts of every queue in the world `$world`.
 #[macro_export]
 macro_rules! queue_suite {
     ($world:ty) => {
@@ -156,7 +158,7 @@ macro_rules! queue_suites {
     )*};
 }
 
-/// The contracts of every reader-writer lock in the world `$world`, as tests.
+/// Makes tests of the contracts of every reader-writer lock in the world `$world`.
 #[macro_export]
 macro_rules! rwlock_suite {
     ($world:ty) => {
@@ -178,7 +180,7 @@ macro_rules! rwlock_suites {
     )*};
 }
 
-/// The contracts of every semaphore in the world `$world`, as tests.
+/// Makes tests of the contracts of every semaphore in the world `$world`.
 #[macro_export]
 macro_rules! semaphore_suite {
     ($world:ty) => {
@@ -235,7 +237,7 @@ macro_rules! ability_tests {
     };
 }
 
-/// The contracts of the work-stealing deque in the world `$world`, as tests.
+/// Makes tests of the contracts of the work-stealing deque in the world `$world`.
 #[macro_export]
 macro_rules! deque_suite {
     ($world:ty) => {
@@ -255,7 +257,7 @@ macro_rules! deque_tests {
     )*};
 }
 
-/// The contracts of the OpenMP runtime in the world `$world`, as tests.
+/// Makes tests of the contracts of the OpenMP runtime in the world `$world`.
 #[macro_export]
 macro_rules! omp_suite {
     ($world:ty) => {
@@ -264,7 +266,7 @@ macro_rules! omp_suite {
     };
 }
 
-/// The contracts of what a team of the OpenMP runtime is made of.
+/// Makes tests of the contracts of the parts of an OpenMP team in the world `$world`.
 #[macro_export]
 macro_rules! omp_parts_suite {
     ($world:ty) => {
@@ -289,7 +291,7 @@ macro_rules! omp_tests {
     )*};
 }
 
-/// The contracts of the machine of the world `$world`, as tests.
+/// Makes tests of the contracts of the machine of the world `$world`.
 #[macro_export]
 macro_rules! machine_suite {
     ($world:ty) => {

@@ -1,5 +1,6 @@
-//! Whether a test program has a suite of every algorithm. The catalogue says what a suite holds; this says that a machine
-//! has the suites, so that one that was never given to a machine is found.
+//! Checks that a test program has a suite for every algorithm. The catalogue says what a suite
+//! contains; this check makes sure that a machine has the suites, so that a forgotten suite is
+//! found.
 
 use baton_sync::barrier::BARRIERS;
 use baton_sync::event::EVENTS;
@@ -9,7 +10,8 @@ use baton_sync::rwlock::RWLOCKS;
 use baton_sync::semaphore::SEMAPHORES;
 use std::process::Command;
 
-/// Panics if the running test program has no contract of some algorithm of the registries, or none of the machine.
+/// Panics if the running test program has no contract test of some algorithm in the registries, or
+/// none of the machine.
 pub fn assert_complete() {
     let program = std::env::current_exe().expect("a test program knows its own path");
     let listed = Command::new(program).arg("--list").output().expect("a test program can be run to list its tests");
@@ -17,7 +19,7 @@ pub fn assert_complete() {
     assert!(absent.is_empty(), "in no contract suite of this machine: {}", absent.join(", "));
 }
 
-/// What has no test in a list of tests as `--list` prints it.
+/// Returns what has no test in a list of tests that `--list` printed.
 fn absent(listing: &str) -> Vec<String> {
     let rooms = |folder: &str, names: Vec<&str>| -> Vec<String> {
         names.into_iter().map(|name| format!("{folder}::{}::", crate::catalogue::room(name))).collect()
@@ -29,7 +31,7 @@ fn absent(listing: &str) -> Vec<String> {
     expected.extend(rooms("queues", QUEUES.iter().map(|queue| queue.name).collect()));
     expected.extend(rooms("rwlocks", RWLOCKS.iter().map(|lock| lock.name).collect()));
     expected.extend(rooms("semaphores", SEMAPHORES.iter().map(|semaphore| semaphore.name).collect()));
-    // The suites may stand in a module of the program.
+    // The suites may be inside a module of the program.
     expected.retain(|room| !listing.lines().any(|test| format!("::{test}").contains(&format!("::{room}"))));
     expected
 }

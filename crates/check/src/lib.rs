@@ -1,19 +1,19 @@
-//! Checking the algorithms: two machines that explore, and one contract suite that every algorithm passes on every
-//! machine.
+//! Checks the algorithms, with two machines that explore executions and one suite of contracts that
+//! every algorithm passes on every machine.
 //!
-//! | room | holds |
+//! | module | holds |
 //! | --- | --- |
-//! | [`schedules`] | the machine [`schedules::Shuttle`]: random schedules, parking that really parks, false wake-ups |
+//! | [`schedules`] | the machine [`schedules::Shuttle`]: random schedules, parking that really blocks, false wake-ups |
 //! | [`orderings`] | the machine [`orderings::Loom`]: all executions of 2 or 3 threads that the memory orderings allow |
-//! | [`world`] | how to run guest threads on a machine: what a machine brings to take part in the suite |
-//! | [`contract`] | what a lock, a barrier, an event, a queue and a machine must do |
-//! | [`catalogue`] | every algorithm with its abilities, and the macros that make tests of them |
+//! | [`world`] | how guest threads run on a machine: what a machine needs to run the suite |
+//! | [`contract`] | the contracts of locks, barriers, events, queues and machines |
+//! | [`catalogue`] | every algorithm with its abilities, and macros that make tests of them |
 //! | [`complete`] | whether a test program has a suite of every algorithm |
-//! | [`mutant`] | weakens one ordering, or drops one fence or wake-up, at one place: does the suite object? |
+//! | [`mutant`] | weakens one ordering, or drops one fence or wake-up, to see whether the suite objects |
 //! | `reference` | a queue device for both machines |
-//! | [`watch`] | a machine that tells when a guest has begun to wait |
+//! | [`watch`] | a machine that reports when a guest has begun to wait |
 //!
-//! What the two tools cannot see is written down in `docs/reference/checking.md`.
+//! `docs/reference/checking.md` lists what the two tools cannot detect.
 
 #[doc(hidden)]
 pub use baton_needs::repeat::on_failure;

@@ -1,8 +1,10 @@
-//! The mutation check's hook: at one place in the source, one ordering is weakened, or a fence or a wake-up is left
-//! out. Every ordering must be needed by some test, or it is stronger than necessary.
+//! The hook of the mutation check: weakens the ordering at one place in the source, or leaves out a
+//! fence or a wake-up there. Some test must need every ordering; otherwise the ordering is stronger
+//! than necessary.
 //!
-//! The place is that of the call ([`Location`]), so nothing is compiled anew for a mutant: `scripts/mutate/mutate orderings` runs
-//! the built tests once for each, with the mutant named in `BATON_MUTANT`. Without that variable nothing is changed.
+//! The place is that of the call ([`Location`]), so nothing is recompiled for a mutant:
+//! `scripts/mutate/mutate orderings` runs the built tests once for each mutant, which
+//! `BATON_MUTANT` names. Without that variable nothing is changed.
 
 use baton_machine::Ordering;
 use std::collections::BTreeSet;
@@ -11,11 +13,12 @@ use std::io::Write as _;
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock};
 
-/// Names the mutant: `FILE:LINE:COLUMN:ARGUMENT=VALUE`, for instance `ticket.rs:52:22:order=Relaxed`. The argument is
-/// `order`, `ok` or `fail` for an ordering, `fence` or `wake` (with the value `none`) for what is left out.
+/// Environment variable that names the mutant: `FILE:LINE:COLUMN:ARGUMENT=VALUE`, for instance
+/// `ticket.rs:52:22:order=Relaxed`. The argument is `order`, `ok` or `fail` for an ordering,
+/// `fence` or `wake` for one that is left out (with the value `none`).
 pub const MUTANT: &str = "BATON_MUTANT";
-/// Names a file to which every place where an ordering is passed, a fence stands or a wake-up is sent is written, once
-/// each: `FILE:LINE:COLUMN KIND ARGUMENT=VALUE...`.
+/// Environment variable that names a file. Each place that passes an ordering, has a fence or sends
+/// a wake-up is written to that file once: `FILE:LINE:COLUMN KIND ARGUMENT=VALUE...`.
 pub const SITES: &str = "BATON_SITES";
 
 struct Mutant {
@@ -23,7 +26,7 @@ struct Mutant {
     line: u32,
     column: u32,
     argument: String,
-    /// `None`: left out.
+    /// The weaker ordering; `None` if the fence or wake-up is left out.
     order: Option<Ordering>,
 }
 
@@ -60,12 +63,12 @@ fn at(site: &Location<'_>, argument: &str) -> Option<&'static Mutant> {
     })
 }
 
-/// The ordering to use at `site` in place of `order`.
+/// Returns the ordering to use at `site` instead of `order`.
 pub(crate) fn order(site: &Location<'_>, argument: &str, order: Ordering) -> Ordering {
     at(site, argument).and_then(|mutant| mutant.order).unwrap_or(order)
 }
 
-/// The ordering of the fence to put at `site`, if any.
+/// Returns the ordering of the fence at `site`, or `None` if the fence is left out.
 pub(crate) fn fence(site: &Location<'_>, order: Ordering) -> Option<Ordering> {
     match at(site, "fence") {
         None => Some(order),
@@ -78,13 +81,13 @@ pub(crate) fn drops_wake(site: &Location<'_>) -> bool {
     at(site, "wake").is_some()
 }
 
-/// The places written so far, and where to.
+/// The file of places, and the lines written to it so far.
 struct Log {
     file: std::fs::File,
     lines: BTreeSet<String>,
 }
 
-/// Notes that `site` was reached.
+/// Records that `site` was reached.
 pub(crate) fn note(site: &Location<'_>, kind: &str, arguments: &[(&str, Ordering)]) {
     static SITES_HERE: OnceLock<Option<Mutex<Log>>> = OnceLock::new();
     let sites = SITES_HERE.get_or_init(|| {

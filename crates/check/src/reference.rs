@@ -1,8 +1,9 @@
-//! A queue device for the checkers: it has the bounds and the order of CAF's, and orders no more of memory than the instructions do.
-//! An enqueue comes behind its thread's older stores; a dequeue orders nothing, so that its caller needs an acquire.
+//! A queue device for the checkers. It has the capacity and the order of CAF's device, and orders
+//! no more memory accesses than CAF's instructions do: an enqueue comes after its thread's older
+//! stores; a dequeue orders nothing, so that its caller needs an acquire.
 //!
-//! A request is served when it is made, and blocks there if it has to wait. So a thread has one under way at a time, and what would
-//! lock only with several is not seen here.
+//! A request is served when it is made, and blocks there if it has to wait. So a thread has one
+//! request under way at a time, and deadlocks that need several are not detected here.
 
 use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::device::{Device, Ticket};
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-/// Entries of all queues together: few, so that a test can ask for too many.
+/// Number of entries of all queues together; few, so that a test can ask for too many.
 const ENTRIES: usize = 64;
 
 type Answer = Result<u64, QueueRefusal>;
@@ -23,14 +24,15 @@ type Answer = Result<u64, QueueRefusal>;
 struct Queue {
     entries: usize,
     items: VecDeque<u64>,
-    /// A cell of the machine, on which requests count up: so the checker knows that they depend on each other. It is dropped with its
-    /// queue only: one that an execution leaves behind belongs to that, which is over.
+    /// A cell of the machine on which requests count up, so that the checker knows that they depend
+    /// on each other. It is dropped only when its queue is released; a cell that an execution
+    /// leaves behind belongs to that execution, which is over.
     turn: ManuallyDrop<Rc<dyn Any>>,
 }
 
 thread_local! {
-    /// The queues of the execution that runs on this host thread, by id: none comes twice. As for `execution`, no lock is needed,
-    /// and nothing here orders what guests do.
+    /// The queues of the execution that runs on this host thread, by id; ids are not reused. No
+    /// lock is needed, like in `execution`, and nothing here orders what guests do.
     static QUEUES: RefCell<Vec<Option<Queue>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -39,7 +41,7 @@ pub(crate) fn begin() {
     QUEUES.with(RefCell::take);
 }
 
-/// The device of a machine.
+/// The queue device of a machine.
 pub struct Reference<M>(PhantomData<fn() -> M>);
 
 impl<M> Clone for Reference<M> {
@@ -50,7 +52,7 @@ impl<M> Clone for Reference<M> {
 
 impl<M> Copy for Reference<M> {}
 
-/// A request, answered.
+/// A request that has been answered.
 #[derive(Debug)]
 pub struct Answered(Answer);
 
@@ -64,7 +66,7 @@ impl Ticket<QueueDevice> for Answered {
     }
 }
 
-/// Calls `f` with a queue, if it is there.
+/// Calls `f` with a queue, if it exists.
 fn with<R>(id: QueueId, f: impl FnOnce(&mut Queue) -> R) -> Result<R, QueueRefusal> {
     QUEUES.with(|queues| {
         let mut queues = queues.borrow_mut();
@@ -73,7 +75,7 @@ fn with<R>(id: QueueId, f: impl FnOnce(&mut Queue) -> R) -> Result<R, QueueRefus
 }
 
 impl<M: Machine> Reference<M> {
-    /// The device of that number: there is one.
+    /// Returns the device with this number; there is only number 0.
     pub(crate) fn of_number(number: u32) -> Option<Self> {
         (number == 0).then_some(Reference(PhantomData))
     }
@@ -99,7 +101,7 @@ impl<M: Machine> Reference<M> {
         Ok(items.len() as u64)
     }
 
-    /// Serves an enqueue of an item, or a dequeue.
+    /// Serves an enqueue of `item`, or a dequeue if there is no item.
     fn serve(at: Operand, item: Option<u64>) -> Answer {
         let turn = with(at.queue, |queue| Rc::clone(&queue.turn))?.downcast::<M::Atomic<u64>>();
         let turn = turn.expect("a queue is used on the machine that it was made on");
@@ -110,9 +112,10 @@ impl<M: Machine> Reference<M> {
         loop {
             let seen = turn.load(Relaxed);
             if with(at.queue, can)? {
-                // Release: behind older stores. Relaxed: a dequeue orders nothing.
+                // Release: an enqueue comes after older stores. Relaxed: a dequeue orders nothing.
                 turn.fetch_add(1, if item.is_some() { Release } else { Relaxed });
-                // Another guest may have come first; nothing comes between this look and what follows it.
+                // Another guest may have come first; no guest runs between this check and what
+                // follows it.
                 if with(at.queue, can)? {
                     return with(at.queue, |queue| match item {
                         Some(item) => {

@@ -1,4 +1,5 @@
-//! A machine that tells when a guest has begun to wait: the test for "first come, first served" needs to know who came.
+//! A machine that reports when a guest has begun to wait. The test of "first come, first served"
+//! needs this to know which guest has come.
 
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{
@@ -10,19 +11,20 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use std::cell::RefCell;
 
-/// The machine `M`, watched.
+/// The machine `M` with this report added.
 pub struct Watched<M>(PhantomData<fn() -> M>);
 
-/// A guest's number and what to call when it begins to wait.
+/// A guest's number, and what to call when the guest begins to wait.
 type Watcher = (u32, Box<dyn FnOnce()>);
 
 thread_local! {
-    /// The guests watched on this host thread. On the real machine that is one at most, elsewhere many guests share a
-    /// host thread: so they are told apart by their numbers.
+    /// The guests that are watched on this host thread. On the real machine there is at most one.
+    /// On other machines many guests share a host thread, so they are distinguished by their
+    /// numbers.
     static WATCHERS: RefCell<Vec<Watcher>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Stops watching a guest, if it has not begun to wait.
+/// When dropped, stops watching a guest that has not begun to wait.
 struct Done(u32);
 
 impl Drop for Done {
@@ -32,7 +34,8 @@ impl Drop for Done {
 }
 
 impl<M: Machine> Watched<M> {
-    /// Runs `f` and has `begins` called, once, when the calling guest first waits, relaxes or works in it.
+    /// Runs `f`. The first time that the calling guest waits, relaxes or works in `f`, calls
+    /// `begins`.
     pub fn watching<R>(begins: impl FnOnce() + 'static, f: impl FnOnce() -> R) -> R {
         let me = M::local().index();
         WATCHERS.with(|watchers| watchers.borrow_mut().push((me, Box::new(begins))));
@@ -56,7 +59,7 @@ impl<M: Machine> Watched<M> {
     }
 }
 
-// SAFETY: every verb is M's.
+// SAFETY: every verb is that of `M`.
 unsafe impl<M: Machine> Machine for Watched<M> {
     type Atomic<T: Word> = M::Atomic<T>;
     type Slot<T: 'static> = M::Slot<T>;
@@ -140,7 +143,7 @@ unsafe impl<M: Machine> Machine for Watched<M> {
     }
 
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises what `M` requires.
         unsafe { M::dealloc(memory, layout) };
     }
 
@@ -150,12 +153,12 @@ unsafe impl<M: Machine> Machine for Watched<M> {
     }
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises what `M` requires.
         unsafe { M::touch(start, bytes, write) };
     }
 
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises what `M` requires.
         unsafe { M::touch_each(places, instructions) };
     }
 

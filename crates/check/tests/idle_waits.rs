@@ -1,15 +1,17 @@
-//! Waiting with a monitor, and halting until an interrupt comes, as models under shuttle: no store is missed, whatever
-//! the schedule, with ends for no reason among them. Each step that the protocol has is needed: without it a waiter
-//! waits for ever in some schedule.
+//! Models, under shuttle, of waiting with a monitor and of halting until an interrupt arrives. No
+//! store is missed in any schedule, even if waits end without a reason. Each step of the protocol
+//! is needed: without it, a waiter waits for ever in some schedule.
 //!
-//! The models are the hardware's part of the simulated chip's policies (`crates/chip/src/machine/idle_wait.rs`): a line that
-//! one core at a time writes, triggers that its loss fires, and interrupts that a halted processor keeps.
+//! The models cover the hardware's part of the simulated chip's policies
+//! (`crates/chip/src/machine/idle_wait.rs`): a line that one core at a time writes, triggers that
+//! fire when a core loses the line, and interrupts that a halted processor remembers.
 
 use shuttle::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
-/// What a processor waits for: a fired trigger, or an interrupt. What came before the wait ends it at once.
+/// What a processor waits for: a fired trigger, or an interrupt. One that came before the wait ends
+/// the wait at once.
 #[derive(Default)]
 struct Event {
     fired: Mutex<bool>,
@@ -31,7 +33,8 @@ impl Event {
     }
 }
 
-/// A line: its value, and the monitors of the cores that share it. Coherence has one access to it at a time.
+/// A cache line: its value, and the monitors of the cores that share it. Coherence allows one
+/// access at a time.
 #[derive(Default)]
 struct Line(Mutex<(u32, Vec<Arc<Event>>)>);
 
@@ -47,12 +50,12 @@ impl Line {
         line.0 = value;
     }
 
-    /// The line goes without a store: evicted, or recalled by its directory.
+    /// Drops the line without a store, as when it is evicted or its directory recalls it.
     fn evict(&self) {
         self.0.lock().unwrap().1.drain(..).for_each(|monitor| monitor.fire());
     }
 
-    /// MONITOR: the core becomes a sharer, and its monitor is armed.
+    /// MONITOR: makes the core a sharer and arms its monitor.
     fn monitor(&self, monitor: &Arc<Event>) {
         let mut line = self.0.lock().unwrap();
         *monitor.fired.lock().unwrap() = false;
@@ -60,7 +63,7 @@ impl Line {
     }
 }
 
-/// Waits while the line holds 0; `looks`: the look between MONITOR and MWAIT is there.
+/// Waits while the line holds 0. `looks` says whether the waiter looks between MONITOR and MWAIT.
 fn monitored(line: &Line, looks: bool) {
     let monitor = Arc::new(Event::default());
     while line.load() == 0 {
@@ -97,13 +100,13 @@ fn without_the_look_after_monitor_a_store_is_missed() {
     shuttle::check_random(|| monitors(false), 3_000);
 }
 
-/// Which step of halting is left out.
+/// The step of halting that is left out.
 #[derive(Clone, Copy, PartialEq)]
 enum Without {
     Nothing,
-    /// The kernel's look at the value, in one piece with its entry into the table.
+    /// The kernel's look at the value, in one step with the waiter's entry into the table.
     Look,
-    /// The announcement before that.
+    /// The announcement before that look.
     Announcement,
 }
 
@@ -173,24 +176,24 @@ fn without_the_announcement_before_it_an_interrupt_is_missed() {
     shuttle::check_random(|| halts(Without::Announcement), 3_000);
 }
 
-/// Which step of the paper's call (listing 1) is left out.
+/// The step of the paper's call (listing 1) that is left out.
 #[derive(Clone, Copy, PartialEq)]
 enum Lacks {
     Nothing,
-    /// MONITOR in each turn of the loop: only the first one arms.
+    /// MONITOR in each turn of the loop; without it, only the first one arms the monitor.
     Rearming,
     /// The look between MONITOR and MWAIT.
     Look,
-    /// The look behind MWAIT.
+    /// The look after MWAIT.
     Recheck,
-    /// The byte is set back.
+    /// Setting the byte back.
     Reset,
 }
 
 const ORIGINAL: u32 = b'a' as u32;
 const NOTIFIED: u32 = b'b' as u32;
 
-/// The call.
+/// Waits for a notice by the paper's call, without the step `lacks`.
 fn listing_1(line: &Line, lacks: Lacks) {
     let monitor = Arc::new(Event::default());
     let mut armed = false;
@@ -212,7 +215,8 @@ fn listing_1(line: &Line, lacks: Lacks) {
     }
 }
 
-/// Two notices one after the other; each call returns behind its own, whatever else ends MWAIT.
+/// Gives two notices one after the other. Each call must return after its own notice, whatever else
+/// ends MWAIT.
 fn calls(lacks: Lacks) {
     let line = Arc::new(Line::default());
     line.store(ORIGINAL);

@@ -12,7 +12,8 @@ mod machine {
 mod locks {
     baton_check::lock_suite!(baton_check::world::Loom);
 
-    /// A head that is granted the lock at its first sleep, where 16 are more than a checker explores.
+    /// A head that is granted the lock at its first sleep; the default of 16 sleeps is more than a
+    /// checker can explore.
     #[test]
     fn a_barging_lock_that_is_granted() {
         use baton_check::contract::{ability, lock};
@@ -30,8 +31,8 @@ mod locks {
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Loom);
 
-    /// With nodes for four, a tree that loom can take has one node: with nodes for two, it has a leaf for two, a leaf
-    /// for one, and a root.
+    /// With four participants per node, a tree that loom can explore has one node. With two, it has
+    /// a leaf for two, a leaf for one, and a root.
     #[test]
     fn a_tree_with_a_root_above_its_leaves() {
         use baton_check::contract::barrier::meet;
@@ -42,7 +43,8 @@ mod barriers {
         meet::<Loom, Tree<M>>(crowd, baton_machine::Wait::Pause, |n| Tree::with_fan_in(n, 2));
     }
 
-    /// Two at one node and one at another; and one at each, who meet three times.
+    /// Two participants at one node and one at another, and then one at each node, which meet three
+    /// times.
     #[test]
     fn two_levels_of_known_places() {
         use baton_check::contract::barrier::meet;
@@ -54,7 +56,8 @@ mod barriers {
         meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 3 }, wait, |_| TwoLevel::placed(&[0, 1]));
     }
 
-    /// Five meetings: one that finds who was last where, one that finds a stranger, a census, and two of two levels.
+    /// Five meetings: one finds who was last where, one finds a stranger, one is a census, and two
+    /// use two levels.
     #[test]
     fn two_levels_of_places_to_learn() {
         use baton_check::contract::barrier::meet;
@@ -65,7 +68,8 @@ mod barriers {
         meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 5 }, wait, TwoLevel::new);
     }
 
-    /// Two of one core, which has a counter, and one of another; and places that are learnt.
+    /// Two participants on one core, which has a counter, and one on another core; then places that
+    /// are learnt.
     #[test]
     fn levels_of_parts() {
         use baton_check::contract::barrier::meet;
@@ -79,7 +83,7 @@ mod barriers {
         meet::<Loom, Levels<M>>(Crowd { guests: 2, rounds: 4 }, wait, Levels::new);
     }
 
-    /// One drops out who may be the last to arrive: two others see what each did before.
+    /// A participant drops out that may be the last to arrive; two others see what each did before.
     #[test]
     fn the_last_drops_out() {
         use baton_check::contract::barrier::drop_out;
@@ -91,7 +95,8 @@ mod barriers {
         drop_out::<Loom, Gomp<M>>(3, 0, wait, Gomp::new);
     }
 
-    /// One drops out of a barrier that counts by parts: that are known, that were learnt, and while they are learnt.
+    /// A participant drops out of a barrier that counts by parts: known ones, learnt ones, and
+    /// parts that are being learnt.
     #[test]
     fn dropping_out_of_parts() {
         use baton_check::contract::barrier::drop_out;
@@ -108,7 +113,8 @@ mod barriers {
         drop_out::<Loom, TwoLevel<M>>(2, 2, wait, TwoLevel::new);
     }
 
-    /// A barrier by itself must outlive those that it lets go: one of them looks at it while another frees it.
+    /// A bare barrier must outlive the threads that it lets go, because one of them looks at it
+    /// while another frees it.
     #[test]
     #[should_panic(expected = "Causality violation")]
     fn a_barrier_that_nothing_outlives() {
@@ -144,10 +150,12 @@ fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();
 }
 
-/// How long a run of this program may take: many times what it does, as loom explores more where less is ordered.
+/// How long a run of this program may take. This is many times the usual time, because loom
+/// explores more where less is ordered.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// This program's tests of the queue `qmd`, with a fence left out or with none; whether they passed, and the places of fences.
+/// Runs this program's tests of the queue `qmd`, with one fence left out or none. Returns whether
+/// they passed, and the places of the fences.
 fn run_qmd(mutant: Option<&str>, folder: &Path) -> (bool, Vec<String>) {
     let [sites, said] = ["sites", "said"].map(|name| folder.join(name));
     std::fs::write(&sites, "").unwrap();
@@ -174,7 +182,8 @@ fn run_qmd(mutant: Option<&str>, folder: &Path) -> (bool, Vec<String>) {
     (status.success(), fences.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect())
 }
 
-/// The reference device's dequeue orders nothing, so that the acquire behind each dequeue of `qmd` is needed.
+/// The reference device's dequeue orders nothing, so the acquire after each dequeue of `qmd` is
+/// needed.
 #[test]
 fn loom_objects_to_each_fence_that_is_left_out_of_qmd() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qmd-{}", std::process::id()));

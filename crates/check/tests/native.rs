@@ -3,7 +3,7 @@
 mod machine {
     baton_check::machine_suite!(baton_check::world::Native);
 
-    /// Every policy that this processor has.
+    /// Every wait policy that this processor has.
     #[test]
     fn policies_of_this_processor() {
         use baton_check::contract::machine::deliver;
@@ -25,7 +25,7 @@ mod locks {
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Native);
 
-    /// Two nodes as far as the barrier knows, whatever this machine has.
+    /// The barrier is told that there are two nodes, whatever this machine has.
     #[test]
     fn two_levels() {
         use baton_check::contract::barrier::meet;
@@ -41,7 +41,8 @@ mod barriers {
         }
     }
 
-    /// Cores of two participants and clusters of four, whatever this machine has.
+    /// The barrier is told that cores have two participants and clusters four, whatever this
+    /// machine has.
     #[test]
     fn levels() {
         use baton_check::contract::barrier::meet;

@@ -1,5 +1,6 @@
-//! The checkers object: to a hand-off that was weakened on purpose, to a wake-up that was left out, to a lock that is
-//! touched too late, to one that serves out of order. A checker that never objects would prove nothing.
+//! The checkers object to a hand-off that was weakened on purpose, to a wake-up that was left out,
+//! to a lock that is touched too late, and to one that serves out of order. A checker that never
+//! objects would prove nothing.
 
 use baton_check::contract::{ability, lock, machine};
 use baton_check::world::{Loom, Scenario, Shuttle, World};
@@ -11,7 +12,7 @@ use baton_sync::lock::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What is wrong with the lock.
+/// A fault that is built into the lock.
 type Fault = u32;
 const NOTHING: Fault = 0;
 const WEAK_STORE: Fault = 1;
@@ -21,7 +22,7 @@ const WAKES_ONE: Fault = 4;
 const TOUCHES_LATE: Fault = 5;
 const BARGES: Fault = 6;
 
-/// A ticket lock with a fault.
+/// A ticket lock with the fault `F`.
 struct Faulty<M: Machine, const F: Fault> {
     serving: M::Atomic<u32>,
     next: M::Atomic<u32>,
@@ -40,7 +41,7 @@ impl<M: Machine, const F: Fault> Fifo for Faulty<M, F> {
     }
 }
 
-// SAFETY: it is not a lock for every F; that is what is tested, and it guards nothing else.
+// SAFETY: for most `F` this is not a lock, which is what is tested; it guards nothing else.
 unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -74,7 +75,7 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
         let mut serving = self.serving.load(Self::unless(WEAK_LOAD, Acquire));
         while serving != mine {
             if F == WEAK_LOAD {
-                // Waits with a verb of its own making, as the machine's acquires.
+                // Waits with its own loop, because the machine's verb acquires.
                 M::relax();
                 serving = self.serving.load(Relaxed);
             } else if let WaitResult::Changed(now) = M::wait_while(&self.serving, serving, wait, None) {
@@ -97,7 +98,7 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: for most `F` this is not a lock, which is what is tested; it guards nothing else.
 unsafe impl<M: Machine, const F: Fault> TryLock<M> for Faulty<M, F> {
     fn try_lock(&self) -> Option<()> {
         let serving = self.serving.load(Acquire);
@@ -105,7 +106,7 @@ unsafe impl<M: Machine, const F: Fault> TryLock<M> for Faulty<M, F> {
     }
 }
 
-/// What the checker said, or nothing.
+/// Returns the checker's objection to `test`, if it has one.
 fn objection(test: impl FnOnce()) -> Option<String> {
     let panic = catch_unwind(AssertUnwindSafe(test)).err()?;
     let text = panic.downcast_ref::<String>().cloned();
@@ -159,7 +160,8 @@ fn loom_finds_both_loads_before_both_stores() {
 
 #[test]
 fn shuttle_knows_no_orderings() {
-    // A limit, written down in docs/reference/checking.md: if this fails, shuttle has learnt something.
+    // Shuttle does not see this weakness, as docs/reference/checking.md says. If these lines fail,
+    // shuttle can do more than it could.
     machine::deliver::<Shuttle>(Wait::Pause, Relaxed);
     machine::store_buffer::<Shuttle>(false);
 }
@@ -218,12 +220,12 @@ fn loom_reports_guests_that_wait_for_ever() {
 struct Message(<LoomMachine as Machine>::Slot<u64>);
 type LoomMachine = <Loom as World>::M;
 
-// SAFETY: that one guest reads it behind the other's write is what is tested.
+// SAFETY: that one guest reads it after the other's write is what is tested.
 unsafe impl Send for Message {}
-// SAFETY: as above.
+// SAFETY: that one guest reads it after the other's write is what is tested.
 unsafe impl Sync for Message {}
 
-/// A message through the queue device, with an acquire behind the dequeue or without.
+/// Passes a message through the queue device, with an acquire after the dequeue or without.
 fn through_the_device(acquires: bool) {
     Loom::run(move || {
         let device = LoomMachine::queues(0).expect("the reference device");
@@ -235,7 +237,7 @@ fn through_the_device(acquires: bool) {
             .guest(move || {
                 // SAFETY: the reader waits for the item.
                 unsafe { writer.0.write(|at| *at = 7) };
-                // Posted: its answer is not waited for.
+                // The request is posted; its answer is not awaited.
                 let _ = device.request(QueueRequest::Enqueue { to: Operand::of(queue), item: 1 });
             })
             .guest(move || {
@@ -243,7 +245,7 @@ fn through_the_device(acquires: bool) {
                 if acquires {
                     LoomMachine::fence(Acquire);
                 }
-                // SAFETY: the writer is done with it.
+                // SAFETY: the writer no longer accesses the message.
                 assert_eq!(unsafe { reader.0.read(|at| *at) }, 7);
             });
         scenario.finally(move || {
@@ -259,8 +261,8 @@ fn loom_objects_to_a_dequeue_without_acquire() {
     assert_objects("Causality violation", || through_the_device(false));
 }
 
-/// An execution that loom is told to leave stops its guests one by one. What one of them lends another, as the thread that begins a
-/// region does, stays until all have stopped.
+/// In an execution that loom is told to leave, guests stop one by one. What one guest lends to
+/// another, like the thread that begins a region, stays until all have stopped.
 #[test]
 fn what_a_guest_lends_stays_until_all_have_stopped() {
     type M = <Loom as World>::M;
@@ -275,7 +277,7 @@ fn what_a_guest_lends_stays_until_all_have_stopped() {
             let _ = M::wait_while(&awaited, 0, Wait::Pause, None);
             drop(lent);
         };
-        // Two that wait are left as soon as they only take turns.
+        // Two guests that wait are abandoned as soon as they only take turns.
         let (waiter, also) = (ended.clone(), between.clone());
         let other = move || {
             also.fetch_add(1, Relaxed);

@@ -1,19 +1,21 @@
-//! The OpenMP runtime on the machines that explore. A program by itself: they take minutes to build.
+//! The OpenMP runtime on the machines that explore. It is a program by itself, because it takes
+//! minutes to build.
 //!
-//! `cargo test -p baton-check --features deep --test omp` tries more than random schedules: some minutes.
+//! `cargo test -p baton-check --features deep --test omp` tries more than random schedules and
+//! takes some minutes.
 
-/// Random schedules.
+/// Tests under random schedules.
 mod shuttle {
     baton_check::omp_suite!(baton_check::world::Shuttle);
 }
 
-/// What is small enough under every schedule.
+/// Tests that are small enough to run under every schedule.
 #[cfg(feature = "deep")]
 mod every_schedule {
     baton_check::omp_tests! { baton_check::world::EverySchedule: tasks: awaited_event }
 }
 
-/// What is small enough under every order that the memory orderings allow.
+/// Tests that are small enough for every execution that the memory orderings allow.
 #[cfg(feature = "deep")]
 mod loom {
     use baton_check::world::Loom;
@@ -23,7 +25,8 @@ mod loom {
     registered detached awaited_event priorities }
 }
 
-/// The same with two threads, in the team's queue and in lists from which they steal: tasks that make tasks, too.
+/// Tests with two threads, in the team's queue and in lists from which they steal, including tasks
+/// that make tasks.
 #[cfg(feature = "deep")]
 mod loom_pairs {
     use baton_check::world::Pairs;

@@ -1,4 +1,5 @@
-//! The faults of 1spinner as its paper prints it, each found by a checker; and that Baton's form has none of them.
+//! The faults of 1spinner as its paper prints it, each found by a checker, and the proof that
+//! Baton's form has none of them.
 
 use baton_check::contract::{Guarded, lock};
 use baton_check::watch::Watched;
@@ -20,14 +21,15 @@ fn assert_objects(what: &str, test: impl FnOnce()) {
     assert!(said.contains(what), "expected an objection about `{what}`, got: {said}");
 }
 
-/// A guest uses a lock once and takes another one so many times; then a newcomer wants the first, which is free.
+/// A guest uses one lock once and another one `others` times; then a newcomer wants the first lock,
+/// which is free.
 fn newcomer<W: World, L: RawLock<W::M>>(others: usize, wait: Wait) {
     W::glance(move || {
         let [first, other] = [(); 2].map(|()| share::<W::M, _>(Guarded::<W::M, L>::new(L::new())));
         let stage = share::<W::M, _>(<W::M as Machine>::Atomic::<u32>::new(0));
         let (here, newcomer, last) = (stage.clone(), first.clone(), (first.clone(), other.clone(), stage.clone()));
         let scenario = Scenario::new().guest(move || {
-            // Both have their numbers before either ends.
+            // Both guests have their numbers before either ends.
             let _ = (W::M::local(), W::M::wait_while(&stage, 0, Wait::Pause, None));
             first.enter(wait);
             (0..others).for_each(|_| other.enter(wait));
@@ -61,7 +63,7 @@ fn newcomer_under_loom<L: RawLock<<Loom as World>::M>>() {
     newcomer::<Loom, L>(255, Wait::Pause);
 }
 
-/// Two guests by the ids that are given.
+/// Runs two guests whose ids are given.
 fn by_ids(ids: [u8; 2]) {
     Shuttle::run(move || {
         let shared = share::<M, _>(Guarded::<M, OneSpinnerPaper<M>>::new(OneSpinnerPaper::new()));
@@ -70,7 +72,8 @@ fn by_ids(ids: [u8; 2]) {
             let shared = shared.clone();
             move || {
                 shared.lock.acquire(ids[i], Wait::Pause);
-                // SAFETY: the lock says so, which is what is tested.
+                // SAFETY: the lock is held; whether it really excludes the other guest is what is
+                // tested.
                 unsafe { shared.count() };
                 shared.lock.release();
             }
@@ -85,7 +88,8 @@ fn two_threads_with_one_id_are_inside_together() {
     assert_objects("critical sections lost", || by_ids([1, 1]));
 }
 
-/// One guest holds a lock, one waits for it, and one comes behind; a handler comes while the second waits, and takes another lock.
+/// One guest holds a lock, a second waits for it, and a third comes behind. While the second waits,
+/// a handler interrupts it and takes another lock.
 fn with_a_handler<L: RawLock<Watched<M>>>(handles: bool) {
     Shuttle::run(move || {
         let shared = share::<M, _>((Guarded::<Watched<M>, L>::new(L::new()), L::new()));
@@ -94,10 +98,12 @@ fn with_a_handler<L: RawLock<Watched<M>>>(handles: bool) {
             let (shared, handler) = (shared.clone(), shared.clone());
             let enter = move || {
                 let token = shared.0.lock.lock(Wait::Pause);
-                // SAFETY: the lock says so, which is what is tested.
+                // SAFETY: the lock is held; whether it really excludes the other guests is what is
+                // tested.
                 unsafe { shared.0.count() };
                 (0..6).for_each(|_| M::relax());
-                // SAFETY: as above.
+                // SAFETY: the lock is held; whether it really excludes the other guests is what is
+                // tested.
                 unsafe {
                     shared.0.count();
                     shared.0.lock.unlock(token, Wait::Pause);
@@ -105,7 +111,7 @@ fn with_a_handler<L: RawLock<Watched<M>>>(handles: bool) {
             };
             let comes = move || {
                 let token = handler.1.lock(Wait::Pause);
-                // SAFETY: locked just above.
+                // SAFETY: the lock was taken just above.
                 unsafe { handler.1.unlock(token, Wait::Pause) };
             };
             move || if handles && i == 1 { Watched::<M>::watching(comes, enter) } else { enter() }
@@ -122,7 +128,7 @@ fn a_handler_that_locks_lets_the_next_one_in_out_of_turn() {
     with_a_handler::<OneSpinner<Watched<M>>>(true);
 }
 
-/// Within its limits the paper's form is a lock.
+/// Within its limits, the paper's form is a lock.
 #[test]
 fn it_excludes_as_long_as_no_counter_wraps() {
     lock::exclusion::<Shuttle, OneSpinnerPaper<M>>();

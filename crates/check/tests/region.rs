@@ -1,5 +1,6 @@
-//! The faults of the monitored region as its paper prints it, found by the checkers; and that Baton's form has none of them. That a wait
-//! cannot be killed is shown on the chip, whose threads can be: `crates/chip/tests/waiting/region.rs`.
+//! The faults of the monitored region as its paper prints it, found by the checkers, and the proof
+//! that Baton's form has none of them. The chip, whose threads can be killed, shows that a wait
+//! cannot be killed: `crates/chip/tests/waiting/region.rs`.
 
 use baton_check::world::{Loom, Scenario, Shuttle, World, share};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
@@ -16,7 +17,7 @@ fn assert_objects(what: &str, test: impl FnOnce()) {
     assert!(said.contains(what), "expected an objection about `{what}`, got: {said}");
 }
 
-/// The printed form between two threads: one sleeps, the other stores to a byte.
+/// Runs the printed form between two threads: one sleeps, the other stores to a byte.
 fn by_byte<W: World>(byte: usize, wait: Wait) {
     W::run(move || {
         let device = share::<W::M, _>(Device::<W::M>::load(wait));
@@ -42,7 +43,7 @@ fn a_notice_by_another_byte_is_lost() {
     assert_objects("stuck", || by_byte::<Loom>(5, Wait::Pause));
 }
 
-/// Listing 2: no thread enters an episode before all have left the one before.
+/// Runs listing 2: no thread may enter an episode before all have left the previous one.
 fn listing_2<W: World>(threads: usize, episodes: u32, wait: Wait) {
     type Shared<M> = (Device<M>, Barrier<M>, <M as Machine>::Atomic<u32>);
     W::skim(move || {
@@ -68,7 +69,8 @@ fn the_printed_barrier_is_one_for_two_threads_and_not_for_three() {
     assert_objects("deadlock", || listing_2::<Shuttle>(3, 1, Wait::Futex));
 }
 
-/// Two threads wait for a word, and one writes it and notifies; then the region is closed under a thread that waits.
+/// Two threads wait for a word; a third writes it and notifies them. Then the region is closed
+/// under a waiting thread.
 fn mended<W: World>(waiters: usize, wait: Wait) {
     W::skim(move || {
         let shared = share::<W::M, _>((Regions::<W::M>::new(2, wait), <W::M as Machine>::Atomic::<u32>::new(0)));

@@ -7,7 +7,8 @@ mod machine {
 mod locks {
     baton_check::lock_suite!(baton_check::world::Shuttle);
 
-    /// A head that is granted the lock at its first sleep, where 16 are more than a checker explores.
+    /// A head that is granted the lock at its first sleep; the default of 16 sleeps is more than a
+    /// checker can explore.
     #[test]
     fn a_barging_lock_that_is_granted() {
         use baton_check::contract::{ability, lock};
@@ -25,7 +26,7 @@ mod locks {
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Shuttle);
 
-    /// A tree of three levels, under every policy.
+    /// A tree of three levels, under every wait policy.
     #[test]
     fn a_high_tree() {
         use baton_check::contract::barrier::meet;
@@ -37,7 +38,7 @@ mod barriers {
         }
     }
 
-    /// Places that are known, and places that are learnt in more meetings than that takes.
+    /// Places that are known, and places that are learnt, in more meetings than learning takes.
     #[test]
     fn two_levels() {
         use baton_check::contract::barrier::meet;
@@ -51,7 +52,8 @@ mod barriers {
         }
     }
 
-    /// Counters of three levels: two nodes, one of them with two clusters, one of these with a core for two.
+    /// Counters of three levels: two nodes, one of which has two clusters; one of these has a core
+    /// for two participants.
     #[test]
     fn levels() {
         use baton_check::contract::barrier::meet;
@@ -69,7 +71,8 @@ mod barriers {
         }
     }
 
-    /// Four drop out, one after another, after so many rounds that each way of counting is left by one.
+    /// Four participants drop out, one after another. Each test begins after another number of
+    /// rounds, so that participants leave under each way of counting.
     #[test]
     fn dropping_out_of_parts() {
         use baton_check::contract::barrier::drop_out;
@@ -85,7 +88,7 @@ mod barriers {
         }
     }
 
-    /// A barrier by itself must outlive those that it lets go.
+    /// A bare barrier must outlive the threads that it lets go.
     #[test]
     fn only_an_ending_barrier_may_be_freed_by_the_first() {
         use baton_check::contract::barrier::end;

@@ -1,9 +1,11 @@
-//! What tests share: what they need that may not be there (a browser, a compressor, a second compiler), and the one command that
-//! [repeats](repeat) a test that failed.
+//! What tests share: ways to skip when a program (a browser, a compressor, a second compiler) is
+//! missing, and the one command that [repeats](repeat) a test that failed.
 //!
-//! A test that cannot run says so: it prints `SKIP <test>: no <what>`, appends the same line to the file that `BATON_SKIPPED`
-//! names (`make test` prints that file at its end), and returns. With `CI=true` it fails instead. Every test that
-//! skips does so through here: `crates/cli/tests/house/skips.rs` looks for others. A dev-dependency; a normal one only of `check`, whose suites are tests.
+//! A test that cannot run reports that: it prints `SKIP <test>: no <what>`, appends the same line
+//! to the file that `BATON_SKIPPED` names (`make test` prints that file at its end), and returns.
+//! With `CI=true` it fails instead. Every test that skips does so through this crate:
+//! `crates/cli/tests/house/skips.rs` looks for others. Other crates have it as a dev-dependency;
+//! only `check`, whose suites are tests, has it as a normal one.
 
 pub mod repeat;
 
@@ -11,8 +13,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// A configuration of proptest's for so many draws, whose failure prints the command that repeats it. (A macro, as this crate knows
-/// nothing of proptest.)
+/// A configuration of proptest for `$cases` draws; a failure prints the command that repeats it.
+/// (It is a macro, because this crate does not depend on proptest.)
 #[macro_export]
 macro_rules! property {
     ($cases:expr) => {
@@ -25,15 +27,17 @@ macro_rules! property {
     };
 }
 
-/// Whether a program answers to `--version`; if not, the test is [`missing`] it.
+/// Returns whether a program answers to `--version`. If it does not, the test is skipped with
+/// [`missing`].
 pub fn has(program: &str, test: &str) -> bool {
     answers(program) || missing(program, test)
 }
 
-/// The first of the programs that answers to `--version`; if none does, the test is [`missing`] the first.
+/// Returns the first of the programs that answers to `--version`. If none does, the test is skipped
+/// with [`missing`], which names the first program.
 ///
 /// # Panics
-/// If the list is empty, and as [`missing`].
+/// If the list is empty, and where [`missing`] panics.
 pub fn first_of<'a>(programs: &[&'a str], test: &str) -> Option<&'a str> {
     let found = programs.iter().copied().find(|program| answers(program));
     if found.is_none() {
@@ -42,10 +46,11 @@ pub fn first_of<'a>(programs: &[&'a str], test: &str) -> Option<&'a str> {
     found
 }
 
-/// Says that `test` is skipped for want of `what`; always false.
+/// Reports that `test` is skipped because `what` is missing; always returns false.
 ///
 /// # Panics
-/// With `CI=true`, where nothing may be skipped, and if the list of skipped tests cannot be written.
+/// With `CI=true`, where no test may be skipped, and if the list of skipped tests cannot be
+/// written.
 pub fn missing(what: &str, test: &str) -> bool {
     let line = format!("SKIP {test}: no {what}");
     note(&line);
@@ -53,7 +58,8 @@ pub fn missing(what: &str, test: &str) -> bool {
     false
 }
 
-/// Says that `test` is skipped for want of `what`, which no package manager brings: in CI, too, it may be absent. Always false.
+/// Reports that `test` is skipped because `what` is absent, which no package manager provides and
+/// which may therefore be absent in CI too. Always returns false.
 ///
 /// # Panics
 /// If the list of skipped tests cannot be written.
@@ -62,12 +68,12 @@ pub fn absent(what: &str, test: &str) -> bool {
     false
 }
 
-/// Puts a line on standard error and into the list.
+/// Prints a line on standard error and appends it to the list of skipped tests.
 fn note(line: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("BATON_SKIPPED") {
         let file = OpenOptions::new().append(true).create(true).open(&path);
-        // One write, as other tests append meanwhile.
+        // The line is written at once, because other tests append to the file at the same time.
         let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
@@ -81,7 +87,7 @@ fn answers(program: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The test binary itself, run again with the environment that is wanted.
+    /// Runs the test binary itself again with the given environment. Returns whether it succeeded.
     fn again(ci: bool, list: &std::path::Path) -> bool {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "tests::body", "--nocapture"]).env("BATON_NEEDS_BODY", "1").env("BATON_SKIPPED", list);

@@ -1,38 +1,41 @@
-//! The one command that repeats a test that failed.
+//! Finds and prints the one command that repeats a test that failed.
 //!
-//! A test whose input is drawn asks for its [`seed`]; a deterministic one keeps an [`on_failure`]. When it fails, the last line that
-//! it prints is the command, with the seed where there is one.
+//! A test with random input asks for its [`seed`]; a deterministic test keeps an [`on_failure`].
+//! When such a test fails, the last line that it prints is the command, with the seed if there is
+//! one.
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Once;
 
-/// The variable that proptest reads, too: where its configuration names no seed.
+/// The variable that proptest also reads if its configuration names no seed.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
 thread_local! {
-    /// The command of the property that this thread tests.
+    /// The command that repeats the property that this thread tests.
     static COMMAND: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The seed of a property's draws: the one that `PROPTEST_RNG_SEED` names, else another one each time. For a configuration of
-/// proptest's: `rng_seed: RngSeed::Fixed(seed())`. If the property fails, the command that draws the same again is printed.
+/// Returns the seed for a property's random input: the one in `PROPTEST_RNG_SEED`, otherwise a new
+/// one each time. Use it in a configuration of proptest: `rng_seed: RngSeed::Fixed(seed())`. If the
+/// property fails, the command that draws the same input again is printed.
 ///
 /// # Panics
-/// If the variable is there and is no number.
+/// If the variable is set but is not a number.
 pub fn seed() -> u64 {
     static HOOK: Once = Once::new();
     let given = std::env::var(SEED).ok();
     let given = given.map(|text| text.parse().unwrap_or_else(|_| panic!("{SEED}={text}: no number of 64 bits")));
-    // Each such state has keys of its own, by chance.
+    // Each `RandomState` has its own random keys.
     let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
     COMMAND.set(Some(format!("{SEED}={seed} {}", command())));
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             before(panic);
-            // Draws that fail panic one after another while proptest looks for the smallest; its own panic is the last.
+            // While proptest looks for the smallest failing input, each failing input panics;
+            // proptest's own panic is the last.
             let text = panic.payload_as_str().unwrap_or_default();
             if text.starts_with("Test failed") || text.starts_with("Test aborted") {
                 COMMAND.with_borrow(|command| command.iter().for_each(|command| say(command)));
@@ -42,11 +45,12 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Prints the command that repeats this test, if it panics while this lives.
+/// Prints the command that repeats this test if the test panics while the value is alive.
 #[must_use = "it prints when it is dropped"]
 pub struct OnFailure(());
 
-/// Prints the command that repeats this test, if it panics while the returned value lives: for tests that do the same each time.
+/// Returns a value that prints the command that repeats this test, if the test panics while the
+/// value is alive. For tests that do the same each time.
 pub fn on_failure() -> OnFailure {
     OnFailure(())
 }
@@ -63,21 +67,22 @@ fn say(command: &str) {
     eprintln!("repeat it: {command}");
 }
 
-/// The command that runs the test of this thread alone.
+/// Returns the command that runs only the test of this thread.
 fn command() -> String {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let program = std::env::current_exe().unwrap_or_default();
     let library = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("src/lib.rs").is_file();
     let thread = std::thread::current();
-    // With `--test-threads=1` tests run on the main thread, which has no test's name.
+    // With `--test-threads=1`, tests run on the main thread, which is not named after a test.
     let test = thread.name().filter(|name| *name != "main");
     of(&package, &program, library, cfg!(debug_assertions), test)
 }
 
-/// The command for a test program of a package (with or without a library), built with or without debug assertions.
+/// Returns the command for a test program of a package (with or without a library) that was built
+/// with or without debug assertions.
 fn of(package: &str, program: &Path, library: bool, debug: bool, test: Option<&str>) -> String {
     let stem = program.file_stem().unwrap_or_default().to_string_lossy();
-    // Cargo puts a hash behind the name.
+    // Cargo appends a hash to the name.
     let target = stem.rsplit_once('-').map_or(&*stem, |(name, _)| name);
     let own = target == package.replace('-', "_");
     let target = match (own, library) {
@@ -95,7 +100,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What a test of this program prints when it fails, run again with the environment that is wanted.
+    /// Runs a test of this program again with the given seed, or without one. Returns what it
+    /// prints when it fails.
     fn failing(test: &str, seed: Option<&str>) -> String {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", test, "--nocapture", "--test-threads=2"]).env("BATON_NEEDS_BODY", "1");

@@ -1,5 +1,6 @@
-//! Units as types. A bare integer never crosses a crate border: a latency is [`Cycles`], a clock is
-//! [`Hertz`], a place on a network is a [`NodeId`]. Each serialises as its plain number.
+//! Units as types. A bare integer never crosses the border of a crate: a latency is [`Cycles`], a
+//! clock is [`Hertz`], a place on a network is a [`NodeId`]. Each is serialized as its plain
+//! number.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -55,7 +56,7 @@ unit!(/** A cache line's number: its address divided by the line size. */ LineAd
 
 quantity!(Cycles, Nanos, Flits);
 
-/// Energy in picojoules. A float, as the price of one event is often a fraction.
+/// Energy in picojoules. It is a float, because the price of one event is often a fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Picojoules(pub f64);
@@ -74,13 +75,13 @@ impl AddAssign for Picojoules {
 }
 
 impl Hertz {
-    /// How long `cycles` of this clock take, rounded to the nearest nanosecond.
+    /// Returns how long `cycles` of this clock take, rounded to the nearest nanosecond.
     pub fn nanos(self, cycles: Cycles) -> Nanos {
         let ns = (u128::from(cycles.0) * 1_000_000_000 + u128::from(self.0) / 2) / u128::from(self.0.max(1));
         Nanos(ns as u64)
     }
 
-    /// The first cycle of this clock that starts at or after `ns`.
+    /// Returns the first cycle of this clock that starts at or after `ns`.
     pub fn cycles(self, ns: Nanos) -> Cycles {
         Cycles((u128::from(ns.0) * u128::from(self.0)).div_ceil(1_000_000_000) as u64)
     }

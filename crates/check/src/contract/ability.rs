@@ -1,4 +1,4 @@
-//! What a lock must do that can be tried, can give up, or serves in order.
+//! Contracts of locks that can be tried, whose waiters can give up, or that serve in order.
 
 use super::lock::Stage;
 use super::{Guarded, explore, waits};
@@ -8,7 +8,7 @@ use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Slot, Wait};
 use baton_sync::lock::{Fifo, RawLock, TimedLock, Token, TryLock};
 
-/// A try takes a free lock and leaves a held one alone, without waiting for its holder.
+/// A try takes a free lock, and fails on a held one without waiting for its holder.
 pub fn tries<W: World, L: TryLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
@@ -20,7 +20,7 @@ pub fn tries<W: World, L: TryLock<W::M>>() {
                     let token = guarded.lock.try_lock().expect("a free lock can be had by a try");
                     stage.step();
                     stage.wait_for(2);
-                    // SAFETY: taken above.
+                    // SAFETY: this guest took the lock above.
                     unsafe {
                         guarded.count();
                         guarded.lock.unlock(token, wait);
@@ -38,7 +38,8 @@ pub fn tries<W: World, L: TryLock<W::M>>() {
     }
 }
 
-/// Some guests wait, others only try: the thread that got in is alone, and sees what the last one wrote.
+/// Some guests wait and others only try: whichever gets in is alone, and sees what the previous
+/// holder wrote.
 pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
@@ -63,7 +64,7 @@ pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
     }
 }
 
-/// A guarded count and, beside it, how many have entered by their own account.
+/// A guarded count, and a count of the guests that say they have entered.
 struct Tally<M: Machine, L> {
     guarded: Guarded<M, L>,
     entered: M::Atomic<u64>,
@@ -74,10 +75,10 @@ impl<M: Machine, L: RawLock<M>> Tally<M, L> {
         Tally { guarded: Guarded::new(L::new()), entered: M::Atomic::new(0) }
     }
 
-    /// A critical section, if the lock was had.
+    /// Runs a critical section, if the guest got the lock.
     fn enter(&self, token: Option<L::Token>, wait: Wait) {
         let Some(token) = token else { return };
-        // SAFETY: a token says that the lock is held.
+        // SAFETY: a token means that this guest holds the lock.
         unsafe {
             self.guarded.count();
             self.guarded.lock.unlock(token, wait);
@@ -90,7 +91,7 @@ impl<M: Machine, L: RawLock<M>> Tally<M, L> {
     }
 }
 
-/// A deadline that has passed.
+/// A deadline that has already passed.
 const PAST: Deadline = Deadline { at: Nanos(1), clock: Clock::Monotonic };
 
 fn after<W: World>(time: Nanos) -> Deadline {
@@ -98,7 +99,8 @@ fn after<W: World>(time: Nanos) -> Deadline {
     Deadline { at: W::M::now(clock) + time, clock }
 }
 
-/// A waiter gives up when its deadline has passed, and the lock goes on as if it had not come.
+/// A waiter gives up when its deadline has passed, and the lock works on as if the waiter had not
+/// come.
 pub fn giving_up<W: World, L: TimedLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
@@ -111,7 +113,7 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
                     let token = guarded.lock.lock_until(wait, PAST).expect("a free lock is had after the deadline too");
                     stage.step();
                     stage.wait_for(2);
-                    // SAFETY: taken above.
+                    // SAFETY: this guest took the lock above.
                     unsafe {
                         guarded.count();
                         guarded.lock.unlock(token, wait);
@@ -130,7 +132,8 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
     }
 }
 
-/// Waiters behind one holder that give up at the same time: the lock is free when the holder has left, whichever of them went first.
+/// Waiters behind one holder give up at the same time: when the holder has left, the lock is free,
+/// whichever waiter left first.
 pub fn giving_up_together<W: World, L: TimedLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
@@ -143,7 +146,7 @@ pub fn giving_up_together<W: World, L: TimedLock<W::M>>() {
                 move || assert!(guarded.lock.lock_until(wait, PAST).is_none(), "a held lock was had")
             };
             Scenario::new().guests(2, guest).finally(move || {
-                // SAFETY: taken above.
+                // SAFETY: the lock was taken above.
                 unsafe { all.lock.unlock(L::Token::from_word(token), wait) };
                 assert!(all.lock.try_lock().is_some(), "giving up has left a trace");
             })
@@ -151,7 +154,8 @@ pub fn giving_up_together<W: World, L: TimedLock<W::M>>() {
     }
 }
 
-/// Waiters with and without deadlines together: those that give up hold up no thread, and take no wake-up with them.
+/// Waiters with and without deadlines together: those that give up block no thread and take no
+/// wake-up away.
 pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
@@ -166,7 +170,8 @@ pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
                             match i % 2 {
                                 0 => shared.enter(Some(shared.guarded.lock.lock(wait)), wait),
                                 _ => {
-                                    // Some of these pass at once, some while others are inside, some never.
+                                    // Some of these deadlines pass at once, some while other guests
+                                    // are inside, some never.
                                     let time = Nanos(W::SOON.0 * (round % 8) as u64 / 1_000);
                                     shared.enter(shared.guarded.lock.lock_until(wait, after::<W>(time)), wait);
                                 }
@@ -184,8 +189,9 @@ pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     }
 }
 
-/// First come, first served: while the lock is held, guests come one after another, each when the one before has begun
-/// to wait. They get in in that order, and the holder, who wants the lock again at once, after them.
+/// First come, first served. While the lock is held, guests come one after another, each when the
+/// previous one has begun to wait. They get in in that order, and after them the holder, which asks
+/// for the lock again at once.
 pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
@@ -202,7 +208,7 @@ pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
     }
 }
 
-/// A guest that sees the lock free after another has taken it sees what that one wrote.
+/// A guest that sees the lock free after another guest has taken it sees what that guest wrote.
 pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
@@ -213,7 +219,7 @@ pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
                     let (guarded, stage) = &**holder;
                     let token = guarded.lock.lock(wait);
                     stage.step();
-                    // SAFETY: taken above.
+                    // SAFETY: this guest took the lock above.
                     unsafe {
                         guarded.count();
                         guarded.lock.unlock(token, wait);
@@ -233,14 +239,14 @@ pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
 
 struct Queue<M: Machine, L> {
     lock: L,
-    /// 1: the lock is held; then one more for each guest that has begun to wait.
+    /// Becomes 1 when the lock is held; then each guest that has begun to wait adds one.
     stage: Stage<M>,
     served: M::Slot<Vec<usize>>,
 }
 
-// SAFETY: the list is accessed under the lock only, or when the guests have ended.
+// SAFETY: the list is accessed only under the lock, or after the guests have ended.
 unsafe impl<M: Machine, L: Sync> Sync for Queue<M, L> {}
-// SAFETY: as above.
+// SAFETY: the list is accessed only under the lock, or after the guests have ended.
 unsafe impl<M: Machine, L: Send> Send for Queue<M, L> {}
 
 impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
@@ -252,7 +258,7 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
         let token = self.lock.lock(wait);
         self.stage.step();
         self.stage.wait_for(1 + comers as u32);
-        // SAFETY: taken above.
+        // SAFETY: this guest took the lock above.
         unsafe { self.lock.unlock(token, wait) };
         self.enter(comers, self.lock.lock(wait), wait);
     }
@@ -265,7 +271,7 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
     }
 
     fn enter(&self, i: usize, token: L::Token, wait: Wait) {
-        // SAFETY: the token says that the lock is held.
+        // SAFETY: the token means that this guest holds the lock.
         unsafe {
             self.served.write(|served| (*served).push(i));
             self.lock.unlock(token, wait);
@@ -273,7 +279,7 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
     }
 
     fn served(&self) -> Vec<usize> {
-        // SAFETY: called when the guests have ended.
+        // SAFETY: this is called after the guests have ended.
         unsafe { self.served.read(|served| (*served).clone()) }
     }
 }

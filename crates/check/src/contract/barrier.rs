@@ -1,4 +1,4 @@
-//! What every barrier must do.
+//! Contracts of every barrier.
 
 use super::mortal::Mortal;
 use crate::world::{Crowd, Scenario, World, share};
@@ -7,7 +7,8 @@ use baton_sync::barrier::ending::Ending;
 use baton_sync::barrier::{DropError, RawBarrier};
 use core::num::NonZeroU32;
 
-/// No thread goes on before all have arrived, each sees what all did, and one of them is told that it is the one.
+/// No thread goes on before all have arrived, each sees what all did, and exactly one is told that
+/// it is the chosen one.
 pub fn meeting<W: World, B: RawBarrier<W::M>>() {
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {
@@ -16,14 +17,14 @@ pub fn meeting<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
-/// The same when the number of the episode wraps.
+/// The contract `meeting`, at an age at which the episode's number wraps.
 pub fn long_life<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         meet::<W, B>(W::few(), wait, B::aged);
     }
 }
 
-/// A barrier for one lets it go at once.
+/// A barrier for one participant lets it go at once.
 pub fn alone<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -58,8 +59,9 @@ pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
-/// A participant that waits at the barrier is told by the user's bit of its word, sees what was done before, answers, and waits on
-/// until all have arrived. A barrier without such a word is not asked.
+/// A participant that waits at the barrier is told something by the user's bit of the barrier's
+/// word. It sees what was done before, answers, and waits on until all have arrived. Barriers
+/// without such a word are skipped.
 pub fn told<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -72,15 +74,17 @@ pub fn told<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
-/// Participants drop out, one after another and the last one as well: the others meet on, and see what those did that left. One more
-/// is an error that says so. A barrier that cannot do this says so, and goes on as if it had not been asked.
+/// Participants drop out one after another, down to the last. The others go on meeting, and see
+/// what the leavers did. One more drop is an error that says so. A barrier that does not offer this
+/// returns an error, and works on as if it had not been asked.
 pub fn dropping_out<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         drop_out::<W, B>(W::few().guests, 0, wait, B::new);
     }
 }
 
-/// [`dropping_out`] of so many guests, after so many rounds of two meetings of all.
+/// Tests [`dropping_out`] with `guests` guests, after `before` rounds of two meetings of all
+/// guests.
 pub fn drop_out<W: World, B: RawBarrier<W::M>>(guests: usize, before: u64, wait: Wait, new: fn(NonZeroU32) -> B) {
     W::skim(move || {
         let hall = share::<W::M, _>(Hall::<W::M, B>::new(guests, new));
@@ -102,14 +106,15 @@ pub fn drop_out<W: World, B: RawBarrier<W::M>>(guests: usize, before: u64, wait:
     });
 }
 
-/// A barrier that is freed as soon as one participant has returned: [`Ending`] around this one allows it.
+/// One participant frees the barrier as soon as it has returned, which [`Ending`] around a barrier
+/// allows.
 pub fn ended_by_the_first<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         end::<W, Ending<W::M, B>>(wait);
     }
 }
 
-/// The participant who returns first frees the barrier.
+/// The participant that returns first frees the barrier.
 pub fn end<W: World, B: RawBarrier<W::M>>(wait: Wait) {
     let guests = W::few().guests;
     W::skim(move || {
@@ -120,11 +125,12 @@ pub fn end<W: World, B: RawBarrier<W::M>>(wait: Wait) {
             let shared = shared.clone();
             move || {
                 let (barrier, returned) = &**shared;
-                // SAFETY: freed when all have arrived, and that those who are let go may still be inside is what is tested.
+                // SAFETY: the barrier is freed only after all have arrived. That others may still
+                // be inside is what is tested.
                 unsafe { barrier.alive().wait(i as u32, wait) };
-                // Relaxed: it says who is first, and no more.
+                // Relaxed: the count only says which participant is first.
                 if returned.fetch_add(1, Ordering::Relaxed) == 0 {
-                    // SAFETY: one participant is the first, and no thread comes any more.
+                    // SAFETY: only one participant is the first, and no thread arrives any more.
                     unsafe { barrier.free() };
                 }
             }
@@ -134,7 +140,7 @@ pub fn end<W: World, B: RawBarrier<W::M>>(wait: Wait) {
     });
 }
 
-/// [`meeting`] of one crowd, at the barrier that `new` makes.
+/// Tests [`meeting`] with one crowd, at the barrier that `new` makes.
 pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(NonZeroU32) -> B) {
     let rounds = crowd.rounds.div_ceil(2) as u64;
     let plan = move || {
@@ -146,21 +152,23 @@ pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(Non
         };
         Scenario::new().guests(crowd.guests, guest).finally(move || all.assert_met(2 * rounds - 1))
     };
-    // Each round is two meetings of all with all.
+    // In each round, all guests meet twice.
     if crowd.guests > 2 { W::skim(plan) } else { W::run(plan) }
 }
 
-/// A barrier, and a note that each participant leaves for all the others in each episode.
+/// A barrier, and a note that each participant writes for all the others in each episode.
 struct Hall<M: Machine, B> {
     barrier: B,
     notes: OwnedSlice<M, M::Slot<u64>>,
-    /// How many threads heard that they are the one.
+    /// Number of threads that were told that they are the chosen one.
     chosen: M::Atomic<u64>,
 }
 
-// SAFETY: a note is written by its participant, and read by all between two meetings: that is what is tested.
+// SAFETY: a note is written by its participant and read by all between two meetings; that this
+// works is what is tested.
 unsafe impl<M: Machine, B: Sync> Sync for Hall<M, B> {}
-// SAFETY: as above.
+// SAFETY: a note is written by its participant and read by all between two meetings; that this
+// works is what is tested.
 unsafe impl<M: Machine, B: Send> Send for Hall<M, B> {}
 
 impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
@@ -172,13 +180,14 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         Hall { barrier, notes, chosen: M::Atomic::new(0) }
     }
 
-    /// Leaves a note, meets the others, reads theirs, and meets them again if another note is to come.
+    /// Writes a note, meets the others, reads their notes, and meets them again if another note
+    /// follows.
     fn visit(&self, me: usize, round: u64, again: bool, wait: Wait) {
-        // SAFETY: the others read the note between the two meetings only.
+        // SAFETY: the others read the note only between the two meetings.
         unsafe { self.notes[me].write(|note| *note = round + 1) };
         self.meet(me, wait);
         for note in self.notes.iter() {
-            // SAFETY: the others write theirs after the second meeting only.
+            // SAFETY: the others write their notes only after the second meeting.
             let read = unsafe { note.read(|note| *note) };
             assert_eq!(read, round + 1, "somebody was let go before all had arrived");
         }
@@ -187,13 +196,14 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
     }
 
-    /// Meets the others until it is this one's turn to leave, behind those with larger numbers: checkers begin with the executions
-    /// in which these are the last to arrive.
+    /// Meets the others until it is this guest's turn to leave, which comes after guests with
+    /// larger numbers. Checkers begin with executions in which the larger numbers arrive last.
     fn leave(&self, me: usize, before: u64, wait: Wait) {
         let n = self.notes.len();
         let turn = |of: usize| n - 1 - of;
         for round in 0..=turn(me) {
-            // SAFETY: the others read the note between the two meetings of a round, or when we have left.
+            // SAFETY: the others read the note only between the two meetings of a round, or after
+            // this guest has left.
             unsafe { self.notes[me].write(|note| *note = before + round as u64 + 1) };
             if round == turn(me) {
                 assert_eq!(self.barrier.drop_out(me as u32, wait), Ok(()));
@@ -201,7 +211,8 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
             }
             self.meet(me, wait);
             for (other, note) in self.notes.iter().enumerate() {
-                // SAFETY: those that are there write theirs after the second meeting only, and the others no more.
+                // SAFETY: the guests that are still there write their notes only after the second
+                // meeting, and the others write no more.
                 let read = unsafe { note.read(|note| *note) };
                 assert_eq!(read, before + turn(other).min(round) as u64 + 1, "what {other} wrote, in round {round}");
             }
@@ -213,19 +224,20 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
     }
 
-    /// Arrives, and answers once when it is told, as the word's bit says.
+    /// Arrives, and answers once when the word's bit tells it to.
     fn wait_and_answer(&self, wait: Wait) {
         let Some(gate) = self.barrier.gate() else { return };
         let value = self.barrier.arrive(0, wait).expect("the other one arrives behind the answer");
         loop {
-            // Acquire: see what was done before the bit was set, or before all arrived.
+            // Acquire: sees what was done before the bit was set, or before all arrived.
             let now = gate.word.load(Ordering::Acquire);
             if now == value {
                 let _ = M::wait_while(gate.word, value, wait, None);
             } else if now & !gate.bit == value {
-                // SAFETY: the other one wrote it before it set the bit.
+                // SAFETY: the other guest wrote the note before it set the bit.
                 assert_eq!(unsafe { self.notes[1].read(|note| *note) }, 7, "the bit tells of what was done before");
-                // Relaxed: the bit is cleared when this is seen, and the note is not written again.
+                // Relaxed: the bit is cleared when the answer is seen, and the note is not written
+                // again.
                 if self.chosen.swap(1, Ordering::Relaxed) == 0 {
                     M::wake::<u64>(&self.chosen, u32::MAX, wait);
                 }
@@ -237,12 +249,12 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
     }
 
-    /// Tells the other one, which may wait at the barrier; arrives when it has answered.
+    /// Tells the other guest, which may wait at the barrier, and arrives when it has answered.
     fn tell(&self, wait: Wait) {
         let Some(gate) = self.barrier.gate() else { return };
-        // SAFETY: the other one reads it when the bit is set.
+        // SAFETY: the other guest reads the note only when the bit is set.
         unsafe { self.notes[1].write(|note| *note = 7) };
-        // Release: the note.
+        // Release: publishes the note.
         gate.word.fetch_add(gate.bit, Ordering::Release);
         M::wake::<u32>(gate.word, u32::MAX, wait);
         while self.chosen.load(Ordering::Relaxed) == 0 {
@@ -258,7 +270,7 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
     }
 
-    /// One participant was chosen in each meeting.
+    /// Asserts that one participant was chosen in each of `meetings` meetings.
     fn assert_met(&self, meetings: u64) {
         assert_eq!(self.chosen.load(Ordering::Relaxed), meetings, "each meeting chooses one");
     }

@@ -1,11 +1,11 @@
-//! What a queue must do that moves items in bulk.
+//! Contracts of queues that move items in bulk.
 
 use super::queue::Market;
 use crate::world::{Scenario, World, share};
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::{BulkQueue, RawQueue};
 
-/// All or nothing, or as many as there is room for or items are.
+/// A bulk moves all items or none; a burst moves as many as there are room or items for.
 pub fn bulk_and_burst<W: World, Q: BulkQueue<W::M> + RawQueue<W::M, Item = u64>>() {
     for &wait in W::WAITS {
         for new in [Q::with_capacity, Q::aged] {
@@ -31,7 +31,8 @@ pub fn bulk_and_burst<W: World, Q: BulkQueue<W::M> + RawQueue<W::M, Item = u64>>
     }
 }
 
-/// Two producers put pairs in and one consumer takes what there is: pairs stay together, and nothing is lost.
+/// Two producers put in pairs and one consumer takes pairs: pairs stay together, and nothing is
+/// lost.
 pub fn together<W: World, Q: BulkQueue<W::M> + RawQueue<W::M, Item = u64>>() {
     let rounds = W::few().rounds;
     for &wait in W::WAITS {

@@ -1,20 +1,23 @@
-//! What the work-stealing deque must do.
+//! Contracts of the work-stealing deque.
 
 use crate::world::{Scenario, World, share};
 use baton_machine::{Atomic, Machine, Ordering, OwnedSlice, Slot};
 use baton_sync::deque::{Deque, Steal};
 use baton_sync::queue::QueueError;
 
-/// A deque of numbers, and for each a note that the owner writes before it pushes the number, and how often it was taken.
+/// A deque of numbers. For each number there is a note, which the owner writes before it pushes the
+/// number, and a count of how often the number was taken.
 struct Table<M: Machine> {
     deque: Deque<M, u64>,
     notes: OwnedSlice<M, M::Slot<u64>>,
     taken: OwnedSlice<M, M::Atomic<u64>>,
 }
 
-// SAFETY: a note is written before its number is pushed, and read by the one that takes the number: that is what is tested.
+// SAFETY: a note is written before its number is pushed, and read by the guest that takes the
+// number; that this works is what is tested.
 unsafe impl<M: Machine> Sync for Table<M> {}
-// SAFETY: as above.
+// SAFETY: a note is written before its number is pushed, and read by the guest that takes the
+// number; that this works is what is tested.
 unsafe impl<M: Machine> Send for Table<M> {}
 
 impl<M: Machine> Table<M> {
@@ -24,27 +27,27 @@ impl<M: Machine> Table<M> {
         Table { deque, notes, taken: OwnedSlice::new(items, |_| M::Atomic::new(0)) }
     }
 
-    /// The item is the caller's.
+    /// Checks an item that the caller has taken out of the deque.
     fn take(&self, item: u64) {
-        // SAFETY: see above.
+        // SAFETY: the caller took the number, so its note was written before.
         let note = unsafe { self.notes[item as usize].read(|note| *note) };
         assert_eq!(note, item + 7, "an item came before what was written ahead of it");
         let before = self.taken[item as usize].fetch_add(1, Ordering::Relaxed);
         assert_eq!(before, 0, "item {item} was taken twice");
     }
 
-    /// Pushes an item, or takes it where there is no room.
+    /// Pushes an item, or takes it if there is no room.
     fn push(&self, item: u64) {
         // SAFETY: the number was not pushed yet.
         unsafe { self.notes[item as usize].write(|note| *note = item + 7) };
-        // SAFETY: the owner alone calls this.
+        // SAFETY: only the owner calls this.
         if let Err(back) = unsafe { self.deque.push(item) } {
             self.take(back);
         }
     }
 
     fn pop(&self) -> bool {
-        // SAFETY: the owner alone calls this.
+        // SAFETY: only the owner calls this.
         let item = unsafe { self.deque.pop() };
         item.inspect(|item| self.take(*item)).is_some()
     }
@@ -62,7 +65,8 @@ impl<M: Machine> Table<M> {
     }
 }
 
-/// An owner pushes items, one more than there is room for at a time, and pops one after each two; thieves steal meanwhile.
+/// An owner pushes items (one more than there is room for at a time) and pops one after every
+/// second push, while thieves steal.
 fn share_out<W: World>(capacity: usize, thieves: usize, items: u64, tries: usize) {
     let plan = move || {
         let table = share::<W::M, _>(Table::<W::M>::new(capacity, items as usize));
@@ -74,7 +78,7 @@ fn share_out<W: World>(capacity: usize, thieves: usize, items: u64, tries: usize
                     owner.pop();
                 }
             }
-            // Until the last one is gone: what thieves have not taken by then is the owner's.
+            // The owner takes what thieves have not taken by then.
             while owner.pop() {}
         };
         let thief = |_| {
@@ -86,7 +90,8 @@ fn share_out<W: World>(capacity: usize, thieves: usize, items: u64, tries: usize
     if thieves > 1 { W::skim(plan) } else { W::dig(plan) }
 }
 
-/// Every item is taken once, and what its owner wrote before it is seen, with places that are used again and with a full deque.
+/// Every item is taken once, and what the owner wrote before it is seen, with places that are
+/// reused and with a full deque.
 pub fn taken_once<W: World>() {
     for &crowd in W::CROWDS {
         let rounds = crowd.rounds;
@@ -98,14 +103,14 @@ pub fn taken_once<W: World>() {
     }
 }
 
-/// The owner and thieves want the only item: one of them has it.
+/// The owner and thieves want the only item, and exactly one gets it.
 pub fn last_one<W: World>() {
     for &crowd in W::CROWDS {
         share_out::<W>(4, crowd.guests - 1, 1, 1);
     }
 }
 
-/// The owner pops the newest, and a thief steals the oldest; a full deque gives the item back.
+/// The owner pops the newest item and a thief steals the oldest; a full deque returns the item.
 pub fn in_order<W: World>() {
     W::run(|| {
         let deque = share::<W::M, _>(Deque::<W::M, u64>::with_capacity(4).expect("a power of two"));
@@ -113,7 +118,7 @@ pub fn in_order<W: World>() {
         let guest = move || {
             for lap in 0..3 {
                 let at = 10 * lap;
-                // SAFETY: the only guest.
+                // SAFETY: this is the only guest.
                 unsafe {
                     assert_eq!((deque.pop(), deque.steal()), (None, Steal::Empty));
                     (0..4).for_each(|item| assert_eq!(deque.push(at + item), Ok(())));

@@ -1,4 +1,4 @@
-//! What every event must do.
+//! Contracts of every event.
 
 use super::lock::Stage;
 use super::mortal::Mortal;
@@ -9,16 +9,16 @@ use baton_sync::event::{Ended, RawEvent};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::ticket::Ticket;
 
-/// A condition under a lock, with its event: a monitor.
+/// A monitor: a condition under a lock, with its event.
 struct Monitor<M: Machine, E> {
     lock: Ticket<M>,
     event: E,
     tokens: M::Slot<u32>,
 }
 
-// SAFETY: the tokens are accessed under the lock.
+// SAFETY: the tokens are accessed only under the lock.
 unsafe impl<M: Machine, E: Sync> Sync for Monitor<M, E> {}
-// SAFETY: as above.
+// SAFETY: the tokens are accessed only under the lock.
 unsafe impl<M: Machine, E: Send> Send for Monitor<M, E> {}
 
 impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
@@ -26,11 +26,11 @@ impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
         Monitor { lock: Ticket::new(), event: E::new(), tokens: M::Slot::new(0) }
     }
 
-    /// Takes a token, waiting for one until the deadline; says whether it got one.
+    /// Takes a token, waiting for one until the deadline. Returns whether it got one.
     fn take(&self, wait: Wait, deadline: Option<Deadline>) -> bool {
         self.lock.lock(wait);
         let mut in_time = true;
-        // SAFETY: the lock is held, but in the event's wait.
+        // SAFETY: the lock is held, except inside the event's wait.
         unsafe {
             while in_time && self.tokens.read(|tokens| *tokens) == 0 {
                 let ((), ended) = self.event.wait(&self.lock, (), wait, wait, deadline);
@@ -81,7 +81,7 @@ pub fn condition<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A broadcast wakes all that wait.
+/// A broadcast wakes all waiters.
 pub fn broadcast<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -101,20 +101,21 @@ pub fn broadcast<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A letter and a bell, and no lock: an event count's protocol.
+/// A letter and a bell without a lock: the protocol of an event count.
 struct Post<M: Machine, E> {
     event: E,
     posted: M::Atomic<u32>,
     letter: M::Slot<u64>,
 }
 
-// SAFETY: the letter is read by who was notified of it, which is what is tested.
+// SAFETY: the letter is read by the guest that was notified of it, which is what is tested.
 unsafe impl<M: Machine, E: Sync> Sync for Post<M, E> {}
-// SAFETY: as above.
+// SAFETY: the letter is read by the guest that was notified of it, which is what is tested.
 unsafe impl<M: Machine, E: Send> Send for Post<M, E> {}
 
-/// Without a lock: who prepares and then looks at the condition again misses no notification; and who was notified
-/// sees what the notifier wrote before, whatever the ordering by which the condition itself is read.
+/// Without a lock, a waiter that prepares and then checks the condition again misses no
+/// notification. A notified waiter sees what the notifier wrote before, whatever ordering it reads
+/// the condition with.
 pub fn bell<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -125,7 +126,7 @@ pub fn bell<W: World, E: RawEvent<W::M>>() {
             let scenario = Scenario::new()
                 .guest(move || {
                     let waiter = receiver.event.prepare(wait);
-                    // SAFETY: prepared just now, retired once.
+                    // SAFETY: the waiter was prepared just now, and is retired once.
                     let notified = unsafe {
                         if receiver.posted.load(Ordering::Relaxed) == 0 {
                             assert_eq!(receiver.event.sleep(waiter, wait, None), Ended::Notified);
@@ -136,12 +137,12 @@ pub fn bell<W: World, E: RawEvent<W::M>>() {
                         }
                     };
                     if notified {
-                        // SAFETY: written before the notification.
+                        // SAFETY: the letter was written before the notification.
                         assert_eq!(unsafe { receiver.letter.read(|letter| *letter) }, 42);
                     }
                 })
                 .guest(move || {
-                    // SAFETY: read by who was notified.
+                    // SAFETY: only the notified guest reads the letter.
                     unsafe { sender.letter.write(|letter| *letter = 42) };
                     sender.posted.store(1, Ordering::Relaxed);
                     sender.event.notify_one(wait);
@@ -158,7 +159,7 @@ fn after<W: World>(time: Nanos) -> Deadline {
 
 const PAST: Deadline = Deadline { at: Nanos(1), clock: Clock::Monotonic };
 
-/// A wait whose deadline passes ends without a notification, and the event goes on.
+/// A wait whose deadline passes ends without a notification, and the event works on.
 pub fn expiry<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -176,8 +177,8 @@ pub fn expiry<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A waiter that may give up, and a notifier that wants its token back: the token and its notification reach one of them,
-/// and who got it by the way passes it on.
+/// A waiter may give up, and the notifier wants its token back. The token and its notification
+/// reach one of them; a waiter that got them passes them on.
 pub fn leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -202,8 +203,9 @@ pub fn leaving<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// One waiter may give up, another does not, and there is a token and a notification for each: the one that stays gets
-/// one, whether the other takes its own or leaves. Three guests with deadlines: too much for a world that explores all.
+/// One waiter may give up and another does not; there is a token and a notification for each. The
+/// one that stays gets one, whether the other takes its own or leaves. Three guests with deadlines
+/// are too much for a world that explores all executions.
 pub fn leaving_company<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -227,7 +229,7 @@ pub fn leaving_company<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// Of two waiters the one that came first is notified first, and the other is not.
+/// A notification reaches the waiter that came first; the second waiter is not notified.
 pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
     assert!(E::INFO.fifo);
     for &wait in W::WAITS {
@@ -239,7 +241,7 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
                     let (event, stage) = &**first;
                     let waiter = event.prepare(wait);
                     stage.step();
-                    // SAFETY: prepared above, retired once.
+                    // SAFETY: the waiter was prepared above, and is retired once.
                     unsafe {
                         assert_eq!(event.sleep(waiter, wait, None), Ended::Notified);
                         assert!(event.retire(waiter, wait), "woken, but not notified");
@@ -251,7 +253,7 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
                     let waiter = event.prepare(wait);
                     stage.step();
                     stage.wait_for(3);
-                    // SAFETY: prepared above, retired once.
+                    // SAFETY: the waiter was prepared above, and is retired once.
                     unsafe {
                         assert_eq!(event.sleep(waiter, wait, Some(PAST)), Ended::Expired, "woken out of turn");
                         assert!(!event.retire(waiter, wait), "notified out of turn");
@@ -268,7 +270,8 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A waiter that gives up leaves in the end: the thread that settles the event waits for it, and is told.
+/// A waiter that gives up does leave in the end: the thread that settles the event waits for that,
+/// and is told.
 pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -279,7 +282,7 @@ pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
                     let (event, stage) = &**waiter;
                     let ticket = event.prepare(wait);
                     stage.step();
-                    // SAFETY: prepared above, retired once.
+                    // SAFETY: the waiter was prepared above, and is retired once.
                     unsafe {
                         assert_eq!(event.sleep(ticket, wait, Some(PAST)), Ended::Expired);
                         assert!(!event.retire(ticket, wait), "notified by nobody");
@@ -295,7 +298,8 @@ pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// Once `settle` has returned, the event's memory may be freed, though its waiters have not returned yet.
+/// Once `settle` has returned, the event's memory may be freed, even though its waiters have not
+/// returned yet.
 pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -303,11 +307,12 @@ pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
             let (waiter, notifier, all) = (doomed.clone(), doomed.clone(), doomed);
             let scenario = Scenario::new()
                 .guest(move || {
-                    // SAFETY: the event is alive until the notifier has settled it, which waits for us.
+                    // SAFETY: the event is alive until the notifier has settled it, and settling
+                    // waits for this guest.
                     let event = unsafe { waiter.0.alive() };
                     let ticket = event.prepare(wait);
                     waiter.1.step();
-                    // SAFETY: prepared above, retired once.
+                    // SAFETY: the waiter was prepared above, and is retired once.
                     unsafe {
                         let _ = event.sleep(ticket, wait, None);
                         assert!(event.retire(ticket, wait), "woken, but not notified");
@@ -315,7 +320,7 @@ pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
                 })
                 .guest(move || {
                     notifier.1.wait_for(1);
-                    // SAFETY: alive: it is freed below.
+                    // SAFETY: the event is alive, because only this guest frees it, below.
                     let event = unsafe { notifier.0.alive() };
                     event.notify_all(wait);
                     event.settle(wait);

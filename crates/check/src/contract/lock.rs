@@ -1,4 +1,4 @@
-//! What every lock must do.
+//! Contracts of every lock.
 
 use super::mortal::Mortal;
 use super::{Guarded, explore, waits};
@@ -6,7 +6,7 @@ use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Atomic, Machine, Wait};
 use baton_sync::lock::RawLock;
 
-/// One guest at a time is inside, each gets in, and what it wrote there is seen by the next.
+/// Only one guest at a time is inside, each gets in, and the next guest sees what it wrote there.
 pub fn exclusion<W: World, L: RawLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
@@ -15,7 +15,7 @@ pub fn exclusion<W: World, L: RawLock<W::M>>() {
     }
 }
 
-/// The same when the lock's counters wrap.
+/// The contract `exclusion`, at an age at which the lock's counters wrap.
 pub fn long_life<W: World, L: RawLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         exclude::<W, L>(W::few(), wait, L::aged);
@@ -37,12 +37,12 @@ fn exclude<W: World, L: RawLock<W::M>>(crowd: Crowd, wait: Wait, new: fn() -> L)
     });
 }
 
-/// A guest holds two locks at a time and gives them back in the order in which it took them.
+/// A guest holds two locks at a time and releases them in the order in which it took them.
 pub fn nesting<W: World, L: RawLock<W::M>>() {
     let crowd = W::few();
     for wait in waits::<W>(&L::INFO) {
         let plan = move || {
-            // One by one: a guest's stack is small.
+            // The locks are made one by one, because a guest's stack is small.
             let shared = [(); 2].map(|()| share::<W::M, _>(Guarded::<W::M, L>::new(L::new())));
             let all = shared.clone();
             let guest = |_| {
@@ -52,7 +52,7 @@ pub fn nesting<W: World, L: RawLock<W::M>>() {
                         let [outer, inner] = &shared;
                         let first = outer.lock.lock(wait);
                         let second = inner.lock.lock(wait);
-                        // SAFETY: both are held, each by its own token.
+                        // SAFETY: both locks are held, each by its own token.
                         unsafe {
                             outer.count();
                             outer.lock.unlock(first, wait);
@@ -67,12 +67,13 @@ pub fn nesting<W: World, L: RawLock<W::M>>() {
                 assert_eq!([all[0].total(), all[1].total()], [each, each], "critical sections lost");
             })
         };
-        // Threads that enrol take many steps at their start and end, and here at two locks.
+        // Threads that enrol take many steps at their start and end, and in this test at two locks.
         if L::ENROLS { W::skim(plan) } else { W::run(plan) }
     }
 }
 
-/// Guests end and others come, under the same numbers: nothing of the dead is left in the lock.
+/// Guests end and others come under the same numbers: nothing of the guests that ended is left in
+/// the lock.
 pub fn comings_and_goings<W: World, L: RawLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
@@ -88,7 +89,8 @@ pub fn comings_and_goings<W: World, L: RawLock<W::M>>() {
     }
 }
 
-/// The last one out may free the lock's memory at once, while the one before is still on its way out of `unlock`.
+/// The last guest may free the lock's memory at once, while the previous one is still inside
+/// `unlock`.
 pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
     let guests = W::few().guests;
     for wait in waits::<W>(&L::INFO) {
@@ -98,8 +100,9 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
             let guest = |_| {
                 let shared = shared.clone();
                 move || {
-                    // SAFETY: the lock is freed by the last guest to have been inside, so it is alive until we are in; `unlock`
-                    // itself must not touch it after the release, which is what is tested.
+                    // SAFETY: the last guest to have been inside frees the lock, so it is alive
+                    // until this guest is in. `unlock` itself must not touch the lock after the
+                    // release, which is what is tested.
                     let before = unsafe {
                         let guarded = shared.alive();
                         let token = guarded.lock.lock(wait);
@@ -108,7 +111,8 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
                         before
                     };
                     if before + 1 == guests as u64 {
-                        // SAFETY: every guest has been inside, so no thread needs the lock any more.
+                        // SAFETY: every guest has been inside, so no thread needs the lock any
+                        // more.
                         unsafe { shared.free() };
                     }
                 }
@@ -119,7 +123,7 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
     }
 }
 
-/// Wake-ups for no reason: one guest keeps waking those that sleep on a word of the lock.
+/// Wake-ups without a reason: one guest keeps waking those that sleep on words of the lock.
 pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
     const WAKES: usize = 20;
     let crowd = W::few();
@@ -145,7 +149,7 @@ pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
     }
 }
 
-/// Wakes the thread that sleeps on a word of `lock`.
+/// Wakes all threads that sleep on words of `lock`.
 fn wake_all<M: Machine, L>(lock: &L) {
     let start: *const u8 = core::ptr::from_ref(lock).cast();
     for offset in (0..size_of::<L>()).step_by(align_of::<u32>()) {
@@ -155,7 +159,7 @@ fn wake_all<M: Machine, L>(lock: &L) {
     }
 }
 
-/// A flag by which guests of a test tell each other how far they are.
+/// A counter by which the guests of a test tell each other how far they are.
 pub(super) struct Stage<M: Machine>(M::Atomic<u32>);
 
 impl<M: Machine> Stage<M> {
@@ -163,12 +167,11 @@ impl<M: Machine> Stage<M> {
         Stage(M::Atomic::new(0))
     }
 
-    /// One more step is done.
+    /// Counts one more step as done.
     pub(super) fn step(&self) {
         self.0.fetch_add(1, baton_machine::Ordering::AcqRel);
     }
 
-    /// Waits until `steps` steps are done.
     pub(super) fn wait_for(&self, steps: u32) {
         let mut now = self.0.load(baton_machine::Ordering::Acquire);
         while now < steps {

@@ -1,4 +1,4 @@
-//! What every machine must do: the verbs themselves.
+//! Contracts of every machine: its verbs themselves.
 
 use crate::world::{Scenario, World, share};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -7,18 +7,18 @@ use baton_machine::{Atomic, Clock, Deadline, Machine, Slot, Wait, WaitResult};
 use core::alloc::Layout;
 use std::sync::Arc;
 
-/// A cell of a world's machine.
+/// An atomic cell of a world's machine.
 type Cell<W, T> = <<W as World>::M as Machine>::Atomic<T>;
 
-/// A flag and the data that it announces.
+/// A flag, and the data that it announces.
 struct Mail<M: Machine> {
     flag: M::Atomic<u32>,
     letter: M::Slot<u64>,
 }
 
-// SAFETY: the slot is handed over by the flag, which is what is tested.
+// SAFETY: the flag hands the slot over, which is what is tested.
 unsafe impl<M: Machine> Sync for Mail<M> {}
-// SAFETY: as above.
+// SAFETY: the flag hands the slot over, which is what is tested.
 unsafe impl<M: Machine> Send for Mail<M> {}
 
 impl<M: Machine> Mail<M> {
@@ -27,21 +27,22 @@ impl<M: Machine> Mail<M> {
     }
 }
 
-/// What was written before a release store is seen after the wait for it, whatever the policy.
+/// A wait for a release store sees what was written before the store, whatever the policy.
 pub fn message<W: World>() {
     for &wait in W::WAITS {
         deliver::<W>(wait, baton_machine::Ordering::Release);
     }
 }
 
-/// The same with the store `order`: with `Relaxed` a machine that knows orderings must object.
+/// Tests [`message`] with the store `order`. With `Relaxed`, a machine that knows orderings must
+/// object.
 pub fn deliver<W: World>(wait: Wait, order: baton_machine::Ordering) {
     W::run(move || {
         let mail = share::<W::M, _>(Mail::<W::M>::new());
         let (sender, receiver) = (mail.clone(), mail);
         Scenario::new()
             .guest(move || {
-                // SAFETY: no thread reads before the flag is set.
+                // SAFETY: no thread reads the letter before the flag is set.
                 unsafe { sender.letter.write(|letter| *letter = 42) };
                 sender.flag.store(1, order);
                 W::M::wake::<u32>(&sender.flag, 1, wait);
@@ -60,9 +61,9 @@ struct Shelf<M: Machine> {
     row: [M::Slot<u64>; 3],
 }
 
-// SAFETY: the row is handed over by the flag, which is what is tested.
+// SAFETY: the flag hands the row over, which is what is tested.
 unsafe impl<M: Machine> Sync for Shelf<M> {}
-// SAFETY: as above.
+// SAFETY: the flag hands the row over, which is what is tested.
 unsafe impl<M: Machine> Send for Shelf<M> {}
 
 impl<M: Machine> Shelf<M> {
@@ -71,22 +72,24 @@ impl<M: Machine> Shelf<M> {
     }
 }
 
-/// A row that is written whole arrives whole, in order, also in part; what was taken can be written again.
+/// A row that is written as a whole arrives as a whole and in order, also when it is taken in
+/// parts; slots that were taken can be written again.
 pub fn rows<W: World>() {
     for &wait in W::WAITS {
         pass_row::<W>(wait, Release, 0);
     }
 }
 
-/// Hands a row over by a store `order`, and on again; the one that takes it takes `early` slots before the flag is set. With `Relaxed`
-/// a machine that knows orderings must object, with an early slot each that knows races.
+/// Hands a row over by a store with `order`, and back again. The taker takes `early` slots before
+/// the flag is set. With `Relaxed`, a machine that knows orderings must object; with an early slot,
+/// every machine that detects races must.
 pub fn pass_row<W: World>(wait: Wait, order: baton_machine::Ordering, early: usize) {
     W::run(move || {
         let shelf = share::<W::M, _>(Shelf::<W::M>::new());
         let (giver, taker, last) = (shelf.clone(), shelf.clone(), shelf);
         Scenario::new()
             .guest(move || {
-                // SAFETY: no thread takes before the flag is set.
+                // SAFETY: no thread takes slots before the flag is set.
                 unsafe { Slot::write_row(&giver.row, [1, 2, 3].as_ptr()) };
                 giver.flag.store(1, order);
                 W::M::wake::<u32>(&giver.flag, 1, wait);
@@ -99,11 +102,12 @@ pub fn pass_row<W: World>(wait: Wait, order: baton_machine::Ordering, early: usi
             .guest(move || {
                 let mut got = [0; 3];
                 if early != 0 {
-                    // SAFETY: none, which is what is tested; the room is there.
+                    // SAFETY: this is not safe, which is what is tested; there is room in `got`.
                     unsafe { Slot::take_row(&taker.row[..early], got.as_mut_ptr()) };
                 }
                 assert_eq!(W::M::wait_while(&taker.flag, 0, wait, None), WaitResult::Changed(1));
-                // SAFETY: the flag was set after the row was written, and there is room for two, and for one.
+                // SAFETY: the flag was set after the row was written, and there is room for two
+                // slots, and for one.
                 unsafe {
                     Slot::take_row(&taker.row[1..], got[1..].as_mut_ptr());
                     Slot::take_row(&taker.row[..1], got.as_mut_ptr());
@@ -117,7 +121,8 @@ pub fn pass_row<W: World>(wait: Wait, order: baton_machine::Ordering, early: usi
     });
 }
 
-/// A wait with a deadline ends when nothing changes; one whose cell differs at once does not expire.
+/// A wait with a deadline ends even if nothing changes; a wait whose cell differs from the start
+/// does not expire.
 pub fn expiry<W: World>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -136,7 +141,8 @@ pub fn expiry<W: World>() {
     }
 }
 
-/// Two guests pass a cell back and forth: each change is followed by a wake-up, and none is lost.
+/// Two guests pass a cell back and forth. Each change is followed by a wake-up, and no wake-up is
+/// lost.
 pub fn ping_pong<W: World>() {
     let rounds = W::few().rounds as u32;
     for &wait in W::WAITS {
@@ -165,13 +171,14 @@ pub fn ping_pong<W: World>() {
     }
 }
 
-/// Store buffering: with a SeqCst fence between its store and its load, one of two guests sees the other's store.
+/// Store buffering: with a SeqCst fence between its store and its load, at least one of two guests
+/// sees the other's store.
 pub fn fences<W: World>() {
     store_buffer::<W>(true);
 }
 
-/// The litmus test, with or without the fences; without them a machine that knows orderings must find both loads
-/// before both stores.
+/// The litmus test of store buffering, with or without the fences. Without them, a machine that
+/// knows orderings must find an execution in which both loads come before both stores.
 pub fn store_buffer<W: World>(fenced: bool) {
     W::run(move || {
         let cells = share::<W::M, _>([(); 2].map(|()| Cell::<W, u32>::new(0)));
@@ -195,7 +202,8 @@ pub fn store_buffer<W: World>(fenced: bool) {
     });
 }
 
-/// Cells add inside their own width, fail a compare-and-exchange with what they hold, and keep narrow neighbours apart.
+/// Additions wrap at the cell's own width, a failed compare-and-exchange returns what the cell
+/// holds, and narrow neighbours do not disturb each other.
 pub fn cells<W: World>() {
     W::run(|| {
         Scenario::new().guest(|| {
@@ -212,7 +220,7 @@ pub fn cells<W: World>() {
     });
 }
 
-/// Memory comes zeroed and aligned.
+/// Allocated memory is zeroed and aligned.
 pub fn memory<W: World>() {
     W::run(|| {
         Scenario::new().guest(|| {
@@ -220,17 +228,18 @@ pub fn memory<W: World>() {
                 let at = W::M::alloc(layout);
                 assert_eq!(at.as_ptr().addr() % layout.align(), 0);
                 for i in 0..layout.size() {
-                    // SAFETY: inside what was allocated.
+                    // SAFETY: the address is inside the allocation.
                     assert_eq!(unsafe { at.as_ptr().add(i).read() }, 0);
                 }
-                // SAFETY: allocated above with this layout.
+                // SAFETY: the memory was allocated above with this layout.
                 unsafe { W::M::dealloc(at, layout) };
             }
         })
     });
 }
 
-/// What a guest touches, in one piece or here and there, is as it was, and what others wrote before is seen.
+/// Touching memory, in one piece or at several places, changes nothing, and what others wrote
+/// before is seen.
 pub fn touches<W: World>() {
     W::run(|| {
         let mail = share::<W::M, _>((Cell::<W, u32>::new(0), [const { 0 }; 4].map(|_: u64| Cell::<W, u64>::new(0))));
@@ -256,7 +265,7 @@ pub fn touches<W: World>() {
     });
 }
 
-/// Each guest is at one of the machine's nodes, of which all guests see the same number.
+/// Each guest is at one of the machine's nodes, and all guests see the same number of nodes.
 pub fn nodes<W: World>() {
     let guests = W::few().guests;
     W::run(move || {
@@ -275,13 +284,13 @@ pub fn nodes<W: World>() {
     });
 }
 
-/// All guests have the same shared words, those of a later wave too: what one adds is there for the others.
+/// All guests, those of a later wave too, have the same shared words: the others see what one adds.
 pub fn shared<W: World>() {
     use baton_machine::shared::Use;
     let guests = W::few().guests;
     W::run(move || {
         let here = core::ptr::from_ref(W::M::shared()).addr();
-        // The real machine runs other plans beside this one.
+        // On the real machine, other plans run beside this one.
         let before = W::M::shared().word(Use::Trial).fetch_add(1, Relaxed);
         let guest = move |_: usize| {
             move || {
@@ -297,7 +306,7 @@ pub fn shared<W: World>() {
     });
 }
 
-/// Memory that is kept is zeroed and aligned, and so is what comes after it.
+/// Memory from `keep` is zeroed and aligned, and two pieces do not overlap.
 pub fn kept<W: World>() {
     W::run(|| {
         Scenario::new().guest(|| {
@@ -306,19 +315,20 @@ pub fn kept<W: World>() {
             assert!(two[0].as_ptr().addr().abs_diff(two[1].as_ptr().addr()) >= layout.size(), "one memory twice");
             for at in two {
                 assert_eq!(at.as_ptr().addr() % layout.align(), 0);
-                // SAFETY: inside what was kept.
+                // SAFETY: the address is inside the memory that was kept.
                 assert!((0..layout.size()).all(|i| unsafe { at.as_ptr().add(i).read() } == 0), "not zeroed");
             }
         })
     });
 }
 
-/// Guests that poll one after another.
+/// Guests poll a cell one after another.
 pub fn polls_in_turn<W: World>() {
     poll::<W>(true);
 }
 
-/// Two guests poll a cell, in turn or at the same time; in that case a machine that checks must object.
+/// Two guests poll a cell, one after another or at the same time. In the latter case a machine that
+/// checks must object.
 pub fn poll<W: World>(in_turn: bool) {
     W::run(move || {
         let cell = share::<W::M, _>(Cell::<W, u32>::new(0));
@@ -330,7 +340,8 @@ pub fn poll<W: World>(in_turn: bool) {
                 }
                 W::M::polls_alone::<u32>(&**cell, true);
                 if !in_turn {
-                    // An access at which either can lose its turn. (Of a load loom would not explore all orders.)
+                    // This access lets either guest lose its turn. (With a load, loom would not
+                    // explore all orders.)
                     cell.fetch_add(1, Relaxed);
                 }
                 W::M::polls_alone::<u32>(&**cell, false);
@@ -342,7 +353,8 @@ pub fn poll<W: World>(in_turn: bool) {
     });
 }
 
-/// Live guests have different numbers and storage of their own; a number is used again when its guest is gone.
+/// Live guests have different numbers and their own storage; the number of a guest that ended is
+/// used again.
 pub fn storage<W: World>() {
     use baton_machine::local::Use;
     let guests = W::few().guests;
@@ -358,7 +370,7 @@ pub fn storage<W: World>() {
                     assert_eq!(local.get(Use::Backoff), 0, "storage was not empty");
                     local.set(Use::Backoff, 1 + i);
                     numbers[wave * guests + i].store(local.index(), Relaxed);
-                    // All of the wave are there before the first goes.
+                    // All guests of the wave are there before the first one leaves.
                     present.fetch_add(1, SeqCst);
                     let mut here = present.load(SeqCst);
                     while (here as usize) < (wave + 1) * guests {
@@ -381,7 +393,7 @@ pub fn storage<W: World>() {
                 numbers.windows(2).for_each(|two| assert_ne!(two[0], two[1], "two live guests have one number"));
                 numbers
             };
-            // Other threads of the host may come and go, so the numbers need not be the same.
+            // Other threads of the host may come and go, so the numbers need not be equal.
             let (first, second) = (wave(0), wave(1));
             assert!(second[guests - 1] <= first[guests - 1] + 1_000, "numbers leak: {first:?}, then {second:?}");
         })

@@ -1,4 +1,4 @@
-//! What is freed while guests refer to it.
+//! Values that are freed while guests refer to them.
 
 use baton_machine::{Machine, Owned, Slot};
 
@@ -8,9 +8,9 @@ pub(super) struct Mortal<M: Machine, T: 'static> {
     at: *const T,
 }
 
-// SAFETY: the owner is taken out by one guest only; the value behind the pointer may be shared.
+// SAFETY: only one guest takes the owner out; the value behind the pointer may be shared.
 unsafe impl<M: Machine, T: Send + Sync + 'static> Sync for Mortal<M, T> {}
-// SAFETY: as above.
+// SAFETY: only one guest takes the owner out; the value behind the pointer may be sent.
 unsafe impl<M: Machine, T: Send + Sync + 'static> Send for Mortal<M, T> {}
 
 impl<M: Machine, T: 'static> Mortal<M, T> {
@@ -19,20 +19,26 @@ impl<M: Machine, T: 'static> Mortal<M, T> {
         Mortal { at: owner.as_ptr(), owner: M::Slot::new(Some(owner)) }
     }
 
+    /// Returns the value.
+    ///
     /// # Safety
-    /// It is not freed before the reference has been used for the last time.
+    /// The value is not freed before the reference has been used for the last time.
     pub(super) unsafe fn alive(&self) -> &T {
-        // SAFETY: alive, as the caller says.
+        // SAFETY: the caller promises that the value is alive.
         unsafe { &*self.at }
     }
 
+    /// Frees the value.
+    ///
     /// # Safety
     /// This is called once, and no guest uses the value afterwards.
     pub(super) unsafe fn free(&self) {
-        // SAFETY: called once, so no other thread accesses the slot.
+        // SAFETY: this is called once, so no other thread accesses the slot.
         drop(unsafe { self.owner.write(|owner| (*owner).take()) });
     }
 
+    /// Whether the value was freed.
+    ///
     /// # Safety
     /// The guests have ended.
     pub(super) unsafe fn is_freed(&self) -> bool {

@@ -1,17 +1,17 @@
-//! What every queue must do.
+//! Contracts of every queue.
 
 use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Machine, OwnedSlice, Slot, Wait};
 use baton_sync::queue::{QueueError, RawQueue, Side};
 
-/// Makes a queue of some capacity.
+/// A function that makes a queue of a given capacity.
 type Make<Q> = fn(usize) -> Result<Q, QueueError>;
 
-/// Capacities that are tried: with one place every item meets a full queue and an empty one.
+/// Capacities to test; with one place, every item meets a full queue and an empty one.
 const CAPACITIES: [usize; 2] = [1, 2];
 
-/// Whether the queue lies in a device that this world's machine lacks. Then making one is an error that says so, and nothing else of
-/// it can be tested here.
+/// Whether the queue needs a device that this world's machine lacks. Making one must then return
+/// the error for that, and nothing else of the queue can be tested here.
 pub(super) fn lacks_device<W: World, Q: RawQueue<W::M, Item = u64>>() -> bool {
     let lacks = Q::INFO.device && !W::QUEUE_DEVICE;
     if lacks {
@@ -22,7 +22,8 @@ pub(super) fn lacks_device<W: World, Q: RawQueue<W::M, Item = u64>>() -> bool {
     lacks
 }
 
-/// What goes in comes out, once, that of one producer in its order, and what the producer wrote before is seen.
+/// What goes in comes out once, the items of one producer in their order, and what the producer
+/// wrote before is seen.
 pub fn transfer<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;
@@ -36,7 +37,7 @@ pub fn transfer<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
-/// The same when the counts wrap.
+/// The contract `transfer`, at an age at which the queue's counts wrap.
 pub fn long_life<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;
@@ -48,7 +49,8 @@ pub fn long_life<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
-/// A full queue gives the item back, an empty one gives none; in between it holds as many as it says, in order.
+/// A full queue returns the item and an empty one has none; in between it holds as many as it
+/// claims, in order.
 pub fn full_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;
@@ -73,7 +75,7 @@ pub fn full_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
-/// A device without room says so, and has room again when a queue is dropped.
+/// A device without room returns the error for that, and has room again when a queue is dropped.
 pub fn room<W: World, Q: RawQueue<W::M, Item = u64>>() {
     assert!(Q::INFO.device);
     if lacks_device::<W, Q>() {
@@ -97,12 +99,14 @@ pub fn room<W: World, Q: RawQueue<W::M, Item = u64>>() {
     });
 }
 
+/// Fills and empties the queue.
+///
 /// # Safety
 /// The calling guest is alone with the queue.
 unsafe fn fill_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>(queue: &Q, first: u64, wait: Wait) {
     let n = queue.capacity() as u64;
     assert_eq!(n, 4);
-    // SAFETY: what the caller promises.
+    // SAFETY: the caller promises to be alone with the queue.
     unsafe {
         assert_eq!(queue.try_dequeue(wait), None, "an empty queue has nothing");
         for i in 0..n {
@@ -116,7 +120,8 @@ unsafe fn fill_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>(queue: &Q, fir
     }
 }
 
-/// Tries on both sides while others use the queue: each goes on trying until it has moved its items.
+/// Tries on both sides while others use the queue: each guest goes on trying until it has moved its
+/// items.
 pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;
@@ -131,7 +136,7 @@ pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
                 .guest(move || {
                     for i in 0..rounds {
                         let item = producer.write(0, i);
-                        // SAFETY: the only producer.
+                        // SAFETY: this is the only producer.
                         while unsafe { producer.queue.try_enqueue(item, wait) }.is_err() {
                             W::M::relax();
                         }
@@ -140,7 +145,7 @@ pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
                 .guest(move || {
                     for i in 0..rounds {
                         let item = loop {
-                            // SAFETY: the only consumer.
+                            // SAFETY: this is the only consumer.
                             match unsafe { consumer.queue.try_dequeue(wait) } {
                                 Some(item) => break item,
                                 None => W::M::relax(),
@@ -154,7 +159,7 @@ pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
-/// Pairs are put in and taken out, also where there is no room for one.
+/// Pairs are put in and taken out, also if there is no room for a whole pair.
 pub fn pairs<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;
@@ -170,14 +175,14 @@ pub fn pairs<W: World, Q: RawQueue<W::M, Item = u64>>() {
                     .guest(move || {
                         for i in 0..rounds {
                             let pair = [producer.write(0, 2 * i), producer.write(0, 2 * i + 1)];
-                            // SAFETY: the only producer.
+                            // SAFETY: this is the only producer.
                             unsafe { producer.queue.enqueue_all(&pair, wait) };
                         }
                     })
                     .guest(move || {
                         for i in 0..rounds {
                             let mut pair = [0; 2];
-                            // SAFETY: the only consumer.
+                            // SAFETY: this is the only consumer.
                             unsafe { consumer.queue.dequeue_all(&mut pair, wait) };
                             (2 * i..).zip(pair).for_each(|(i, item)| consumer.read(0, i, item));
                         }
@@ -188,7 +193,8 @@ pub fn pairs<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
-/// Each guest puts an item in and takes one out, again and again, so that all are on both sides.
+/// Each guest puts in an item and takes one out, again and again, so that all guests are on both
+/// sides.
 pub fn both_sides<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;
@@ -220,17 +226,17 @@ pub fn both_sides<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
-/// How many guests a side takes of `wanted`.
+/// Number of guests, out of `wanted`, that may be on a side.
 fn side(side: Side, wanted: usize) -> usize {
     if side == Side::Single { 1 } else { wanted.max(1) }
 }
 
-/// Producers and consumers share the crowd, the larger half produces; then it is the other way round.
+/// Producers and consumers share the crowd. First the larger half produces, then the smaller one.
 fn pass_on<W: World, Q: RawQueue<W::M, Item = u64>>(crowd: Crowd, capacity: usize, wait: Wait, new: Make<Q>) {
     let halves = [crowd.guests.div_ceil(2), crowd.guests / 2];
     for [producers, consumers] in [halves, [halves[1], halves[0]]] {
         let (producers, consumers) = (side(Q::INFO.producers, producers), side(Q::INFO.consumers, consumers));
-        // Items that both sides can share out evenly.
+        // The number of items divides evenly on both sides.
         let rounds = crowd.rounds * producers * consumers;
         let plan = move || {
             let market = Market::<W::M, Q>::new(capacity, producers, consumers, rounds, new);
@@ -261,18 +267,19 @@ fn pass_on<W: World, Q: RawQueue<W::M, Item = u64>>(crowd: Crowd, capacity: usiz
 /// A queue, what its producers wrote beside it, and what its consumers got.
 pub(super) struct Market<M: Machine, Q> {
     pub(super) queue: Q,
-    /// By item: written by its producer before the item goes into the queue.
+    /// By item: what its producer writes before the item goes into the queue.
     written: OwnedSlice<M, M::Slot<u64>>,
-    /// By consumer and order: items got.
+    /// By consumer, in order: the items that it got.
     got: Vec<OwnedSlice<M, M::Slot<u64>>>,
-    /// Items of each producer.
+    /// Number of items of each producer.
     each: usize,
 }
 
-// SAFETY: what is written for an item is read by the thread that got the item, which is what is tested; a consumer's list is its
-// own until the guests have ended.
+// SAFETY: what is written for an item is read by the thread that got the item, which is what is
+// tested; a consumer's list is accessed only by the consumer until the guests have ended.
 unsafe impl<M: Machine, Q: Sync> Sync for Market<M, Q> {}
-// SAFETY: as above.
+// SAFETY: what is written for an item is read by the thread that got the item, which is what is
+// tested.
 unsafe impl<M: Machine, Q: Send> Send for Market<M, Q> {}
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Market<M, Q> {
@@ -286,40 +293,42 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Market<M, Q> {
         }
     }
 
-    /// The producer's `i`th item, with what goes with it written.
+    /// Returns the producer's `i`th item, after writing the note that goes with it.
     pub(super) fn write(&self, producer: usize, i: usize) -> u64 {
         let item = producer * self.each + i;
-        // SAFETY: the thread that reads it got the item first, which is not in the queue yet.
+        // SAFETY: a thread reads the note only after it got the item, which is not in the queue
+        // yet.
         unsafe { self.written[item].write(|at| *at = !(item as u64)) };
         item as u64
     }
 
-    /// Notes what the consumer got.
+    /// Records that the consumer got the item, and checks the note that goes with it.
     pub(super) fn read(&self, consumer: usize, i: usize, item: u64) {
         let slot = self.written.get(item as usize).expect("an item that nobody made");
-        // SAFETY: written before the item went into the queue.
+        // SAFETY: the note was written before the item went into the queue.
         assert_eq!(unsafe { slot.read(|at| *at) }, !item, "what the producer wrote is not there");
-        // SAFETY: the consumer's own.
+        // SAFETY: only this consumer writes its list.
         unsafe { self.got[consumer][i].write(|at| *at = item) };
     }
 
     fn produce(&self, producer: usize, n: usize, wait: Wait) {
         for i in 0..n {
             let item = self.write(producer, i);
-            // SAFETY: there is one producer where the queue allows one.
+            // SAFETY: if the queue allows only one producer, this is the only one.
             unsafe { self.queue.enqueue(item, wait) };
         }
     }
 
     fn consume(&self, consumer: usize, n: usize, wait: Wait) {
         for i in 0..n {
-            // SAFETY: there is one consumer where the queue allows one.
+            // SAFETY: if the queue allows only one consumer, this is the only one.
             let item = unsafe { self.queue.dequeue(wait) };
             self.read(consumer, i, item);
         }
     }
 
-    /// Every item was got once, and each consumer got those of one producer in their order.
+    /// Asserts that every item was got once, and that each consumer got the items of one producer
+    /// in their order.
     pub(super) fn assert_complete(&self) {
         // SAFETY: the guests have ended.
         let read = |slot: &M::Slot<u64>| unsafe { slot.read(|at| *at) };

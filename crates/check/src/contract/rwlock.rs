@@ -1,4 +1,4 @@
-//! What every reader-writer lock must do.
+//! Contracts of every reader-writer lock.
 
 use super::lock::Stage;
 use super::mortal::Mortal;
@@ -6,15 +6,16 @@ use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Machine, Slot, Wait};
 use baton_sync::rwlock::RawRwLock;
 
-/// Two counts that a writer steps together: a reader that finds them apart, or races with the writer, was not excluded.
+/// Two counts that a writer increments together. A reader that finds them different, or races with
+/// the writer, was not excluded.
 struct Pair<M: Machine, L> {
     lock: L,
     counts: [M::Slot<u64>; 2],
 }
 
-// SAFETY: the counts are accessed under the lock only, or when the guests have ended.
+// SAFETY: the counts are accessed only under the lock, or after the guests have ended.
 unsafe impl<M: Machine, L: Sync> Sync for Pair<M, L> {}
-// SAFETY: as above.
+// SAFETY: the counts are accessed only under the lock, or after the guests have ended.
 unsafe impl<M: Machine, L: Send> Send for Pair<M, L> {}
 
 impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
@@ -22,10 +23,11 @@ impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
         Pair { lock: L::new(), counts: [M::Slot::new(0), M::Slot::new(0)] }
     }
 
-    /// Steps both counts; returns how often that was done before.
+    /// Increments both counts. Returns how often that was done before.
     fn write(&self, wait: Wait) -> u64 {
         self.lock.lock_exclusive(wait);
-        // SAFETY: held exclusively; that no other guest accesses the counts meanwhile is what is tested.
+        // SAFETY: the lock is held exclusively; that no other guest accesses the counts meanwhile
+        // is what is tested.
         unsafe {
             let before = self.look();
             self.counts.iter().for_each(|count| count.write(|count| *count = before + 1));
@@ -36,7 +38,7 @@ impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
 
     fn read(&self, wait: Wait) -> u64 {
         self.lock.lock_shared(wait);
-        // SAFETY: held; that no guest writes meanwhile is what is tested.
+        // SAFETY: the lock is held; that no guest writes meanwhile is what is tested.
         unsafe {
             let seen = self.look();
             self.lock.unlock_shared(wait);
@@ -44,23 +46,25 @@ impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
         }
     }
 
-    /// How often it was written, when the guests have ended.
+    /// Number of writes. Call it only after the guests have ended.
     fn total(&self) -> u64 {
         // SAFETY: the guests have ended.
         unsafe { self.look() }
     }
 
+    /// Returns the counts, which must be equal.
+    ///
     /// # Safety
     /// No guest writes meanwhile.
     unsafe fn look(&self) -> u64 {
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises that no guest writes meanwhile.
         let [a, b] = [0, 1].map(|i| unsafe { self.counts[i].read(|count| *count) });
         assert_eq!(a, b, "a write was seen halfway");
         a
     }
 }
 
-/// A writer is alone, each gets in, and what it wrote is seen by those after it.
+/// A writer is alone, each gets in, and those after it see what it wrote.
 pub fn exclusion<W: World, L: RawRwLock<W::M>>() {
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {
@@ -79,7 +83,7 @@ pub fn exclusion<W: World, L: RawRwLock<W::M>>() {
     }
 }
 
-/// Half of the guests read and half write: a reader sees whole writes, and no fewer than before.
+/// Half of the guests read and half write. A reader sees whole writes, and never fewer than before.
 pub fn readers_and_writers<W: World, L: RawRwLock<W::M>>() {
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {
@@ -113,7 +117,7 @@ fn mixed<W: World, L: RawRwLock<W::M>>(crowd: Crowd, wait: Wait) {
     });
 }
 
-/// Readers hold it together: each waits inside until the other is inside too.
+/// Readers hold the lock together: each waits inside until the other one is inside too.
 pub fn readers_together<W: World, L: RawRwLock<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -127,7 +131,7 @@ pub fn readers_together<W: World, L: RawRwLock<W::M>>() {
                     lock.lock_shared(wait);
                     mine.step();
                     other.wait_for(1);
-                    // SAFETY: locked above.
+                    // SAFETY: this guest took the lock above.
                     unsafe { lock.unlock_shared(wait) };
                 }
             };
@@ -136,7 +140,8 @@ pub fn readers_together<W: World, L: RawRwLock<W::M>>() {
     }
 }
 
-/// The last one out may free the lock's memory at once, while the one before is still on its way out of its unlock.
+/// The last guest may free the lock's memory at once, while the previous one is still inside its
+/// unlock.
 pub fn freed_by_the_last<W: World, L: RawRwLock<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -145,11 +150,13 @@ pub fn freed_by_the_last<W: World, L: RawRwLock<W::M>>() {
             let guest = |_| {
                 let shared = shared.clone();
                 move || {
-                    // SAFETY: the lock is freed by the last guest to have been inside, so it is alive until we are in; an unlock
-                    // must not touch it after the release, which is what is tested.
+                    // SAFETY: the last guest to have been inside frees the lock, so it is alive
+                    // until this guest is in. An unlock must not touch the lock after the release,
+                    // which is what is tested.
                     let before = unsafe { shared.alive().write(wait) };
                     if before == 1 {
-                        // SAFETY: both guests have been inside, so the lock is needed no more, and this is done once.
+                        // SAFETY: both guests have been inside, so no guest needs the lock any
+                        // more, and this happens once.
                         unsafe { shared.free() };
                     }
                 }

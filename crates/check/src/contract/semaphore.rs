@@ -1,19 +1,20 @@
-//! What every semaphore must do.
+//! Contracts of every semaphore.
 
 use crate::world::{Scenario, World, share};
 use baton_machine::{Atomic, Machine, Ordering, Slot};
 use baton_sync::semaphore::RawSemaphore;
 
-/// A semaphore, a count of the guests that have a permit, and a count that one of them at a time may step.
+/// A semaphore, a count of the guests that have a permit, and a count that only one of them at a
+/// time may increment.
 struct Counted<M: Machine, S> {
     semaphore: S,
     inside: M::Atomic<u32>,
     count: M::Slot<u64>,
 }
 
-// SAFETY: the count is accessed by the holder of the only permit, or when the guests have ended.
+// SAFETY: the count is accessed by the holder of the only permit, or after the guests have ended.
 unsafe impl<M: Machine, S: Sync> Sync for Counted<M, S> {}
-// SAFETY: as above.
+// SAFETY: the count is accessed by the holder of the only permit, or after the guests have ended.
 unsafe impl<M: Machine, S: Send> Send for Counted<M, S> {}
 
 impl<M: Machine, S: RawSemaphore<M>> Counted<M, S> {
@@ -22,7 +23,8 @@ impl<M: Machine, S: RawSemaphore<M>> Counted<M, S> {
     }
 }
 
-/// One permit is a lock: one guest at a time has it, each gets it, and what it wrote is seen by the next.
+/// One permit is a lock: one guest at a time has it, each gets it, and the next guest sees what it
+/// wrote.
 pub fn one_permit<W: World, S: RawSemaphore<W::M>>() {
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {
@@ -34,7 +36,8 @@ pub fn one_permit<W: World, S: RawSemaphore<W::M>>() {
                     move || {
                         for _ in 0..crowd.rounds {
                             shared.semaphore.take(wait);
-                            // SAFETY: this guest has the only permit; that no other accesses the count meanwhile is what is tested.
+                            // SAFETY: this guest has the only permit; that no other accesses the
+                            // count meanwhile is what is tested.
                             unsafe { shared.count.write(|count| *count += 1) };
                             shared.semaphore.post(wait);
                         }
@@ -50,7 +53,7 @@ pub fn one_permit<W: World, S: RawSemaphore<W::M>>() {
     }
 }
 
-/// Two permits let two guests in, and no third.
+/// Two permits let two guests in, but no third.
 pub fn no_more_than_there_are<W: World, S: RawSemaphore<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -79,11 +82,11 @@ pub fn message<W: World, S: RawSemaphore<W::M>>() {
             let scenario = Scenario::new()
                 .guest(move || {
                     receiver.semaphore.take(wait);
-                    // SAFETY: written before the post.
+                    // SAFETY: the count was written before the post.
                     assert_eq!(unsafe { receiver.count.read(|count| *count) }, 42);
                 })
                 .guest(move || {
-                    // SAFETY: read after the post.
+                    // SAFETY: the count is read only after the post.
                     unsafe { sender.count.write(|count| *count = 42) };
                     sender.semaphore.post(wait);
                 });
@@ -92,7 +95,7 @@ pub fn message<W: World, S: RawSemaphore<W::M>>() {
     }
 }
 
-/// Posts that come together reach as many waiters.
+/// Two posts at the same time wake two waiters.
 pub fn posts_together<W: World, S: RawSemaphore<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {

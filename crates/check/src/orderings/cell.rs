@@ -1,4 +1,4 @@
-//! Cells and slots under loom.
+//! Atomic cells and slots under loom.
 
 use super::fairness;
 use crate::{execution, mutant};
@@ -11,13 +11,15 @@ use std::panic::Location;
 
 /// An atomic cell whose every read may return any value that its ordering allows.
 ///
-/// The value stands in the high bytes of a 64-bit cell, so that an addition wraps at its own width.
+/// The value is in the high bytes of a 64-bit cell, so that an addition wraps at the value's own
+/// width.
 pub struct LoomAtomic<T> {
     bits: AtomicU64,
-    /// Writes so far, in the order in which loom runs the guests. Bookkeeping that no guest sees: it tells a waiter
-    /// when reading again can show something new (see [`super::fairness`]).
+    /// Number of writes so far, in the order in which loom runs the guests. No guest sees this
+    /// count; it tells a waiter when another read can return something new (see
+    /// [`super::fairness`]).
     writes: AtomicUsize,
-    /// What the last of them wrote.
+    /// The value that the last write wrote.
     newest: Plain,
     value: PhantomData<fn() -> T>,
 }
@@ -33,7 +35,7 @@ impl<T: Word> LoomAtomic<T> {
         T::from_bits(bits >> Self::SHIFT)
     }
 
-    /// The cell, if its memory is still the guest's.
+    /// Returns the cell, after checking that its memory was not given back.
     #[track_caller]
     fn bits(&self) -> &AtomicU64 {
         fairness::access();
@@ -41,17 +43,17 @@ impl<T: Word> LoomAtomic<T> {
         &self.bits
     }
 
-    /// A read that is no site of the mutation check: the machine's own.
+    /// Reads the cell for the machine itself; this read is no site of the mutation check.
     pub(super) fn read(&self, order: Ordering) -> T {
         Self::unpack(self.bits().load(order))
     }
 
-    /// Writes so far.
+    /// Number of writes so far.
     pub(super) fn writes(&self) -> usize {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// What was written last.
+    /// The value that was written last.
     pub(super) fn newest(&self) -> T {
         Self::unpack(self.newest.load(Ordering::Relaxed))
     }
@@ -62,11 +64,12 @@ impl<T: Word> LoomAtomic<T> {
         fairness::written();
     }
 
-    /// A swap that leaves the cell alone if it holds `value` already.
+    /// Swaps in `value`, but leaves the cell alone if it already holds `value`.
     ///
-    /// Loom may let a spinning test-and-set read its own last write for ever, as it does not put another guest's store
-    /// and that write in order. Without a release half no thread can tell the two apart: a read of the write that was
-    /// left out would synchronise with what it read itself.
+    /// Loom may let a spinning test-and-set read its own last write for ever, because it does not
+    /// order another guest's store and that write. Without a release half, no thread can tell the
+    /// two apart: a read of the write that was left out would synchronize with what that write
+    /// itself read.
     fn swap_unless_equal(&self, value: u64, order: Ordering) -> u64 {
         let mut guess = if value == 0 { 1 << Self::SHIFT } else { 0 };
         loop {
@@ -146,7 +149,8 @@ impl<T: Word> Atomic<T> for LoomAtomic<T> {
     }
 }
 
-/// A cell goes away only after every access to it has happened: otherwise its memory was given back too early.
+/// A cell may be dropped only after every access to it has happened; otherwise its memory was given
+/// back too early.
 impl<T> Drop for LoomAtomic<T> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
@@ -155,7 +159,7 @@ impl<T> Drop for LoomAtomic<T> {
     }
 }
 
-/// A slot on which loom reports a race.
+/// A slot on which loom reports races.
 pub struct LoomSlot<T> {
     cell: UnsafeCell<T>,
 }

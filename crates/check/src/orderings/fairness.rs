@@ -1,31 +1,32 @@
 //! Waiting under loom without exploring for ever.
 //!
-//! Loom has no fairness: where two guests wait for a third, it explores executions in which the two take turns at
-//! looking, longer and longer ones, and never ends. Such a look is fruitless: nothing was written since the last one,
-//! so the execution is the same as the one without it. Here a fruitless look that loom's own default would not have
-//! chosen ends the execution ("abandoned"): the default was explored first and led to everything that could follow.
-//! A fruitless look that loom's default did choose is let go on, as nothing else would lead there; the default takes
-//! the guest that has yielded least, so the others get their turn soon.
+//! Loom has no fairness. If two guests wait for a third, it explores executions in which the two
+//! look at their cells in turns, longer and longer ones, and never ends. Such a look is *fruitless*
+//! if nothing was written since the last one: the execution is then equivalent to one without the
+//! look. If loom's own default would not have chosen a fruitless look, the look ends the execution
+//! (it is "abandoned"), because the default was explored first and led to everything that could
+//! follow. If the default did choose the look, the execution goes on, since nothing else would lead
+//! there. The default takes the guest that has yielded least, so the others soon get their turn.
 //!
-//! What guests share may lie on the stack of one of them, as a region's body does, and loom knows nothing of counted references. So in an
-//! abandoned execution each guest stops where it is, and none unwinds before all have stopped.
+//! What guests share may lie on the stack of one of them, such as a region's body, and loom does
+//! not know reference counts. So in an abandoned execution each guest stops where it is, and none
+//! unwinds before all have stopped.
 //!
-//! All of this is bookkeeping beside loom: it adds no happens-before edge.
+//! This bookkeeping is separate from loom and adds no happens-before edge.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 
-/// Fruitless looks after which a guest that only relaxes goes on all the same.
+/// Number of fruitless looks after which a guest that only relaxes goes on.
 const TURNS: usize = 8;
 
 /// What led to loom's last choice of a guest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    /// A guest came to an access and could have gone on.
+    /// A guest came to an access, and could have gone on.
     Access,
-    /// This guest gave way.
+    /// The guest with this number gave way.
     Yield(usize),
-    /// A guest ended.
     End,
 }
 
@@ -33,17 +34,17 @@ enum Choice {
 #[derive(Clone, Copy, Default)]
 struct Guest {
     alive: bool,
-    /// It has seen that the execution is abandoned.
+    /// Whether the guest has seen that the execution is abandoned.
     stopped: bool,
     yields: usize,
-    /// If the guest can go on only after a write: the writes there were at its last look.
+    /// The number of writes at the guest's last look, if only a write lets the guest go on.
     looked: Option<usize>,
 }
 
 struct State {
     guests: Vec<Guest>,
     last: Choice,
-    /// Writes of all guests to all cells, in the order in which loom runs them.
+    /// Number of writes of all guests to all cells, in the order in which loom runs them.
     writes: usize,
     abandoned: bool,
 }
@@ -57,7 +58,7 @@ thread_local! {
     static NUMBER: core::cell::Cell<usize> = core::cell::Cell::new(usize::MAX);
 }
 
-/// What an abandoned guest unwinds with.
+/// The payload with which guests of an abandoned execution unwind.
 pub(crate) struct Abandoned;
 
 fn with<R>(f: impl FnOnce(&mut State) -> R) -> R {
@@ -69,7 +70,8 @@ pub(super) fn begin() {
     with(|state| *state = State { guests: Vec::new(), last: Choice::End, writes: 0, abandoned: false });
 }
 
-/// Announces guests before they are started; returns the number of the first. Loom numbers its threads likewise.
+/// Announces guests before they are started. Returns the number of the first. Loom numbers its
+/// threads in the same way.
 pub(crate) fn announce(guests: usize) -> usize {
     with(|state| {
         let first = state.guests.len();
@@ -78,12 +80,12 @@ pub(crate) fn announce(guests: usize) -> usize {
     })
 }
 
-/// The calling guest begins under `number`.
+/// Records that the calling guest begins under `number`.
 pub(super) fn start(number: usize) {
     NUMBER.with(|mine| mine.set(number));
 }
 
-/// The guest ends.
+/// Records that the guest ends.
 pub(super) fn end(number: usize) {
     with(|state| {
         state.guests[number].alive = false;
@@ -91,23 +93,23 @@ pub(super) fn end(number: usize) {
     });
 }
 
-/// Whether this execution was abandoned: nothing in it need hold.
+/// Whether this execution was abandoned, so that nothing in it need hold.
 pub(crate) fn abandoned() -> bool {
     with(|state| state.abandoned)
 }
 
-/// A guest is about to access a cell: loom may choose another here.
+/// Records that a guest is about to access a cell, where loom may choose another guest.
 pub(super) fn access() {
     with(|state| state.last = Choice::Access);
     leave_if_abandoned();
 }
 
-/// A guest has written to a cell.
+/// Records that a guest has written to a cell.
 pub(super) fn written() {
     with(|state| state.writes += 1);
 }
 
-/// Writes so far.
+/// Number of writes so far.
 pub(super) fn writes() -> usize {
     with(|state| state.writes)
 }
@@ -128,7 +130,8 @@ fn give_way(me: usize) -> bool {
 }
 
 impl State {
-    /// Loom's default is the guest that has yielded least, the lowest number among equals.
+    /// Whether `me` is loom's default: the guest that has yielded least, and the lowest number
+    /// among equals.
     fn is_default(&self, me: usize, yielder: Option<usize>) -> bool {
         let rank = |number: usize| (self.guests[number].yields, number);
         let others = (0..self.guests.len()).filter(|&g| g != me && Some(g) != yielder && self.guests[g].alive);
@@ -140,15 +143,17 @@ impl State {
     }
 }
 
-/// Lets others go on once; afterwards a read of a cell that was written before cannot return what it returned before.
+/// Lets other guests go on once. Afterwards a read of a cell that was written before cannot return
+/// what it returned before.
 pub(super) fn yield_once() {
     leave_if_abandoned();
     give_way(NUMBER.with(core::cell::Cell::get));
     leave_if_abandoned();
 }
 
-/// Lets others go on until `news` says that looking again can show something new. With `or_else` after a few turns
-/// even if it does not; without, it is reported when all guests are stuck.
+/// Lets other guests go on until `news` says that another look can show something new. With
+/// `or_else`, it returns after a few turns even without news; otherwise it reports when all guests
+/// are stuck.
 pub(super) fn yield_until(news: impl Fn() -> bool, or_else: bool) {
     let me = NUMBER.with(core::cell::Cell::get);
     let mut turns = 0;
@@ -179,20 +184,21 @@ pub(super) fn yield_until(news: impl Fn() -> bool, or_else: bool) {
     }
 }
 
-/// Ends the execution, of which loom need explore nothing more.
+/// Abandons the execution, so that loom explores nothing further in it.
 fn abandon() {
     with(|state| state.abandoned = true);
     ::loom::skip_branch();
 }
 
-/// Leaves an execution that was abandoned, once all guests have stopped. One that unwinds comes back.
+/// Leaves an abandoned execution by unwinding, once all guests have stopped. Returns if the
+/// execution was not abandoned or the guest already unwinds.
 pub(super) fn leave_if_abandoned() {
     if !abandoned() || std::thread::panicking() {
         return;
     }
     let me = NUMBER.with(core::cell::Cell::get);
     if me == usize::MAX {
-        // Who began the execution drops what is left of it, and the guests have ended.
+        // The thread that began the execution drops what is left of it after the guests have ended.
         return;
     }
     with(|state| state.guests[me].stopped = true);

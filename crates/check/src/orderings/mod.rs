@@ -1,8 +1,9 @@
-//! The machine for memory orderings: loom explores every execution of two or three threads that C11 allows (with the
-//! gaps that `docs/reference/checking.md` names), and reports a race on a slot.
+//! The machine for memory orderings: loom explores every execution of two or three threads that C11
+//! allows (with the gaps that `docs/reference/checking.md` names), and reports races on slots.
 //!
-//! Every wait is yield and re-load and adds no happens-before edge but the acquire of the read that ends it; a wake-up
-//! is nothing. So a hand-off that is too weak is seen even where a real machine would sleep in between.
+//! Every wait is a loop of yield and load. It adds no happens-before edge except the acquire of the
+//! read that ends it, and a wake-up does nothing. So a hand-off that is too weak is detected even
+//! where a real machine would sleep in between.
 
 mod cell;
 mod fairness;
@@ -21,11 +22,11 @@ use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-/// The machine; all of its verbs must be called by guests of [`crate::world::Loom`].
+/// The machine. Only guests of [`crate::world::Loom`] may call its verbs.
 #[derive(Clone, Copy, Debug)]
 pub struct Loom;
 
-/// How far the time jumps at each look when deadlines pass: beyond every deadline that a test sets.
+/// How far the time jumps at each look once deadlines pass: beyond every deadline that a test sets.
 const JUMP: u64 = 1 << 40;
 
 ::loom::thread_local! {
@@ -33,7 +34,7 @@ const JUMP: u64 = 1 << 40;
 }
 
 thread_local! {
-    /// Whether the deadlines of this execution have passed: 0 or 1, made new for each execution.
+    /// Whether the deadlines of this execution have passed (0 or 1); made anew for each execution.
     static PASSED: RefCell<Option<Rc<AtomicU32>>> = const { RefCell::new(None) };
 }
 
@@ -46,8 +47,9 @@ pub(crate) fn begin() {
     execution::make_shared::<LoomAtomic<usize>>();
 }
 
-/// From now on, each look at the clock may find that the deadlines have passed, and after it found so it always does:
-/// the store is ordered with nothing, so loom lets every read of it return the old value or the new one.
+/// Lets each later look at the clock find that the deadlines have passed, or not; once a guest
+/// found that they have, it always does. The store is ordered with nothing, so loom lets every read
+/// return the old value or the new one.
 pub(crate) fn let_deadlines_pass() {
     passed().store(1, Ordering::Relaxed);
     fairness::written();
@@ -62,7 +64,7 @@ fn passed() -> Rc<AtomicU32> {
     PASSED.with(|passed| passed.borrow().clone()).expect("guests run between the begin and the end of an execution")
 }
 
-/// Runs `guest` under the number it was announced with and ends its storage after it.
+/// Runs `guest` under the number with which it was announced, and then ends its storage.
 pub(crate) fn as_guest(number: usize, guest: impl FnOnce()) {
     fairness::start(number);
     let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -78,7 +80,8 @@ pub(crate) fn as_guest(number: usize, guest: impl FnOnce()) {
     }
 }
 
-// SAFETY: cells are loom's atomics, memory is the host allocator's, storage belongs to one guest at a time.
+// SAFETY: cells are loom's atomics, memory is the host allocator's, and storage belongs to one
+// guest at a time.
 unsafe impl Machine for Loom {
     type Atomic<T: Word> = LoomAtomic<T>;
     type Slot<T: 'static> = LoomSlot<T>;
@@ -103,15 +106,15 @@ unsafe impl Machine for Loom {
         let mut looks = 0;
         loop {
             let (here, anywhere) = (cell.writes(), fairness::writes());
-            // Acquire, as the verb promises of the read that ends the wait.
+            // Acquire, because the verb promises that of the read that ends the wait.
             let seen = cell.read(Ordering::Acquire);
             if seen != value {
                 return WaitResult::Changed(seen);
             }
-            // Others may have run within the read, and left the execution.
+            // Other guests may have run during the read, and left the execution.
             fairness::leave_if_abandoned();
             if abandoned() {
-                // This guest unwinds, and no other will end its wait.
+                // This guest unwinds, and no other guest will end its wait.
                 return WaitResult::Expired;
             }
             if let Some(deadline) = deadline
@@ -121,7 +124,7 @@ unsafe impl Machine for Loom {
             }
             looks += 1;
             if looks == 1 || cell.newest() != value {
-                // What was read may be old: after a yield it is not read again.
+                // The value that was read may be old; after a yield it is not read again.
                 fairness::yield_once();
             } else if deadline.is_some() {
                 fairness::yield_until(|| fairness::writes() != anywhere, true);

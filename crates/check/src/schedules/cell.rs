@@ -1,4 +1,4 @@
-//! Cells and slots under shuttle.
+//! Atomic cells and slots under shuttle.
 
 use crate::execution;
 use ::shuttle::sync::atomic::{AtomicU32, AtomicU64};
@@ -7,9 +7,11 @@ use baton_machine::{Atomic, Ordering, Slot, Word};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
-/// An atomic cell; before each access shuttle may run another guest. Sequentially consistent whatever is asked.
+/// An atomic cell; shuttle may run another guest before each access. Every access is sequentially
+/// consistent, whatever ordering is asked for.
 ///
-/// The value stands in the high bytes of a 64-bit cell, so that an addition wraps at its own width.
+/// The value is in the high bytes of a 64-bit cell, so that an addition wraps at the value's own
+/// width.
 pub struct ShuttleAtomic<T> {
     bits: AtomicU64,
     value: PhantomData<fn() -> T>,
@@ -26,7 +28,7 @@ impl<T: Word> ShuttleAtomic<T> {
         T::from_bits(bits >> Self::SHIFT)
     }
 
-    /// The cell, if its memory is still the guest's when the access takes place.
+    /// Accesses the cell, after checking that its memory was not given back.
     #[track_caller]
     fn access<R>(&self, f: impl FnOnce(&AtomicU64) -> R) -> R {
         let at = core::ptr::from_ref(self).addr();
@@ -67,7 +69,8 @@ impl<T: Word> Atomic<T> for ShuttleAtomic<T> {
     #[track_caller]
     fn compare_exchange_weak(&self, current: T, new: T, ok: Ordering, fail: Ordering) -> Result<T, T> {
         if super::chance(8) {
-            // No reason, as on LL/SC machines. What the cell holds is told, and may well be `current`.
+            // The exchange fails without a reason, like on machines with LL/SC. It returns what the
+            // cell holds, which may well be `current`.
             return Err(self.load(fail));
         }
         self.compare_exchange(current, new, ok, fail)
@@ -79,9 +82,9 @@ impl<T: Word> Atomic<T> for ShuttleAtomic<T> {
     }
 }
 
-/// A slot that reports two accesses at a time, one of them a write.
+/// A slot that reports two accesses at a time if one of them is a write.
 pub struct ShuttleSlot<T> {
-    /// Readers in the low half, writers in the high half.
+    /// Number of readers in the low half, number of writers in the high half.
     inside: AtomicU32,
     value: UnsafeCell<T>,
 }
@@ -95,7 +98,8 @@ impl<T> ShuttleSlot<T> {
         let others = self.inside.fetch_add(me, SeqCst);
         assert!(!excludes(others), "a race on a slot: {} inside, {} writing", others % WRITER, others / WRITER);
         let result = f(self.value.get());
-        // Another guest may run before this: one that should have been excluded then finds us inside.
+        // Another guest may run before this line; one that should have been excluded then finds
+        // this one inside.
         self.inside.fetch_sub(me, SeqCst);
         result
     }

@@ -1,7 +1,9 @@
-//! The machine for schedules: shuttle runs the guests one at a time and chooses at every step who goes on.
+//! The machine for schedules: shuttle runs the guests one at a time and chooses at every step which
+//! one goes on.
 //!
-//! A parking policy really blocks until it is woken, so that a lost wake-up shows as a deadlock; now and then a sleeper
-//! wakes up for no reason. Spinning policies yield and re-load. Whether a deadline has passed is a choice.
+//! A parking policy really blocks until it is woken, so that a lost wake-up shows as a deadlock;
+//! now and then a sleeper wakes up without a reason. Spinning policies yield and load again.
+//! Whether a deadline has passed is a random choice.
 
 mod cell;
 mod parking;
@@ -20,7 +22,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use std::panic::Location;
 
-/// The machine; all of its verbs must be called by guests of [`crate::world::Shuttle`].
+/// The machine. Only guests of [`crate::world::Shuttle`] may call its verbs.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuttle;
 
@@ -31,7 +33,8 @@ const JUMP: u64 = 1 << 40;
     static GUEST: Cell<Option<&'static Local>> = Cell::new(None);
 }
 
-/// Whether what happens for no reason does: a sleeper wakes up, an exchange fails, a deadline has passed.
+/// Whether events without a reason happen: a sleeper wakes up, an exchange fails, a deadline has
+/// passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whims {
     Some,
@@ -39,7 +42,7 @@ pub(crate) enum Whims {
 }
 
 thread_local! {
-    /// Of the execution that runs on this host thread.
+    /// Whether they happen in the execution that runs on this host thread.
     static WHIMS: Cell<Whims> = const { Cell::new(Whims::Some) };
 }
 
@@ -52,7 +55,7 @@ pub(crate) fn begin(whims: Whims) {
     execution::make_shared::<ShuttleAtomic<usize>>();
 }
 
-/// Runs `guest` and ends its storage after it.
+/// Runs `guest`, and then ends its storage.
 pub(crate) fn as_guest(guest: impl FnOnce()) {
     guest();
     if let Some(local) = GUEST.with(Cell::get) {
@@ -61,12 +64,12 @@ pub(crate) fn as_guest(guest: impl FnOnce()) {
     }
 }
 
-/// True once in `n` times, by the schedule's own generator.
+/// Returns true once in `n` times, by the schedule's own random generator; never without whims.
 fn chance(n: u32) -> bool {
     WHIMS.get() == Whims::Some && thread_rng().gen_ratio(1, n)
 }
 
-/// A point where another guest may run.
+/// Marks a point at which another guest may run.
 fn point() {
     ::shuttle::thread::sleep(core::time::Duration::ZERO);
 }
@@ -75,23 +78,26 @@ fn has_passed(deadline: Option<Deadline>) -> bool {
     deadline.is_some_and(|deadline| Shuttle::now(deadline.clock) >= deadline.at)
 }
 
-/// Sleeps on a cell that held the value a moment ago. Whatever ends the sleep, the cell must be read again.
+/// Sleeps on a cell that held the expected value a moment ago. Whatever ends the sleep, the caller
+/// must read the cell again.
 fn sleep(at: usize, deadline: Option<Deadline>) {
     let bed = parking::Bed::take(at, WHIMS.get());
     if deadline.is_some() {
-        // A sleeper whose deadline will pass is never stuck, so it needs no blocking to show a lost wake-up.
+        // A sleeper whose deadline will pass is never stuck, so it need not block to show a lost
+        // wake-up.
         while !bed.woken() && !has_passed(deadline) {
             ::shuttle::thread::yield_now();
         }
     } else if chance(8) {
-        // Woken for no reason.
+        // This sleeper wakes up without a reason.
         ::shuttle::thread::yield_now();
     } else {
         bed.sleep();
     }
 }
 
-// SAFETY: cells are shuttle's atomics, memory is the host allocator's, storage belongs to one guest at a time.
+// SAFETY: cells are shuttle's atomics, memory is the host allocator's, and storage belongs to one
+// guest at a time.
 unsafe impl Machine for Shuttle {
     type Atomic<T: Word> = ShuttleAtomic<T>;
     type Slot<T: 'static> = ShuttleSlot<T>;
@@ -117,7 +123,8 @@ unsafe impl Machine for Shuttle {
                 return WaitResult::Expired;
             }
             if tries == 0 {
-                // No scheduling point since the load: comparing and falling asleep is one step.
+                // There was no scheduling point since the load, so comparing and falling asleep is
+                // one step.
                 sleep(core::ptr::from_ref(cell).addr(), deadline);
             } else {
                 if wait.parks() {

@@ -1,9 +1,11 @@
 //! Where guests of shuttle sleep: a model of the kernel's futex queues.
 //!
-//! All of it happens between two scheduling points, so that comparing the cell and falling asleep is one step, as in
-//! the kernel. Whom a wake-up finds among several sleepers is a choice.
+//! Everything here happens between two scheduling points, so that comparing the cell and falling
+//! asleep is one step, as in the kernel. Which of several sleepers a wake-up finds is a random
+//! choice.
 //!
-//! Shuttle wakes a parked thread for no reason when it likes. A sleeper that must not be waits for a message instead.
+//! Shuttle may wake a parked thread without a reason. A sleeper that must not be woken like that
+//! waits for a message instead.
 
 use super::Whims;
 use ::shuttle::rand::{Rng, thread_rng};
@@ -13,13 +15,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 struct Sleeper {
-    /// Address of the cell.
+    /// Address of the cell on which the guest sleeps.
     at: usize,
     wakes: Wakes,
     woken: Rc<Cell<bool>>,
 }
 
-/// How it is woken.
+/// How the sleeper is woken.
 enum Wakes {
     Parked(Thread),
     Listens(mpsc::Sender<()>),
@@ -29,7 +31,7 @@ thread_local! {
     static SLEEPERS: RefCell<Vec<Sleeper>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Empties the queues: a new execution begins.
+/// Empties the queues, because a new execution begins.
 pub(super) fn begin() {
     SLEEPERS.with(|sleepers| sleepers.borrow_mut().clear());
 }
@@ -56,12 +58,12 @@ impl Bed {
         Bed { woken, message }
     }
 
-    /// Whether a wake-up has found us.
+    /// Whether a wake-up has found this guest.
     pub(super) fn woken(&self) -> bool {
         self.woken.get()
     }
 
-    /// Blocks until a wake-up finds us. If none ever does, shuttle reports a deadlock.
+    /// Blocks until a wake-up finds this guest. If none ever does, shuttle reports a deadlock.
     pub(super) fn sleep(&self) {
         if let Some(message) = &self.message {
             message.recv().expect("the sleeper's place in the queue goes with its wake-up");
@@ -72,7 +74,7 @@ impl Bed {
     }
 }
 
-/// The thread that leaves without having been woken leaves the queue too.
+/// A guest that leaves without having been woken also leaves the queue.
 impl Drop for Bed {
     fn drop(&mut self) {
         SLEEPERS.with(|sleepers| sleepers.borrow_mut().retain(|s| !Rc::ptr_eq(&s.woken, &self.woken)));

@@ -1,4 +1,4 @@
-//! All executions of a few guests: guests are threads of loom.
+//! Explores all executions of a few guests, which are threads of loom.
 
 use super::{Crowd, Scenario, World};
 use crate::orderings;
@@ -7,32 +7,35 @@ use baton_machine::Wait;
 use baton_machine::units::Nanos;
 use baton_omp::settings::TaskQueue;
 
-/// Guests are threads of loom, on the machine [`orderings::Loom`].
+/// The world whose guests are threads of loom, on the machine [`orderings::Loom`].
 #[derive(Clone, Copy, Debug)]
 pub struct Loom;
 
-/// Preemptions explored in an execution. Two find most bugs (Musuvathi and Qadeer, PLDI 2007) and keep the number of
-/// executions in the thousands.
+/// Number of preemptions explored in an execution. Two find most bugs (Musuvathi and Qadeer, PLDI
+/// 2007) and keep the number of executions in the thousands.
 const PREEMPTIONS: usize = 2;
-/// The same for plans of many steps.
+/// Number of preemptions for plans of many steps.
 const FEW_PREEMPTIONS: usize = 1;
-/// The same for plans of very many: guests give way where they wait; what a load may read is explored as ever.
+/// Number of preemptions for plans of very many steps. Guests then give way only where they wait;
+/// the values that a load may read are explored as always.
 const NO_PREEMPTIONS: usize = 0;
-/// The same for plans of few steps. With two, loom's reduction misses an acquire that the single-producer ring needs.
+/// Number of preemptions for plans of few steps. With two, loom's reduction misses an acquire that
+/// the single-producer ring needs.
 const MORE_PREEMPTIONS: usize = 3;
-/// Steps after which an execution makes no progress.
+/// Number of steps after which an execution counts as making no progress.
 const STEPS: usize = 5_000;
-/// A guest's stack in bytes; loom counts words. Its default of 32 KiB ends within a region with tasks, or within a panic's message.
+/// Size of a guest's stack in bytes (loom counts words). Loom's default of 32 KiB is exhausted
+/// inside a region with tasks, or while a panic's message is formatted.
 const STACK: usize = 128 * 1024;
 
 impl World for Loom {
     type M = orderings::Loom;
     const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 2 }, Crowd { guests: 3, rounds: 1 }];
-    // Every wait is yield and re-load here, so other policies would show nothing new.
+    // Every wait is a loop of yield and load here, so other policies would show nothing new.
     const WAITS: &'static [Wait] = &[Wait::Pause];
     const TEAMS: &'static [usize] = &[2, 3];
     const REGIONS: &'static [usize] = &[2];
-    // Lists from which threads steal: see `Pairs`.
+    // `Pairs` tests the lists from which threads steal.
     const TASKS: &'static [TaskQueue] = &[TaskQueue::Team];
     const COMERS: usize = 1;
     const SOON: Nanos = Nanos(1_000);
@@ -55,7 +58,8 @@ impl World for Loom {
     }
 }
 
-/// As [`Loom`], for teams of two threads, whose tasks make tasks or lie in lists from which threads steal: three have too many executions.
+/// Like [`Loom`], for teams of two threads whose tasks make tasks or lie in lists from which
+/// threads steal; with three threads there are too many executions.
 #[derive(Clone, Copy, Debug)]
 pub struct Pairs;
 
@@ -74,7 +78,7 @@ impl World for Pairs {
     }
 }
 
-/// Explores all executions of `plan` with up to so many preemptions.
+/// Explores all executions of `plan` with up to `preemptions` preemptions.
 fn explore(preemptions: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));

@@ -1,5 +1,5 @@
-//! A world runs guest threads on one machine. A new machine needs a world of some twenty lines, and the whole
-//! contract suite runs on it.
+//! A world runs guest threads on one machine. A new machine needs a world of some twenty lines to
+//! run the whole suite of contracts.
 
 mod loom;
 mod native;
@@ -16,80 +16,85 @@ use baton_machine::{Machine, Owned, Wait};
 use baton_omp::settings::TaskQueue;
 use std::sync::Arc;
 
-/// What guests share: in the machine's own memory, where a simulated machine can see it.
+/// What guests share; it is in the machine's own memory, where a simulated machine sees the
+/// accesses.
 pub type Shared<M, T> = Arc<Owned<M, T>>;
 
-/// Puts what guests share into the machine's memory.
+/// Puts a value that guests share into the machine's memory.
 pub fn share<M: Machine, T>(value: T) -> Shared<M, T> {
     Arc::new(Owned::new(value))
 }
 
-/// How many guests, and how often each does its part.
+/// The number of guests, and how often each does its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crowd {
-    /// Guest threads at a time.
+    /// Number of guest threads that run at the same time.
     pub guests: usize,
-    /// Critical sections, messages or episodes of each.
+    /// Number of critical sections, messages or episodes of each guest.
     pub rounds: usize,
 }
 
-/// Runs guest threads.
+/// A world: runs guest threads on a machine.
 pub trait World: 'static {
-    /// The machine that the guests run on.
+    /// The machine on which the guests run.
     type M: Machine;
 
-    /// The crowds for contracts that any number of guests can take part in, smallest first. All have two guests or
-    /// more.
+    /// Crowds for contracts in which any number of guests can take part, smallest first. All have
+    /// at least two guests.
     const CROWDS: &'static [Crowd];
 
-    /// How many threads the OpenMP runtime's teams have.
+    /// Numbers of threads of the OpenMP runtime's teams.
     const TEAMS: &'static [usize];
 
-    /// As [`TEAMS`](World::TEAMS), where a whole runtime begins them: a world that explores all executions may have fewer threads.
+    /// Like [`TEAMS`](World::TEAMS), for teams that a whole runtime begins. A world that explores
+    /// all executions may have fewer threads here.
     const REGIONS: &'static [usize] = Self::TEAMS;
 
-    /// Where tasks of theirs wait.
+    /// Kinds of queues in which the tasks of these teams wait.
     const TASKS: &'static [TaskQueue] = &[TaskQueue::Team, TaskQueue::Steal];
 
-    /// Guests that queue behind a holder, where the order of service is tested.
+    /// Number of guests that queue behind a holder where the order of service is tested.
     const COMERS: usize;
 
-    /// The wait policies to try, among those that the machine has.
+    /// The wait policies to test, among those that the machine has.
     const WAITS: &'static [Wait];
 
-    /// A time in which a deadline is surely reached by waiting, where time is real; what passes otherwise is a choice.
+    /// A time span after which a waiting guest has surely reached its deadline, if time is real; in
+    /// other worlds, whether it has passed is a choice.
     const SOON: Nanos;
 
-    /// Whether the machine has a queue device.
     const QUEUE_DEVICE: bool;
 
-    /// Runs what `plan` lays out, as often as this world explores. `plan` and [`Scenario::finally`] are called where
-    /// cells can be made and read, but not where a guest could lock or wait.
+    /// Runs the scenarios that `plan` lays out, as often as this world explores. `plan` and
+    /// [`Scenario::finally`] are called where cells can be made and read, but not where a guest
+    /// could lock or wait.
     ///
     /// Panics if a guest does, if guests are stuck, or if the machine finds a race.
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static);
 
-    /// As [`World::run`], for a plan of many steps: a world that explores all executions may bound itself more tightly.
+    /// Like [`World::run`], for a plan of many steps. A world that explores all executions may
+    /// limit itself more.
     fn skim(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         Self::run(plan);
     }
 
-    /// As [`World::skim`], for a plan of very many steps.
+    /// Like [`World::skim`], for a plan of very many steps.
     fn glance(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         Self::run(plan);
     }
 
-    /// As [`World::run`], for a plan of few steps: a world that explores all executions may bound itself less tightly.
+    /// Like [`World::run`], for a plan of few steps. A world that explores all executions may limit
+    /// itself less.
     fn dig(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         Self::run(plan);
     }
 
-    /// As [`World::run`], for one of very many plans, each of many steps: a world that tries schedules may try fewer.
+    /// Like [`World::run`], for one of very many plans that each have many steps. A world that
+    /// tries random schedules may try fewer.
     fn sample(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         Self::run(plan);
     }
 
-    /// The smallest crowd.
     fn few() -> Crowd {
         Self::CROWDS[0]
     }

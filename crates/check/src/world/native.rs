@@ -7,16 +7,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Guests are threads of the host, on the machine [`baton_machine::Native`].
+/// The world whose guests are threads of the host, on the machine [`baton_machine::Native`].
 #[derive(Clone, Copy, Debug)]
 pub struct Native;
 
-/// When guests count as stuck. Generous: the host may be busy with other things.
+/// Time after which guests count as stuck. It is long, because the host may be busy with other
+/// things.
 const STUCK: Duration = Duration::from_secs(120);
 
 impl World for Native {
     type M = baton_machine::Native;
-    // More threads than a small host has CPUs, and few enough that pure spinning ends.
+    // More threads than a small host has CPUs, but few enough that pure spinning ends.
     const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 60 }, Crowd { guests: 4, rounds: 15 }];
     const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(20)];
     const TEAMS: &'static [usize] = &[2, 5];
@@ -31,7 +32,8 @@ impl World for Native {
     }
 }
 
-/// Runs guests until all have ended or one has panicked; those that go on then are left behind.
+/// Runs guests until all have ended or one has panicked; the guests that then still run are left
+/// behind.
 fn run_wave(guests: Vec<Guest>) {
     let (ended, all) = mpsc::channel();
     let threads: Vec<_> = guests
@@ -40,7 +42,7 @@ fn run_wave(guests: Vec<Guest>) {
             let ended = ended.clone();
             std::thread::spawn(move || {
                 let result = catch_unwind(AssertUnwindSafe(guest));
-                // The runner may have gone, having heard of another's panic.
+                // The runner may be gone already, because another guest panicked.
                 let _ = ended.send(result);
             })
         })
@@ -53,7 +55,7 @@ fn run_wave(guests: Vec<Guest>) {
         }
     }
     for thread in threads {
-        // The guest has reported its end; joining has its storage ended too.
+        // The guest has reported its end; joining its thread also ends its storage.
         let _ = thread.join();
     }
 }

@@ -1,9 +1,9 @@
-//! What guests do, as data: any machine can run it.
+//! What guests do, as data that any machine can run.
 
 /// What one guest thread does.
 pub type Guest = Box<dyn FnOnce() + Send>;
 
-/// Waves of guests: the threads of a wave start when those of the last one have ended.
+/// Waves of guests: the threads of a wave start when those of the previous one have ended.
 pub struct Scenario {
     pub(crate) waves: Vec<Vec<Guest>>,
     pub(crate) finally: Guest,
@@ -11,18 +11,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A scenario without guests.
+    /// Creates a scenario without guests.
     pub fn new() -> Self {
         Scenario { waves: vec![Vec::new()], finally: Box::new(|| {}), deadlines: false }
     }
 
-    /// One more guest in the current wave.
+    /// Adds a guest to the current wave.
     pub fn guest(mut self, guest: impl FnOnce() + Send + 'static) -> Self {
         self.waves.last_mut().expect("there is always a wave").push(Box::new(guest));
         self
     }
 
-    /// `n` more guests in the current wave, made by `guest` from their numbers, from 0.
+    /// Adds `n` guests to the current wave; `guest` makes each from its number, counted from 0.
     pub fn guests<G: FnOnce() + Send + 'static>(self, n: usize, guest: impl Fn(usize) -> G) -> Self {
         (0..n).fold(self, |scenario, i| scenario.guest(guest(i)))
     }
@@ -33,19 +33,20 @@ impl Scenario {
         self
     }
 
-    /// What to look at when all guests have ended.
+    /// Sets what to check when all guests have ended.
     pub fn finally(mut self, f: impl FnOnce() + Send + 'static) -> Self {
         self.finally = Box::new(f);
         self
     }
 
-    /// Deadlines matter here: a world in which their passing costs effort need not let them pass otherwise.
+    /// Says that deadlines matter in this scenario. A world in which their passing takes effort
+    /// need not let them pass otherwise.
     pub fn with_deadlines(mut self) -> Self {
         self.deadlines = true;
         self
     }
 
-    /// The waves, what comes after them, and whether deadlines matter: for worlds.
+    /// Returns the waves, what comes after them, and whether deadlines matter. Worlds call this.
     pub fn into_parts(self) -> (Vec<Vec<Guest>>, Guest, bool) {
         (self.waves, self.finally, self.deadlines)
     }

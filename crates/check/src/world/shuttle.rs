@@ -1,4 +1,4 @@
-//! Random schedules, or all: guests are tasks of shuttle.
+//! Tries random schedules, or all of them; guests are tasks of shuttle.
 
 use super::{Crowd, Scenario, World};
 use crate::schedules;
@@ -8,24 +8,25 @@ use baton_machine::Wait;
 use baton_machine::units::Nanos;
 use std::sync::Arc;
 
-/// Guests are tasks of shuttle, on the machine [`schedules::Shuttle`].
+/// The world whose guests are tasks of shuttle, on the machine [`schedules::Shuttle`].
 #[derive(Clone, Copy, Debug)]
 pub struct Shuttle;
 
-/// Schedules of each kind. Deterministic: the same seed, the same schedules.
+/// Number of schedules of each kind. They are deterministic: the same seed gives the same
+/// schedules.
 const SCHEDULES: usize = 500;
-/// The same for one of very many plans.
+/// Number of schedules of each kind for one of very many plans.
 const SAMPLE: usize = 300;
-/// Names how many schedules of each kind to try instead.
+/// Environment variable with the number of schedules of each kind to try instead.
 const WANTED: &str = "BATON_SCHEDULES";
-/// A plan with more schedules is too large for all of them.
+/// Number of schedules from which on a plan is too large to try all.
 const ALL: usize = 1_000_000;
 const SEED: u64 = 0x0ba7_0001;
-/// PCT finds any bug that needs this many orderings to come out wrong with a known probability.
+/// PCT finds any bug that needs this many orderings to go wrong, with a known probability.
 const PCT_DEPTH: usize = 3;
-/// An execution that has made more steps makes no progress.
+/// Number of steps after which an execution counts as making no progress.
 const STEPS: usize = 50_000;
-/// Formatting a panic takes more stack than shuttle's default.
+/// Size of a stack in bytes; formatting a panic takes more than shuttle's default.
 const STACK: usize = 128 * 1024;
 
 impl World for Shuttle {
@@ -46,8 +47,9 @@ impl World for Shuttle {
     }
 }
 
-/// Guests are tasks of shuttle, which take turns in every way there is; no sleeper wakes up for no reason, and no exchange fails for none.
-/// Plans are the smallest, and their guests sleep where they wait: one that looks again and again has no end of schedules.
+/// The world in which tasks of shuttle take turns in every possible way. No sleeper wakes up and no
+/// exchange fails without a reason. Its plans are the smallest, and its guests sleep where they
+/// wait, because a guest that looks again and again has endlessly many schedules.
 #[derive(Clone, Copy, Debug)]
 pub struct EverySchedule;
 
@@ -66,7 +68,7 @@ impl World for EverySchedule {
     }
 }
 
-/// Tries so many schedules of each kind, or as many as the environment says.
+/// Tries `count` schedules of each kind, or as many as the environment variable says.
 fn try_schedules(count: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
     let count = match std::env::var(WANTED) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{WANTED}={text}: expected a number of schedules")),
@@ -78,7 +80,7 @@ fn try_schedules(count: usize, plan: impl Fn() -> Scenario + Send + Sync + 'stat
     explore(PctScheduler::new_from_seed(SEED, PCT_DEPTH, count), plan, whims);
 }
 
-/// How many schedules were tried.
+/// Explores `plan` with `scheduler`. Returns the number of schedules that were tried.
 fn explore(
     scheduler: impl Scheduler + 'static,
     plan: Arc<impl Fn() -> Scenario + Send + Sync + 'static>,
@@ -90,7 +92,7 @@ fn explore(
     config.stack_size = STACK;
     Runner::new(scheduler, config).run(move || {
         schedules::begin(whims);
-        // PCT asks for a point where it can choose, even of a plan with one guest.
+        // PCT needs a point at which it can choose, even in a plan with one guest.
         let idle = ::shuttle::thread::spawn(::shuttle::thread::yield_now);
         ::shuttle::thread::yield_now();
         idle.join().expect("it does nothing");

@@ -1,4 +1,5 @@
-//! Threads of a runtime, or of a team that no runtime began, and what they count and leave for each other.
+//! Threads of a runtime, or of a team without a runtime, and what they count and write for each
+//! other.
 
 use crate::world::{Scenario, Shared, World, share};
 use baton_machine::Ordering::Relaxed;
@@ -14,31 +15,32 @@ use core::cell::RefCell;
 use core::ffi::c_void;
 use std::sync::Arc;
 
-/// Places of a tally.
+/// Number of places of a tally.
 const PLACES: usize = 40;
 
-/// Iterations of a loop, and tasks: fewer where each is explored.
+/// Number of iterations of a loop, or of tasks: fewer in worlds that explore executions.
 pub(super) fn many<W: World>() -> usize {
     (2 * W::few().rounds).min(PLACES)
 }
 
-/// What threads count and leave for each other.
+/// What threads count and write for each other.
 pub(super) struct Tally<M: Machine> {
-    /// By thread, iteration or task.
+    /// Counts by thread, iteration or task.
     each: OwnedSlice<M, M::Atomic<u32>>,
-    /// What was not as it must be.
+    /// Number of expectations that did not hold.
     wrong: M::Atomic<u32>,
-    /// What one thread writes and another reads; a machine that checks reports two that are not ordered.
+    /// Values that one thread writes and another reads; a machine that checks reports two accesses
+    /// that are not ordered.
     notes: OwnedSlice<M, M::Slot<usize>>,
-    /// A word to wait for outside of the runtime.
+    /// A word to wait for without the runtime.
     pub(super) flag: M::Atomic<u32>,
     /// The event of a detached task.
     pub(super) event: tasks::Shared<M, Event<M>>,
 }
 
-// SAFETY: that the slots are accessed in order is what is tested.
+// SAFETY: that the accesses to the slots are ordered is what is tested.
 unsafe impl<M: Machine> Sync for Tally<M> {}
-// SAFETY: as above.
+// SAFETY: that the accesses to the slots are ordered is what is tested.
 unsafe impl<M: Machine> Send for Tally<M> {}
 
 impl<M: Machine> Tally<M> {
@@ -49,7 +51,8 @@ impl<M: Machine> Tally<M> {
         share(Tally { each, wrong: M::Atomic::new(0), notes, flag: M::Atomic::new(0), event })
     }
 
-    /// Relaxed, here and below: what is tested orders them.
+    /// Adds one to a count. All orderings here are relaxed, because the code under test must order
+    /// the accesses.
     pub(super) fn count(&self, at: usize) {
         self.each[at].fetch_add(1, Relaxed);
     }
@@ -72,29 +75,30 @@ impl<M: Machine> Tally<M> {
         }
     }
 
-    /// Leaves a value for others.
+    /// Writes a value for other threads.
     pub(super) fn note(&self, at: usize, value: usize) {
         // SAFETY: that no other thread accesses the slot meanwhile is what is tested.
         unsafe { self.notes[at].write(|note| *note = value) }
     }
 
-    /// What was left there.
+    /// Reads a value that another thread wrote.
     pub(super) fn noted(&self, at: usize) -> usize {
-        // SAFETY: as in `note`.
+        // SAFETY: that no other thread writes the slot meanwhile is what is tested.
         unsafe { self.notes[at].read(|note| *note) }
     }
 
-    /// What must hold when all threads have ended.
+    /// Checks what must hold when all threads have ended.
     pub(super) fn settle(&self, check: fn(&Tally<M>, usize), threads: usize) {
         assert_eq!(self.wrong.load(Relaxed), 0, "something was not as it must be");
         check(self, threads);
     }
 }
 
-/// What the first guest does, with so many threads.
+/// What the first guest does, given a runtime and its number of threads.
 pub(super) type Program<M> = fn(&Runtime<M>, u32, &Tally<M>);
 
-/// How many steps a program has: of a longer one a world that explores all executions explores fewer.
+/// How many steps a program has. A world that explores all executions explores fewer of a longer
+/// program.
 #[derive(Clone, Copy)]
 pub(super) enum Steps {
     Few,
@@ -102,7 +106,7 @@ pub(super) enum Steps {
     VeryMany,
 }
 
-/// How the regions of a program are run.
+/// The options with which a program's regions are run.
 #[derive(Clone, Copy)]
 struct How {
     threads: usize,
@@ -118,7 +122,8 @@ fn explore<W: World>(steps: Steps, plan: impl Fn() -> Scenario + Send + Sync + '
     }
 }
 
-/// Runs `program` in the first guest, with a runtime whose threads are the others; then `check` looks at what was counted.
+/// Lays out a plan in which `program` runs in the first guest, with a runtime whose threads are the
+/// other guests; `check` then checks what was counted.
 fn lay_out<W: World>(how: How, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) -> Scenario {
     let How { threads, wait, tasks } = how;
     let tally = Tally::<W::M>::new(PLACES.min(many::<W>().max(threads) + 1));
@@ -126,8 +131,9 @@ fn lay_out<W: World>(how: How, program: Program<W::M>, check: fn(&Tally<W::M>, u
     let waits = Some(Waits::all(wait));
     let settings = Settings { waits, tasks, ..Settings::new(threads as u32) };
     let runtime = Arc::new(Runtime::<W::M>::new(settings, Box::new(crew.clone())));
-    // The crew goes last, as a bare team does: of three threads the last to leave it frees its seats, and what the others did with them
-    // is ordered before that by a count of references, which no checker knows.
+    // The crew is dropped last, like a bare team. With three threads, the last one to leave the
+    // crew frees its seats. That comes after what the others did with the seats, because of a
+    // reference count, which no checker knows.
     let (counted, all, kept) = (tally.clone(), crew.clone(), crew.clone());
     let first = move || {
         program(&runtime, threads as u32, &counted);
@@ -149,7 +155,7 @@ pub(super) fn everywhere<W: World>(steps: Steps, program: Program<W::M>, check: 
     with_each::<W>(&[TaskQueue::Team], steps, program, check);
 }
 
-/// As [`everywhere`], for programs with tasks: under each queue of tasks.
+/// Like [`everywhere`], for programs with tasks: runs them under each queue of tasks.
 pub(super) fn under_each_queue<W: World>(steps: Steps, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
     with_each::<W>(W::TASKS, steps, program, check);
 }
@@ -162,25 +168,26 @@ fn with_each<W: World>(queues: &[TaskQueue], steps: Steps, program: Program<W::M
     }
 }
 
-/// A team that no runtime began: each guest has its place from the beginning. It goes when all guests have ended, and with it what
-/// they shared, so that a checker that knows nothing of reference counts sees no end that is too early.
+/// A team without a runtime, in which each guest has its place from the beginning. The team, and
+/// what its guests shared, is dropped only when all guests have ended, so that a checker that does
+/// not know reference counts reports no early drop.
 struct Bare<M: Machine> {
     places: Vec<Member<M>>,
     tally: Shared<M, Tally<M>>,
     _team: Owned<M, Team<M>>,
 }
 
-/// A guest's place.
+/// One guest's place in a bare team.
 pub(super) struct Member<M: Machine> {
     pub(super) context: Context<M>,
     kept: RefCell<Vec<tasks::Shared<M, Group<M>>>>,
-    /// What the context leads to.
+    /// Memory for tasks, to which the context refers.
     _spare: Arc<Spare<M>>,
 }
 
 // SAFETY: each place is used by its own guest, and at the end by one thread.
 unsafe impl<M: Machine> Sync for Bare<M> {}
-// SAFETY: as above.
+// SAFETY: each place is used by its own guest, and at the end by one thread.
 unsafe impl<M: Machine> Send for Bare<M> {}
 
 extern "C-unwind" fn no_region(_: *mut c_void) {}
@@ -218,7 +225,7 @@ impl<M: Machine> Bare<M> {
         Bare { places: (0..size).map(place).collect(), tally: Tally::new(8), _team: team }
     }
 
-    /// What guest `id` does: its part, and the end of the region, if that matters.
+    /// Runs what guest `id` does: its part and, if `ends`, the end of the region.
     fn take_part(&self, id: usize, part: Part<M>, ends: bool) {
         let place = &self.places[id];
         M::local().set(Use::OpenMp, core::ptr::from_ref(place).expose_provenance());
@@ -230,20 +237,23 @@ impl<M: Machine> Bare<M> {
     }
 }
 
-/// What each guest does in a bare team before the region's end.
+/// What each guest of a bare team does before the region's end.
 pub(super) type Part<M> = fn(&Member<M>, &Tally<M>);
 
-/// Each guest of a bare team does its `part` and meets the others at the region's end; then `check` looks at what was counted.
+/// Lets each guest of a bare team do its `part` and meet the others at the region's end; `check`
+/// then checks what was counted.
 pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
     in_team::<W>(Steps::Few, part, check, true, TaskQueue::Team);
 }
 
-/// As [`bare`], for parts with tasks: under each queue of tasks. `steps` are those of more than two threads.
+/// Like [`bare`], for parts with tasks: runs them under each queue of tasks. `steps` holds for
+/// teams of more than two threads.
 pub(super) fn with_tasks<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
     W::TASKS.iter().for_each(|&tasks| in_team::<W>(steps, part, check, true, tasks));
 }
 
-/// As [`bare`], for parts that leave nothing to the region's end: so many steps fewer. `steps` as in [`with_tasks`].
+/// Like [`bare`], for parts that leave nothing to the region's end, and so have fewer steps.
+/// `steps` is as in [`with_tasks`].
 pub(super) fn apart<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
     in_team::<W>(steps, part, check, false, TaskQueue::Team);
 }
@@ -266,14 +276,14 @@ fn in_team<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usi
     }
 }
 
-/// The place of the guest that calls it, in whatever task it is.
+/// Returns the place of the calling guest, in whatever task it runs.
 pub(super) fn here<M: Machine>() -> &'static Member<M> {
-    // SAFETY: `take_part` left its place there, which stays until all guests have ended.
+    // SAFETY: `take_part` stored the address of the place, which lives until all guests have ended.
     unsafe { &*core::ptr::with_exposed_provenance(M::local().get(Use::OpenMp)) }
 }
 
 impl<M: Machine> Member<M> {
-    /// How it waits.
+    /// How the guest waits.
     pub(super) fn waits(&self) -> &Waits {
         self.context.waits()
     }
@@ -281,15 +291,15 @@ impl<M: Machine> Member<M> {
     /// Makes a task, which any thread of the team may run.
     pub(super) fn task<F: FnOnce() + Send>(&self, clauses: Clauses<M>, body: F) {
         unsafe extern "C-unwind" fn run<F: FnOnce() + Send>(data: *mut c_void) {
-            // SAFETY: a closure was left there below, and a task runs once.
+            // SAFETY: a closure was stored there below, and a task runs once.
             unsafe { data.cast::<F>().read()() };
         }
-        // SAFETY: the memory is a closure's, by size and alignment.
+        // SAFETY: the memory has the size and alignment of the closure.
         let fill = |data: *mut c_void| unsafe { data.cast::<F>().write(body) };
         self.context.defer(run::<F>, Layout::new::<F>(), fill, clauses);
     }
 
-    /// Begins a taskgroup, which stays until all guests have ended.
+    /// Begins a taskgroup, and keeps it alive until all guests have ended.
     pub(super) fn begin_group(&self) {
         self.context.begin_group(false);
         self.kept.borrow_mut().extend(self.context.group());

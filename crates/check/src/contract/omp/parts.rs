@@ -1,4 +1,4 @@
-//! What a team is made of, one at a time: small enough for all executions of a few threads.
+//! The parts of a team, one at a time: small enough to explore all executions of a few threads.
 
 use super::harness::{Steps, Tally, apart, bare};
 use super::tasks::{await_flag, raise};
@@ -9,7 +9,7 @@ use baton_omp::threads::Threads;
 use baton_omp::waits::Why;
 use baton_omp::{Crew, Schedule, ScheduleKind, Space};
 
-/// No thread goes on before all have come, and each sees what all did.
+/// No thread passes a barrier before all have come, and each sees what all did.
 pub fn meeting<W: World>() {
     bare::<W>(
         |place, tally| {
@@ -22,7 +22,8 @@ pub fn meeting<W: World>() {
     );
 }
 
-/// Each work-share has one first thread, and the others see what that one said; a slot of the ring is used again when all have left it.
+/// Each work-share has one first thread, and the others see what that one wrote; a slot of the ring
+/// is reused when all have left it.
 pub fn shares<W: World>() {
     apart::<W>(
         Steps::VeryMany,
@@ -45,7 +46,8 @@ pub fn shares<W: World>() {
     );
 }
 
-/// A thread that comes to a work-share before the others have left the slot's last one goes on when they have, though none of them enters it.
+/// A thread that comes to a work-share before the others have left the slot's previous one goes on
+/// when they have, even though none of them enters it.
 pub fn slots_awaited<W: World>() {
     apart::<W>(
         Steps::Few,
@@ -65,7 +67,7 @@ pub fn slots_awaited<W: World>() {
     );
 }
 
-/// The ordered parts of a loop come one after another, each behind the one before.
+/// The ordered parts of a loop run one after another, each after the previous one.
 pub fn turns<W: World>() {
     apart::<W>(
         Steps::Few,
@@ -85,7 +87,7 @@ pub fn turns<W: World>() {
     );
 }
 
-/// The thread of a single hands an address to all the others, and what it leads to.
+/// The thread of a `single` passes an address, and what it points to, to all the others.
 pub fn copied<W: World>() {
     bare::<W>(
         |place, tally| match place.context.single_copy() {
@@ -106,8 +108,8 @@ fn until<M: Machine>(holds: impl Fn() -> bool) {
     }
 }
 
-/// Who sees that something is cancelled sees what was done before; and a region that is cancelled ends, even for a thread that
-/// passes a barrier before its end.
+/// A thread that sees that something is cancelled sees what was done before. A cancelled region
+/// ends, even for a thread that passes a barrier before the region's end.
 pub fn cancelled<W: World>() {
     bare::<W>(
         |place, tally| {
@@ -129,7 +131,8 @@ pub fn cancelled<W: World>() {
     );
 }
 
-/// Who sees that the region is cancelled sees what was done before, with no barrier between.
+/// A thread that sees that the region is cancelled sees what was done before, without a barrier
+/// between.
 pub fn cancelled_unmet<W: World>() {
     apart::<W>(
         Steps::Many,
@@ -167,7 +170,8 @@ pub fn beyond_the_ring<W: World>() {
     );
 }
 
-/// A crew's thread runs each body once and sees what was done before it was given; its next one, and its end, come behind that.
+/// A crew's thread runs each body once, and sees what was done before the body was given; its next
+/// body, and its end, come after that.
 pub fn crew<W: World>() {
     for &wait in W::WAITS {
         W::sample(move || serve::<W>(wait));
@@ -190,7 +194,7 @@ fn serve<W: World>(wait: Wait) -> Scenario {
                     tally.count(at);
                 })
             };
-            // There is one seat, and its last body may not have ended.
+            // There is one seat, and its previous body may not have ended.
             until::<W::M>(|| giver.start(body()).is_ok());
         }
         given.note(bodies, 9);

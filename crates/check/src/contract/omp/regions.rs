@@ -9,7 +9,8 @@ use baton_omp::team::Context;
 use baton_omp::waits::Why;
 use baton_omp::{Schedule, ScheduleKind, Space};
 
-/// Each thread of a team runs the region once, behind the barrier it sees what all did before it, and smaller teams follow.
+/// Each thread of a team runs the region once and sees, behind the barrier, what all did before it;
+/// smaller teams follow.
 pub fn regions<W: World>() {
     everywhere::<W>(
         Steps::Few,
@@ -32,7 +33,8 @@ pub fn regions<W: World>() {
     );
 }
 
-/// A region's threads see what was done before it, and what follows it sees what they did; so does what follows the runtime's workers.
+/// A region's threads see what was done before the region, and the code after the region sees what
+/// they did. The code after the runtime's workers have ended sees it too.
 pub fn fork_and_join<W: World>() {
     everywhere::<W>(
         Steps::Few,
@@ -48,7 +50,7 @@ pub fn fork_and_join<W: World>() {
     );
 }
 
-/// One thread at a time is in a critical section.
+/// Only one thread at a time is in a critical section.
 pub fn critical<W: World>() {
     everywhere::<W>(
         Steps::Few,
@@ -59,7 +61,7 @@ pub fn critical<W: World>() {
                 for _ in 0..many::<W>() / 4 {
                     section.lock(wait);
                     tally.note(0, tally.noted(0) + 1);
-                    // SAFETY: locked above, with the same policy.
+                    // SAFETY: this thread took the lock above, with the same policy.
                     unsafe { section.unlock(wait) };
                 }
             });
@@ -77,7 +79,8 @@ fn each_chunk<M: Machine>(context: &Context<M>, count: usize, schedule: Schedule
     context.leave();
 }
 
-/// Each iteration of a loop runs once, under every schedule; so does each single, in one thread.
+/// Each iteration of a loop runs once under every schedule, and each `single` runs once in one
+/// thread.
 pub fn loops<W: World>() {
     everywhere::<W>(
         Steps::VeryMany,
@@ -96,7 +99,8 @@ pub fn loops<W: World>() {
     );
 }
 
-/// Each thread adds up its iterations of a loop, and the first one what all have, behind the barrier.
+/// Each thread adds up its iterations of a loop, and behind the barrier the first thread adds up
+/// the sums of all.
 pub fn reduction<W: World>() {
     everywhere::<W>(
         Steps::Many,
@@ -118,7 +122,7 @@ pub fn reduction<W: World>() {
     );
 }
 
-/// Each task runs once, before its creator's wait for it ends or before the barrier does.
+/// Each task runs once, and its end comes before that of the wait of its creator or of the barrier.
 pub fn tasks<W: World>() {
     under_each_queue::<W>(
         Steps::VeryMany,
@@ -133,7 +137,7 @@ pub fn tasks<W: World>() {
                     context.taskwait();
                     (0..all / 2).for_each(|at| tally.expect(tally.counted(at) == 1));
                     for at in all / 2..all {
-                        // SAFETY: as above.
+                        // SAFETY: what the tasks borrow outlives the region.
                         unsafe { context.task(move || tally.count(at)) };
                     }
                 }

@@ -1,4 +1,4 @@
-//! Tasks and what is waited for.
+//! Tasks and what waits for them.
 
 use super::harness::{Member, Steps, Tally, apart, here, with_tasks};
 use crate::world::World;
@@ -7,19 +7,19 @@ use baton_machine::{Atomic, Machine};
 use baton_omp::tasks::{Clauses, Depend, fulfil};
 use baton_omp::waits::Why;
 
-/// Says that the flag is up, to those that wait for it outside of the runtime.
+/// Raises the flag, for threads that wait for it without the runtime.
 pub(super) fn raise<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
-    // Release: who waits for it sees what was done before.
+    // Release: a thread that waits for the flag sees what was done before.
     tally.flag.store(1, Release);
     place.waits().wake::<M, u32>(Why::Task, &tally.flag);
 }
 
-/// Waits for it.
+/// Waits until the flag is raised.
 pub(super) fn await_flag<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
     place.waits().wait::<M, u32>(Why::Task, &tally.flag, 0);
 }
 
-/// Tasks that one thread makes are done behind the barrier, whichever thread ran them.
+/// Tasks that one thread makes have ended behind the barrier, whichever thread ran them.
 pub fn before_a_barrier<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -36,12 +36,13 @@ pub fn before_a_barrier<W: World>() {
     );
 }
 
-/// For so long that threads which look for a task in vain go to sleep meanwhile.
+/// Takes so long that threads which look for a task in vain go to sleep meanwhile.
 fn take_long<M: Machine>() {
     (0..40).for_each(|_| M::relax());
 }
 
-/// Threads that found no task, and sleep, wake for one that another task makes late, and for the end of the last.
+/// Threads that found no task and sleep wake up for a task that another task makes late, and when
+/// the last task ends.
 pub fn made_late<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -63,7 +64,7 @@ pub fn made_late<W: World>() {
     );
 }
 
-/// A task is done behind its maker's taskwait, and sees what its maker did before.
+/// A task has ended behind its maker's taskwait, and sees what its maker did before.
 pub fn behind_a_taskwait<W: World>() {
     with_tasks::<W>(
         Steps::Many,
@@ -79,7 +80,7 @@ pub fn behind_a_taskwait<W: World>() {
     );
 }
 
-/// A thread at the region's end runs a task whose maker waits for it outside of the runtime.
+/// A thread at the region's end runs a task whose maker waits for it without the runtime.
 pub fn by_another<W: World>() {
     with_tasks::<W>(
         Steps::Many,
@@ -97,7 +98,7 @@ pub fn by_another<W: World>() {
     );
 }
 
-/// As [`by_another`], where the maker is a task itself.
+/// Like [`by_another`], but the maker is a task itself.
 pub fn within_a_task<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -115,7 +116,8 @@ pub fn within_a_task<W: World>() {
     );
 }
 
-/// A task outlives the one that made it, and a thread at the region's end runs it, though who waited for its maker waits for it too.
+/// A task outlives the task that made it. A thread at the region's end runs it, although the thread
+/// that waited for its maker waits for it too.
 pub fn outliving_its_maker<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -136,7 +138,7 @@ fn on<M: Machine>(address: usize, reads: bool) -> Clauses<M> {
     Clauses { depends: vec![Depend { address, reads }], ..Clauses::none() }
 }
 
-/// A task runs behind those that it depends on, and sees what they did.
+/// A task runs after the tasks on which it depends, and sees what they did.
 pub fn dependences<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -153,7 +155,7 @@ pub fn dependences<W: World>() {
     );
 }
 
-/// A task that depends on several addresses runs behind all tasks that wrote them.
+/// A task that depends on several addresses runs after all tasks that wrote them.
 pub fn several_dependences<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -171,7 +173,8 @@ pub fn several_dependences<W: World>() {
     );
 }
 
-/// Of two tasks that read what a third wrote none waits for the other, and one that writes waits for both.
+/// Two tasks that read the same address do not wait for each other, and one that writes it waits
+/// for both.
 pub fn readers_together<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -192,7 +195,8 @@ pub fn readers_together<W: World>() {
     );
 }
 
-/// Who waits for a dependence goes on behind the task that has it, and no other.
+/// A thread that waits for a dependence goes on when the task that has it ends, and needs no other
+/// task.
 pub fn awaited_dependence<W: World>() {
     with_tasks::<W>(
         Steps::Many,
@@ -207,7 +211,7 @@ pub fn awaited_dependence<W: World>() {
     );
 }
 
-/// The end of a taskgroup waits for its tasks.
+/// The end of a taskgroup waits for the group's tasks.
 pub fn groups<W: World>() {
     with_tasks::<W>(
         Steps::Many,
@@ -223,7 +227,7 @@ pub fn groups<W: World>() {
     );
 }
 
-/// It waits for those that its tasks make, too.
+/// The end of a taskgroup also waits for the tasks that its tasks make.
 pub fn groups_of_descendants<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -242,7 +246,8 @@ pub fn groups_of_descendants<W: World>() {
     );
 }
 
-/// A task that sees its group cancelled sees what was done before; one that has not begun does not run.
+/// A task that sees its group cancelled sees what was done before; a task that has not begun does
+/// not run.
 pub fn cancelled_groups<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -288,7 +293,8 @@ pub fn registered<W: World>() {
     );
 }
 
-/// A detached task is done when its body has ended and its event is fulfilled, whichever comes last.
+/// A detached task is done when its body has ended and its event is fulfilled, whichever comes
+/// last.
 pub fn detached<W: World>() {
     with_tasks::<W>(
         Steps::Many,
@@ -302,7 +308,7 @@ pub fn detached<W: World>() {
             1 => {
                 await_flag(place, tally);
                 tally.note(1, 1);
-                // SAFETY: the task is not done before this, and holds the region open.
+                // SAFETY: the task is not done before this call, and keeps the region open.
                 unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
             }
             _ => {}
@@ -325,7 +331,7 @@ pub fn detached_at_the_end<W: World>() {
                     await_flag(place, tally);
                     take_long::<W::M>();
                     tally.note(1, 1);
-                    // SAFETY: the task is not done before this, and holds the region open.
+                    // SAFETY: the task is not done before this call, and keeps the region open.
                     unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
                 }
                 _ => {}
@@ -337,7 +343,7 @@ pub fn detached_at_the_end<W: World>() {
     );
 }
 
-/// Who ran a detached task at once waits for its event.
+/// A thread that ran a detached task at once waits for its event.
 pub fn awaited_event<W: World>() {
     apart::<W>(
         Steps::Few,
@@ -348,7 +354,7 @@ pub fn awaited_event<W: World>() {
             }
             1 => {
                 tally.note(0, 1);
-                // SAFETY: there is no task whose end it would be.
+                // SAFETY: no task waits for this event.
                 unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
             }
             _ => {}
@@ -357,7 +363,7 @@ pub fn awaited_event<W: World>() {
     );
 }
 
-/// A thread alone runs the tasks of the highest priority first, the oldest of them first.
+/// A single thread runs the tasks of the highest priority first, and among equals the oldest.
 pub fn priorities<W: World>() {
     with_tasks::<W>(
         Steps::Few,
@@ -379,8 +385,9 @@ pub fn priorities<W: World>() {
     );
 }
 
-/// Tasks that several threads make, each with tasks within, are run once each, and each that waits for its own goes on behind them though
-/// another thread has some of them, or left what followed them with itself.
+/// Several threads make tasks, each with tasks inside. Each task runs once. A thread that waits for
+/// its own tasks goes on when they have ended, even if another thread runs some of them or keeps
+/// their successors in its own list.
 pub fn from_several<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
