@@ -1,4 +1,5 @@
-//! A gate: the program against the one that was recorded in another profile, each with its own lock, by turns.
+//! A regression gate: the program against the one recorded in another profile, each with its own
+//! lock, in alternating runs.
 
 use super::answer::{Answer, Measured, Outcome};
 use super::significance::Faster;
@@ -24,7 +25,8 @@ impl Base {
         Ok(Base { meta: measure::described(&profile.trace, place)?, place: place.to_owned() })
     }
 
-    /// Measures. More than `tolerance` slower (a share), beyond doubt, is a regression.
+    /// Measures. A program that is certainly more than `tolerance` (a share) slower is a
+    /// regression.
     pub(super) fn gate(&self, subject: &Subject, budget: Duration, tolerance: f64) -> anyhow::Result<Answer> {
         let candidates = [measure::recorded(&self.meta)?, measure::recorded(&subject.meta)?];
         let library = library::find()?;
@@ -53,9 +55,9 @@ impl Base {
     }
 }
 
-/// A regression, none, or not to be told.
+/// Whether there is a regression, no regression, or no certainty.
 fn judge(faster: Option<&Faster>, tolerance: f64) -> Outcome {
-    // Slower by a share s of the base's time is a `faster` of −s.
+    // Being slower by a share s of the base's time is `faster` with −s.
     match faster {
         Some(faster) if faster.high < -tolerance => Outcome::Regression,
         Some(faster) if faster.low > -tolerance.max(MARGIN) => Outcome::NoRegression,

@@ -1,4 +1,4 @@
-//! The answer: one sentence, the command that makes it true, and what was measured.
+//! The answer: one sentence, the command that makes it true, and the measurements.
 
 use super::contest::{Contest, Standing};
 use super::promising::Promising;
@@ -13,28 +13,28 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// Name and version of the JSON, which docs/schema/try.schema.json describes; a change that breaks a reader raises it.
+/// The name and version of the JSON, which docs/schema/try.schema.json describes. A change that
+/// breaks readers raises the version.
 const SCHEMA: &str = "baton-try/1";
 
-/// What kind of answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Outcome {
-    /// A lock is faster.
+    /// Another lock is faster.
     Use,
-    /// Locks take next to nothing of the critical path; nothing was measured.
+    /// Locks take almost nothing of the critical path; nothing was measured.
     NoLockHelps,
-    /// None of those that were measured is faster.
+    /// No measured lock is faster.
     NoneFaster,
-    /// The budget was spent before it was decided.
+    /// The budget was used up before there was certainty.
     CannotTell,
-    /// Slower than the base.
+    /// The program is slower than the base.
     Regression,
-    /// Not slower than the base.
+    /// The program is not slower than the base.
     NoRegression,
 }
 
-/// One of those that were measured; the first is what the others are compared with.
+/// A measured lock. The first one is what the others are compared with.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Measured {
     lock: String,
@@ -46,34 +46,34 @@ pub(super) struct Measured {
     faster: Option<Faster>,
 }
 
-/// The answer.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     schema: &'static str,
     pub(super) answer: Outcome,
     /// The answer as a sentence.
     text: String,
-    /// The command that makes it true, if there is one.
+    /// The command that makes the answer true, if there is one.
     run: Option<String>,
-    /// The command that tries the lock on one class of mutexes alone, where that has almost all of the waiting.
+    /// The command that tries the lock on one class of mutexes only, if that class has almost all
+    /// of the waiting.
     alone: Option<String>,
-    /// The profile's directory; none if it was not kept.
+    /// The profile's directory; `None` if the profile was not kept.
     profile: Option<String>,
     command: Vec<String>,
-    /// Share of the critical path that competition for locks takes.
+    /// The share of the critical path that competition for locks takes.
     most_by_lock: f64,
-    /// By how much less time, a share, with the ends of the 95% interval.
+    /// The relative saving of time, with its 95% interval.
     faster: Option<Faster>,
     measured: Vec<Measured>,
-    /// What else to do.
+    /// Further steps.
     next: Vec<NextStep>,
-    /// Why the figures should not be trusted.
+    /// The reasons not to trust the figures.
     doubts: Vec<String>,
     pub(super) exit_code: u8,
 }
 
 impl Measured {
-    /// Names beside times.
+    /// The measured locks: names with times.
     pub(super) fn of(candidates: &[Candidate], ranked: &[Promising], contest: &Contest) -> Vec<Measured> {
         let one = |(n, (candidate, entrant)): (usize, (&Candidate, &super::contest::Entrant))| {
             let mut sorted = entrant.times_ns.clone();
@@ -96,7 +96,7 @@ impl Answer {
     fn new(subject: &Subject, answer: Outcome, text: String) -> Answer {
         let verdict = &subject.profile.report.verdict;
         let kept = subject.place != "DIR";
-        // Without a profile to name, commands that need one cannot be typed.
+        // Commands that need a profile cannot be given if no profile is kept.
         let next =
             verdict.next.iter().filter(|step| kept || !step.command.as_ref().is_some_and(|c| c.contains(" DIR")));
         Answer {
@@ -120,7 +120,7 @@ impl Answer {
         }
     }
 
-    /// Locks take next to nothing.
+    /// The answer that locks take almost nothing.
     pub(super) fn no_lock_helps(subject: &Subject) -> Answer {
         let report = &subject.profile.report;
         let verdict = &report.verdict;
@@ -131,7 +131,7 @@ impl Answer {
         Answer::new(subject, Outcome::NoLockHelps, text)
     }
 
-    /// A lock is faster.
+    /// The answer that a lock is faster.
     pub(super) fn a_lock(subject: &Subject, lock: &Candidate, faster: Faster, measured: Vec<Measured>) -> Answer {
         let (name, wait) = (lock.lock(), lock.wait());
         let text = format!("use {name}: {}", range(&faster));
@@ -149,7 +149,7 @@ impl Answer {
         Answer { run, alone, faster: Some(faster), measured, ..Answer::new(subject, Outcome::Use, text) }
     }
 
-    /// None is, or it cannot be told.
+    /// The answer that no lock is faster, or that there is no certainty.
     pub(super) fn no_winner(subject: &Subject, measured: Vec<Measured>, contest: &Contest, budget: Duration) -> Answer {
         let kind = outcome_of(contest);
         let names: Vec<&str> = measured.iter().skip(1).map(|one| one.lock.as_str()).collect();
@@ -165,7 +165,7 @@ impl Answer {
         Answer { measured, ..Answer::new(subject, kind, text) }
     }
 
-    /// Against a base.
+    /// The answer of the regression gate.
     pub(super) fn gate(
         subject: &Subject,
         base: &Path,
@@ -185,7 +185,7 @@ impl Answer {
         Answer { faster, measured, next: Vec::new(), ..Answer::new(subject, kind, text) }
     }
 
-    /// For a terminal.
+    /// The answer as text for a terminal.
     pub(super) fn text(&self) -> String {
         let mut out = format!("{}\n", ui::paint(&self.text, ui::BOLD));
         if let Some(run) = &self.run {
@@ -224,7 +224,8 @@ impl Answer {
     }
 }
 
-/// The class of mutexes that has almost all of the waiting for locks, beside others, in a form that `--lock` takes.
+/// The class of mutexes that has almost all of the waiting for locks, if there are others, in the
+/// form that `--lock` takes.
 fn only_one(report: &Report) -> Option<&str> {
     const ALMOST_ALL: f64 = 0.9;
     let most = report.classes.iter().max_by_key(|class| class.usage.blocked_ns)?;
@@ -233,7 +234,7 @@ fn only_one(report: &Report) -> Option<&str> {
     (report.classes.len() > 1 && share >= ALMOST_ALL && can_be_said).then_some(most.name.as_str())
 }
 
-/// The step that this command is.
+/// Whether the step is this command.
 fn is_this(step: &NextStep) -> bool {
     step.command.as_ref().is_some_and(|command| command.starts_with("baton try "))
 }
@@ -248,7 +249,7 @@ fn said(standing: Standing) -> &'static str {
     }
 }
 
-/// `8% faster (95%: 5 to 11)`.
+/// Formats `8% faster (95%: 5 to 11)`.
 fn range(faster: &Faster) -> String {
     let digits = |share: f64| {
         let percent = share * 100.0;
@@ -266,7 +267,8 @@ fn range(faster: &Faster) -> String {
 mod tests {
     use super::*;
 
-    /// Every kind of answer, and every standing: the runs of the tests do not come by all of them.
+    /// Every kind of answer and every standing, because the runs of other tests do not produce them
+    /// all.
     #[test]
     fn the_schema_names_what_an_answer_can_be() {
         let schema: serde_json::Value =
@@ -293,7 +295,8 @@ mod tests {
     fn one_class_is_named_where_it_has_almost_all_of_the_waiting() {
         use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
         let (mode, site) = (Mode::Exclusive, SiteId(1));
-        // Two threads wait for a lock with a name; a second one, and then a third, is waited for so long.
+        // Two threads wait for a named lock. A second lock, and then a third, is waited for as long
+        // as `second`.
         let report = |second: u64| {
             let mut trace = TraceBuilder::new(Clock::nanoseconds());
             for (name, start, waits) in [(1u64, 0, 1000), (2, 10_000, second)] {

@@ -1,56 +1,58 @@
-//! The contest: the recorded lock and the candidates by turns, until one is faster beyond doubt, none can be, or the time is over.
+//! The contest: the recorded lock and the candidates run alternately until one is certainly faster,
+//! none can be, or the time is over.
 
 use super::significance::{Faster, RISK, faster, looks};
 use std::time::Duration;
 
-/// A difference below this share is none that matters.
+/// A difference below this share does not matter.
 pub(super) const MARGIN: f64 = 0.01;
-/// A candidate that takes so many times the recorded one's time is out.
+/// A candidate is dropped if it takes this many times the recorded lock's time.
 const TOO_SLOW: u32 = 5;
 
-/// Where a candidate stands.
+/// The standing of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Standing {
-    /// Faster, beyond doubt.
+    /// Certainly faster.
     Faster,
-    /// Slower, beyond doubt.
+    /// Certainly slower.
     Slower,
-    /// No difference that matters, beyond doubt.
+    /// Certainly no difference that matters.
     Same,
-    /// Out: a run took more than [`TOO_SLOW`] times the recorded one's time.
+    /// Dropped: a run took more than [`TOO_SLOW`] times the recorded lock's time.
     TooSlow,
-    /// Not decided.
+    /// Not decided yet.
     Open,
 }
 
-/// One of those that are measured.
+/// A measured lock.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Entrant {
-    /// Times of its runs, in the order of rounds.
+    /// The durations of its runs, in the order of rounds.
     pub(super) times_ns: Vec<u64>,
-    /// Against the first entrant, as of the latest look.
+    /// The comparison with the first entrant, as of the latest look.
     pub(super) faster: Option<Faster>,
-    /// As of the latest look.
+    /// The standing as of the latest look.
     pub(super) standing: Standing,
 }
 
-/// The entrants; the first is what the others are compared with.
+/// The entrants. The first is what the others are compared with.
 #[derive(Clone, Debug)]
 pub(super) struct Contest {
     pub(super) entrants: Vec<Entrant>,
-    /// Looks so far.
+    /// The number of looks so far.
     looks: i32,
 }
 
 impl Contest {
-    /// So many candidates beside the first.
+    /// A contest of `candidates` candidates against the first entrant.
     pub(super) fn new(candidates: usize) -> Contest {
         let entrant = Entrant { times_ns: Vec::new(), faster: None, standing: Standing::Open };
         Contest { entrants: vec![entrant; candidates + 1], looks: 0 }
     }
 
-    /// Runs rounds until it is decided, or `over` says that the time is. `run` gives an entrant's time, none if the limit came first.
+    /// Runs rounds until the contest is decided, or `over` says that the time is up. `run` returns
+    /// an entrant's time, or `None` if the limit came first.
     ///
     /// # Errors
     /// The first error of `run`.
@@ -59,7 +61,8 @@ impl Contest {
         mut run: impl FnMut(usize, Option<Duration>) -> Result<Option<u64>, E>,
         mut over: impl FnMut() -> bool,
     ) -> Result<(), E> {
-        // The first run brings files into memory; its time does not count, and bounds the others'.
+        // The first run loads files into memory. Its time does not count, but bounds that of the
+        // others.
         let first = run(0, None)?.unwrap_or(0);
         let limit = Duration::from_nanos(first) * TOO_SLOW + Duration::from_secs(1);
         for pairs in looks() {
@@ -83,7 +86,7 @@ impl Contest {
         run: &mut impl FnMut(usize, Option<Duration>) -> Result<Option<u64>, E>,
         limit: Duration,
     ) -> Result<(), E> {
-        // Every other round goes backwards: what comes first in a round is no lock's lot.
+        // Every second round runs backwards, so that no lock always comes first.
         let backwards = self.entrants[0].times_ns.len() % 2 == 1;
         let mut order: Vec<usize> = (0..self.entrants.len()).collect();
         if backwards {
@@ -101,7 +104,7 @@ impl Contest {
         Ok(())
     }
 
-    /// Compares all that are still open with the first.
+    /// Compares all undecided candidates with the first entrant.
     fn look(&mut self) {
         self.looks += 1;
         let candidates = self.entrants.len().saturating_sub(1).max(1);
@@ -117,7 +120,7 @@ impl Contest {
         self.winner().is_some() || self.entrants[1..].iter().all(|entrant| entrant.standing != Standing::Open)
     }
 
-    /// The one that is faster than the first, the best if there are several.
+    /// The best candidate that is faster than the first entrant.
     pub(super) fn winner(&self) -> Option<(usize, Faster)> {
         let faster = |(n, entrant): (usize, &Entrant)| {
             entrant.faster.filter(|_| entrant.standing == Standing::Faster).map(|faster| (n, faster))
@@ -140,13 +143,14 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// Holds a contest of made-up times: a base with a little noise, times each entrant's factor; none: it is killed.
+    /// A contest with invented times: a base with a little noise, times each entrant's factor; an
+    /// entrant without a factor is killed.
     fn contest(factors: &[Option<f64>], rounds: usize) -> Contest {
         let mut contest = Contest::new(factors.len() - 1);
         let (mut runs, mut over) = (0u64, 0);
         let run = |entrant: usize, _: Option<Duration>| {
             runs += 1;
-            // Within 2%, and in no step with the entrants.
+            // The noise is within 2%, and out of step with the entrants.
             let noise = 1.0 + (runs * 7919 % 41) as f64 * 0.0005;
             Ok::<_, Infallible>(factors[entrant].map(|factor| (1e8 * factor * noise) as u64))
         };

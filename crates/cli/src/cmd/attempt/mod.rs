@@ -1,9 +1,10 @@
-//! `baton try`: is there a better lock for this program? Records it, predicts, measures the most promising, gives one answer.
+//! `baton try`: is there a better lock for this program? Records the program, predicts, measures
+//! the most promising locks, and gives one answer.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`promising`] | which locks to measure, by prediction |
-//! | [`contest`] | runs by turns, until it is decided |
+//! | [`contest`] | alternating runs, until the contest is decided |
 //! | [`significance`] | whether paired runs differ |
 //! | [`against`] | a program against an earlier one |
 //! | [`answer`] | the answer as text and JSON |
@@ -84,15 +85,15 @@ pub(crate) struct Args {
     what: Vec<OsString>,
 }
 
-/// What is tried: a recorded program.
+/// The subject of a trial: a recorded program.
 struct Subject {
     profile: Profile,
     meta: Meta,
-    /// The profile's directory, as commands name it.
+    /// The profile's directory, as the user's commands name it.
     place: String,
-    /// The same, wherever this process goes.
+    /// The profile's directory as an absolute path.
     directory: PathBuf,
-    /// Goes away with this, where no profile is to be left.
+    /// Removes the profile when dropped, if it is not to be kept.
     _temporary: Option<tempfile::TempDir>,
 }
 
@@ -102,7 +103,8 @@ struct Subject {
 struct Interrupted;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    // From here on Ctrl-C is noted, not obeyed at once: what lies in temporary directories goes away with them.
+    // From here on Ctrl-C is noted instead of ending the process at once, so that temporary
+    // directories are removed.
     let _noted = PassedOn::begin();
     match attempt(&args) {
         Err(error) if asked_to_end() || error.is::<Interrupted>() => {
@@ -114,7 +116,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn attempt(args: &Args) -> anyhow::Result<ExitCode> {
-    // Wrong names are said before anything runs.
+    // Wrong names are reported before anything runs.
     let chip = args.chip.clone().for_replay().open()?;
     let choices = promising::choices(&args.lock, &chip)?;
     let base = args.against.as_deref().map(against::Base::open).transpose()?;
@@ -131,7 +133,7 @@ fn attempt(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(answer.exit_code))
 }
 
-/// Reads the profile, or makes one.
+/// Reads the profile, or records one.
 fn subject(args: &Args) -> anyhow::Result<Subject> {
     let Some(first) = args.what.first() else {
         return Err(BadInput::new("nothing to try: name a profile or a program, as in `baton try ./app`").into());
@@ -182,7 +184,7 @@ fn record(args: &Args) -> anyhow::Result<Subject> {
     Ok(Subject { profile, meta: recorded.meta, place, directory, _temporary: temporary })
 }
 
-/// The options of `baton profile`, all left out.
+/// The options of `baton profile`, with their defaults.
 #[derive(clap::Parser)]
 struct Recording {
     #[command(flatten)]
@@ -193,12 +195,13 @@ fn still_wanted() -> Result<(), Interrupted> {
     if asked_to_end() { Err(Interrupted) } else { Ok(()) }
 }
 
-/// The best lock, if any is better.
+/// Finds the best lock, if any is better.
 fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promising::Asked) -> anyhow::Result<Answer> {
     let report = &subject.profile.report;
-    // What was asked for by name is measured, whatever it can win.
+    // A lock that the user names is measured, whatever it can win.
     if report.verdict.most_by_lock < WORTH_A_LOCK && asked.one_by_one.is_empty() {
-        // Where others took the CPUs, threads may have met less often than they will; runs by turns hit all alike.
+        // If other programs took the CPUs, threads may have met less often than usual. Alternating
+        // runs affect all locks alike.
         if report.limits.disturbed.is_none() || report.totals.contended == 0 {
             return Ok(Answer::no_lock_helps(subject));
         }
@@ -216,7 +219,7 @@ fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promis
     })
 }
 
-/// Runs the candidates by turns, with a bar that shows how much of the budget is spent.
+/// Runs the candidates alternately, with a bar that shows how much of the budget is used up.
 fn by_turns(
     program: &Program,
     command: &[OsString],
@@ -255,7 +258,7 @@ fn hold(
     Ok(contest)
 }
 
-/// What `answer` and `against` say of a verdict.
+/// The outcome of a contest, in the terms of `answer` and `against`.
 fn outcome_of(contest: &Contest) -> Outcome {
     if contest.entrants[1..].iter().any(|entrant| entrant.standing == contest::Standing::Open) {
         Outcome::CannotTell

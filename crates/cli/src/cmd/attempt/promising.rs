@@ -1,4 +1,4 @@
-//! Which locks to measure: those that the replay of the recording takes to be the fastest.
+//! Chooses the locks to measure: those that the replay of the recording predicts to be fastest.
 
 use crate::cmd::measure::runs::Candidate;
 use crate::cmd::named::changes;
@@ -22,25 +22,27 @@ use std::time::Duration;
 /// A lock to measure.
 pub(super) struct Promising {
     pub(super) candidate: Candidate,
-    /// The program's time under it, as predicted; none where nothing could be.
+    /// The predicted time of the program; `None` if nothing could be predicted.
     pub(super) predicted_ns: Option<u64>,
 }
 
-/// What there is to choose from.
+/// The locks to choose from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     /// Locks for all mutexes.
     pub(super) locks: Vec<Replayed>,
-    /// Locks one by one, which are all measured.
+    /// Choices that name locks one by one; all of them are measured.
     pub(super) one_by_one: Vec<String>,
 }
 
-/// The locks to choose from: those asked for, or every one whose waiters sleep in the place of a mutex. One whose waiters only spin
-/// is no advice for a program that may have more threads than CPUs.
+/// The locks to choose from: those that the user names, or every lock whose waiters sleep and that
+/// can replace a mutex. A lock whose waiters only spin is no advice for a program that may have
+/// more threads than CPUs.
 pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Asked> {
     let (names, one_by_one) = changes::sorted(asked);
     for text in &one_by_one {
-        // Wrong names of locks are said before anything runs; the program's own names are known once it was recorded.
+        // Wrong names of locks are reported before anything runs; the program's own names are known
+        // only after the recording.
         OneByOne::new(text, None, |_| Ok(Vec::new()))?;
     }
     let sleeps = |lock: &&baton_sync::lock::LockInfo| {
@@ -57,7 +59,7 @@ pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Asked> {
     Ok(Asked { locks, one_by_one })
 }
 
-/// Locks one by one, with the profile's names looked up: for the replay, and for runs.
+/// A choice of locks one by one, with the profile's names looked up, for the replay and for runs.
 fn looked_up(text: &str, chip: &Chip, profile: &Profile) -> anyhow::Result<(Change, Candidate)> {
     let recorded = Recorded::of(profile);
     let change = changes::one_by_one(text, chip, &recorded)?;
@@ -65,8 +67,9 @@ fn looked_up(text: &str, chip: &Chip, profile: &Profile) -> anyhow::Result<(Chan
     Ok((change, Candidate::one_by_one(OneByOne::new(text, None, places)?)))
 }
 
-/// The most promising ones, the best first, and all that were asked for one by one. Where the recording cannot be replayed that is
-/// said, and those that let a running thread pass a sleeping one are measured: they hold up best with more threads than CPUs.
+/// The most promising locks, the best first, and all that were named one by one. If the recording
+/// cannot be replayed, that is reported, and locks are measured that let a running thread overtake
+/// a sleeping one, because these hold up best with more threads than CPUs.
 pub(super) fn promising(
     directory: &Path,
     profile: &Profile,
@@ -83,13 +86,13 @@ pub(super) fn promising(
         Some(Candidate::replaced(choice))
     };
     let bar = indicatif::ProgressBar::new(baton_replay::predict::runs(&ask));
-    // In a thread of its own with a trace of its own, so that Ctrl-C need not wait for it.
+    // The replay runs on its own thread with its own trace, so that Ctrl-C need not wait for it.
     let (send, receive) = channel();
     let trace = Trace::open(directory)?;
     let (chip, seen) = (chip.clone(), bar.clone());
     std::thread::spawn(move || {
         let predicted = predict(&trace, &chip, &ask, &|| seen.inc(1));
-        // No one waits for it any more after Ctrl-C.
+        // After Ctrl-C no thread waits for the result.
         let _ = send.send(predicted);
     });
     let predicted = loop {

@@ -1,5 +1,14 @@
-//! Whether one of two is faster, from paired runs: each round runs both, so that what changes on the machine meanwhile hits
-//! both alike.
+//! Whether one of two programs is faster, from paired runs. Each round runs both, so that changes
+//! on the machine affect both alike.
+//!
+//! Each pair contributes the logarithm of its ratio of times. The estimate is that of Hodges and
+//! Lehmann: the median of the means of all pairs of these logarithms. Its interval comes from the
+//! exact distribution of Wilcoxon's signed ranks. Neither assumes a distribution of the noise, and
+//! there is nothing random in the calculation: the same times give the same answer.
+//!
+//! Looking again and again until something is significant would find something in pure noise. So
+//! there are looks only at fixed numbers of pairs ([`looks`]), and the k-th look may use 2⁻ᵏ of the
+//! risk of 5%, divided evenly among the candidates.
 //!
 //! Of each pair the logarithm of the ratio of times counts. The estimate is the Hodges-Lehmann one, the median of the means of
 //! all pairs of these; its interval comes from the exact distribution of Wilcoxon's signed ranks. Neither asks how the noise is
@@ -8,26 +17,28 @@
 //! Looking again and again until something is significant would find something in noise alone. So there are looks at set
 //! numbers of pairs ([`looks`]), and the k-th one may use 2⁻ᵏ of the risk of 5%, shared evenly among the candidates.
 
-/// The risk that any interval of a run of `try` misses.
+/// The probability that any interval of one run of `try` misses the truth.
 pub(super) const RISK: f64 = 0.05;
 
-/// Numbers of pairs at which there is a look: each half as many again as the one before.
+/// The numbers of pairs at which there is a look; each is one and a half times the previous one.
 pub(super) fn looks() -> impl Iterator<Item = usize> {
     std::iter::successors(Some(8usize), |n| Some(n + n / 2))
 }
 
-/// By how much less time the second of a pair takes, as a share: 0.08 is 8% faster, −0.5 takes half as long again.
+/// The relative saving of the second program of a pair: 0.08 is 8% faster, −0.5 takes half as long
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub(super) struct Faster {
-    /// The best guess.
+    /// The best estimate.
     pub(super) estimate: f64,
-    /// The interval's lower end.
+    /// The lower end of the interval.
     pub(super) low: f64,
-    /// Its upper end.
+    /// The upper end of the interval.
     pub(super) high: f64,
 }
 
-/// What so many pairs say at this risk; `None` if there are too few for any interval. Times are of one unit, all above 0.
+/// The result of these pairs at this risk; `None` if there are too few pairs for any interval.
+/// Times must have the same unit and be above 0.
 pub(super) fn faster(first: &[u64], second: &[u64], risk: f64) -> Option<Faster> {
     let ratios: Vec<f64> =
         first.iter().zip(second).map(|(a, b)| ((*b).max(1) as f64 / (*a).max(1) as f64).ln()).collect();
@@ -42,9 +53,10 @@ pub(super) fn faster(first: &[u64], second: &[u64], risk: f64) -> Option<Faster>
     Some(Faster { estimate: share(median), low: share(means[means.len() - 1 - cut]), high: share(means[cut]) })
 }
 
-/// How many of the sorted means are cut off at each end: the most whose probability is no more than half the risk.
+/// How many of the sorted means are cut off at each end: the most whose probability is at most half
+/// the risk.
 fn cut(n: usize, risk: f64) -> Option<usize> {
-    // Of all 2ⁿ choices of signs, the share whose positive ranks sum to s.
+    // The share of the 2ⁿ choices of signs whose positive ranks sum to s.
     let all = n * (n + 1) / 2;
     let mut sums = vec![0.0; all + 1];
     sums[0] = 1.0;
@@ -72,7 +84,8 @@ mod tests {
 
     #[test]
     fn the_distribution_is_wilcoxons() {
-        // From tables: at 5% on both sides the rank sum may be 0 of 6 pairs, 3 of 8, 8 of 10, 52 of 20.
+        // From tables: at 5% on both sides the rank sum may be 0 of 6 pairs, 3 of 8, 8 of 10, 52 of
+        // 20.
         assert_eq!([5, 6, 8, 10, 20].map(|n| cut(n, 0.05)), [None, Some(0), Some(3), Some(8), Some(52)]);
     }
 
@@ -86,7 +99,7 @@ mod tests {
         let quick = other.map(|t| t * 92 / 100);
         let found = faster(&noise, &quick, 0.05).unwrap();
         assert!(found.low > 0.05 && found.high < 0.11 && (found.estimate - 0.08).abs() < 0.02, "{found:?}");
-        // One outlier of each changes little.
+        // One outlier in each changes little.
         let (mut a, mut b) = (noise, quick);
         (a[3], b[7]) = (90_000_000, 90_000_000);
         assert!(faster(&a, &b, 0.05).unwrap().low > 0.0);
@@ -95,7 +108,8 @@ mod tests {
 
     #[test]
     fn the_interval_holds_what_it_promises() {
-        // Pairs of pure noise, from a fixed generator: intervals at 5% miss zero in about 5% of the cases, never in many more.
+        // Pairs of pure noise, from a fixed generator: intervals at 5% miss zero in about 5% of the
+        // cases, and never in many more.
         let mut state = 7u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

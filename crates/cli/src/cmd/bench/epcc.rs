@@ -1,4 +1,5 @@
-//! `baton bench epcc`: the options, and runs by turns, so that what changes on the machine meanwhile hits all alike.
+//! `baton bench epcc`: the options, and alternating runs, so that changes on the machine affect all
+//! runtimes alike.
 
 use super::program::{Bench, Extent, GROUPS};
 use super::runtime::{Runtime, Settings};
@@ -74,7 +75,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What `--json` prints.
 #[derive(Serialize)]
 struct Whole<'a> {
     processor: String,

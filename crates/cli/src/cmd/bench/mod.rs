@@ -14,7 +14,6 @@ mod summary;
 
 use std::process::ExitCode;
 
-/// Which benchmark.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Its sources.
+/// The source files.
 const SOURCES: [(&str, &str); 7] = [
     ("bench.h", include_str!("epcc/bench.h")),
     ("main.c", include_str!("epcc/main.c")),
@@ -26,29 +26,29 @@ const SOURCES: [(&str, &str); 7] = [
 /// Groups of measurements.
 pub(super) const GROUPS: [&str; 5] = ["sync", "sched", "array", "task", "manners"];
 
-/// What one run says of one measurement, in nanoseconds a construct.
+/// The result of one measurement in one run, in nanoseconds per construct.
 #[derive(Deserialize)]
 pub(super) struct Measured {
     pub(super) group: String,
     pub(super) name: String,
-    /// Constructs in each of the times.
+    /// The number of constructs in each of the times.
     pub(super) reps: u64,
-    /// What the work takes without the construct.
+    /// The time of the work without the construct.
     pub(super) reference_ns: f64,
-    /// Overheads, one for each time.
+    /// The overheads, one for each time.
     pub(super) ns: Vec<f64>,
 }
 
-/// What is asked of a run.
+/// The extent of a run.
 pub(super) struct Extent<'a> {
     pub(super) groups: &'a [String],
-    /// How often each measurement is repeated.
+    /// The number of repetitions of each measurement.
     pub(super) outer: u32,
-    /// How long a repetition takes at least.
+    /// The least duration of a repetition.
     pub(super) target: Duration,
-    /// Steps of a delay.
+    /// The steps of a delay.
     pub(super) steps: u64,
-    /// A run that takes longer than this is an error.
+    /// A run that takes longer is an error.
     pub(super) limit: Duration,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Extent<'a> {
 pub(super) struct Bench(Program);
 
 impl Bench {
-    /// Compiles it in `folder`.
+    /// Compiles the program in `folder`.
     pub(super) fn build(compiler: &str, folder: &Path) -> anyhow::Result<Bench> {
         for (name, text) in SOURCES {
             let path = folder.join(name);
@@ -76,14 +76,14 @@ impl Bench {
         Ok(Bench(program::find(binary.as_os_str())?))
     }
 
-    /// Steps of a delay of so many nanoseconds.
+    /// The steps of a delay of `delay` nanoseconds.
     pub(super) fn calibrate(&self, delay: u32) -> anyhow::Result<u64> {
         let exec = Exec::new(self.0.clone(), self.words(&["calibrate".into(), delay.to_string()]));
         let output = output(exec, Duration::from_secs(60), "the calibration")?;
         output.trim().parse().with_context(|| format!("the calibration printed {output:?}"))
     }
 
-    /// Runs it once.
+    /// Runs the program once.
     pub(super) fn run(&self, runtime: &Runtime, threads: u32, extent: &Extent<'_>) -> anyhow::Result<Vec<Measured>> {
         let words = [
             extent.groups.join(","),
@@ -112,7 +112,7 @@ fn output(exec: Exec, limit: Duration, what: &str) -> anyhow::Result<String> {
     String::from_utf8(result.output).with_context(|| format!("what {what} printed"))
 }
 
-/// Reads what a run printed: a line for each measurement.
+/// Reads the output of a run: a line for each measurement.
 fn read(text: &str, what: &str) -> anyhow::Result<Vec<Measured>> {
     let line = |line: &str| serde_json::from_str(line).with_context(|| format!("{what} printed {line:?}"));
     text.lines().map(line).collect()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Names of runtimes.
 const NAMES: [&str; 3] = ["libgomp", "baton", "libomp"];
-/// Where distributions put LLVM's library.
+/// Where distributions install LLVM's library.
 const LIBOMP: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu/libomp.so.5",
     "/usr/lib/aarch64-linux-gnu/libomp.so.5",
@@ -20,13 +20,13 @@ const LIBOMP: [&str; 4] = [
 
 /// A runtime to measure.
 pub(super) struct Runtime {
-    /// What tables call it.
+    /// The name in tables.
     pub(super) name: String,
-    /// What its programs find in their environment.
+    /// The environment variables of its programs.
     variables: Vec<(&'static str, OsString)>,
 }
 
-/// What Baton's runtime is to use: each combination is a runtime of its own.
+/// The settings of Baton's runtime. Each combination is a runtime of its own.
 pub(super) struct Settings<'a> {
     pub(super) locks: &'a [String],
     pub(super) barriers: &'a [String],
@@ -54,7 +54,7 @@ impl Runtime {
         Ok(all)
     }
 
-    /// Has the program run on it.
+    /// Sets the environment so that the program runs on this runtime.
     pub(super) fn set(&self, exec: &mut Exec) {
         for (name, value) in &self.variables {
             exec.set(name, value);
@@ -62,10 +62,10 @@ impl Runtime {
     }
 }
 
-/// Baton's, once for each combination of what it is to use.
+/// Baton's runtime, once for each combination of settings.
 fn batons(settings: &Settings<'_>) -> anyhow::Result<Vec<Runtime>> {
     let path = openmp::search_path(&openmp::find()?);
-    // None: its own default.
+    // `None` stands for the runtime's default.
     let each = |values: &[String]| -> Vec<Option<String>> {
         if values.is_empty() { vec![None] } else { values.iter().cloned().map(Some).collect() }
     };
@@ -82,7 +82,7 @@ fn batons(settings: &Settings<'_>) -> anyhow::Result<Vec<Runtime>> {
     Ok(all)
 }
 
-/// One of each kind, in every combination; the last kind changes first.
+/// Every combination of one value of each kind. The last kind changes fastest.
 fn combinations<const N: usize, T: Clone + Default>(kinds: &[Vec<T>; N]) -> Vec<[T; N]> {
     let mut all = vec![core::array::from_fn(|_| T::default())];
     for (at, kind) in kinds.iter().enumerate() {
@@ -99,7 +99,7 @@ fn combinations<const N: usize, T: Clone + Default>(kinds: &[Vec<T>; N]) -> Vec<
     all
 }
 
-/// LLVM's, in a folder of its own under the name that programs of GCC ask for.
+/// LLVM's runtime, in a folder of its own under the name that programs built by GCC ask for.
 fn llvms(file: Option<&Path>, scratch: &Path) -> anyhow::Result<Runtime> {
     let library = match file {
         Some(file) => file.to_owned(),

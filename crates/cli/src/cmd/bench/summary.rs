@@ -9,18 +9,19 @@ use serde::Serialize;
 pub(super) struct Row {
     group: String,
     name: String,
-    /// Nanoseconds of the work without the construct, a construct, in the first run.
+    /// The time of the work without the construct, per construct, in the first run.
     reference_ns: f64,
-    /// Median over the runs' medians, and the interval in which that lies with 95%; of fewer than six runs, the least and the greatest.
+    /// The median over the runs' medians, and its 95% interval; for fewer than six runs, the least
+    /// and the greatest.
     median_ns: f64,
     low_ns: f64,
     high_ns: f64,
-    /// Constructs a repetition and all overheads, run by run.
+    /// The constructs per repetition and all overheads, run by run.
     reps: Vec<u64>,
     runs: Vec<Vec<f64>>,
 }
 
-/// A runtime with so many threads.
+/// A runtime with a number of threads.
 #[derive(Serialize)]
 pub(super) struct Column {
     pub(super) runtime: String,
@@ -29,12 +30,12 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// No run yet.
+    /// A column without runs.
     pub(super) fn new(runtime: &str, threads: u32) -> Column {
         Column { runtime: runtime.to_owned(), threads, rows: Vec::new() }
     }
 
-    /// Enters a run.
+    /// Adds a run.
     pub(super) fn enter(&mut self, run: Vec<Measured>) {
         for measured in run {
             let same = |row: &&mut Row| (&row.group, &row.name) == (&measured.group, &measured.name);
@@ -71,11 +72,12 @@ fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// Where the median of all that could have been measured lies with 95%, by the ranks of what was: how many of these are below it is
-/// binomial. Fewer than six values cannot say so, and give the least and the greatest.
+/// The 95% interval of the median, by ranks: how many of the values lie below the median follows a
+/// binomial distribution. Fewer than six values cannot give such an interval; the least and the
+/// greatest value are returned.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len();
-    // The chance that so many are below it, and that so many or fewer are.
+    // The probability that exactly this many lie below the median, and that at most this many do.
     let mut chance = 0.5f64.powi(n as i32);
     let (mut below, mut sum) = (0, chance);
     loop {
@@ -87,7 +89,7 @@ fn interval(sorted: &[f64]) -> (f64, f64) {
     }
 }
 
-/// Tables, one for each number of threads: a row a measurement, a column a runtime.
+/// Tables, one for each number of threads: a row per measurement, a column per runtime.
 pub(super) fn tables(columns: &[Column]) -> String {
     let mut text = String::new();
     let mut counts: Vec<u32> = columns.iter().map(|column| column.threads).collect();
@@ -130,7 +132,7 @@ fn nanos(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Which medians of the others are at most those of the first.
+/// Which medians of the other runtimes are at most those of the first.
 fn verdicts(columns: &[&Column]) -> String {
     let Some((first, others)) = columns.split_first() else { return String::new() };
     let mut text = String::new();
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn the_interval_of_the_median_goes_by_ranks() {
         let of = |n: u32| interval(&(1..=n).map(f64::from).collect::<Vec<_>>());
-        // Of tables of the binomial distribution.
+        // From tables of the binomial distribution.
         assert_eq!(
             [of(1), of(5), of(7), of(20), of(30)],
             [(1.0, 1.0), (1.0, 5.0), (1.0, 7.0), (6.0, 15.0), (10.0, 21.0)]

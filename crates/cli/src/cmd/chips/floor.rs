@@ -5,7 +5,7 @@ use baton_chip::config::Plan;
 use baton_chip::config::coherent::{Coherent, Topology};
 use std::fmt::Write;
 
-/// One tile of a grid, and the space to the next.
+/// The size of a tile of a grid, including the space to the next one.
 const TILE: f64 = 56.0;
 const GAP: f64 = 24.0;
 
@@ -45,7 +45,7 @@ fn unit(out: &mut String, class: &str, at: (f64, f64), size: (f64, f64), word: &
     );
 }
 
-/// A tile at `at`: its core, and what hangs on the same router.
+/// A tile at `at`: its core, and the units at the same router.
 fn tile(out: &mut String, at: (f64, f64), node: u32, plan: &Plan) {
     let home = plan.homes.iter().position(|&home| home == node);
     let controller = plan.controllers.iter().position(|&controller| controller == node);
@@ -96,7 +96,7 @@ fn grid(coherent: &Coherent, plan: &Plan) -> String {
         line(&mut out, "link", middle(x, 0), middle(x, height - 1));
     }
     if coherent.network.topology == Topology::Torus {
-        // The closing links leave the picture on one side and come in on the other.
+        // The closing links leave the picture on one side and enter on the other.
         for y in 0..height {
             for (x, outward) in [(0, -1.0), (width - 1, 1.0)] {
                 let from = middle(x, y);
@@ -118,7 +118,7 @@ fn grid(coherent: &Coherent, plan: &Plan) -> String {
     svg(2.0 * margin + f64::from(width) * step - GAP, 2.0 * margin + f64::from(height) * step - GAP, &out)
 }
 
-/// The middle of place `i` of `n` on a circle, the first at the top.
+/// The position of place `i` of `n` on a circle, the first at the top.
 fn on_circle(i: u32, n: u32, centre: (f64, f64), radius: f64) -> (f64, f64) {
     let angle = std::f64::consts::TAU * f64::from(i) / f64::from(n) - std::f64::consts::FRAC_PI_2;
     (centre.0 + radius * angle.cos(), centre.1 + radius * angle.sin())
@@ -176,7 +176,8 @@ fn dies(chip: &Chip, coherent: &Coherent, plan: &Plan) -> String {
     }
     for link in &coherent.network.links.0 {
         let (a, b) = (centre(link.from), centre(link.to));
-        // Nearer to one end, so that links that cross in the middle keep their labels apart.
+        // The label is nearer to one end, so that labels of links that cross in the middle stay
+        // apart.
         let at = (a.0 + (b.0 - a.0) * 0.42, a.1 + (b.1 - a.1) * 0.42);
         let title = format!("die {} to die {}: {} times network.latency.link", link.from, link.to, link.length);
         unit(&mut out, "label", (at.0 - 13.0, at.1 - 9.0), (26.0, 18.0), &link.length.to_string(), &title);

@@ -19,7 +19,6 @@ use baton_chip::Chip;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// List, or show one.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -90,7 +89,7 @@ fn show(chip: &Chip, json: bool, plot: Option<&Path>) -> anyhow::Result<ExitCode
         let whole = serde_json::json!({ "schema": "baton-chip/1", "keys": chips::echo(chip), "plan": plan });
         println!("{}", serde_json::to_string_pretty(&whole)?);
     } else {
-        // The picture is a comment, so that the whole reads as a chip file.
+        // The picture is a comment, so that the whole output is a chip file.
         for line in sketch::sketch(chip).lines() {
             println!("{}", format!("# {line}").trim_end());
         }
@@ -100,7 +99,8 @@ fn show(chip: &Chip, json: bool, plot: Option<&Path>) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// The chip files of a directory, or of all places; one that does not read as a chip is listed with the reason.
+/// The chip files of a directory, or of all places. A file that is not a valid chip is listed with
+/// the reason.
 pub(super) fn files(dir: Option<&Path>) -> anyhow::Result<Vec<Entry>> {
     let Some(dir) = dir else {
         return Ok(chips::files().iter().map(|path| entry(path)).collect());

@@ -4,7 +4,7 @@ use baton_chip::Chip;
 use baton_chip::config::coherent::{Coherent, Level, Network, Topology};
 use std::fmt::Write;
 
-/// What the network is called: `8×8 mesh`, `8 dies`.
+/// The name of the network: `8×8 mesh`, `8 dies`.
 pub(super) fn network_name(chip: &Chip, network: &Network) -> String {
     match network.topology {
         Topology::Mesh | Topology::Torus => {
