@@ -1,5 +1,6 @@
-//! What a decision costs: threads of several applications compute and sleep on a machine with fast and slow CPUs. Prints the calls of the
-//! policy and the host's time. `scripts/check/decision-instructions` counts its instructions.
+//! Measures what a decision costs: threads of several applications compute and sleep on a machine
+//! with fast and slow CPUs. Prints the number of calls of the policy, and the host's time per call.
+//! `scripts/check/decision-instructions` counts its instructions.
 //!
 //! `cargo run --release -p baton-sched --example decide -- POLICY CPUS THREADS STEPS`
 
@@ -14,15 +15,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Threads of an application, and the time slice.
+/// Number of threads in an application. `SLICE` is the time slice in cycles.
 const MEMBERS: u32 = 10;
 const SLICE: u64 = 10_000;
 
-/// What comes at a moment. A number says which of several was the last to be asked for.
+/// What happens at a moment. The number after the CPU or alarm says which request it belongs to;
+/// requests that a newer one replaced are ignored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Comes {
     Wake(u32),
-    /// The thread that the CPU had in its so many-th turn sleeps.
+    /// The thread that runs in the CPU's n-th turn goes to sleep.
     Sleep(u32, u64),
     Tick(u32, u64),
     Alarm(u64),
@@ -32,7 +34,8 @@ struct World {
     policy: Box<dyn Scheduler>,
     now: u64,
     queue: BinaryHeap<Reverse<(u64, Comes)>>,
-    /// The thread of each CPU, how many turns it has given, and how many timers were asked for.
+    /// For each CPU: its thread, the number of turns that it has given, and the number of timers
+    /// that were asked for.
     cpus: Vec<(Option<ThreadId>, u64, u64)>,
     alarms: u64,
     out: Vec<Decision>,
@@ -41,9 +44,9 @@ struct World {
 }
 
 impl World {
-    /// Evenly from half of the mean to one and a half.
+    /// Returns a random number between half of the mean and one and a half of it.
     fn about(&mut self, mean: u64) -> u64 {
-        // Numerical Recipes' generator.
+        // The generator is the one of Numerical Recipes.
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         mean / 2 + (self.random >> 33) % mean
     }
@@ -128,7 +131,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (cpus, threads, steps): (u32, u32, u64) = (cpus.parse()?, threads.parse()?, steps.parse()?);
     let policy = POLICIES.iter().find(|policy| policy.name == name).ok_or_else(|| format!("no policy `{name}`"))?;
-    // A quarter of the CPUs is fast; four are a cluster.
+    // A quarter of the CPUs are fast; four CPUs are a cluster.
     let speed = |i: u32| if i < cpus.div_ceil(4) { FULL_SPEED } else { FULL_SPEED / 2 };
     let cpu = |i: u32| Cpu { core: CoreId(i), cluster: i / 4, socket: i / 16, kind: 0, speed: speed(i), fast: None };
     let params = Params {
@@ -161,7 +164,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let after = world.about(10 * SLICE);
         world.at(after, Comes::Wake(id));
     }
-    // Until all have been awake.
+    // These steps run until all threads have been awake.
     (0..4 * u64::from(threads)).for_each(|_| world.step());
     world.calls = 0;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The CPUs that a thread may run on.
+//! The CPUs on which a thread may run.
 
 use baton_units::CpuId;
 
@@ -7,10 +7,10 @@ use baton_units::CpuId;
 pub struct Affinity(Option<Box<[CpuId]>>);
 
 impl Affinity {
-    /// All CPUs, also ones that are switched on later.
+    /// All CPUs, including those that are switched on later.
     pub const ALL: Affinity = Affinity(None);
 
-    /// These; none given: all.
+    /// Returns the set of these CPUs, or of all CPUs if none is given.
     pub fn to(cpus: impl IntoIterator<Item = CpuId>) -> Affinity {
         let mut cpus: Vec<CpuId> = cpus.into_iter().collect();
         cpus.sort_unstable();
@@ -18,13 +18,12 @@ impl Affinity {
         Affinity((!cpus.is_empty()).then(|| cpus.into()))
     }
 
-    /// Whether the CPU is one of them.
     #[inline]
     pub fn has(&self, cpu: CpuId) -> bool {
         self.0.as_ref().is_none_or(|cpus| cpus.binary_search(&cpu).is_ok())
     }
 
-    /// The CPUs by number, in rising order; `None`: all.
+    /// Returns the CPUs in rising order, or `None` for all CPUs.
     pub fn list(&self) -> Option<&[CpuId]> {
         self.0.as_deref()
     }

@@ -1,9 +1,10 @@
-//! Fast cores are never idle before slow ones: an idle fast core takes a waiting thread, or one that runs on a slow core.
+//! Keeps fast cores busy before slow ones: an idle fast core takes a waiting thread, or one that
+//! runs on a slow core.
 
 use crate::placement::{Adapter, Board, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "busy-fcs",
     what: "an idle fast core takes a thread from a slow one; nothing else is moved",
@@ -21,7 +22,7 @@ impl Rule for BusyFcs {
     }
 }
 
-/// The placement alone.
+/// Makes the placement without run queues.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
     Box::new(Ranked::new(Board::new(cpus, params), BusyFcs))
 }

@@ -1,56 +1,58 @@
-//! CPUs: what threads are scheduled onto. Contexts of one core are CPUs of their own.
+//! CPUs, onto which threads are scheduled. Each context of a core is a CPU of its own.
 
 use baton_units::{CoreId, CpuId};
 
-/// The speed of a core that has the fastest clock of the machine.
+/// Speed of a core that has the machine's fastest clock.
 pub const FULL_SPEED: u32 = 1024;
 
-/// A CPU and where it is.
+/// A CPU and its position in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// The core that it is a context of.
+    /// The core of which the CPU is a context.
     pub core: CoreId,
-    /// Cores under one last-level cache have one cluster.
+    /// Number of the cluster; the cores of a cluster share a last-level cache.
     pub cluster: u32,
-    /// The socket, and NUMA node.
+    /// Number of the socket, which is also the NUMA node.
     pub socket: u32,
-    /// Which kind of core: cores of one kind differ in nothing but their speed. 0 on a symmetric chip.
+    /// Number of the kind of core; cores of one kind differ only in their speed. 0 on a symmetric
+    /// chip.
     pub kind: u32,
-    /// How fast its core is when the policy is made, in 1024ths ([`FULL_SPEED`]) of the fastest clock of the machine. A change
-    /// comes by [`Scheduler::set_speed`](crate::Scheduler::set_speed).
+    /// Speed of the core when the policy is made, in 1024ths ([`FULL_SPEED`]) of the machine's
+    /// fastest clock. [`Scheduler::set_speed`](crate::Scheduler::set_speed) reports changes.
     pub speed: u32,
-    /// Whether it counts as a fast core, whatever its clock; `None`: by its clock.
+    /// Whether the CPU counts as a fast core whatever its clock; `None` means that its clock
+    /// decides.
     pub fast: Option<bool>,
 }
 
-/// All CPUs of a machine, by their number.
+/// All CPUs of a machine, indexed by their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus(pub Vec<Cpu>);
 
 impl Cpus {
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// All of their numbers.
     pub fn ids(&self) -> impl Iterator<Item = CpuId> + use<> {
         (0..self.0.len() as u32).map(CpuId)
     }
 
-    /// Whether both are contexts of one core (a CPU is its own sibling).
+    /// Whether both are contexts of the same core (a CPU is its own sibling).
     pub fn siblings(&self, a: CpuId, b: CpuId) -> bool {
         self.at(a).core == self.at(b).core
     }
 
-    /// 0 under one last-level cache, 1 in one socket, 2 between sockets.
+    /// Returns 0 for CPUs under the same last-level cache, 1 for those in the same socket, 2
+    /// between sockets.
     pub fn distance(&self, a: CpuId, b: CpuId) -> u32 {
         let (a, b) = (self.at(a), self.at(b));
         if a.socket != b.socket { 2 } else { u32::from(a.cluster != b.cluster) }
     }
 
-    /// The nearest CPU to `home` that idles and that `may` be had: a core that idles as a whole before a sibling of a busy one, then
-    /// the one with the least `load`, then the lowest number.
+    /// Returns the nearest CPU to `home` that is idle and that `may` allows. Among equally near
+    /// ones, it prefers a core with the fewest busy siblings, then the least `load`, then the
+    /// lowest number.
     pub fn idle_near(
         &self,
         home: CpuId,
@@ -63,10 +65,10 @@ impl Cpus {
         free.min_by_key(|&cpu| (self.distance(home, cpu), busy(cpu), load(cpu)))
     }
 
-    /// The CPU of that number.
+    /// Returns the CPU with this number.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such CPU.
     pub fn at(&self, cpu: CpuId) -> &Cpu {
         &self.0[cpu.0 as usize]
     }

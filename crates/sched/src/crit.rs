@@ -1,22 +1,25 @@
-//! By critical threads: the thread that most others wait for gets a fast core at once. Threads say that they wait; with the
-//! notice, a simulator's guest may say for which lock, and who holds it.
+//! Placement by critical threads: the thread for which most others wait gets a fast core at once.
+//! Threads report that they wait; with the report, a simulator's guest may say for which lock and
+//! which thread holds it.
 //!
-//! | what a waiting thread said | whom it waits for |
+//! | what a waiting thread reported | the thread that it waits for |
 //! | --- | --- |
-//! | who holds the lock | that thread; if that one waits too, the thread at the end of the chain |
-//! | the lock alone | the holder that another waiter has named, or the thread whose wait for that lock was over last |
-//! | no more than that it spins | any thread of its application that can run and does not wait: each has an equal part of it |
+//! | the holder of the lock | that thread; if it waits too, the thread at the end of the chain |
+//! | only the lock | the holder that another waiter has named, or the thread that last stopped waiting for that lock |
+//! | only that it spins | any thread of its application that can run and does not wait: each gets an equal part of the weight |
 //!
-//! Where threads say what they have to do with locks and barriers ([`LockNotice`]), the holder is known without a waiter's word, a sleeper
-//! waits as a spinner does, and a thread that has come to a barrier waits for all that have not.
+//! If threads report what they do with locks and barriers ([`LockNotice`]), the holder is known
+//! without a waiter's report, a sleeper waits like a spinner, and a thread that has come to a
+//! barrier waits for all that have not.
 //!
-//! By the last row, the one thread that has not reached a barrier yet has the weight of all that have, as soon as they say that they spin.
+//! By the last row of the table, the one thread that has not reached a barrier yet has the weight
+//! of all that have, as soon as these report that they spin.
 
 use crate::placement::{Adapter, Board, Event, Placement, Rank, Ranked, Rule};
 use crate::{AppId, Cpus, LockNotice, Notice, Params, Policy, ThreadId};
 use std::collections::BTreeMap;
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "crit",
     what: "the threads that most others wait for get the fast cores, at once",
@@ -24,22 +27,23 @@ pub const POLICY: Policy = Policy {
     make: |cpus, params| Adapter::boxed(cpus, params, placement(cpus, params)),
 };
 
-/// The weight of one thread that waits.
+/// Weight of one waiting thread.
 const ONE: u64 = 1000;
 
-/// What a waiting thread has said.
+/// What a waiting thread has reported of its wait.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     lock: Option<u64>,
     holder: Option<ThreadId>,
-    /// The wait is over when the thread says that it has the lock, or has left; not when it is woken.
+    /// Whether the wait ends only when the thread reports that it has taken the lock or has left.
+    /// Other waits also end when the thread is woken.
     lasts: bool,
-    /// It waits at a barrier: for all that have not arrived.
+    /// Whether the thread waits at a barrier, for all that have not arrived.
     all: bool,
 }
 
 impl Said {
-    /// A thread that it waits for is there, though which one is not known.
+    /// Whether the thread waits for some thread that exists but may not be known.
     fn waits_for_some(&self) -> bool {
         self.all || !self.lasts
     }
@@ -47,16 +51,17 @@ impl Said {
 
 #[derive(Default)]
 struct Crit {
-    /// Threads that have said that they wait, and have neither said that they work nor been woken since.
+    /// Threads that have reported that they wait, and whose wait has not ended.
     waiting: BTreeMap<ThreadId, Said>,
-    /// Holders of locks, by what these have said themselves, and how many locks each of them holds.
+    /// Holders of locks, as reported by the holders themselves. `held` is the number of locks that
+    /// each thread holds.
     owners: BTreeMap<u64, ThreadId>,
     held: BTreeMap<ThreadId, u32>,
-    /// Holders of the locks that threads wait for, by what those who wait have said.
+    /// Holders of locks for which threads wait, as reported by the waiters.
     holders: BTreeMap<u64, ThreadId>,
-    /// How many thousandths of a thread wait for each, where that is not none.
+    /// For each thread for which others wait: how many wait for it, in thousandths of a thread.
     weights: BTreeMap<ThreadId, u64>,
-    /// What a thread says of the wait that it is about to tell.
+    /// What a thread has reported of the wait that it is about to begin.
     said: Said,
 }
 
@@ -69,7 +74,8 @@ impl Crit {
         self.waiting.get(&id).is_some_and(|said| said.lasts)
     }
 
-    /// The wait is over. If it was one for a lock that others wait for, the thread `takes` that.
+    /// Ends the thread's wait. If it waited for a lock for which others wait, and `takes` is set,
+    /// the thread becomes the lock's holder.
     fn ends(&mut self, id: ThreadId, takes: bool) {
         let Some(Said { lock: Some(lock), .. }) = self.waiting.remove(&id) else { return };
         if !self.waiting.values().any(|said| said.lock == Some(lock)) {
@@ -111,7 +117,7 @@ impl Crit {
         }
     }
 
-    /// The lock has no owner any more.
+    /// Records that the lock has no owner any more.
     fn leaves(&mut self, lock: u64) {
         let Some(owner) = self.owners.remove(&lock) else { return };
         if let Some(held) = self.held.get_mut(&owner) {
@@ -122,7 +128,7 @@ impl Crit {
         }
     }
 
-    /// A thread that has ended holds nothing.
+    /// Forgets the locks of a thread that has ended.
     fn forget(&mut self, id: ThreadId) {
         if self.held.remove(&id).is_some() {
             self.owners.retain(|_, owner| *owner != id);
@@ -134,10 +140,11 @@ impl Crit {
         said.lock.and_then(of).or(said.holder)
     }
 
-    /// The thread at the end of the chain of holders, if that one can run; else the one whose wait tells no more.
+    /// Returns the thread at the end of the chain of holders if it can run. Otherwise returns, as
+    /// the error, a thread for which nothing more is known.
     fn blocker(&self, board: &Board, id: ThreadId) -> Result<ThreadId, ThreadId> {
         let mut at = id;
-        // A longer chain is a ring: a deadlock.
+        // A longer chain is a ring, which is a deadlock.
         for _ in 0..=self.waiting.len() {
             let Some(said) = self.waiting.get(&at) else {
                 return if board.runnable.contains(&at) { Ok(at) } else { Err(id) };
@@ -156,7 +163,7 @@ impl Crit {
                 Err(last) if self.waiting.get(&last).is_some_and(Said::waits_for_some) => {
                     *unknown.entry(board.thread(last).app).or_default() += ONE;
                 }
-                // The lock changes hands just now, or its holder sleeps.
+                // The lock is changing hands, or its holder sleeps.
                 Err(_) => {}
             }
         }
@@ -190,7 +197,7 @@ impl Rule for Crit {
             }
             Event::Lock(id, notice, lock) => self.hears_lock(*id, *notice, *lock),
             Event::Notice(id, Notice::Working) if !self.lasts(*id) => self.ends(*id, true),
-            // A sleeper that is woken looks again.
+            // A sleeper that is woken looks at the lock again.
             Event::Wake(id) if !self.lasts(*id) => self.ends(*id, false),
             Event::Exit(id) => {
                 self.ends(*id, false);
@@ -221,7 +228,7 @@ impl Rule for Crit {
     }
 }
 
-/// The placement alone.
+/// Makes the placement without run queues.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
     Box::new(Ranked::new(Board::new(cpus, params), Crit::default()))
 }

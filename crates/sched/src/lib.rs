@@ -1,26 +1,27 @@
 //! Scheduling policies as pure decisions: which thread runs on which CPU.
 //!
-//! An operating system (the simulated chip's, or a daemon on a real machine) tells a [`Scheduler`] what happens: a thread
-//! was born, woke up, blocked, ended; a tick came; a thread said that it spins. The policy answers with [`Decision`]s. It
-//! has no clock of its own, does no work of its own, and knows nothing of what a decision costs; the same calls give the same
-//! answers.
+//! An operating system (the simulated chip's, or a daemon on a real machine) tells a [`Scheduler`]
+//! what happens: a thread was born, woke up, blocked or ended, a tick came, a thread reported that
+//! it spins. The policy answers with [`Decision`]s. It reads no time and does no work by itself,
+//! and knows nothing of what a decision costs; the same calls give the same answers.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`scheduler`] | the contract: what a policy is told, what it answers |
+//! | [`scheduler`] | the contract: what a policy is told, and what it answers |
 //! | [`cpus`] | CPUs, the cores that they belong to, and how far they are apart |
-//! | [`affinity`] | CPUs that a thread may run on |
+//! | [`affinity`] | the CPUs on which a thread may run |
 //! | [`nice`] | how much more of a CPU one thread gets than another |
-//! | [`fair`] | run time shared out evenly, in the manner of Linux |
+//! | [`fair`] | shares run time evenly, like Linux |
 //! | [`eevdf`] | earliest eligible virtual deadline first: Linux since 6.6 |
 //! | [`sticky`] | threads stay where they were born and take turns |
-//! | [`placement`] | the second contract: who belongs on which kind of core; the policies of chips with fast and slow cores build on it |
+//! | [`placement`] | the second contract: which threads belong on which kind of core; policies of chips with fast and slow cores build on it |
 //! | [`amp_default`], [`busy_fcs`], [`crit`], [`linux`], [`min_tlp`], [`pa`], [`pa_speedup`], [`rr`], [`static_ipc`] | those policies |
 //! | [`registry`] | the policies by name |
 //! | [`governor`] | the third contract: which clock each CPU has; the governors |
 //!
-//! **A new policy is one file** with a type that implements [`Scheduler`] and a constant of type [`Policy`], and one line
-//! in `policies!` below (`docs/extend.md`). From then on chip files, `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) have it.
+//! **To add a policy, write one file** with a type that implements [`Scheduler`] and a constant of
+//! type [`Policy`], and add one line to `policies!` below (`docs/extend.md`). Chip files,
+//! `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) then know it.
 
 pub mod affinity;
 pub mod cpus;

@@ -1,12 +1,13 @@
-//! The applications with the fewest runnable threads get the fast cores (MinTLP). Threads of equal rights stay where they are: the
-//! policy does not share fast cores fairly.
+//! The applications with the fewest runnable threads get the fast cores (MinTLP). Threads with
+//! equal rights stay where they are: the policy does not share fast cores fairly.
 //!
-//! A thread that has said that it spins comes last, and a master first, as under [`pa`](crate::pa).
+//! A thread that has reported that it spins comes last, and a master first, like under
+//! [`pa`](crate::pa).
 
 use crate::placement::{Adapter, Board, Master, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "min-tlp",
     what: "applications with the fewest runnable threads get the fast cores, by periodic swaps",
@@ -23,14 +24,15 @@ impl Rule for MinTlp {
         Rank::plain(match board.amp.master {
             _ if board.thread(id).marked => 0,
             Master::Sp | Master::First if app.master == Some(id) => u64::MAX,
-            // Before the other threads of applications with as many.
+            // The master comes before the other threads of applications with equally many runnable
+            // threads.
             Master::Mp if app.master == Some(id) => 2 * fewest + 1,
             _ => 2 * fewest,
         })
     }
 }
 
-/// The placement alone.
+/// Makes the placement without run queues.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
     Box::new(Ranked::new(Board::new(cpus, params), MinTlp))
 }

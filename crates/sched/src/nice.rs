@@ -1,16 +1,17 @@
-//! Nice values and their weights: how much more of a CPU one thread gets than another.
+//! Nice values and their weights, which say how much more of a CPU one thread gets than another.
 
 use std::fmt;
 
-/// A thread's nice value: from -20, the most of a CPU, to 19, the least; 0 if nobody says otherwise.
+/// A thread's nice value, from -20 (the most of a CPU) to 19 (the least); 0 by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nice(i8);
 
-/// What a thread of nice value 0 weighs.
+/// Weight of a thread with nice value 0.
 pub const ONE: u64 = 1024;
 
-/// Weights from nice value -20 on. Each is some 1.25 times the next, so that one step moves a CPU's share between two threads by
-/// about 10% (`sched_prio_to_weight` of Linux, `kernel/sched/core.c`).
+/// Weights from nice value -20 on. Each is about 1.25 times the next, so that one step moves a
+/// CPU's share between two threads by about 10% (`sched_prio_to_weight` of Linux,
+/// `kernel/sched/core.c`).
 const WEIGHTS: [u32; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, // -20 to -11
     9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277, // -10 to -1
@@ -19,26 +20,27 @@ const WEIGHTS: [u32; 40] = [
 ];
 
 impl Nice {
-    /// What a nice value may be.
+    /// What a nice value may be, for error messages.
     pub const EXPECTED: &str = "a whole number from -20 to 19";
 
-    /// The nice value of that number, if there is one.
+    /// Creates the nice value with this number, if there is one.
     pub fn new(value: i64) -> Option<Nice> {
         (-20..=19).contains(&value).then_some(Nice(value as i8))
     }
 
-    /// Its number.
     pub fn value(self) -> i8 {
         self.0
     }
 
-    /// Its weight: a thread's share of its CPU is its weight by the sum of all there.
+    /// Returns the weight. A thread's share of its CPU is its weight divided by the sum of the
+    /// weights there.
     pub fn weight(self) -> u64 {
         u64::from(WEIGHTS[(self.0 + 20) as usize])
     }
 
-    /// What run time counts as in the queue, where a thread of nice value 0 has it as it is. `left` keeps what does not make up a
-    /// whole cycle, so that nothing is lost however often a stretch is cut.
+    /// Converts run time to virtual time, which equals run time for a thread with nice value 0.
+    /// `left` keeps what does not make up a whole cycle, so that nothing is lost however often a
+    /// stretch is cut.
     pub fn virtual_time(self, ran: u64, left: &mut u64) -> u64 {
         let weight = u128::from(self.weight());
         let whole = u128::from(ran) * u128::from(ONE) + u128::from(*left);

@@ -1,19 +1,21 @@
-//! Parallelism-aware (PA): threads of applications with little parallelism get the fast cores, those in a sequential phase first.
+//! Parallelism-aware (PA): threads of applications with little parallelism get the fast cores,
+//! those in a sequential phase first.
 //!
-//! | class | of an application | rights to fast cores |
+//! | class | applications of the class | rights to fast cores |
 //! | --- | --- | --- |
-//! | SP | whose count of runnable threads has fallen to one, for `boost_ticks` time slices | the first |
-//! | MP | with `hp_threshold` runnable threads at most | what SP leaves, in turns |
-//! | HP | with more | what is left |
+//! | SP | those whose count of runnable threads has fallen to one, for `boost_ticks` time slices | the first |
+//! | MP | those with at most `hp_threshold` runnable threads | what SP leaves, in turns |
+//! | HP | those with more | what is left |
 //!
-//! A master thread has rights of its own (`master`); a thread that has said that it spins comes last until it says that it works, or
-//! sleeps. A change of class moves no thread by itself: the next round of swaps does, or a fast core that becomes idle.
+//! A master thread has special rights (`master`). A thread that has reported that it spins comes
+//! last until it reports that it works, or sleeps. A change of class moves no thread by itself; the
+//! next round of swaps does, or a fast core that becomes idle.
 
 use crate::placement::{Adapter, Answer, Board, Class, EnterSp, Event, Master, Placement, Rank, Ranked, Rule};
 use crate::{AppId, Cpus, Params, Policy, ThreadId};
 use std::cmp::Reverse;
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "pa",
     what: "parallelism-aware: sequential phases, then mildly parallel applications get the fast cores, by periodic swaps",
@@ -24,15 +26,15 @@ pub const POLICY: Policy = Policy {
 #[derive(Clone, Copy, Debug, Default)]
 struct App {
     class: Class,
-    /// Runnable threads, as they are counted.
+    /// Number of runnable threads, counted by the rule for spinning threads.
     count: u32,
-    /// It has been highly parallel since the count was last one or none.
+    /// Whether the application has been highly parallel since its count was last one or zero.
     was_high: bool,
-    /// When its boost ends; 0: it has none.
+    /// The time at which its boost ends; 0 if it has none.
     boost_until: u64,
 }
 
-/// The rule.
+/// The rule of the policy `pa`.
 pub(crate) struct Pa {
     apps: Vec<App>,
     /// The earliest end of a boost.
@@ -40,20 +42,20 @@ pub(crate) struct Pa {
 }
 
 impl Pa {
-    /// The least rank of class MP; threads of HP and those that spin are below.
+    /// The lowest rank of class MP; threads of class HP and spinning threads rank below.
     pub(crate) const MP: u64 = 2;
 
     pub(crate) fn new() -> Pa {
         Pa { apps: Vec::new(), due: u64::MAX }
     }
 
-    /// The application's count or the threshold has changed.
+    /// Updates the application's class after its count or the threshold has changed.
     fn count(&mut self, now: u64, board: &Board, id: AppId, count: u32, answers: &mut Vec<Answer>) {
         let (threshold, boost) = (board.hp_threshold(), board.amp.boost_ticks.max(1) * board.time_slice.max(1));
         let app = &mut self.apps[id.0 as usize];
         let before = std::mem::replace(&mut app.count, count);
         if board.app_at(id).alive == 0 {
-            // Another run of it begins anew.
+            // Another run of the application starts anew.
             *app = App { class: app.class, ..App::default() };
         }
         app.was_high |= count > threshold;
@@ -76,7 +78,8 @@ impl Pa {
         }
     }
 
-    /// The same, by what the board says now. Whether the end of the application's boost has changed.
+    /// Updates the application's class by what the board says now. Returns whether the end of its
+    /// boost has changed.
     fn recount(&mut self, now: u64, board: &Board, id: AppId, answers: &mut Vec<Answer>) -> bool {
         let at = id.0 as usize;
         if self.apps.len() <= at {
@@ -87,7 +90,7 @@ impl Pa {
         self.apps[at].boost_until != before
     }
 
-    /// Demotes the applications whose time in SP is over; whether there was one.
+    /// Demotes the applications whose time in SP is over. Returns whether there was one.
     fn expire(&mut self, now: u64, answers: &mut Vec<Answer>) -> bool {
         if now < self.due {
             return false;
@@ -139,7 +142,8 @@ impl Rule for Pa {
             Event::Born(id, _) | Event::Wake(id) | Event::Block(id) | Event::Notice(id, _) => {
                 changed |= self.recount(now, board, board.thread(*id).app, answers);
             }
-            // Whose thread has ended is not known any more, and the threshold goes by the fast CPUs.
+            // The application of a thread that has ended is no longer known, and the threshold may
+            // depend on the fast CPUs; so all applications are updated.
             _ => {
                 for (id, _) in board.apps() {
                     changed |= self.recount(now, board, id, answers);
@@ -157,7 +161,7 @@ impl Rule for Pa {
     }
 }
 
-/// The placement alone.
+/// Makes the placement without run queues.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
     Box::new(Ranked::new(Board::new(cpus, params), Pa::new()))
 }

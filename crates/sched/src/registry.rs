@@ -2,16 +2,16 @@
 
 use crate::{Cpus, POLICIES, Params, Scheduler};
 
-/// A policy and what is said of it.
+/// A policy's row in the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// Its name in chip files and on the command line.
+    /// Name in chip files and on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// One line for the user that says what the policy does.
     pub what: &'static str,
-    /// Where it comes from.
+    /// Where the policy comes from.
     pub source: &'static str,
-    /// Makes one, for a machine on which all CPUs are on and no thread lives.
+    /// Makes the policy for a machine on which all CPUs are on and no thread lives.
     pub make: fn(&Cpus, &Params) -> Box<dyn Scheduler>,
 }
 
@@ -27,10 +27,10 @@ const fn names<const N: usize>() -> [&'static str; N] {
 
 const ALL: [&str; POLICIES.len()] = names();
 
-/// Their names.
+/// The names of all policies.
 pub const NAMES: &[&str] = &ALL;
 
-/// The policy of that name.
+/// Returns the policy with this name.
 pub fn find(name: &str) -> Option<&'static Policy> {
     POLICIES.iter().find(|policy| policy.name == name)
 }

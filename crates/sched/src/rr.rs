@@ -1,10 +1,11 @@
-//! Equal shares of fast and slow cores: in each round of swaps the threads that were on a fast core least recently get them.
+//! Equal shares of fast and slow cores: in each round of swaps, the threads that were on a fast
+//! core least recently get the fast cores.
 
 use crate::placement::{Adapter, Board, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};
 use std::cmp::Reverse;
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "rr",
     what: "all threads take turns on the fast cores",
@@ -20,7 +21,7 @@ impl Rule for RoundRobin {
     }
 }
 
-/// The placement alone.
+/// Makes the placement without run queues.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
     Box::new(Ranked::new(Board::new(cpus, params), RoundRobin))
 }

@@ -1,13 +1,14 @@
 //! The contract between an operating system and a policy.
 //!
-//! The policy owns the run queues. The operating system owns the CPUs: it calls [`Scheduler::pick`] when one is free,
-//! and carries [`Decision`]s out in their order, before it says anything else to the policy.
+//! The policy owns the run queues. The operating system owns the CPUs: it calls [`Scheduler::pick`]
+//! when one is free, and carries out [`Decision`]s in their order before it tells the policy
+//! anything else.
 
 use crate::placement::{Amp, AppUse};
 use crate::{Affinity, Nice};
 use baton_units::{CpuId, Cycles};
 
-/// A thread, by a dense number that is never given again.
+/// A thread, by a dense number that is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u32);
 
@@ -18,122 +19,136 @@ pub struct AppId(pub u32);
 /// What is known of a thread when it is born.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Born {
-    /// Its application.
     pub app: AppId,
-    /// Where it may run. At least one of these CPUs is on.
+    /// The CPUs on which the thread may run. At least one of them is on.
     pub affinity: Affinity,
-    /// A CPU to begin the search for a first place at: the affinity has it, and it is on.
+    /// The CPU at which the search for a first place begins. It is in the affinity and is on.
     pub near: CpuId,
-    /// How much of a CPU it gets beside others, on policies that know weights.
+    /// How much of a CPU the thread gets beside others, under policies that use weights.
     pub nice: Nice,
-    /// How much faster it is on a fast core than on a slow one, in thousandths, where that was measured.
+    /// How much faster the thread is on a fast core than on a slow one, in thousandths, if that was
+    /// measured.
     pub speedup: Option<u32>,
 }
 
-/// What a thread says of itself (Saez and others, section 2.2: the run-time extensions, PA-RTX).
+/// What a thread reports about itself (Saez and others, section 2.2: the run-time extensions,
+/// PA-RTX).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It waits for another thread and only burns its CPU.
+    /// The thread waits for another thread and only uses up its CPU's time.
     Spinning,
-    /// It does work that counts.
+    /// The thread does useful work.
     Working,
-    /// It runs a part of the program that all others of its application wait for.
+    /// The thread runs a part of the program for which all others of its application wait.
     Master,
 }
 
-/// What a thread has to do with a lock or a barrier.
+/// What a thread does with a lock or a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockNotice {
-    /// It is about to take the lock, and waits if another thread has it.
+    /// The thread is about to take the lock, and waits if another thread has it.
     Wanted,
-    /// It has taken the lock.
+    /// The thread has taken the lock.
     Taken,
-    /// It has released the lock, or waits for it or at the barrier no more.
+    /// The thread has released the lock, or no longer waits for it or at the barrier.
     Left,
-    /// It has come to a barrier, and waits for those that have not.
+    /// The thread has come to a barrier, and waits for those that have not.
     Arrived,
 }
 
-/// What the operating system is to do.
+/// What the operating system must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The CPU idles and a thread is there for it (if it does not idle any more, this says nothing): rouse it and have it [`pick`](Scheduler::pick).
+    /// The CPU is idle and there is a thread for it: wake the CPU up and let it
+    /// [`pick`](Scheduler::pick). If the CPU is no longer idle, the decision has no effect.
     Start(CpuId),
-    /// Take the CPU from its thread as soon as that can be, then say [`yields`](Scheduler::yields) and
-    /// [`pick`](Scheduler::pick).
+    /// Take the CPU from its thread as soon as possible, then call [`yields`](Scheduler::yields)
+    /// and [`pick`](Scheduler::pick).
     Preempt(CpuId),
-    /// Call [`tick`](Scheduler::tick) for the CPU at this moment; it replaces the CPU's earlier one. A system with a
-    /// periodic tick may leave it out.
+    /// Call [`tick`](Scheduler::tick) for the CPU at this moment, which replaces the CPU's earlier
+    /// one. A system with a periodic tick may ignore this.
     Timer(CpuId, Cycles),
-    /// Forget the CPU's timer.
+    /// Cancel the CPU's timer.
     NoTimer(CpuId),
-    /// Call [`alarm`](Scheduler::alarm) at this moment, whatever CPUs do and whether ticks are periodic; it replaces the earlier one.
+    /// Call [`alarm`](Scheduler::alarm) at this moment, which replaces the earlier one, whatever
+    /// the CPUs do and even if ticks are periodic.
     Alarm(Cycles),
-    /// Forget the alarm.
+    /// Cancel the alarm.
     NoAlarm,
 }
 
-/// The parameters that policies share; a policy uses the ones that it knows.
+/// The parameters that policies share; a policy uses those that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// How long a thread runs before another that waits for its CPU gets it. At least 1.
+    /// How long a thread runs before another thread that waits for its CPU gets it; at least 1.
     pub time_slice: Cycles,
     /// How far behind in run time a woken thread must be to preempt the running one.
     pub wakeup_granularity: Cycles,
-    /// How much run time a thread that slept is ahead of those that did not; a longer sleep is forgiven.
+    /// By how much run time a thread that slept may be ahead of those that did not; a longer sleep
+    /// gives no more.
     pub sleeper_credit: Cycles,
-    /// How often queues are balanced while all CPUs are busy; 0: never.
+    /// How often queues are balanced while all CPUs are busy; 0 for never.
     pub balance_interval: Cycles,
-    /// Of a thousand threads that are woken from another CPU while theirs idles and has had more to do of late, so many come to the
-    /// waker's CPU.
+    /// The share, in thousandths, of woken threads that come to the waker's CPU. It applies to
+    /// threads that are woken from another CPU while their own is idle but has been busier.
     pub wake_pull: u32,
-    /// Of policies for chips with fast and slow cores.
+    /// Parameters of policies for chips with fast and slow cores.
     pub amp: Amp,
 }
 
-/// A scheduling policy. Times never go back. Every thread that is born wakes once before it blocks, runs or exits.
+/// A scheduling policy. Times never go back. Every thread that is born wakes once before it blocks,
+/// runs or exits.
 pub trait Scheduler {
-    /// A thread is born. It is not runnable yet: [`Scheduler::wake`] follows.
+    /// Tells the policy that a thread is born. It is not runnable yet: [`Scheduler::wake`] follows.
     fn fork(&mut self, now: Cycles, thread: ThreadId, born: &Born);
 
-    /// The next thread that wakes is woken by the one that runs on this CPU.
+    /// Tells the policy that the thread that runs on this CPU wakes the next thread that wakes.
     fn waker(&mut self, _cpu: CpuId) {}
 
-    /// A thread that was blocked or newly born can run.
+    /// Tells the policy that a thread that was blocked or newly born can run.
     fn wake(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
 
-    /// The thread, which ran on its CPU or was being switched to, waits; the CPU is free.
+    /// Tells the policy that the thread, which ran on its CPU or to which the CPU was switching,
+    /// waits; the CPU is free.
     fn block(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
 
-    /// The thread, which ran on its CPU, has ended; the CPU is free.
+    /// Tells the policy that the thread, which ran on its CPU, has ended; the CPU is free.
     fn exit(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
 
-    /// The thread has lost or given up its CPU and can run on; the CPU is free.
+    /// Tells the policy that the thread has lost or given up its CPU but can run on; the CPU is
+    /// free.
     fn yields(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
 
-    /// The CPU, which is on, is free: who gets it? Nobody: it idles until [`Decision::Start`].
+    /// Asks which thread gets the CPU, which is on and free. With `None`, the CPU stays idle until
+    /// [`Decision::Start`].
     fn pick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) -> Option<ThreadId>;
 
-    /// The CPU has switched to the thread that was picked: its run time counts from now.
+    /// Tells the policy that the CPU has switched to the picked thread, whose run time counts from
+    /// now.
     fn runs(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>);
 
-    /// The CPU's timer or its periodic tick has come; a thread runs there.
+    /// Tells the policy that the CPU's timer or its periodic tick has come while a thread runs
+    /// there.
     fn tick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>);
 
-    /// The moment of the newest [`Decision::Alarm`] has come.
+    /// Tells the policy that the moment of the newest [`Decision::Alarm`] has come.
     fn alarm(&mut self, _now: Cycles, _out: &mut Vec<Decision>) {}
 
-    /// From now on the thread may run here only; at least one of these CPUs is on.
+    /// Tells the policy that the thread may run only on these CPUs from now on; at least one of
+    /// them is on.
     fn set_affinity(&mut self, now: Cycles, thread: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>);
 
-    /// The CPU is switched on or off. No living thread is left without a CPU that is on.
+    /// Tells the policy that the CPU is switched on or off. Every living thread still has a CPU
+    /// that is on.
     fn set_online(&mut self, now: Cycles, cpu: CpuId, online: bool, out: &mut Vec<Decision>);
 
-    /// The CPU's core has another clock from now on: `speed` is what [`Cpu::speed`](crate::Cpu::speed) was before. Told of each CPU
-    /// of the core, whether it is on or not.
+    /// Tells the policy that the CPU's core has a new clock: `speed` replaces
+    /// [`Cpu::speed`](crate::Cpu::speed). It is called for each CPU of the core, whether the CPU is
+    /// on or not.
     fn set_speed(&mut self, _now: Cycles, _cpu: CpuId, _speed: u32, _out: &mut Vec<Decision>) {}
 
-    /// A thread says something of itself. `lock` and `holder` are what it waits for, where it knows.
+    /// Tells the policy what a thread reports about itself. `lock` and `holder` are what the thread
+    /// waits for, if it knows.
     fn notify(
         &mut self,
         _now: Cycles,
@@ -145,13 +160,14 @@ pub trait Scheduler {
     ) {
     }
 
-    /// Whether it listens to [`Scheduler::notify_lock`].
+    /// Whether the policy uses [`Scheduler::notify_lock`].
     fn hears_locks(&self) -> bool {
         false
     }
 
-    /// A thread says what it has to do with a lock or a barrier, which is known by a number. Of what has happened since the
-    /// operating system was last entered it may hear late, in order, before anything else.
+    /// Tells the policy what a thread does with a lock or a barrier, which has a number. Reports of
+    /// what happened since the operating system was last entered may come late, but in order and
+    /// before any other call.
     fn notify_lock(
         &mut self,
         _now: Cycles,
@@ -162,16 +178,17 @@ pub trait Scheduler {
     ) {
     }
 
-    /// How many threads the CPU has taken from other queues when it ran dry; 0 under a policy that does not.
+    /// Number of threads that the CPU has taken from other queues when it ran out of threads; 0
+    /// under a policy that never does that.
     fn steals(&self, _cpu: CpuId) -> u64 {
         0
     }
 
-    /// What an application has had of fast and slow cores up to now, if the policy tells them apart.
+    /// An application's use of fast and slow cores up to now, if the policy tells these apart.
     fn app_use(&self, _now: Cycles, _app: AppId) -> Option<AppUse> {
         None
     }
 
-    /// The CPU in whose queue the thread is, that it runs on, or that it ran on last.
+    /// The CPU in whose queue the thread is, on which it runs, or on which it ran last.
     fn place(&self, thread: ThreadId) -> CpuId;
 }

@@ -1,10 +1,11 @@
-//! The threads that gain most by a fast core get them: by speed-ups that were measured beforehand ([`Born::speedup`](crate::Born)).
-//! A thread of which none is known gains nothing. What threads say of themselves has no part in it.
+//! The threads that gain most from a fast core get one, by speed-ups that were measured beforehand
+//! ([`Born::speedup`](crate::Born)). A thread without a known speed-up gains nothing. What threads
+//! report about themselves is ignored.
 
 use crate::placement::{Adapter, Board, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "static-ipc",
     what: "the threads with the highest known speed-ups get the fast cores",
@@ -20,7 +21,7 @@ impl Rule for BySpeedup {
     }
 }
 
-/// The placement alone.
+/// Makes the placement without run queues.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
     Box::new(Ranked::new(Board::new(cpus, params), BySpeedup))
 }

@@ -1,14 +1,15 @@
-//! Threads stay where they were born and take turns: the plain policy, and the least that one can be.
+//! Threads stay where they were born and take turns: the simplest policy.
 //!
-//! A new thread goes to the CPU that has the fewest, the lowest number first. It stays there until that CPU is switched
-//! off or its affinity forbids it. Each queue is first in, first out; a thread runs for a time slice if another waits.
-//! Nobody is preempted by a wake-up, and an idle CPU takes nothing from others.
+//! A new thread goes to the CPU that has the fewest threads; among equals, the one with the lowest
+//! number. It stays there until that CPU is switched off or its affinity forbids it. Each queue is
+//! first in, first out, and a thread runs for one time slice if another waits. A wake-up preempts
+//! no thread, and an idle CPU takes nothing from others.
 
 use crate::{Affinity, Born, Cpus, Decision, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
 use std::collections::VecDeque;
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "sticky",
     what: "threads stay on the CPU that they were born on; round robin by time slices",
@@ -24,10 +25,10 @@ struct Thread {
 #[derive(Default)]
 struct Queue {
     current: Option<ThreadId>,
-    /// When it began to run; `None` while the CPU switches.
+    /// The time at which the current thread began to run; `None` while the CPU switches.
     since: Option<Cycles>,
     ready: VecDeque<ThreadId>,
-    /// Threads that live here, blocked ones included.
+    /// Number of threads that live here, including blocked ones.
     lives: usize,
     off: bool,
 }
@@ -52,14 +53,14 @@ impl Sticky {
         &mut self.queues[cpu.0 as usize]
     }
 
-    /// The CPU with the fewest threads that this one may run on.
+    /// Returns the CPU with the fewest threads among those on which this one may run.
     fn home(&self, affinity: &Affinity) -> Option<CpuId> {
         let all = (0..self.queues.len() as u32).map(CpuId);
         all.filter(|&cpu| affinity.has(cpu) && !self.queues[cpu.0 as usize].off)
             .min_by_key(|cpu| self.queues[cpu.0 as usize].lives)
     }
 
-    /// Gives the thread another home if it must not stay where it is.
+    /// Gives the thread another home if it may not stay where it is.
     fn settle(&mut self, id: ThreadId) {
         let thread = self.threads[id.0 as usize].as_ref().expect("the thread lives");
         let (from, affinity) = (thread.cpu, &thread.affinity);
@@ -81,7 +82,7 @@ impl Sticky {
         queue.ready.push_back(id);
         match (queue.current, queue.since) {
             (None, _) => out.push(Decision::Start(cpu)),
-            // The first that waits: the slice of the running one has an end.
+            // This thread is the first that waits, so the slice of the running one gets an end.
             (Some(_), Some(since)) if queue.ready.len() == 1 => {
                 out.push(Decision::Timer(cpu, (since + slice).max(now)));
             }
@@ -89,7 +90,7 @@ impl Sticky {
         }
     }
 
-    /// The thread leaves its CPU.
+    /// Takes the thread off its CPU.
     fn leave(&mut self, id: ThreadId, out: &mut Vec<Decision>) -> CpuId {
         let cpu = self.thread(id).cpu;
         let queue = self.queue(cpu);
@@ -98,7 +99,7 @@ impl Sticky {
         cpu
     }
 
-    /// Threads that wait there and must not any more go elsewhere; one that runs is called off.
+    /// Sends waiting threads elsewhere that may not stay there, and preempts a running one.
     fn clear(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
         let waiting: Vec<ThreadId> = self.queue(cpu).ready.drain(..).collect();
         for id in waiting {
@@ -144,7 +145,7 @@ impl Scheduler for Sticky {
         let from = self.leave(id, out);
         self.settle(id);
         if self.thread(id).cpu == from {
-            // Who calls picks from here next: nobody needs to be roused.
+            // The caller picks from this queue next, so no CPU needs to be woken.
             self.queue(from).ready.push_back(id);
         } else {
             self.enqueue(now, id, out);

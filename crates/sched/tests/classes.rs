@@ -1,4 +1,5 @@
-//! The classes of PA against a model: the same random histories, and every change of class at its exact time.
+//! Compares the classes of PA with a model: both get the same random histories, and every change of
+//! class must come at its exact time.
 
 use baton_sched::placement::{Amp, Answer, Class, EnterSp, Event, Placement};
 use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, Nice, Notice, Params, ThreadId, pa};
@@ -6,7 +7,7 @@ use baton_units::{CoreId, CpuId, Cycles};
 
 const SLICE: u64 = 100;
 
-/// A generator of numbers (xorshift).
+/// A generator of pseudo-random numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -18,7 +19,7 @@ impl Random {
     }
 }
 
-/// What an application's threads have come to after an event.
+/// The state of an application's threads after an event.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     at: u64,
@@ -28,7 +29,7 @@ struct Step {
     threshold: u32,
 }
 
-/// A change of class: when, whose, which, and whether it is a demotion.
+/// A change of class: its time, the application, the new class, and whether it is a demotion.
 type Change = (u64, u32, Class, bool);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -38,14 +39,14 @@ enum State {
     Gone,
 }
 
-/// A placement, and the history that it hears.
+/// A placement, and the history that it is told.
 struct History {
     pa: Box<dyn Placement>,
     amp: Amp,
     now: u64,
     period: Option<u64>,
     threads: Vec<(u32, State)>,
-    /// The first one is fast all the time.
+    /// Which CPUs are fast; the first one always is.
     fast: [bool; CPUS as usize],
     steps: Vec<Step>,
     changes: Vec<Change>,
@@ -102,7 +103,7 @@ impl History {
         assert_eq!(demoted, None, "a demotion without a class");
     }
 
-    /// Every application's state, once what is known of it has changed.
+    /// Records every application's state, if what is known of it has changed.
     fn note(&mut self) {
         let threshold = self.amp.hp_threshold.unwrap_or(self.fast.iter().filter(|&&fast| fast).count() as u32 + 1);
         for app in 0..3 {
@@ -156,7 +157,8 @@ impl History {
             6..=8 => self.becomes(at, State::Blocked),
             9 => self.becomes(at, State::Gone),
             10 if self.threads[at].1 != State::Blocked => self.becomes(at, State::Runnable { marked: true }),
-            // To a moment before the end of a boost, to it, or anywhere.
+            // Passes time until just before the end of a boost, until its end, or for a random
+            // time.
             11 | 12 => match self.period {
                 Some(next) => self.pass(self.now.max(next - random.below(2).min(next))),
                 None => self.pass(self.now + 1),
@@ -178,16 +180,18 @@ impl History {
     }
 }
 
-/// The class after so many steps at a moment, from the definition alone: the history of the application is read anew.
+/// Returns the class after these steps, from the definition alone: it reads the whole history of
+/// the application again.
 fn class_of(steps: &[Step], at: u64, amp: &Amp) -> Class {
     let Some(last) = steps.last() else { return Class::Mp };
     if last.count > last.threshold {
         return Class::Hp;
     }
-    // Since the application last had no thread.
+    // The current run of the application began when it last had no thread.
     let began = steps.iter().rposition(|step| step.alive == 0).map_or(0, |dead| dead + 1);
     let run = &steps[began..];
-    // The sequential phase began with the step after the last one of a parallel phase, if one thread was left then.
+    // The sequential phase began with the step after the last one of a parallel phase, if one
+    // thread was left then.
     let Some(parallel) = run.iter().rposition(|step| step.count > 1) else { return Class::Mp };
     let Some(fell) = run.get(parallel + 1).filter(|step| step.count == 1) else { return Class::Mp };
     let phase = run[..=parallel].iter().rev().take_while(|step| step.count > 1);
@@ -196,14 +200,14 @@ fn class_of(steps: &[Step], at: u64, amp: &Amp) -> Class {
     if enters && at < fell.at + amp.boost_ticks * SLICE { Class::Sp } else { Class::Mp }
 }
 
-/// All changes of class that the model has.
+/// Returns all changes of class in the model.
 fn model(steps: &[Step], end: u64, amp: &Amp) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut classes = [Class::Mp; 3];
     let mut own: [Vec<Step>; 3] = Default::default();
     let boost = amp.boost_ticks * SLICE;
     let expire = |to: u64, own: &[Vec<Step>; 3], classes: &mut [Class; 3], changes: &mut Vec<Change>| {
-        // The moments at which boosts may end, up to this one.
+        // The moments up to `to` at which boosts may end.
         let mut ends: Vec<(u64, u32)> = Vec::new();
         for app in 0..3u32 {
             let falls = own[app as usize].iter().rev().take_while(|step| step.count <= 1).last();
@@ -231,7 +235,7 @@ fn model(steps: &[Step], end: u64, amp: &Amp) -> Vec<Change> {
     changes
 }
 
-/// Plays histories; how many demotions there were.
+/// Plays histories. Returns the number of demotions.
 fn play(histories: u64) -> usize {
     let mut demotions = 0;
     for seed in 1..=histories {
@@ -263,7 +267,7 @@ fn classes_are_those_of_the_model() {
     assert!(demotions > 2_000, "the histories have {demotions} demotions only");
 }
 
-/// `cargo test -p baton-sched --test classes -- --ignored`
+/// Run it with `cargo test -p baton-sched --test classes -- --ignored`.
 #[test]
 #[ignore = "takes seconds; the short form runs with all tests"]
 fn classes_are_those_of_the_model_in_many_histories() {

@@ -1,4 +1,5 @@
-//! The contract suite: every policy of the registry on a machine of the test's own, under random histories.
+//! The contract suite: runs every policy of the registry on the test's machine, under random
+//! histories.
 
 mod common;
 
@@ -7,10 +8,10 @@ use baton_units::{CpuId, Cycles};
 use common::{PARAMS, State, World};
 use proptest::prelude::*;
 
-/// Policies that make no use of how fast a CPU is.
+/// Policies that ignore how fast a CPU is.
 const IGNORE_SPEEDS: [&str; 5] = ["fair", "sticky", "eevdf", "eevdf-guest", "amp-default"];
 
-/// Policies under which no CPU idles while any thread waits that it may have.
+/// Policies under which no CPU is idle while any thread waits that it may have.
 const STEAL: [&str; 10] =
     ["fair", "amp-default", "busy-fcs", "rr", "static-ipc", "min-tlp", "pa", "linux", "crit", "pa-speedup"];
 
@@ -118,7 +119,8 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
 
 proptest! {
     #![proptest_config(baton_needs::property!(256))]
-    /// Nobody is lost, run twice, or run where it must not; nobody waits for ever while others run.
+    /// No thread is lost, run twice, or run where it may not; no thread waits for ever while others
+    /// run.
     #[test]
     fn every_policy_keeps_every_thread(n in 1u32..9, acts in acts(8)) {
         for policy in POLICIES {
@@ -129,8 +131,9 @@ proptest! {
             }).cloned().collect();
             let mut world = World::new(policy, n, PARAMS);
             play(&mut world, &acts, STEAL.contains(&policy.name));
-            // Everybody who can run gets its turn within a slice for each thread that lives, or, under a policy by which threads owe
-            // time, once the others have had what it owes: 16 slices at most under `fair`.
+            // Every thread that can run gets its turn within one slice for each living thread.
+            // Under a policy by which threads owe time, this may come after the others have had
+            // what the thread owes: at most 16 slices under `fair`.
             let (ran, living) = (world.ran(), world.threads.len() as u64);
             let waits = |world: &World| {
                 let later = world.ran();
@@ -145,7 +148,8 @@ proptest! {
         }
     }
 
-    /// Every policy takes a change of clock at any moment; those that do not use speeds decide as if none had come.
+    /// Every policy accepts a change of clock at any moment; policies that ignore speeds decide as
+    /// if none had come.
     #[test]
     fn policies_that_ignore_speeds_decide_the_same(acts in acts(4)) {
         let no_speeds: Vec<Act> = acts.iter().filter(|act| !matches!(act, Act::Speed(..))).cloned().collect();
@@ -159,7 +163,7 @@ proptest! {
         }
     }
 
-    /// The same calls, the same answers.
+    /// The same calls give the same answers.
     #[test]
     fn policies_are_deterministic(acts in acts(4)) {
         for policy in POLICIES {
@@ -182,8 +186,8 @@ fn names_are_unique_and_found() {
     assert!(baton_sched::find("fairest").is_none());
 }
 
-/// Who sleeps in debt and is woken before the others have caught up takes no CPU from anybody; a waker that is ahead of the mean
-/// loses its CPU to the thread that it wakes.
+/// A thread that sleeps in debt and is woken before the others have caught up takes the CPU from no
+/// thread. A waker that is ahead of the mean loses its CPU to the thread that it wakes.
 #[test]
 fn eevdf_preempts_wakers_that_are_ahead_only() {
     let policy = baton_sched::find("eevdf").unwrap();
@@ -201,14 +205,16 @@ fn eevdf_preempts_wakers_that_are_ahead_only() {
     };
     let first = if world.current[0] == Some(a) { a } else { b };
     let second = if first == a { b } else { a };
-    // The first runs 50 and sleeps ahead of the mean; the second wakes it after 20: it is behind, and runs on.
+    // The first thread runs 50 and sleeps while ahead of the mean. The second wakes it after 20: it
+    // is behind the mean, and runs on.
     world.pass(50);
     sleeps(&mut world, first);
     assert_eq!(world.current[0], Some(second));
     world.pass(70);
     wakes(&mut world, first);
     assert_eq!(world.current[0], Some(second), "the waker is behind the mean");
-    // It sleeps after 10 more, while the first is still ahead; woken later by the first, it is owed run time and takes the CPU.
+    // The second sleeps after 10 more, while the first is still ahead. Woken later by the first, it
+    // is owed run time and takes the CPU.
     world.pass(80);
     sleeps(&mut world, second);
     assert_eq!(world.current[0], Some(first));
@@ -217,7 +223,8 @@ fn eevdf_preempts_wakers_that_are_ahead_only() {
     assert_eq!(world.current[0], Some(second), "the waker is ahead of the mean");
 }
 
-/// Who sleeps in debt stays in its queue: woken soon, it is still there, though another CPU idles.
+/// A thread that sleeps in debt stays in its queue: woken soon, it is still there, even if another
+/// CPU is idle.
 #[test]
 fn eevdf_leaves_sleepers_in_debt_where_they_are() {
     let policy = baton_sched::find("eevdf").unwrap();
@@ -236,12 +243,13 @@ fn eevdf_leaves_sleepers_in_debt_where_they_are() {
     world.threads[a.0 as usize].state = State::Ready;
     world.told(|policy, now, out| policy.wake(now, a, out));
     assert_eq!((world.policy.place(a), world.current[1]), (CpuId(0), None), "in debt: it stays");
-    // A tick finds the other CPU idle and moves one of them.
+    // A tick finds the other CPU idle and moves one of the threads there.
     world.pass(1000);
     assert!(world.current[1].is_some());
 }
 
-/// How many of 40 wake-ups of an idle CPU's thread bring it to the waker's CPU, where `others` more have had to do at its own.
+/// Returns how many of 40 wake-ups of an idle CPU's thread bring it to the waker's CPU, when
+/// `others` more threads have worked on the thread's own CPU.
 fn pulled(pull: u32, others: u32) -> u32 {
     let policy = baton_sched::find("eevdf-guest").unwrap();
     let mut world = World::new(policy, 2, Params { time_slice: Cycles(1_000_000), wake_pull: pull, ..PARAMS });
@@ -268,7 +276,7 @@ fn pulled(pull: u32, others: u32) -> u32 {
         world.policy.waker(CpuId(0));
         world.told(|policy, now, out| policy.wake(now, sleeper, out));
         pulled += u32::from(world.policy.place(sleeper) == CpuId(0));
-        // Back again.
+        // This sends the thread back to its own CPU.
         let back = Affinity::to([CpuId(1)]);
         world.threads[at].affinity = back.clone();
         world.told(|policy, now, out| policy.set_affinity(now, sleeper, &back, out));
@@ -277,11 +285,13 @@ fn pulled(pull: u32, others: u32) -> u32 {
     pulled
 }
 
-/// Of the wake-ups of an idle CPU's thread, the stated share brings it to the waker's CPU, if that has had less to do.
+/// The stated share of wake-ups of an idle CPU's thread brings it to the waker's CPU, if that CPU
+/// was less busy.
 #[test]
 fn eevdf_pulls_the_stated_share() {
     for (pull, expected) in [(0, 0), (250, 10), (1000, 40)] {
-        // Its own CPU had two threads' work, the waker's would have two with it: 8% are put up with.
+        // The thread's own CPU had the work of two threads, and the waker's would have that of two
+        // with the thread; 8% are tolerated.
         assert_eq!(pulled(pull, 2), expected, "{pull} in a thousand");
         for others in [0, 1] {
             assert_eq!(pulled(pull, others), 0, "{pull} in a thousand, beside {others}");

@@ -1,4 +1,5 @@
-//! The policy `crit`: events in, answers out. CPU 0 is fast; threads stay where they are, whatever is answered, unless a test moves them.
+//! The policy `crit`: events in, answers out. CPU 0 is fast; threads stay where they are, whatever
+//! the answers say, unless a test moves them.
 
 mod common;
 
@@ -10,7 +11,7 @@ use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, World};
 
 const STAY: u64 = 70;
-/// A round of swaps in a hundred slices: it has no part in most tests.
+/// There is a round of swaps only every hundred slices, so it plays no part in most tests.
 const AMP: Amp = Amp { min_stay: Some(STAY), swap_ticks: 100, ..Amp::DEFAULT };
 
 struct Table {
@@ -24,7 +25,7 @@ impl Table {
         Table::with_fast(amp, 1)
     }
 
-    /// So many CPUs are fast, the first ones.
+    /// Creates a table in which the first `fast` CPUs are fast.
     fn with_fast(amp: Amp, fast: u32) -> Table {
         let speed = |i: u32| if i < fast { FULL_SPEED } else { FULL_SPEED / 2 };
         let cpu = |i: u32| Cpu { core: CoreId(i), cluster: 0, socket: 0, kind: 0, speed: speed(i), fast: None };
@@ -38,7 +39,7 @@ impl Table {
         answers
     }
 
-    /// So many threads of that application, on the next CPUs.
+    /// Starts `N` threads of the application on the next CPUs.
     fn run<const N: usize>(&mut self, app: u32) -> [ThreadId; N] {
         std::array::from_fn(|_| {
             let (id, cpu) = (ThreadId(self.threads), CpuId(self.threads));
@@ -58,13 +59,13 @@ impl Table {
         self.hears(Event::Runs(id, cpu));
     }
 
-    /// It says that it waits.
+    /// Lets the thread report that it waits.
     fn waits(&mut self, id: ThreadId, lock: Option<u64>, holder: Option<ThreadId>) -> Vec<Answer> {
         assert_eq!(self.hears(Event::Waits(id, lock, holder)), []);
         self.hears(Event::Notice(id, Notice::Spinning))
     }
 
-    /// It says what it has to do with a lock or a barrier.
+    /// Lets the thread report what it does with a lock or a barrier.
     fn lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) -> Vec<Answer> {
         self.hears(Event::Lock(id, notice, lock))
     }
@@ -82,7 +83,7 @@ impl Table {
 #[test]
 fn the_holder_of_a_lock_comes_at_once() {
     let mut table = Table::new(AMP);
-    // Each of its own application, so that nothing is deduced.
+    // Each thread is in its own application, so that nothing is deduced.
     let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
     assert_eq!(table.waits(waiter, Some(7), Some(holder)), [Answer::Swap(holder, fast)]);
 }
@@ -98,11 +99,12 @@ fn a_heavier_thread_waits_for_the_end_of_the_stay_and_an_equal_one_does_not_come
     table.hears(Event::Yields(first));
     table.lands(first, CpuId(0));
     table.lands(fast, CpuId(1));
-    // One thread waits for each.
+    // Each of the two is waited for by one thread.
     let [c] = table.run(3);
     table.now = 1_010;
     assert_eq!(table.waits(b, Some(2), Some(second)), []);
-    // Two wait for the second one: it comes when the fast CPU has had the first one for 70 cycles.
+    // Two threads wait for the second one. It comes when the first one has had the fast CPU for 70
+    // cycles.
     table.now = 1_020;
     assert_eq!(table.waits(c, Some(2), None), [Answer::Period(Cycles(1_070))]);
     assert_eq!(table.at(1_070), [Answer::Swap(second, first), Answer::Period(Cycles(10_000))]);
@@ -125,11 +127,13 @@ fn a_ring_of_holders_is_no_chain() {
     assert_eq!(table.waits(b, Some(2), Some(a)), []);
     let mut alone = Table::new(AMP);
     let [_, a] = alone.run(0);
-    // A thread that waits for itself has named no other: its application's first thread, which has the fast CPU, has the weight.
+    // A thread that waits for itself has named no other. So its application's first thread, which
+    // has the fast CPU, gets the weight.
     assert_eq!(alone.waits(a, Some(1), Some(a)), []);
 }
 
-/// The thread whose wait is over has taken the lock; the others wait for it, although they have named another one.
+/// The thread whose wait is over has taken the lock. The others wait for it, although they have
+/// named another one.
 #[test]
 fn a_lock_that_is_handed_over_has_a_new_holder() {
     let mut table = Table::new(AMP);
@@ -137,7 +141,8 @@ fn a_lock_that_is_handed_over_has_a_new_holder() {
     assert_eq!(table.waits(next, Some(1), Some(old)), []);
     assert_eq!(table.waits(last, Some(1), Some(old)), []);
     assert_eq!(table.works(next), [Answer::Swap(next, old)]);
-    // No thread waits any more: the lock is forgotten, and who waits for it next knows no holder.
+    // No thread waits any more, so the lock is forgotten, and the next thread that waits for it
+    // knows no holder.
     let mut table = Table::new(AMP);
     let ([_], [next], [last]) = (table.run::<1>(0), table.run(1), table.run(2));
     table.waits(next, Some(1), Some(ThreadId(0)));
@@ -150,7 +155,7 @@ fn the_last_thread_to_a_barrier_comes_and_one_of_two_has_half_of_the_weight() {
     let mut table = Table::new(Amp { crit_waiters: 2, ..AMP });
     let [first, second, third, last] = table.run(0);
     assert_eq!(table.hears(Event::Notice(first, Notice::Spinning)), []);
-    // Two wait for two others: one each.
+    // Two threads wait for two others, so each of these has the weight of one.
     assert_eq!(table.hears(Event::Notice(second, Notice::Spinning)), []);
     assert_eq!(table.hears(Event::Notice(third, Notice::Spinning)), [Answer::Swap(last, first)]);
     let mut table = Table::new(Amp { crit_waiters: 2, ..AMP });
@@ -159,7 +164,8 @@ fn the_last_thread_to_a_barrier_comes_and_one_of_two_has_half_of_the_weight() {
         table.hears(Event::Notice(id, Notice::Spinning));
         table.hears(Event::Block(id));
     }
-    // Those two sleep in their waits, and wait all the same. The first one sleeps for another reason: both wait for the last one alone.
+    // The two sleep in their waits, and still wait. The first one sleeps for another reason, so
+    // both wait only for the last one.
     table.hears(Event::Block(first));
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [Answer::Move(last, CpuId(0))]);
 }
@@ -178,7 +184,7 @@ fn masks_hold_and_threads_that_end_or_wake_wait_no_more() {
     let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
     table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
     assert_eq!(table.waits(waiter, Some(1), Some(holder)), []);
-    // It ends, or sleeps and is woken: a thread for which none waits does not come.
+    // The waiter ends, or sleeps and is woken: a thread for which no other waits does not come.
     for ends in [false, true] {
         let mut table = Table::new(AMP);
         let ([_], [holder], [waiter]) = (table.run::<1>(0), table.run(1), table.run(2));
@@ -192,16 +198,17 @@ fn masks_hold_and_threads_that_end_or_wake_wait_no_more() {
         }
         assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [], "ends: {ends}");
     }
-    // It still waits: the new mask lets its holder come.
+    // The thread still waits, and the new mask lets its holder come.
     assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [Answer::Swap(holder, fast)]);
-    // A holder that has ended is none.
+    // A holder that has ended does not count.
     let mut table = Table::new(AMP);
     let ([_], [holder], [waiter]) = (table.run::<1>(0), table.run(1), table.run(2));
     table.hears(Event::Exit(holder));
     assert_eq!(table.waits(waiter, Some(1), Some(holder)), []);
 }
 
-/// Who says that it has the lock is known without a waiter's word, spinner or sleeper; a waiter that is woken still waits.
+/// A holder that reports that it has the lock is known without a waiter's report, whether the
+/// waiter spins or sleeps; a waiter that is woken still waits.
 #[test]
 fn the_holder_that_says_so_comes_for_a_sleeper_and_goes_when_it_leaves() {
     let mut table = Table::new(AMP);
@@ -212,18 +219,21 @@ fn the_holder_that_says_so_comes_for_a_sleeper_and_goes_when_it_leaves() {
     table.hears(Event::Block(waiter));
     table.lands(holder, CpuId(0));
     table.lands(fast, CpuId(1));
-    // It wakes, and looks again: the holder still has its weight, so that another one of the same weight does not come.
+    // The waiter wakes up and looks again. The holder still has the waiter's weight, so another
+    // thread of the same weight does not come.
     table.hears(Event::Wake(waiter));
     table.lands(waiter, CpuId(2));
     table.now = 500;
     let [second] = table.run(3);
     assert_eq!(table.lock(second, LockNotice::Taken, 8), []);
     assert_eq!(table.lock(other, LockNotice::Wanted, 8), []);
-    // The first one leaves, the waiter has not got it yet: now no thread waits for the one on the fast CPU.
+    // The first holder leaves, and the waiter does not have the lock yet: no thread waits for the
+    // one on the fast CPU now.
     assert_eq!(table.lock(holder, LockNotice::Left, 7), [Answer::Swap(second, holder)]);
 }
 
-/// While a lock changes hands, and while its holder sleeps, no other thread has its waiters' weight.
+/// While a lock changes hands, and while its holder sleeps, no other thread has the weight of its
+/// waiters.
 #[test]
 fn a_lock_without_a_holder_that_can_run_makes_no_thread_urgent() {
     let mut table = Table::new(AMP);
@@ -239,11 +249,11 @@ fn a_lock_without_a_holder_that_can_run_makes_no_thread_urgent() {
     asleep.lock(sleeper, LockNotice::Taken, 1);
     asleep.hears(Event::Block(sleeper));
     assert_eq!(asleep.lock(waiter, LockNotice::Wanted, 1), []);
-    // It can run again.
+    // The holder can run again.
     asleep.hears(Event::Wake(sleeper));
     asleep.hears(Event::Placed(sleeper, CpuId(1)));
     assert_eq!(asleep.hears(Event::Runs(sleeper, CpuId(1))), [Answer::Swap(sleeper, ThreadId(0))]);
-    // One that has ended holds nothing.
+    // A thread that has ended holds nothing.
     let mut ended = Table::new(AMP);
     let ([_], [gone, waiter]) = (ended.run::<1>(0), ended.run(1));
     ended.lock(gone, LockNotice::Taken, 1);
@@ -251,7 +261,8 @@ fn a_lock_without_a_holder_that_can_run_makes_no_thread_urgent() {
     assert_eq!(ended.lock(waiter, LockNotice::Wanted, 1), []);
 }
 
-/// A chain through a lock and a barrier: those that wait for a thread at a barrier wait for all that have not come there.
+/// A chain through a lock and a barrier: threads that wait for a thread at a barrier wait for all
+/// that have not come there.
 #[test]
 fn who_has_come_to_a_barrier_waits_for_the_others_asleep_or_not() {
     let mut table = Table::new(Amp { crit_waiters: 3, ..AMP });
@@ -260,11 +271,11 @@ fn who_has_come_to_a_barrier_waits_for_the_others_asleep_or_not() {
     table.hears(Event::Block(second));
     assert_eq!(table.lock(first, LockNotice::Taken, 9), []);
     assert_eq!(table.lock(first, LockNotice::Arrived, 1), []);
-    // It waits for the lock of a thread at the barrier.
+    // This thread waits for the lock of a thread that is at the barrier.
     assert_eq!(table.lock(third, LockNotice::Wanted, 9), [Answer::Swap(last, first)]);
     table.lands(last, CpuId(0));
     table.lands(first, CpuId(3));
-    // The barrier is over for one of them after the other; none waits there any more.
+    // The wait at the barrier ends for one thread after the other; then none waits there any more.
     table.hears(Event::Wake(second));
     table.lock(last, LockNotice::Arrived, 1);
     for id in [last, second, first] {
@@ -274,7 +285,7 @@ fn who_has_come_to_a_barrier_waits_for_the_others_asleep_or_not() {
     assert_eq!(table.lock(third, LockNotice::Taken, 9), []);
 }
 
-/// What a wait policy says within a wait for a lock does not end or change that.
+/// Reports of a wait policy during a wait for a lock neither end nor change that wait.
 #[test]
 fn notices_within_a_wait_for_a_lock_change_nothing() {
     let mut table = Table::new(AMP);
@@ -287,16 +298,17 @@ fn notices_within_a_wait_for_a_lock_change_nothing() {
     assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [Answer::Swap(holder, fast)]);
 }
 
-/// What was said of one wait is of that one.
+/// What was reported of one wait concerns only that wait.
 #[test]
 fn a_wait_begins_anew_with_what_is_said_then() {
-    // A spinner that knows no lock, after one that does.
+    // A spinner that knows no lock comes after one that does.
     let mut table = Table::new(AMP);
     let ([fast], [holder], [knows], [mate, spinner]) = (table.run(0), table.run(1), table.run(2), table.run(3));
     table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
     assert_eq!(table.waits(knows, Some(1), Some(holder)), []);
     assert_eq!(table.hears(Event::Notice(spinner, Notice::Spinning)), [Answer::Swap(mate, fast)]);
-    // The lock's holder is forgotten with its last waiter, whether that works again or waits for another lock.
+    // The lock's holder is forgotten with its last waiter, whether the waiter works again or waits
+    // for another lock.
     for again in [false, true] {
         let mut table = Table::new(AMP);
         let ([_], [holder], [first], [last]) = (table.run::<1>(0), table.run(1), table.run(2), table.run(3));
@@ -308,7 +320,8 @@ fn a_wait_begins_anew_with_what_is_said_then() {
     }
 }
 
-/// A thread that leaves its CPU for another reason is waited for no more; the others of its application have its part at once.
+/// No thread waits any longer for one that leaves its CPU for another reason; the others of its
+/// application get its part of the weight at once.
 #[test]
 fn a_sleep_shares_the_weight_out_anew() {
     let mut table = Table::new(AMP);
@@ -318,7 +331,7 @@ fn a_sleep_shares_the_weight_out_anew() {
     }
     assert_eq!(table.waits(waiter, Some(9), Some(holder)), []);
     table.hears(Event::Block(busy));
-    // Two wait for `other` now, and one for the holder.
+    // Now two threads wait for `other`, and one for the holder.
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [Answer::Move(other, CpuId(0))]);
 }
 
@@ -326,18 +339,19 @@ fn a_sleep_shares_the_weight_out_anew() {
 fn a_lock_is_its_owners_until_that_leaves_it() {
     let mut table = Table::new(Amp { holder_keeps: true, ..AMP });
     let ([fast], [holder], [waiter], [other]) = (table.run(0), table.run(1), table.run(2), table.run(3));
-    // A holder of two holds one when it has left the other.
+    // A holder of two locks still holds one when it has released the other.
     table.lock(fast, LockNotice::Taken, 1);
     table.lock(fast, LockNotice::Taken, 2);
     table.lock(fast, LockNotice::Left, 1);
-    // Another thread's leave is none.
+    // Another thread's release does not count.
     table.lock(holder, LockNotice::Taken, 7);
     table.lock(other, LockNotice::Left, 7);
     assert_eq!(table.lock(waiter, LockNotice::Wanted, 7), []);
-    // Nor is that of another lock the end of a wait.
+    // The release of another lock does not end a wait either.
     table.lock(waiter, LockNotice::Left, 8);
     assert_eq!(table.lock(fast, LockNotice::Left, 2), [Answer::Swap(holder, fast)]);
-    // Its word goes before that of a waiter; when it has ended, the waiter's counts.
+    // The owner's report takes precedence over a waiter's; when the owner has ended, the waiter's
+    // report counts.
     for ends in [false, true] {
         let mut table = Table::new(AMP);
         let ([fast], [owner], [named], [waiter]) = (table.run(0), table.run(1), table.run(2), table.run(3));
@@ -355,7 +369,7 @@ fn who_spins_is_waited_for_by_none_and_shares_within_its_application() {
     let mut table = Table::new(AMP);
     let ([fast, _], [works, spinner]) = (table.run(0), table.run(1));
     assert_eq!(table.hears(Event::Notice(spinner, Notice::Spinning)), [Answer::Swap(works, fast)]);
-    // One and a half for each of two: less than two.
+    // Each of two threads has a weight of one and a half, which is less than two.
     let mut table = Table::new(Amp { crit_waiters: 2, ..AMP });
     let ([_], [_, _, w1, w2, w3]) = (table.run::<1>(0), table.run::<5>(1));
     for id in [w1, w2, w3] {
@@ -363,7 +377,8 @@ fn who_spins_is_waited_for_by_none_and_shares_within_its_application() {
     }
 }
 
-/// In a round, a thread that waits makes room for one that works, though none waits for that.
+/// In a round, a thread that waits makes room for one that works, even if no thread waits for that
+/// one.
 #[test]
 fn who_waits_on_a_fast_cpu_makes_room_in_a_round() {
     for spins in [false, true] {
@@ -376,7 +391,7 @@ fn who_waits_on_a_fast_cpu_makes_room_in_a_round() {
             table.lock(holder, LockNotice::Taken, 1);
             table.lock(fast, LockNotice::Wanted, 1);
         }
-        // Something that happens at the moment of the round, before it, does not put it off.
+        // An event at the moment of the round, but before it, does not postpone the round.
         table.now = 10_000;
         assert_eq!(table.hears(Event::Idle(CpuId(5))), []);
         assert_eq!(table.at(10_000)[0], Answer::Swap(works, fast), "spins: {spins}");
@@ -400,14 +415,15 @@ fn of_two_that_are_urgent_the_heavier_comes() {
     assert_eq!(table.at(1_070)[0], Answer::Swap(heavy, first));
 }
 
-/// A thread that is on its way goes nowhere else, and none takes its place before it has left.
+/// A thread that is on its way is not sent elsewhere, and no thread takes its place before it has
+/// left.
 #[test]
 fn who_is_on_its_way_is_moved_once() {
     let mut table = Table::with_fast(Amp { min_stay: Some(0), ..AMP }, 2);
     let ([b, a], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
     assert_eq!(table.waits(waiter, Some(1), Some(holder)), [Answer::Swap(holder, a)]);
     assert_eq!(table.hears(Event::Idle(CpuId(5))), []);
-    // The CPU that it goes to is switched off: it goes to the other one.
+    // The CPU to which the thread goes is switched off, so the thread goes to the other one.
     assert!(table.hears(Event::Online(CpuId(1), false)).contains(&Answer::Swap(holder, b)));
     let mut table = Table::new(Amp { min_stay: Some(0), ..AMP });
     let ([fast], [first], [second], [w1, w2]) = (table.run(0), table.run(1), table.run(2), table.run(3));
@@ -415,7 +431,8 @@ fn who_is_on_its_way_is_moved_once() {
     assert_eq!(table.waits(w2, Some(2), Some(second)), []);
 }
 
-/// With two fast CPUs that stay with their threads, the next try is at the end of the first stay.
+/// With two fast CPUs whose threads must stay for a while, the next try is at the end of the first
+/// stay.
 #[test]
 fn the_first_stay_to_end_is_waited_for() {
     let mut table = Table::with_fast(AMP, 2);
@@ -433,7 +450,8 @@ fn the_first_stay_to_end_is_waited_for() {
     assert_eq!(table.waits(w1, Some(3), Some(a)), [Answer::Period(Cycles(1_070))]);
 }
 
-/// A thread does not come to a fast CPU for which another waits: it would wait behind that one.
+/// A thread does not come to a fast CPU for which another waits, because it would wait behind that
+/// one.
 #[test]
 fn a_fast_cpu_with_a_queue_is_left_alone() {
     let mut table = Table::new(AMP);
@@ -462,7 +480,8 @@ fn a_holder_keeps_its_fast_cpu() {
     }
 }
 
-/// A holder has up to a time slice more; then, or when it has left, the next thread comes.
+/// A holder has up to one more time slice; the next thread comes after that, or when the holder has
+/// released the lock.
 #[test]
 fn a_holder_has_up_to_a_time_slice_more() {
     const POLICY: Policy = crit::POLICY;
@@ -485,7 +504,8 @@ fn a_holder_has_up_to_a_time_slice_more() {
     }
 }
 
-/// Two threads for which others wait by turns, every 10 cycles: the fast CPU changes hands once in a stay.
+/// Others wait for two threads in turns, every 10 cycles: the fast CPU changes hands only once per
+/// stay.
 #[test]
 fn turns_of_holders_do_not_thrash() {
     const POLICY: Policy = crit::POLICY;

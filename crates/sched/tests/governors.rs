@@ -1,4 +1,4 @@
-//! The contract suite: every governor of the registry, told random periods.
+//! The contract suite: tells every governor of the registry random periods.
 
 use baton_sched::governor::log::{Logged, replay};
 use baton_sched::governor::{
@@ -7,7 +7,7 @@ use baton_sched::governor::{
 use baton_units::{Cycles, Hertz};
 use proptest::prelude::*;
 
-/// Levels with rising clocks and rising watts.
+/// Generates levels with rising clocks and rising power.
 fn levels() -> impl Strategy<Value = Vec<Level>> {
     let step = (1u64..1_000_000_000, 0u64..20_000_000, 0u64..20_000_000);
     prop::collection::vec(step, 1..6).prop_map(|steps| {
@@ -36,7 +36,7 @@ fn governed() -> impl Strategy<Value = Governed> {
     })
 }
 
-/// A CPU's period of a million cycles, cut at four places into its five parts.
+/// Generates a CPU's period of a million cycles, cut at four places into its five parts.
 fn sample() -> impl Strategy<Value = Sample> {
     (prop::array::uniform4(0u64..=1_000_000), 1_000_000u64..6_000_000_000, any::<bool>()).prop_map(
         |(mut cuts, clock, has_thread)| {
@@ -49,7 +49,7 @@ fn sample() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// A machine, and what its CPUs did in some periods.
+/// Generates a machine, and what its CPUs did in some periods.
 fn history() -> impl Strategy<Value = (Governed, Vec<Vec<Sample>>)> {
     governed().prop_flat_map(|governed| {
         let cpus = governed.levels.len();
@@ -57,7 +57,8 @@ fn history() -> impl Strategy<Value = (Governed, Vec<Vec<Sample>>)> {
     })
 }
 
-/// What it answers, period by period, if each answer is of the levels.
+/// Returns the governor's answers, period by period, or an error if an answer is not one of the
+/// levels.
 fn answers(
     governor: &mut dyn Governor,
     governed: &Governed,
@@ -93,7 +94,8 @@ fn check(info: &GovernorInfo, governed: &Governed, periods: &[Vec<Sample>]) -> R
 
 proptest! {
     #![proptest_config(baton_needs::property!(256))]
-    /// Every answer is a clock for each CPU, one of its levels; the same periods have the same answers; a log replays.
+    /// Every answer has a clock for each CPU, which is one of its levels. The same periods give the
+    /// same answers, and a log can be replayed.
     #[test]
     fn every_governor_keeps_the_contract((governed, periods) in history()) {
         for info in GOVERNORS {
@@ -101,7 +103,7 @@ proptest! {
         }
     }
 
-    /// Delay counts for more with each goal: a CPU that works is not slower under the next one.
+    /// Delay counts more with each goal: a CPU that works is not slower under the next goal.
     #[test]
     fn a_goal_with_more_delay_is_not_slower((governed, periods) in history()) {
         let info = find("energy-delay").expect("it is registered");
@@ -116,7 +118,8 @@ proptest! {
     }
 }
 
-/// The suite objects to a governor that interpolates, and to one whose answers depend on what it was told before.
+/// The suite objects to a governor that interpolates between levels, and to one whose answers
+/// depend on earlier instances.
 #[test]
 fn the_suite_catches_broken_governors() {
     struct Between;
@@ -138,7 +141,8 @@ fn the_suite_catches_broken_governors() {
         }
     }
     assert!(answers(&mut Nothing, &governed, &periods).is_err_and(|why| why.contains("0 clocks for 1 CPUs")));
-    // A static flips from instance to instance: two governors of one kind answer differently.
+    // A static changes from instance to instance, so that two governors of the same kind answer
+    // differently.
     thread_local!(static MADE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
     struct Flips(Hertz);
     impl Governor for Flips {

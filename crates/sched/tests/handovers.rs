@@ -1,4 +1,5 @@
-//! Who has the CPU after one thread has woken another: what decides how long convoys of hand-overs to sleepers last.
+//! Which thread has the CPU after one thread has woken another. This decides how long convoys of
+//! hand-overs to sleepers last.
 
 mod common;
 
@@ -10,7 +11,7 @@ const HERE: CpuId = CpuId(0);
 const A: ThreadId = ThreadId(0);
 const B: ThreadId = ThreadId(1);
 
-/// A CPU with two threads: B waits while A runs, from time 0.
+/// A CPU with two threads: from time 0, A runs and B waits.
 struct One {
     policy: Box<dyn Scheduler>,
     out: Vec<Decision>,
@@ -19,7 +20,7 @@ struct One {
 impl One {
     fn new() -> One {
         let cpu = Cpu { core: CoreId(0), cluster: 0, socket: 0, kind: 0, speed: FULL_SPEED, fast: None };
-        // Far longer than anything here runs.
+        // This time slice is far longer than anything here runs.
         let params = Params { time_slice: Cycles(1_000_000), ..PARAMS };
         let policy = (baton_sched::find("eevdf").unwrap().make)(&Cpus(vec![cpu]), &params);
         let mut one = One { policy, out: vec![] };
@@ -35,7 +36,8 @@ impl One {
         one
     }
 
-    /// The CPU takes this thread at one time and has switched to it at another.
+    /// Checks that the CPU picks this thread at time `picked`, and tells the policy that the switch
+    /// ends at `runs`.
     fn gets_it(&mut self, picked: u64, runs: u64, id: ThreadId) {
         assert_eq!(self.policy.pick(Cycles(picked), HERE, &mut self.out), Some(id));
         self.policy.runs(Cycles(runs), HERE, &mut self.out);
@@ -45,7 +47,7 @@ impl One {
         self.policy.block(Cycles(now), id, &mut self.out);
     }
 
-    /// Wakes a thread; whether the one that runs loses its CPU to it.
+    /// Wakes a thread. Returns whether the running thread loses its CPU to it.
     fn wake(&mut self, now: u64, id: ThreadId) -> bool {
         self.out.clear();
         self.policy.waker(HERE);
@@ -54,8 +56,9 @@ impl One {
     }
 }
 
-/// The sleeper's debt is looked at before the waker is charged what it has run since the switch, so the waker that is ahead by that
-/// loses its CPU, and is not in the lock's queue when the woken releases.
+/// The sleeper's debt is computed before the waker is charged for what it has run since the switch.
+/// So a waker that is ahead by that amount loses its CPU, and is not in the lock's queue when the
+/// woken thread releases the lock.
 #[test]
 fn a_waker_that_is_ahead_of_a_debtor_only_by_what_it_just_ran_loses_its_cpu() {
     let mut cpu = One::new();
@@ -88,7 +91,8 @@ fn a_switch_counts_as_run_time_of_the_thread_that_is_switched_to() {
     }
 }
 
-/// A CPU that is switched off picks no thread when its own has left; when it is on again, the next one has run from then on.
+/// A CPU that is switched off picks no thread when its own has left. When it is on again, the next
+/// thread's run time counts from then.
 #[test]
 fn time_in_which_a_cpu_picked_no_thread_counts_for_none() {
     let mut cpu = One::new();

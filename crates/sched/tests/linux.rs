@@ -1,4 +1,5 @@
-//! The policy `linux`: events in, answers out. CPU 0 has the full capacity (1024), CPU 1 half (512), CPU 2 a quarter (256).
+//! The policy `linux`: events in, answers out. CPU 0 has the full capacity (1024), CPU 1 half
+//! (512), CPU 2 a quarter (256).
 
 mod common;
 
@@ -7,7 +8,8 @@ use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, Nice, Params, Po
 use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, World};
 
-/// A half life of ten slices, so that a thread that computes crosses a threshold where it can be reckoned.
+/// A half-life of ten slices, so that a thread that computes crosses a threshold at a time that can
+/// be calculated.
 const HALF: u64 = 1_000;
 
 struct Table {
@@ -23,7 +25,8 @@ fn cpus() -> Cpus {
 }
 
 impl Table {
-    /// On other CPUs: their speeds, in two clusters of which the first has so many.
+    /// Creates a table with CPUs of these speeds, in two clusters; the first `near` CPUs are the
+    /// first cluster.
     fn on(amp: Amp, speeds: &[u32], near: u32) -> Table {
         let cpu = |(i, &speed): (u32, &u32)| Cpu {
             core: CoreId(i),
@@ -43,7 +46,7 @@ impl Table {
         Table { placement: linux::placement(&cpus(), &params), now: 0, threads: 0, answers: Vec::new() }
     }
 
-    /// Something happens; the moves that answer it.
+    /// Tells the placement of an event. Returns the moves of its answer.
     fn hears(&mut self, event: Event) -> Vec<(u32, u32)> {
         self.answers.clear();
         self.placement.hears(Cycles(self.now), &event, &mut self.answers);
@@ -66,7 +69,7 @@ impl Table {
         assert_eq!(self.hears(Event::Runs(id, CpuId(cpu))), []);
     }
 
-    /// A thread that runs there from now on, wherever the placement would have it.
+    /// Starts a thread that runs on this CPU, wherever the placement wants it.
     fn runs(&mut self, cpu: u32) -> ThreadId {
         let id = self.born(cpu, Affinity::ALL);
         self.hears(Event::Wake(id));
@@ -74,22 +77,23 @@ impl Table {
         id
     }
 
-    /// The moves of a balancing at that time.
+    /// Returns the moves of a balancing at time `at`.
     fn balances(&mut self, at: u64) -> Vec<(u32, u32)> {
         self.now = at;
         self.hears(Event::Period)
     }
 }
 
-/// A new thread of CPU 1 begins at half of its capacity, 256, and fits below 80% of it, 409.6. Its utilisation at t is
-/// 512 - 256 * 2^(-t / 1000): 409.6 is reached at 1000 * log2(256 / 102.4) = 1322.
+/// A new thread of CPU 1 begins at half of the CPU's capacity, 256, and fits below 80% of it,
+/// 409.6. Its utilisation at time t is 512 - 256 * 2^(-t / 1000), which reaches 409.6 at 1000 *
+/// log2(256 / 102.4) = 1322.
 #[test]
 fn a_misfit_goes_to_the_idle_bigger_cpu_when_it_does_not_fit_any_more() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
     let id = table.runs(1);
     assert!((100..=1300).step_by(100).all(|at| table.balances(at).is_empty()));
     assert_eq!(table.balances(1400), [(id.0, 0)]);
-    // It is on its way.
+    // The thread is on its way.
     assert_eq!(table.balances(1500), []);
     assert_eq!(table.answers, [Answer::Period(Cycles(1600))]);
 }
@@ -99,7 +103,7 @@ fn the_threshold_and_the_interval_are_keys() {
     let mut table = Table::new(Amp { packing: Packing::Off, misfit_percent: 60, balance_ticks: 3, ..Amp::DEFAULT });
     let id = table.runs(1);
     assert!(!table.answers.contains(&Answer::Period(Cycles(100))));
-    // 60% is 307.2: reached at 1000 * log2(256 / 204.8) = 322.
+    // 60% of the capacity is 307.2, which is reached at 1000 * log2(256 / 204.8) = 322.
     assert_eq!(table.balances(300), []);
     assert_eq!(table.balances(600), [(id.0, 0)]);
     assert_eq!(table.answers[1], Answer::Period(Cycles(900)));
@@ -110,11 +114,11 @@ fn a_busy_bigger_cpu_gives_up_nothing_and_takes_the_busiest_misfit_when_it_idles
     let mut table = Table::new(Amp::DEFAULT);
     let (first, small, middle) = (table.runs(0), table.runs(2), table.runs(1));
     assert_eq!(table.balances(100_000), [], "there are no swaps");
-    // Both are misfits; the one on CPU 1 has used more.
+    // Both threads are misfits; the one on CPU 1 has used more.
     table.hears(Event::Block(first));
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [(middle.0, 0)]);
     table.starts(middle, 0);
-    // CPU 1 idles now, and takes the other, which is on a smaller one.
+    // CPU 1 is idle now, and takes the other thread, which is on a smaller CPU.
     assert_eq!(table.hears(Event::Idle(CpuId(1))), [(small.0, 1)]);
 }
 
@@ -127,9 +131,9 @@ fn an_idle_cpu_takes_no_running_thread_while_another_waits() {
     assert_eq!(table.hears(Event::Placed(waits, CpuId(1))), []);
     table.now = 10_000;
     table.hears(Event::Block(first));
-    // The run queues give it that one.
+    // The run queues give that thread to the CPU.
     assert_eq!(table.hears(Event::Idle(CpuId(0))), []);
-    // If that one may not run there, the misfit comes.
+    // If the waiting thread may not run there, the misfit comes.
     table.hears(Event::Affinity(waits, Affinity::to([CpuId(1)])));
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [(misfit.0, 0)]);
 }
@@ -137,7 +141,7 @@ fn an_idle_cpu_takes_no_running_thread_while_another_waits() {
 #[test]
 fn a_thread_that_wakes_gets_an_idle_cpu_that_it_fits() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
-    // It has computed on CPU 1 and is at 511: it fits CPU 0 (below 819) alone.
+    // The thread has computed on CPU 1 and is at 511, so it fits only CPU 0 (below 819).
     let id = table.runs(1);
     table.now = 20_000;
     table.hears(Event::Block(id));
@@ -145,13 +149,14 @@ fn a_thread_that_wakes_gets_an_idle_cpu_that_it_fits() {
     assert_eq!(table.hears(Event::Wake(id)), [(id.0, 0)]);
     table.starts(id, 0);
     table.hears(Event::Block(id));
-    // CPU 0 is taken: of those that idle the biggest.
+    // CPU 0 is taken, so the thread gets the biggest of the idle CPUs.
     let other = table.runs(0);
     assert_eq!(table.hears(Event::Wake(id)), [(id.0, 1)]);
     table.starts(id, 1);
     table.hears(Event::Block(id));
     table.hears(Event::Idle(CpuId(1)));
-    // After a long sleep it fits anywhere: it goes where it ran, although CPU 0 idles as well.
+    // After a long sleep the thread fits anywhere. It goes where it ran, although CPU 0 is idle
+    // too.
     table.now = 40_000;
     table.hears(Event::Block(other));
     table.hears(Event::Idle(CpuId(0)));
@@ -169,7 +174,7 @@ fn a_mask_holds_on_waking_and_in_balancing() {
     assert_eq!(table.balances(50_100), [(id.0, 0)]);
 }
 
-/// A thread at 256 of CPU 1 fits it.
+/// A thread with a utilisation of 256 fits CPU 1.
 #[test]
 fn packing_prefers_the_idle_cpu_of_higher_priority() {
     for (packing, on_balance, on_wake) in
@@ -182,7 +187,8 @@ fn packing_prefers_the_idle_cpu_of_higher_priority() {
         table.hears(Event::Idle(CpuId(1)));
         assert_eq!(table.hears(Event::Wake(id)), [(id.0, on_wake)], "{packing:?}");
     }
-    // Named fast at equal clocks: no thread is a misfit, and packing goes by the names.
+    // CPU 2 is named fast while all clocks are equal: no thread is a misfit, and packing goes by
+    // the names.
     let cpu = |i: u32| Cpu { core: CoreId(i), cluster: 0, socket: 0, kind: 0, speed: 1024, fast: Some(i == 2) };
     let mut table = Table::new(Amp::DEFAULT);
     table.placement = linux::placement(&Cpus((0..3).map(cpu).collect()), &PARAMS);
@@ -195,13 +201,14 @@ fn a_change_of_clock_counts_from_its_moment() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
     let id = table.runs(1);
     table.now = 1_000;
-    // It is at 384. At 1024 it would reach 819.2 at 1000 + 1000 * log2(640 / 204.8) = 2644, were there a bigger CPU.
+    // The thread is at 384. At 1024 it would reach 819.2 at 1000 + 1000 * log2(640 / 204.8) = 2644,
+    // if there were a bigger CPU.
     table.hears(Event::Speed(CpuId(1), 1024));
     assert_eq!(table.balances(2_700), []);
-    // 829, where 80% of 800 are 640; CPU 0 is bigger by more than 5%.
+    // The thread is at 829 and 80% of 800 is 640; CPU 0 is bigger by more than 5%.
     table.hears(Event::Speed(CpuId(1), 800));
     assert_eq!(table.balances(2_800), [(id.0, 0)]);
-    // All CPUs alike: nothing is moved or asked for.
+    // All CPUs are alike, so nothing is moved or asked for.
     let mut table = Table::new(Amp::DEFAULT);
     for cpu in [1, 2] {
         table.hears(Event::Speed(CpuId(cpu), 1024));
@@ -211,7 +218,8 @@ fn a_change_of_clock_counts_from_its_moment() {
     assert_eq!(table.answers, []);
 }
 
-/// A thread that has had all of its CPU for long uses exactly that: at 100% it does not fit.
+/// A thread that has used all of its CPU for a long time uses exactly that: at 100% it does not
+/// fit.
 #[test]
 fn at_the_border_a_thread_does_not_fit() {
     let amp = Amp { packing: Packing::Off, misfit_percent: 100, ..Amp::DEFAULT };
@@ -221,7 +229,7 @@ fn at_the_border_a_thread_does_not_fit() {
     assert_eq!(table.balances(60_000), [(id.0, 0)]);
 }
 
-/// 3.2 slices of 100: 409.6 of 512 are reached at 320 * log2(256 / 102.4) = 423.
+/// The half-life is 3.2 slices of 100: 409.6 of 512 is reached at 320 * log2(256 / 102.4) = 423.
 #[test]
 fn without_a_key_a_half_life_is_three_slices_and_a_fifth() {
     let mut table = Table::new(Amp::DEFAULT);
@@ -237,33 +245,33 @@ fn without_a_key_a_half_life_is_three_slices_and_a_fifth() {
     assert_eq!(probe(&mut table, 426), [(id.0, 0)]);
 }
 
-/// CPUs 0 to 2 are alike and in one cluster, 3 to 5 are half as fast and in another.
+/// CPUs 0 to 2 are alike and in one cluster; CPUs 3 to 5 are half as fast and in another cluster.
 #[test]
 fn a_thread_that_fits_goes_where_it_ran_or_near_to_that() {
     let speeds = [1024, 1024, 1024, 512, 512, 512];
     let amp = Amp { packing: Packing::Off, ..Amp::DEFAULT };
-    // Born near to CPU 4, with half of its capacity: it begins there.
+    // The thread was born near CPU 4, with half of its capacity, and begins there.
     let mut table = Table::on(amp, &speeds, 3);
     let id = table.born(4, Affinity::ALL);
     assert_eq!(table.hears(Event::Wake(id)), [(id.0, 4)]);
     table.starts(id, 4);
-    // Another one that was born there finds it taken: the nearest.
+    // A second thread that was born there finds CPU 4 taken, and gets the nearest one.
     let second = table.born(4, Affinity::ALL);
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 3)]);
     table.starts(second, 5);
-    // It ran on CPU 5 last.
+    // This thread ran on CPU 5 last.
     table.hears(Event::Block(second));
     table.hears(Event::Idle(CpuId(5)));
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 5)]);
     table.starts(second, 5);
     table.hears(Event::Block(second));
     table.hears(Event::Idle(CpuId(5)));
-    // A mask goes before all that, where nothing that it allows fits as well.
+    // A mask takes precedence over all that, even if the thread fits no CPU that the mask allows.
     table.hears(Event::Affinity(second, Affinity::to([CpuId(1)])));
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 1)]);
 }
 
-/// CPU 1 is smaller by 4%: a misfit there stays.
+/// CPU 1 is smaller by only 4%, so a misfit there stays.
 #[test]
 fn a_cpu_that_is_hardly_bigger_takes_no_misfit() {
     for (speed, moves) in [(980, false), (970, true)] {
@@ -285,7 +293,7 @@ fn packing_takes_from_the_lowest_priority_and_of_equal_misfits_the_first_comes()
     assert_eq!(table.balances(60_000), [(first.0, 0)]);
 }
 
-/// Two CPUs idle; the bigger one takes the one misfit.
+/// Two CPUs are idle; the bigger one takes the one misfit.
 #[test]
 fn the_biggest_idle_cpu_takes_first() {
     let mut table = Table::on(Amp { packing: Packing::Off, ..Amp::DEFAULT }, &[512, 1024, 256], 3);
@@ -300,13 +308,13 @@ fn a_thread_that_waits_uses_nothing() {
     let id = table.runs(1);
     table.now = 60_000;
     table.hears(Event::Placed(id, CpuId(1)));
-    // It was at 512. After a half life it is at 256, and begins to run again.
+    // The thread was at 512. After a half-life it is at 256, and begins to run again.
     table.now = 61_000;
     table.hears(Event::Runs(id, CpuId(1)));
     assert_eq!(table.balances(61_100), []);
 }
 
-/// A thread in the queue of a CPU that is free gets that one, and keeps no other CPU from a misfit.
+/// A thread in the queue of a free CPU gets that CPU, and so keeps no other CPU from a misfit.
 #[test]
 fn a_thread_that_is_about_to_run_does_not_count_as_waiting() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
@@ -318,7 +326,7 @@ fn a_thread_that_is_about_to_run_does_not_count_as_waiting() {
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [(misfit.0, 0)]);
 }
 
-/// Something happens at the very moment of a balancing, before it.
+/// An event happens at the very moment of a balancing, but before it.
 #[test]
 fn a_balancing_is_not_put_off_and_ends_with_the_last_thread() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
@@ -331,7 +339,8 @@ fn a_balancing_is_not_put_off_and_ends_with_the_last_thread() {
     assert_eq!(table.answers, [Answer::NoPeriod]);
 }
 
-/// On the tests' machine: an idle fast CPU takes a misfit in the first balancing after it has become one.
+/// On the tests' machine: an idle fast CPU takes a misfit in the first balancing after the thread
+/// has become one.
 #[test]
 fn an_application_alone_ends_up_on_the_fast_cpu_and_a_second_one_never_does() {
     const POLICY: Policy = linux::POLICY;
@@ -340,13 +349,14 @@ fn an_application_alone_ends_up_on_the_fast_cpu_and_a_second_one_never_does() {
     for cpu in 1..4 {
         world.told(|policy, now, out| policy.set_speed(now, CpuId(cpu), FULL_SPEED / 2, out));
     }
-    // The first thread begins at 512, which fits the fast CPU alone; so does the second, and finds it taken.
+    // The first thread begins at 512, which fits only the fast CPU. The second one does too, and
+    // finds that CPU taken.
     world.born_of(AppId(0), Affinity::ALL, 0);
     world.born_of(AppId(1), Affinity::ALL, 0);
     world.pass(50_000);
     let had = [0, 1].map(|app| world.policy.app_use(world_now(&world), AppId(app)).unwrap());
     assert_eq!(had.map(|had| (had.fast, had.slow, had.swaps)), [(50_000, 0, 0), (0, 50_000, 0)]);
-    // The fast CPU idles: the second comes at once.
+    // The fast CPU becomes idle, and the second thread comes at once.
     world.leaves(ThreadId(0), common::State::Gone);
     world.told(|policy, now, out| policy.exit(now, ThreadId(0), out));
     world.free(CpuId(0));

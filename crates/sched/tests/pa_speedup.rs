@@ -1,4 +1,5 @@
-//! The policy `pa-speedup`: events in, answers out. CPU 0 is fast; rounds of swaps come every two slices.
+//! The policy `pa-speedup`: events in, answers out. CPU 0 is fast; there is a round of swaps every
+//! two slices.
 
 mod common;
 
@@ -33,7 +34,7 @@ impl Table {
         answers
     }
 
-    /// A thread on the next CPU.
+    /// Starts a thread on the next CPU.
     fn run(&mut self, app: u32, speedup: Option<u32>) -> ThreadId {
         let (id, cpu) = (ThreadId(self.threads), CpuId(self.threads));
         self.threads += 1;
@@ -78,19 +79,19 @@ fn of_threads_alone_the_highest_known_speedup_comes_and_stays() {
 
 #[test]
 fn a_class_counts_before_a_speedup() {
-    // Four threads are more than the threshold of two: HP, whatever they gain.
+    // Four threads are more than the threshold of two, so the class is HP, whatever they gain.
     let mut table = Table::new(pa_speedup::placement);
     let high = table.run(0, Some(3000));
     (0..3).for_each(|_| _ = table.run(0, Some(3000)));
     let alone = table.run(1, None);
     assert_eq!(table.round(), [(alone, high)]);
-    // One that spins is behind all.
+    // A thread that spins comes after all others.
     let mut table = Table::new(pa_speedup::placement);
     let spins = table.run(0, Some(3000));
     let works = table.run(1, Some(1100));
     table.hears(Event::Notice(spins, Notice::Spinning));
     assert_eq!(table.round(), [(works, spins)]);
-    // A sequential phase is before MP for its time, ten slices.
+    // A sequential phase comes before MP for its time, which is ten slices.
     let mut table = Table::new(pa_speedup::placement);
     let mp = table.run(0, Some(3000));
     let (left, sleeps) = (table.run(1, Some(1100)), table.run(1, Some(1100)));
@@ -98,7 +99,7 @@ fn a_class_counts_before_a_speedup() {
     assert_eq!(table.round(), [(left, mp)]);
     table.trade((left, 1), mp);
     assert!((0..3).all(|_| table.round().is_empty()));
-    // 1000: the boost is over, and the speed-up decides.
+    // At 1000, the boost is over and the speed-up decides.
     assert_eq!(table.round(), [(mp, left)]);
 }
 

@@ -1,4 +1,5 @@
-//! Policies for chips with fast and slow cores under random histories, with preemptions that take no time and some.
+//! Policies for chips with fast and slow cores under random histories, in which preemptions take no
+//! time or some.
 
 mod common;
 
@@ -13,8 +14,8 @@ use common::{PARAMS, State, World};
 
 type Make = fn(&Cpus, &Params) -> Box<dyn Placement>;
 
-/// The policies that know of fast cores; whether they swap threads, and after how long a fast core that idles takes a thread that runs
-/// on a slow one.
+/// The policies that distinguish fast cores. For each: whether it swaps threads, and after how long
+/// an idle fast core takes a thread that runs on a slow one.
 const POLICIES: [(&Policy, Make, bool, u64); 8] = [
     (&busy_fcs::POLICY, busy_fcs::placement, false, 0),
     (&rr::POLICY, rr::placement, true, 0),
@@ -23,11 +24,11 @@ const POLICIES: [(&Policy, Make, bool, u64); 8] = [
     (&pa::POLICY, pa::placement, true, 0),
     (&crit::POLICY, crit::placement, true, 0),
     (&pa_speedup::POLICY, pa_speedup::placement, true, 0),
-    // In the next balancing at the latest.
+    // It takes one in the next balancing at the latest.
     (&linux::POLICY, linux::placement, false, PARAMS.time_slice.0),
 ];
 
-/// A generator of numbers (xorshift).
+/// A generator of pseudo-random numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -43,7 +44,7 @@ impl Random {
     }
 }
 
-/// Numbers of a history.
+/// Numbers of CPUs, and of ticks between swaps, of a history.
 const CPUS: usize = 6;
 const SWAP_TICKS: u64 = 3;
 
@@ -52,7 +53,8 @@ struct History {
     random: Random,
     speeds: [u32; CPUS],
     marked: Vec<bool>,
-    /// When something last happened beside the passing of time, and since when each CPU that is fast idles though a thread is there for it.
+    /// The time at which something last happened other than the passing of time. `idle_since` is
+    /// the time since which each fast CPU is idle although there is a thread for it.
     acted: u64,
     idle_since: [u64; CPUS],
     waits_since: Vec<u64>,
@@ -146,7 +148,8 @@ impl History {
             14 | 15 => {
                 let Some(id) = self.some(|state| matches!(state, State::Running(_))) else { return };
                 let notice = [Notice::Spinning, Notice::Working, Notice::Master][self.random.below(3) as usize];
-                // Some know the lock, and some of those who holds it, or believe so.
+                // Some threads know the lock, and some of these know its holder, or believe they
+                // do.
                 let knows = id.0 % 3;
                 let lock = (knows > 0).then_some(u64::from(id.0 % 4));
                 let holder = (knows > 1).then_some(ThreadId(id.0 / 2));
@@ -173,7 +176,7 @@ impl History {
         let State::Running(cpu) = self.world.threads[id.0 as usize].state else { unreachable!() };
         self.marked[id.0 as usize] = false;
         self.world.leaves(id, if ends { State::Gone } else { State::Blocked });
-        // The CPU's next thread comes before anything else.
+        // The CPU's next thread is picked before anything else happens.
         let world = &mut self.world;
         let now = Cycles(world.now);
         if ends {
@@ -197,7 +200,7 @@ impl History {
         }
     }
 
-    /// Lets some time pass in small steps, and checks after each.
+    /// Lets some time pass in small steps, and checks the machine after each.
     fn pass(&mut self, policy: &str, lag: u64) {
         for _ in 0..self.random.below(12) {
             let to = self.world.now + 1 + self.random.below(30);
@@ -220,7 +223,7 @@ impl History {
             }
             let since = self.idle_since[cpu].max(self.acted);
             let mut threads = self.world.threads.iter().zip(&self.marked);
-            // Until when it may idle with that thread there.
+            // The time until which the CPU may be idle although that thread is there.
             let until = |(thread, &marked): (&common::Thread, &bool)| match thread.state {
                 State::Ready if thread.affinity.has(here) => Some(since),
                 State::Running(at) if !self.is_fast(at.0 as usize) && !marked && thread.affinity.has(here) => {
@@ -255,11 +258,11 @@ fn fast_cores_are_busy_waits_and_swaps_are_bounded() {
                 history.pass(policy.name, lag);
             }
             let (slice, threads) = (PARAMS.time_slice.0, history.world.threads.len() as u64);
-            // A holder may have another time slice.
+            // A holder may have one more time slice.
             let slices = if history.holder_keeps && policy.name == "crit" { 2 } else { 1 };
             let longest = (threads + 2) * (slices * slice + 2 * delay);
             assert!(history.longest_wait <= longest, "{}, {seed}: {} > {longest}", policy.name, history.longest_wait);
-            // Two threads have a part in each.
+            // Each swap involves two threads.
             let now = history.world.now;
             let of = |app| history.world.policy.app_use(Cycles(now), AppId(app)).unwrap();
             let had = (0..3).map(|app| of(app).swaps).sum::<u64>() / 2;
@@ -267,7 +270,7 @@ fn fast_cores_are_busy_waits_and_swaps_are_bounded() {
             let most = (now / (SWAP_TICKS * slice) + 1) * history.most_fast as u64 * share;
             assert!(had <= most && (swaps || had == 0), "{}, {seed}: {had} swaps, {most} at most", policy.name);
             swapped += had;
-            // Whatever ran, ran on a fast core or a slow one.
+            // Everything that ran, ran on a fast or a slow core.
             let ran: u64 = history.world.ran().iter().sum();
             assert_eq!((0..3).map(|app| of(app).fast + of(app).slow).sum::<u64>(), ran, "{}, {seed}", policy.name);
         }
@@ -275,7 +278,7 @@ fn fast_cores_are_busy_waits_and_swaps_are_bounded() {
     assert!(swapped > 1_000, "{swapped} swaps only");
 }
 
-/// One fast CPU of two, and threads that compute without end.
+/// Creates a machine with `fast` fast CPUs out of `cpus`. Threads on it compute without end.
 fn world(policy: &Policy, cpus: usize, fast: usize) -> World {
     let amp = Amp { swap_ticks: 2, ..Amp::DEFAULT };
     let mut world = World::new(policy, cpus as u32, Params { amp, ..PARAMS });
@@ -299,8 +302,8 @@ fn round_robin_shares_fast_cores_equally() {
     }
 }
 
-/// Beside a highly parallel application, a single thread is on the fast CPU under the policies that look at parallelism, from the
-/// first round of swaps on.
+/// Beside a highly parallel application, a single thread gets the fast CPU under the policies that
+/// consider parallelism, from the first round of swaps on.
 #[test]
 fn a_single_thread_gets_the_fast_core_from_a_parallel_application() {
     for policy in [&pa::POLICY, &min_tlp::POLICY] {
@@ -318,8 +321,8 @@ fn a_single_thread_gets_the_fast_core_from_a_parallel_application() {
     }
 }
 
-/// A swap of two running threads is two preemptions. While one of them is still to come, the thread that has left waits, and its CPU
-/// idles; no third thread takes it.
+/// A swap of two running threads is two preemptions. While one of them is still to come, the thread
+/// that has left waits, and its CPU is idle; no third thread takes that CPU.
 #[test]
 fn the_gap_of_a_swap_is_the_time_between_its_preemptions() {
     let mut world = world(&pa::POLICY, 2, 1);
@@ -334,7 +337,8 @@ fn the_gap_of_a_swap_is_the_time_between_its_preemptions() {
     assert_eq!(world.current, [None, Some(second)]);
     world.pass(230);
     assert_eq!(world.current, [Some(second), Some(first)]);
-    // If the other thread sleeps before it is preempted, the first one goes where it ran, and comes back as the fast CPU idles.
+    // If the other thread sleeps before it is preempted, the first one goes to where the other ran,
+    // and comes back because the fast CPU is idle.
     world.pass(400);
     world.preempts[1] = Some(1_000_000);
     world.preempts[0] = None;

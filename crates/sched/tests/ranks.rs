@@ -1,4 +1,5 @@
-//! Who is wanted on a fast CPU under `pa`, rank by rank: events in, answers out. CPUs from `FAST` on are slow.
+//! Which threads are wanted on a fast CPU under `pa`, rank by rank: events in, answers out. The
+//! first `fast` CPUs are fast.
 
 mod common;
 
@@ -8,7 +9,7 @@ use baton_units::{CoreId, CpuId, Cycles};
 use common::PARAMS;
 
 const CPUS: u32 = 10;
-/// A round of swaps in two slices.
+/// A round of swaps takes two slices.
 const ROUND: u64 = 200;
 
 struct Table {
@@ -33,7 +34,8 @@ impl Table {
         self.placement.hears(Cycles(self.now), &event, &mut self.answers);
     }
 
-    /// A thread of that application, which runs on that CPU from now on, whatever the placement says.
+    /// Starts a thread of the application that runs on this CPU from now on, whatever the placement
+    /// answers.
     fn runs(&mut self, app: u32, cpu: u32) -> ThreadId {
         self.with(app, cpu, Affinity::ALL)
     }
@@ -53,7 +55,7 @@ impl Table {
         }
     }
 
-    /// The swaps of the next round.
+    /// Returns the swaps of the next round.
     fn round(&mut self) -> Vec<(ThreadId, ThreadId)> {
         self.now = (self.now / ROUND + 1) * ROUND;
         self.hears(Event::Period);
@@ -62,23 +64,24 @@ impl Table {
     }
 }
 
-/// What a thread is.
+/// The standing of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Standing {
-    /// Alone in its application, and says that it spins.
+    /// The thread is alone in its application and reports that it spins.
     Spins,
-    /// One of three, of an application of more threads than the threshold.
+    /// The thread is one of three in an application of more threads than the threshold.
     Hp,
-    /// Alone in its application.
+    /// The thread is alone in its application.
     Mp,
-    /// What is left of two.
+    /// The thread is the last one of two in its application.
     Sp,
-    /// The master of such an application as `Hp`'s.
+    /// The thread is the master of an application like that of `Hp`.
     HpMaster,
 }
 
 impl Table {
-    /// A thread of that kind on that CPU; those beside it are on the CPUs from `others` on.
+    /// Starts a thread of that standing on a CPU; the other threads of its application are on the
+    /// CPUs from `others` on.
     fn of(&mut self, kind: Standing, app: u32, cpu: u32, others: u32) -> ThreadId {
         let id = self.runs(app, cpu);
         match kind {
@@ -100,7 +103,8 @@ impl Table {
     }
 }
 
-/// Whether a round takes the fast CPU from a thread of the first kind, beside one of the second.
+/// Whether a round takes the fast CPU from a thread of the standing `low`, beside one of the
+/// standing `high`.
 fn makes_room(low: Standing, high: Standing, master: Master) -> bool {
     let mut table = Table::new(1, Amp { master, ..Amp::DEFAULT });
     let on_fast = table.of(low, 0, 0, 2);
@@ -125,7 +129,7 @@ fn a_fast_cpu_goes_to_the_higher_rank() {
             }
         }
     }
-    // Equals in SP stay where they are.
+    // Threads with equal rights in SP stay where they are.
     assert!(!makes_room(Sp, HpMaster, Master::Sp) && !makes_room(HpMaster, Sp, Master::Sp));
 }
 
@@ -135,7 +139,7 @@ fn turns_go_by_when_a_thread_last_had_a_fast_cpu() {
     table.now = 10;
     let first = table.runs(0, 0);
     let second = table.runs(1, 1);
-    // The first one leaves the fast CPU between two rounds, and another comes.
+    // The first thread leaves the fast CPU between two rounds, and another one comes.
     table.now = 50;
     table.hears(Event::Block(first));
     let third = table.runs(2, 0);
@@ -143,11 +147,11 @@ fn turns_go_by_when_a_thread_last_had_a_fast_cpu() {
     assert_eq!(table.round(), [(second, third)]);
 }
 
-/// Two threads make room: the higher rank that comes takes the place of the lowest that goes.
+/// Two threads make room: the highest rank that comes takes the place of the lowest that goes.
 #[test]
 fn the_lowest_rank_makes_room_first() {
     let mut table = Table::new(2, Amp::DEFAULT);
-    // More threads than the threshold, which is three.
+    // The application has more threads than the threshold, which is three.
     let low = table.runs(0, 1);
     for cpu in 4..7 {
         table.runs(0, cpu);
@@ -155,7 +159,7 @@ fn the_lowest_rank_makes_room_first() {
     let middle = table.runs(1, 0);
     let comes = [table.of(Standing::Sp, 2, 2, 8), table.of(Standing::Sp, 3, 3, 9)];
     assert_eq!(table.round(), [(comes[0], low), (comes[1], middle)]);
-    // They are on their way: the next round leaves them alone.
+    // The threads are on their way, so the next round leaves them alone.
     assert_eq!(table.round(), []);
 }
 
@@ -165,7 +169,7 @@ fn a_shorter_queue_makes_room_where_no_thread_can() {
     let bound = Affinity::to([CpuId(0)]);
     table.with(0, 0, bound);
     let comes = table.of(Standing::Sp, 1, 1, 2);
-    // One that waits behind it.
+    // A thread that waits behind the other one.
     let behind = table.runs(2, 1);
     table.hears(Event::Yields(behind));
     table.hears(Event::Placed(behind, CpuId(1)));
@@ -217,7 +221,7 @@ fn the_newest_master_counts_and_one_that_ends_is_none() {
 fn an_idle_fast_cpu_gets_the_highest_rank_that_does_not_spin() {
     let mut table = Table::new(1, Amp::DEFAULT);
     table.hears(Event::Idle(CpuId(0)));
-    // None is eligible: the first that is gets it, and is on its way.
+    // No thread is eligible. The first one that becomes eligible gets the CPU, and is on its way.
     let only = Affinity::to([CpuId(1), CpuId(2), CpuId(3)]);
     for (app, cpu) in [(0, 1), (0, 2), (0, 3)] {
         table.with(app, cpu, only.clone());
@@ -228,7 +232,8 @@ fn an_idle_fast_cpu_gets_the_highest_rank_that_does_not_spin() {
     assert_eq!(table.answers, [], "a thread that spins is not moved");
     table.hears(Event::Affinity(ThreadId(0), Affinity::ALL));
     assert_eq!(table.answers, [Answer::Move(ThreadId(0), CpuId(0))]);
-    // Not there any more, by its mask: the next one goes, and of two the one of the higher rank.
+    // The mask sends the first thread away, so the next one goes; of two, the one of the higher
+    // rank.
     let mp = table.with(2, 5, Affinity::to([CpuId(5)]));
     table.hears(Event::Affinity(ThreadId(1), Affinity::ALL));
     table.hears(Event::Affinity(mp, Affinity::ALL));

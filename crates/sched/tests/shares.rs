@@ -1,4 +1,4 @@
-//! Who gets how much of the CPUs in the long run.
+//! How much of the CPUs each thread gets in the long run.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{PARAMS, World};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Shares of endless computations after a long time, in percent of the largest.
+/// Returns the run times of endless computations after a long time, in thousandths of the largest.
 fn shares(policy: &str, cpus: u32, threads: usize) -> Vec<u64> {
     let mut world = World::new(baton_sched::find(policy).unwrap(), cpus, PARAMS);
     for _ in 0..threads {
@@ -27,7 +27,8 @@ fn the_fair_policy_shares_evenly_in_the_long_run() {
     }
 }
 
-/// The largest deviation of a share from its weight's, in thousandths, on CPUs for which no thread weighs too much.
+/// Returns the largest deviation of a share from that of the thread's weight, in thousandths. No
+/// thread may weigh more than a CPU's share.
 fn weighted(policy: &str, cpus: u32, nices: &[i64], time: u64) -> u64 {
     let mut world = World::new(baton_sched::find(policy).unwrap(), cpus, PARAMS);
     let weight = |nice: i64| Nice::new(nice).unwrap().weight() as f64;
@@ -52,8 +53,9 @@ fn shares_go_by_weights() {
     }
 }
 
-/// A thread that balancing moves keeps its run time, whether it evens queues out or has waited too long: levelled with its new
-/// neighbours it would have lost what it was owed, which made the lightest threads of some of these up to 70% too fast.
+/// A thread that balancing moves keeps its run time, whether the move evens queues out or the
+/// thread has waited too long. Levelled with its new neighbours, it would lose what it is owed;
+/// that made the lightest threads of some of these cases up to 70% too fast.
 #[test]
 fn shares_go_by_weights_over_several_cpus() {
     for (cpus, nices) in [
@@ -74,7 +76,7 @@ fn shares_go_by_weights_over_several_cpus() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..ProptestConfig::default() })]
-    /// Any weights, as long as no thread is due more than a CPU.
+    /// Shares match any weights, as long as no thread is entitled to more than a CPU.
     #[test]
     fn shares_go_by_any_weights(cpus in 2u32..6, nices in prop::collection::vec(-6i64..7, 3..18)) {
         let weight = |nice: i64| Nice::new(nice).unwrap().weight();
@@ -85,7 +87,8 @@ proptest! {
     }
 }
 
-/// As Linux does, `eevdf` moves a thread only if that evens weights out: where they can be, shares are the weights'.
+/// Like Linux, `eevdf` moves a thread only if that evens out weights. If they can be evened out,
+/// shares match the weights.
 #[test]
 fn eevdf_evens_weights_out() {
     for policy in ["eevdf", "eevdf-guest"] {
@@ -104,7 +107,7 @@ fn the_sticky_policy_shares_evenly_where_queues_are_equal() {
         let shares = shares("sticky", cpus, threads);
         assert!(shares.iter().all(|&share| share >= 980), "{threads} threads on {cpus} CPUs: {shares:?} thousandths");
     }
-    // And only there: threads stay.
+    // Under this policy threads stay, so they do not get equal shares.
     assert!(shares("sticky", 2, 3).iter().any(|&share| share < 600));
 }
 

@@ -1,14 +1,15 @@
-//! How much a thread has had to do of late: the share of time in which it ran or wanted to, halved every 32 ms, as Linux tracks it for each
-//! thread (per-entity load tracking). A CPU's load is the sum over the threads that were there last, asleep or not, each by its weight.
+//! How busy a thread has been: the share of time in which it ran or wanted to run, where a time 32
+//! ms ago counts half, as Linux tracks it for each thread (per-entity load tracking). A CPU's load
+//! is the sum over the threads that were there last, asleep or not, each multiplied by its weight.
 
-/// All of the time. Loads are in units of its inverse.
+/// Load of a thread that was busy all of the time. Loads are fractions of this.
 pub(super) const WHOLE: u64 = 1 << 31;
 
-/// One, in the fixed point of decay factors.
+/// The number one in the fixed-point format of decay factors.
 const ONE: u64 = 1 << 32;
-/// Two to the power of minus a thirty-second, in that fixed point.
+/// The decay factor 2^(-1/32), in that format.
 const STEP: u64 = 0xfa83_b2db;
-/// Its powers, from 0 to 32.
+/// The powers of `STEP` from 0 to 32.
 const POWERS: [u64; 33] = {
     let mut powers = [ONE; 33];
     let mut i = 1;
@@ -19,43 +20,44 @@ const POWERS: [u64; 33] = {
     powers
 };
 
-/// What is left of a load after a time, in parts of 2^32. In whole numbers, so that every host says the same.
+/// Returns what is left of a load after `time`, in parts of 2^32. It is computed in integers, so
+/// that every host gets the same result.
 fn left(time: u64, half: u64) -> u64 {
     let halvings = time / half.max(1);
     if halvings >= 32 {
         return 0;
     }
-    // In thirty-seconds of a halving, and what is over in parts of 2^16.
+    // The time in thirty-seconds of a halving, with a remainder in parts of 2^16.
     let steps = (u128::from(time % half.max(1)) << 21) / u128::from(half.max(1));
     let (at, over) = ((steps >> 16) as usize, steps as u64 & 0xffff);
     let between = POWERS[at] - (((POWERS[at] - POWERS[at + 1]) * over) >> 16);
     between >> halvings
 }
 
-/// A thread's load.
+/// The load of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     value: u64,
     since: u64,
-    /// It runs, or wants to.
+    /// Whether the thread runs or wants to run.
     wants: bool,
 }
 
 impl Load {
-    /// A new thread's: as if it had always had to do.
+    /// Initial load of a new thread: fully busy.
     pub(super) const NEW: Load = Load { value: WHOLE, since: 0, wants: false };
 
-    /// One's that has ended: Linux takes it off the CPU's.
+    /// Load of a thread that has ended: Linux subtracts it from the CPU's load.
     pub(super) const GONE: Load = Load { value: 0, since: 0, wants: false };
 
-    /// What it is at that time.
+    /// Returns the load at time `now`.
     pub(super) fn at(&self, now: u64, half: u64) -> u64 {
         let left = left(now.saturating_sub(self.since), half);
         let to = if self.wants { WHOLE } else { 0 };
         ((self.value * left) >> 32) + ((to * (ONE - left)) >> 32)
     }
 
-    /// From now on the thread runs or wants to, or does not.
+    /// Records whether the thread runs or wants to run from now on.
     pub(super) fn turns(&mut self, now: u64, half: u64, wants: bool) {
         *self = Load { value: self.at(now, half), since: now, wants };
     }
@@ -67,7 +69,7 @@ mod tests {
 
     const HALF: u64 = 3_200_000;
 
-    /// In parts of the whole.
+    /// Returns the load as a fraction of `WHOLE`.
     fn share(load: &Load, now: u64) -> f64 {
         load.at(now, HALF) as f64 / WHOLE as f64
     }

@@ -1,31 +1,39 @@
-//! Earliest eligible virtual deadline first, as Linux has it since 6.6, with the delayed dequeue of 6.12.
+//! The policy "earliest eligible virtual deadline first", as in Linux since 6.6, with the delayed
+//! dequeue of 6.12.
 //!
-//! Each thread has a virtual run time, which grows the slower the more it weighs ([`Nice`](crate::Nice)), and a deadline, one
-//! request of run time further on. A thread is eligible while it has
-//! run no longer than the mean of its queue; the eligible one with the earliest deadline runs next, and runs undisturbed up to
-//! its deadline as long as it is eligible. Two consequences decide how locks fare that hand over to sleepers:
+//! Each thread has a virtual run time, which grows the more slowly the larger the thread's weight
+//! is ([`Nice`](crate::Nice)), and a deadline, which is one request of run time later. A thread is
+//! eligible while it has run no longer than the mean of its queue. The eligible thread with the
+//! earliest deadline runs next, and runs undisturbed until its deadline as long as it is eligible.
+//! Two consequences decide the performance of locks that hand over to sleepers:
 //!
-//! - **Who sleeps in debt stays in the queue** (delayed dequeue) until the others have caught up. Woken before that, it is where
-//!   it was: it goes to no other CPU, though one idles. So threads that wake each other gather on a CPU, where a hand-over
-//!   needs no interrupt.
-//! - **A waker that has run longer than the mean loses its CPU to the thread that it wakes**, at once. A waker that was
-//!   about to queue up for the lock again is then not in the queue: that is how a convoy of threads that hand a lock to
-//!   sleepers comes to an end.
+//! - **A thread that goes to sleep in debt stays in the queue** (delayed dequeue) until the others
+//!   have caught up. If it is woken before that, it goes to no other CPU, even if one is idle. So
+//!   threads that wake each other gather on one CPU, where a hand-over needs no interrupt.
+//! - **A waker that has run longer than the mean loses its CPU to the thread that it wakes**, at
+//!   once. If the waker was about to queue up for the lock again, it is then not in the lock's
+//!   queue. That is how a convoy of threads which hand a lock to sleepers ends.
 //!
-//! What a thread has run is counted when something asks for it, as in Linux: not yet when a thread that stayed in the queue wakes, so
-//! that a waker which was level with it is ahead in the next moment. A switch is run time of the thread that is switched to.
+//! Run time is counted only when something asks for it, as in Linux. It is not yet counted when a
+//! thread that stayed in the queue wakes up, so a waker that was level with that thread is ahead a
+//! moment later. The time of a switch counts as run time of the thread that is switched to.
 //!
-//! A thread that is woken from another CPU while its own idles goes back to its own, unless its own has had more to do of late than the
-//! waker's would have with it, by 8% at least (Linux: `wake_affine_weight`): of those a share (`wake_pull`) comes to
-//! the waker's. Linux pulls them all where it takes no idle CPU for free, and none where it does; the share is a measured one.
+//! A thread that is woken from another CPU while its own is idle normally goes back to its own. The
+//! exception (Linux: `wake_affine_weight`): if its own CPU has been busier than the waker's CPU
+//! would be with the thread, by at least 8%, then a share of such threads (`wake_pull`) goes to the
+//! waker's CPU. Linux pulls all of them if it takes no idle CPU instead, and none if it does; the
+//! share here is a measured one.
 //!
-//! A CPU that runs dry takes a waiting thread only if that has not run for a while (its cache is cold); ticks move threads to
-//! CPUs that idle on. `eevdf` has woken threads seek idle CPUs; `eevdf-guest` leaves them where they ran: a Linux guest
-//! under KVM that has steal time takes a CPU that has halted for one that the host has preempted, and avoids it.
+//! A CPU that runs out of threads takes a waiting thread only if that thread has not run for a
+//! while (its cache is cold); ticks move threads to CPUs that stay idle. Under `eevdf`, woken
+//! threads look for idle CPUs. Under `eevdf-guest`, they stay where they ran: a Linux guest under
+//! KVM that has steal time mistakes a halted CPU for one that the host has preempted, and avoids
+//! it.
 //!
-//! After Stoica and Abdel-Wahab (Old Dominion University, TR-95-22) and Linux's `kernel/sched/fair.c` as its documentation
-//! (`Documentation/scheduler/sched-eevdf.rst`) describes it, without groups. The request is Linux's base slice,
-//! 0.7 ms by 1 + log2 of the CPUs, in units of `time_slice`, which stands for its tick of 4 ms.
+//! The sources are Stoica and Abdel-Wahab (Old Dominion University, TR-95-22) and Linux's
+//! `kernel/sched/fair.c`, as its documentation (`Documentation/scheduler/sched-eevdf.rst`)
+//! describes it, without groups. The request is Linux's base slice, 0.7 ms times 1 + log2 of the
+//! number of CPUs, in units of `time_slice`, which stands for Linux's tick of 4 ms.
 
 mod load;
 mod place;
@@ -36,7 +44,7 @@ use baton_units::{CpuId, Cycles};
 use load::Load;
 use queue::{Entity, Queue, State};
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "eevdf",
     what: "the eligible thread with the earliest deadline runs next; who sleeps in debt stays queued; wake-ups seek idle CPUs",
@@ -44,7 +52,7 @@ pub const POLICY: Policy = Policy {
     make: |cpus, params| Box::new(Eevdf::new(cpus, params, true)),
 };
 
-/// Its row in the registry, on a virtual machine.
+/// The row in the registry of the policy on a virtual machine.
 pub const GUEST: Policy = Policy {
     name: "eevdf-guest",
     what: "as eevdf, on a virtual machine whose halted CPUs count as taken: wake-ups leave threads where they ran",
@@ -54,16 +62,18 @@ pub const GUEST: Policy = Policy {
 
 struct Eevdf {
     cpus: Cpus,
-    /// The tick.
+    /// Length of a tick in cycles.
     tick: u64,
     /// How long a thread may run before its deadline comes.
     request: i64,
-    /// Who ran within this time is not taken by a CPU that has only just run dry.
+    /// A CPU that has only just run out of threads does not take a thread that ran within this
+    /// time.
     hot: u64,
-    /// In so long a load halves.
+    /// The time in which a load halves.
     half: u64,
     seeks_idle: bool,
-    /// In a thousand, and what of it has come together since the last one that was pulled.
+    /// How many of 1,000 candidates are pulled to the waker's CPU. `pulls` sums this up and is
+    /// reduced by 1,000 at each pull.
     pull: u32,
     pulls: u32,
     waker: Option<CpuId>,
@@ -80,9 +90,9 @@ impl Eevdf {
             cpus: cpus.clone(),
             tick,
             request: (tick * 7 * doublings / 40).clamp(1, tick) as i64,
-            // Linux: 0.5 ms.
+            // Linux uses 0.5 ms.
             hot: tick / 8,
-            // 32 periods of 1.024 ms.
+            // Linux uses 32 periods of 1.024 ms.
             half: (tick * 8192 / 1000).max(1),
             seeks_idle,
             pull: params.wake_pull.min(1000),
@@ -106,7 +116,7 @@ impl Eevdf {
         &mut self.queues[cpu.0 as usize]
     }
 
-    /// Puts a thread that can run into its CPU's queue, and has the CPU take note.
+    /// Puts a thread that can run into its CPU's queue, and lets the CPU react to it.
     fn arrive(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         self.order += 1;
         let order = self.order;
@@ -127,7 +137,7 @@ impl Eevdf {
         self.arm(cpu, now, out);
     }
 
-    /// Has the next tick come if a thread waits here.
+    /// Asks for the next tick if a thread waits here.
     fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let (tick, waits) = (self.tick, self.waiting(cpu).next().is_some());
         let queue = self.queue(cpu);
@@ -138,7 +148,7 @@ impl Eevdf {
         out.push(Decision::Timer(cpu, Cycles((now / tick + 1) * tick)));
     }
 
-    /// The thread leaves its CPU; its run time is up to date. It is in no queue.
+    /// Takes a thread off its CPU and brings its run time up to date. It is then in no queue.
     fn leave(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) -> CpuId {
         let cpu = self.thread(id).cpu;
         self.charge(cpu, now);
@@ -151,7 +161,7 @@ impl Eevdf {
         cpu
     }
 
-    /// Moves a thread that can run, and is in no queue, to the CPU that suits it.
+    /// Moves a thread that can run and is in no queue to the CPU that suits it.
     fn moves(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         let to = self.choose(id);
         let to = self.pulled(id, to, now);
@@ -159,7 +169,7 @@ impl Eevdf {
         self.arrive(id, now, out);
     }
 
-    /// Threads here that must not stay go elsewhere; a running one is called off.
+    /// Sends threads elsewhere that may not stay here, and preempts a running one.
     fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let goes: Vec<ThreadId> =
             self.queues[cpu.0 as usize].members.iter().copied().filter(|&id| !self.may_have(cpu, id)).collect();
@@ -192,10 +202,11 @@ impl Scheduler for Eevdf {
     fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         if self.thread(id).state == State::Delayed {
             self.waker = None;
-            // Linux looks at its lag before it counts what the current thread has run since it was switched to. So a waker that was
-            // level with it is ahead when that is counted, and loses its CPU.
+            // Linux looks at the thread's lag before it counts what the current thread has run
+            // since it was switched to. So a waker that was level with the thread is ahead once
+            // that is counted, and loses its CPU.
             if self.lag(id) > 0 {
-                // The others have caught up and more: it starts level with them.
+                // The others have caught up or more, so the thread starts level with them.
                 self.start_level(id);
             }
             self.arrive(id, now.0, out);
@@ -232,7 +243,7 @@ impl Scheduler for Eevdf {
     fn pick(&mut self, now: Cycles, cpu: CpuId, _: &mut Vec<Decision>) -> Option<ThreadId> {
         let next = loop {
             match self.best(cpu, false) {
-                // Its debt is paid: now it is gone.
+                // The sleeper's debt is paid, so it leaves the queue now.
                 Some(id) if self.thread(id).state == State::Delayed => {
                     self.remove(id, now.0);
                     let thread = self.thread_mut(id);
@@ -252,7 +263,8 @@ impl Scheduler for Eevdf {
         }
         let queue = self.queue(cpu);
         (queue.current, queue.pulls) = (next, false);
-        // Who comes onto an idle CPU is not charged what it takes to rouse that, nor the time in which it was off.
+        // A thread that comes onto an idle CPU is not charged for waking that CPU, nor for the time
+        // in which it was off.
         queue.left = queue.left.filter(|&left| next.is_some() && left == now.0);
         next
     }

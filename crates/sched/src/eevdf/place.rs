@@ -1,4 +1,4 @@
-//! Which CPU a thread goes to, and which one an idle CPU takes.
+//! Chooses the CPU to which a thread goes, and the thread that an idle CPU takes.
 
 use super::Eevdf;
 use crate::{Decision, ThreadId};
@@ -6,7 +6,7 @@ use baton_units::CpuId;
 use std::cmp::Reverse;
 
 impl Eevdf {
-    /// Whether that CPU is on and the thread may run there.
+    /// Whether the CPU is on and the thread may run there.
     pub(super) fn may_have(&self, cpu: CpuId, id: ThreadId) -> bool {
         !self.queues[cpu.0 as usize].off && self.thread(id).affinity.has(cpu)
     }
@@ -15,23 +15,23 @@ impl Eevdf {
         self.queues[cpu.0 as usize].current.is_none()
     }
 
-    /// Threads that run or wait there.
+    /// Number of threads that run or wait on the CPU.
     fn load(&self, cpu: CpuId) -> usize {
         self.waiting(cpu).count() + usize::from(!self.idle(cpu))
     }
 
-    /// What they weigh.
+    /// Sum of the weights of these threads.
     fn weight(&self, cpu: CpuId) -> u64 {
         let all = self.waiting(cpu).chain(self.queues[cpu.0 as usize].current);
         all.map(|id| self.thread(id).nice.weight()).sum()
     }
 
-    /// The nearest idle CPU that the thread may run on.
+    /// Returns the nearest idle CPU on which the thread may run.
     fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
         self.cpus.idle_near(home, |cpu| self.idle(cpu), |cpu| self.may_have(cpu, id), |cpu| self.load(cpu))
     }
 
-    /// The CPU for a thread that can run from now on.
+    /// Returns the CPU for a thread that can run from now on.
     pub(super) fn choose(&self, id: ThreadId) -> CpuId {
         let home = self.thread(id).cpu;
         let (stays, fresh) = (self.may_have(home, id), self.thread(id).fresh);
@@ -48,7 +48,8 @@ impl Eevdf {
         may.min_by_key(|&cpu| self.load(cpu)).unwrap_or(home)
     }
 
-    /// Where a woken thread goes that was to go to an idle CPU: to the waker's, if that has had less to do, and then one in so many.
+    /// May move a woken thread from its idle CPU to the waker's, if that CPU was less busy, for
+    /// `pull` of 1,000 wake-ups. Returns the CPU.
     pub(super) fn pulled(&mut self, id: ThreadId, to: CpuId, now: u64) -> CpuId {
         let Some(waker) = self.waker.take() else { return to };
         if waker == to || !self.idle(to) || self.idle(waker) || !self.may_have(waker, id) || self.thread(id).fresh {
@@ -65,8 +66,9 @@ impl Eevdf {
         waker
     }
 
-    /// Whether the waker's CPU, with the thread, has had less to do of late than the other one without it, and half of the imbalance that
-    /// Linux puts up with among CPUs of a last-level cache (17%).
+    /// Whether the waker's CPU, with the thread, was less busy than the other CPU without it,
+    /// allowing for half of the imbalance that Linux tolerates between CPUs of a last-level cache
+    /// (17%).
     fn has_less_to_do(&self, waker: CpuId, other: CpuId, id: ThreadId, now: u64) -> bool {
         let thread = self.thread(id);
         let own = self.worked(thread, now);
@@ -74,8 +76,8 @@ impl Eevdf {
         (self.all_worked(waker, now) + own) * 100 < there * 108
     }
 
-    /// A thread from the longest queue for a CPU that has run dry: the one that has waited longest, if it has not run for a while, or
-    /// if a tick has found the CPU idle.
+    /// Takes a thread for a CPU that has run out of them, from the longest queue: the one that has
+    /// waited longest, if it has not run for a while or a tick has found the CPU idle.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
         let queue = &self.queues[cpu.0 as usize];
         if queue.off {
@@ -95,8 +97,9 @@ impl Eevdf {
         Some(id)
     }
 
-    /// At a tick of a CPU where threads wait: an idle CPU is to take one; a busy one gets one if that evens out what their threads
-    /// weigh, as in Linux once balancing has failed (`detach_tasks`, `kernel/sched/fair.c`).
+    /// Balances at a tick of a CPU on which threads wait. An idle CPU is told to take one. A busy
+    /// CPU gets one if that evens out the weights of the CPUs' threads, as Linux does after
+    /// balancing has failed (`detach_tasks`, `kernel/sched/fair.c`).
     pub(super) fn balance(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let mut waiting: Vec<ThreadId> = self.waiting(cpu).collect();
         waiting.sort_by_key(|&id| (self.thread(id).ran_at, id));

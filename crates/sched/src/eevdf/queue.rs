@@ -1,4 +1,4 @@
-//! Virtual time: who is how far beside the mean of its queue, and who runs next.
+//! Virtual time: each thread's lag behind the mean of its queue, and which thread runs next.
 
 use super::Eevdf;
 use super::load::Load;
@@ -8,9 +8,9 @@ use baton_units::CpuId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Sleeps, and is in no queue.
+    /// The thread sleeps and is in no queue.
     Blocked,
-    /// Sleeps, and stays in its queue until the others have caught up with it.
+    /// The thread sleeps, but stays in its queue until the others have caught up with it.
     Delayed,
     Ready,
     Running,
@@ -20,23 +20,25 @@ pub(super) enum State {
 pub(super) struct Entity {
     pub(super) affinity: Affinity,
     pub(super) cpu: CpuId,
-    /// Set by [`Eevdf::turn`] alone.
+    /// State of the thread; only [`Eevdf::turn`] sets it.
     pub(super) state: State,
     pub(super) load: Load,
     pub(super) nice: Nice,
-    /// Virtual run time, within its queue, and what is not a whole cycle of it yet.
+    /// Virtual run time, relative to the thread's queue. `left` is the part that is not a whole
+    /// cycle yet.
     pub(super) virtual_time: i64,
     left: u64,
     pub(super) deadline: i64,
-    /// Up to this virtual time nobody takes its CPU while it is eligible: the deadline that it had when it was picked.
+    /// The deadline that the thread had when it was picked. Until this virtual time, no other
+    /// thread takes its CPU while it is eligible.
     pub(super) protected: i64,
-    /// How far it was behind the mean when it left its queue.
+    /// How far the thread was behind the mean when it left its queue.
     pub(super) lag: i64,
-    /// It has never run.
+    /// Whether the thread has never run.
     pub(super) fresh: bool,
-    /// When it last left a CPU.
+    /// The time at which the thread last left a CPU.
     pub(super) ran_at: u64,
-    /// When it last became ready, to break ties.
+    /// A number that rises with each time a thread becomes ready; it breaks ties.
     pub(super) order: u64,
 }
 
@@ -64,17 +66,19 @@ impl Entity {
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) current: Option<ThreadId>,
-    /// Up to when the current thread's run time is counted; `None` while the CPU switches to it.
+    /// The time up to which the current thread's run time is counted; `None` while the CPU switches
+    /// to the thread.
     pub(super) since: Option<u64>,
-    /// When the last thread left, while the CPU switches to the next one: that is charged the switch.
+    /// The time at which the last thread left, while the CPU switches to the next one, which is
+    /// charged for the switch.
     pub(super) left: Option<u64>,
-    /// Threads that are ready or delayed.
     pub(super) members: Vec<ThreadId>,
     /// The mean when the queue was last not empty.
     pub(super) last: i64,
     pub(super) off: bool,
     pub(super) timer: bool,
-    /// A tick found that it idles while threads wait elsewhere: it takes one, hot or not.
+    /// Whether a tick found this CPU idle while threads wait elsewhere. It then takes one, even if
+    /// that ran recently.
     pub(super) pulls: bool,
     pub(super) steals: u64,
 }
@@ -84,7 +88,7 @@ impl Entity {
         i128::from(self.nice.weight())
     }
 
-    /// What so much run time is to it; never nothing, where there is some.
+    /// Scales a run time by the thread's weight; the result is at least 1 if the run time is.
     fn scaled(&self, run_time: i64) -> i64 {
         let scaled = (i128::from(run_time) * i128::from(ONE) / self.weight()) as i64;
         scaled.max(run_time.min(1))
@@ -92,7 +96,8 @@ impl Entity {
 }
 
 impl Eevdf {
-    /// Sum of the virtual times of all in the queue, each by its weight, and of the weights.
+    /// Returns the sum of the virtual times of all threads in the queue, each multiplied by its
+    /// weight, and the sum of the weights.
     fn sum(&self, cpu: CpuId) -> (i128, i128) {
         let queue = &self.queues[cpu.0 as usize];
         let all = queue.members.iter().chain(&queue.current).map(|&id| self.thread(id));
@@ -101,7 +106,7 @@ impl Eevdf {
         })
     }
 
-    /// The mean of the queue.
+    /// Returns the weighted mean of the virtual times in the queue.
     pub(super) fn mean(&self, cpu: CpuId) -> i64 {
         match self.sum(cpu) {
             (_, 0) => self.queues[cpu.0 as usize].last,
@@ -109,17 +114,19 @@ impl Eevdf {
         }
     }
 
-    /// How far a thread that is in its queue is behind the mean; below 0 it is ahead, and not eligible.
+    /// Returns how far a thread that is in its queue is behind the mean. A negative lag means that
+    /// it is ahead, and not eligible.
     pub(super) fn lag(&self, id: ThreadId) -> i64 {
         let thread = self.thread(id);
         let (sum, weight) = self.sum(thread.cpu);
-        // Exact where the mean is no whole number.
+        // This is exact even if the mean is not a whole number.
         let ahead = i128::from(thread.virtual_time) * weight - sum;
         let (lag, most) = ((-ahead).div_euclid(weight.max(1)) as i64, thread.scaled(2 * self.request));
         lag.clamp(-most, most)
     }
 
-    /// Counts the run time of the current thread up to now; one whose deadline has come gets the next one.
+    /// Counts the current thread's run time up to now, and gives it the next deadline if its
+    /// deadline has come.
     pub(super) fn charge(&mut self, cpu: CpuId, now: u64) {
         let (request, queue) = (self.request, &mut self.queues[cpu.0 as usize]);
         if let (Some(current), Some(since)) = (queue.current, queue.since) {
@@ -133,8 +140,9 @@ impl Eevdf {
         self.queue(cpu).last = self.mean(cpu);
     }
 
-    /// The eligible thread with the earliest deadline, delayed ones among them; with `protect`, the current one as long as it
-    /// is eligible and before its deadline.
+    /// Returns the eligible thread with the earliest deadline, which may be a delayed one. With
+    /// `protect`, returns the current thread as long as it is eligible and before its protected
+    /// time.
     pub(super) fn best(&self, cpu: CpuId, protect: bool) -> Option<ThreadId> {
         let queue = &self.queues[cpu.0 as usize];
         if let Some(current) = queue.current.filter(|_| protect) {
@@ -147,13 +155,15 @@ impl Eevdf {
         eligible.min_by_key(|&id| (self.thread(id).deadline, self.thread(id).order))
     }
 
-    /// Puts the thread's virtual time into another queue, or its own after a sleep: as far from the mean as it was.
+    /// Places the thread in the queue of `cpu`, at the same distance from the mean that it had when
+    /// it left a queue.
     pub(super) fn enter(&mut self, id: ThreadId, cpu: CpuId, now: u64) {
         self.charge(cpu, now);
         self.place_at(id, cpu);
     }
 
-    /// Puts a thread that stayed queued while it slept level with the others of its queue, whose run time is not counted anew.
+    /// Places a thread that stayed queued while it slept level with the others of its queue. The
+    /// current thread's run time is not counted for this.
     pub(super) fn start_level(&mut self, id: ThreadId) {
         let cpu = self.thread(id).cpu;
         self.queue(cpu).members.retain(|&other| other != id);
@@ -161,13 +171,14 @@ impl Eevdf {
         self.place_at(id, cpu);
     }
 
-    /// The virtual time in that queue, which does not hold the thread yet, that is as far from the mean as it was.
+    /// Sets the thread's virtual time for that queue, which does not contain the thread yet, so
+    /// that it is as far from the mean as before.
     fn place_at(&mut self, id: ThreadId, cpu: CpuId) {
         let (_, weight) = self.sum(cpu);
         let mean = self.mean(cpu);
         let request = self.request;
         let thread = self.thread_mut(id);
-        // Joining moves the mean towards it: after that it is as far away as it was.
+        // Joining moves the mean towards the thread; this makes its distance right after that.
         let lag = i128::from(thread.lag) * (weight + thread.weight());
         let lag = if weight == 0 { 0 } else { (lag / weight) as i64 };
         thread.cpu = cpu;
@@ -175,7 +186,7 @@ impl Eevdf {
         thread.deadline = thread.virtual_time + thread.scaled(if thread.fresh { request / 2 } else { request });
     }
 
-    /// Takes the thread out of its queue, and notes how far it was from the mean.
+    /// Removes the thread from its queue, and stores its distance from the mean.
     pub(super) fn remove(&mut self, id: ThreadId, now: u64) {
         let cpu = self.thread(id).cpu;
         self.charge(cpu, now);
@@ -185,27 +196,26 @@ impl Eevdf {
         self.turn(id, State::Blocked, now);
     }
 
-    /// Notes what the thread does from now on, and what it had to do up to now.
+    /// Records the thread's new state, and its load up to now.
     pub(super) fn turn(&mut self, id: ThreadId, state: State, now: u64) {
         let half = self.half;
         let thread = self.thread_mut(id);
-        // Linux counts the debtor that stays queued as one that wants to run.
+        // Linux counts a sleeper in debt that stays queued as wanting to run.
         thread.load.turns(now, half, state != State::Blocked);
         thread.state = state;
     }
 
-    /// What threads that were there last have had to do of late.
+    /// Returns the sum of the weighted loads of the threads that were on this CPU last.
     pub(super) fn all_worked(&self, cpu: CpuId, now: u64) -> u128 {
         let there = self.threads.iter().flatten().filter(|thread| thread.cpu == cpu);
         there.map(|thread| self.worked(thread, now)).sum()
     }
 
-    /// What the thread has had to do of late, by its weight.
+    /// Returns the thread's load multiplied by its weight.
     pub(super) fn worked(&self, thread: &Entity, now: u64) -> u128 {
         u128::from(thread.load.at(now, self.half)) * u128::from(thread.nice.weight())
     }
 
-    /// Threads that wait here for the CPU.
     pub(super) fn waiting(&self, cpu: CpuId) -> impl Iterator<Item = ThreadId> + '_ {
         let members = self.queues[cpu.0 as usize].members.iter().copied();
         members.filter(|&id| self.thread(id).state == State::Ready)

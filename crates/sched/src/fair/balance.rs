@@ -1,14 +1,17 @@
-//! Balancing while all CPUs are busy, so that threads that wait in long queues are not worse off for ever.
+//! Balancing while all CPUs are busy, so that threads in long queues are not permanently worse off.
 //!
-//! Every `balance_interval` three things happen. A queue whose least run time has fallen far behind the others' is
-//! brought forward: old debts are forgiven. While one queue is heavier than one that may have its thread by twice what the thread
-//! weighs, or more, the thread moves, as in Linux (`detach_tasks`, `kernel/sched/fair.c`). Where queues differ by less, threads
-//! of the lighter ones get on faster: as soon as the least run time of one is a slice ahead of a thread in a heavier one, the
-//! thread that is furthest behind moves over, and runs there first. Linux has no such rule: it moves
-//! threads that weigh too much after balancing has failed several times.
+//! Every `balance_interval`, three things happen. First, a queue whose least run time has fallen
+//! far behind the others' is brought forward: old debts are forgiven. Second, while one queue is
+//! heavier than another that may have one of its threads, by at least twice the thread's weight,
+//! the thread moves, as in Linux (`detach_tasks`, `kernel/sched/fair.c`). Third, where queues
+//! differ by less, threads of the lighter queues advance faster. As soon as the least run time of
+//! such a queue is a slice ahead of a thread in a heavier one, the thread that is furthest behind
+//! moves over and runs there first. Linux has no such rule; it moves threads that weigh too much
+//! after balancing has failed several times.
 //!
-//! Whoever moves keeps its run time, by which it is compared with all others. So all threads stay within some slices of each
-//! other, whatever their number and their weights, unless one is due more than a CPU.
+//! A thread that moves keeps its run time, by which it is compared with all others. So all threads
+//! stay within some slices of each other, whatever their number and weights, unless one is entitled
+//! to more than a CPU.
 
 use super::{Fair, Queue, State};
 use crate::{Decision, ThreadId};
@@ -18,7 +21,7 @@ use baton_units::CpuId;
 const FORGIVEN_AFTER: u64 = 16;
 
 impl Fair {
-    /// Balances if it is time. At most one thread for each CPU moves.
+    /// Balances if it is time. Moves at most one thread per CPU.
     pub(super) fn balance_if_due(&mut self, now: u64, out: &mut Vec<Decision>) {
         let interval = self.params.balance_interval.0;
         if interval == 0 || now < self.balance_at {
@@ -34,7 +37,8 @@ impl Fair {
         }
     }
 
-    /// Queues that are behind the foremost by more than [`FORGIVEN_AFTER`] slices are brought forward as a whole.
+    /// Brings forward queues that are behind the foremost one by more than [`FORGIVEN_AFTER`]
+    /// slices.
     fn forgive(&mut self, now: u64) {
         let leasts: Vec<u64> = self.cpus.ids().map(|cpu| self.least(cpu, now)).collect();
         let busy = self.queues.iter().zip(&leasts).filter(|(queue, _)| queue.current.is_some());
@@ -52,19 +56,21 @@ impl Fair {
         }
     }
 
-    /// Moves one thread from a heavy queue to a light one; whether there was one to move.
+    /// Moves one thread from a heavy queue to a light one. Returns whether there was one to move.
     fn move_one(&mut self, now: u64, began: u64, out: &mut Vec<Decision>) -> bool {
         let Some((id, to)) = self.best_move(now, began) else { return false };
         let from = self.thread(id).cpu;
         self.queue(from).ready.retain(|&other| other != id);
-        // It keeps its run time: levelled with its new neighbours, it would lose what it is owed, or owes.
+        // The thread keeps its run time. Levelled with its new neighbours, it would lose what it is
+        // owed, or owes.
         let thread = self.thread_mut(id);
         (thread.cpu, thread.state) = (to, State::Blocked);
         self.arrive(id, now, out);
         true
     }
 
-    /// The thread to move, of those that were queued when balancing began, and where to: first what evens out the most, then who
+    /// Returns the thread to move, and its new CPU, among the threads that were queued when
+    /// balancing began. The move that evens out the weights most comes first, then the thread that
     /// is furthest behind.
     fn best_move(&mut self, now: u64, began: u64) -> Option<(ThreadId, CpuId)> {
         let slice = self.params.time_slice.0;
@@ -75,7 +81,7 @@ impl Fair {
         let loads: Vec<u64> = self.queues.iter().map(load).collect();
         let mut best: Option<((u64, u64), ThreadId, CpuId)> = None;
         for from in self.cpus.ids() {
-            // Nobody moves twice.
+            // No thread moves twice.
             let ready = self.queues[from.0 as usize].ready.iter().filter(|&&id| self.thread(id).order <= began);
             for &id in ready {
                 let thread = self.thread(id);

@@ -1,15 +1,17 @@
-//! Run time shared out evenly, in the manner of Linux.
+//! Shares run time evenly, like Linux.
 //!
-//! Each CPU has a queue; the thread with the least run time runs next. Run time is virtual: it is carried from queue to
-//! queue as a distance from the queue's least; a thread that has slept is ahead by `sleeper_credit` at most. A woken thread goes to the CPU that it ran on
-//! if that idles, else to an idle one, the nearest first and whole idle cores before siblings of busy ones, else it waits
-//! where it was; it preempts the thread that runs there if it is `wakeup_granularity` behind it. A CPU that runs dry takes
-//! from the longest queue the thread that has waited longest. With a `balance_interval`, queues are balanced while all CPUs are
-//! busy ([`balance`]).
+//! Each CPU has a queue, and the thread with the least run time runs next. Run time is virtual: it
+//! is carried from queue to queue as a distance from the queue's least run time, and a thread that
+//! has slept is ahead by at most `sleeper_credit`. A woken thread goes to the CPU on which it ran
+//! if that is idle, otherwise to an idle CPU (the nearest first, and whole idle cores before
+//! siblings of busy ones), otherwise it waits where it ran. It preempts the thread that runs there
+//! if it is behind it by more than `wakeup_granularity`. A CPU that runs out of threads takes the
+//! thread that has waited longest from the longest queue. With a `balance_interval`, queues are
+//! balanced while all CPUs are busy ([`balance`]).
 //!
-//! After the completely fair scheduler of Linux 2.6.23 and later (`Documentation/scheduler/sched-design-CFS.rst`),
-//! without groups. A thread's
-//! run time counts the less the more it weighs ([`Nice`]), so that shares go by weights.
+//! The model is the completely fair scheduler of Linux 2.6.23 and later
+//! (`Documentation/scheduler/sched-design-CFS.rst`), without groups. A thread's run time counts the
+//! less the larger its weight is ([`Nice`]), so that shares are in proportion to weights.
 
 mod balance;
 mod place;
@@ -17,7 +19,7 @@ mod place;
 use crate::{Affinity, Born, Cpus, Decision, Nice, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
 
-/// Its row in the registry.
+/// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
     name: "fair",
     what: "the thread with the least run time runs next; wake-ups seek idle CPUs, idle CPUs steal",
@@ -37,22 +39,23 @@ struct Thread {
     cpu: CpuId,
     state: State,
     nice: Nice,
-    /// Run time by its weight, beside the queue's least, and what is not a whole cycle of it yet.
+    /// Run time divided by weight, relative to the queue's least. `left` is the part that is not a
+    /// whole cycle yet.
     run_time: u64,
     left: u64,
-    /// It has never run.
+    /// Whether the thread has never run.
     fresh: bool,
-    /// When it last entered a queue, to break ties.
+    /// A number that rises with each entry into a queue; it breaks ties.
     order: u64,
 }
 
 #[derive(Default)]
 struct Queue {
     current: Option<ThreadId>,
-    /// When it began to run; `None` while the CPU switches.
+    /// The time at which the current thread began to run; `None` while the CPU switches.
     since: Option<u64>,
     ready: Vec<ThreadId>,
-    /// The least run time that a thread here has had; a thread that slept long starts from it.
+    /// The least run time of any thread here so far; a thread that slept long starts from it.
     least: u64,
     off: bool,
     timer: bool,
@@ -65,9 +68,9 @@ struct Fair {
     threads: Vec<Option<Thread>>,
     queues: Vec<Queue>,
     order: u64,
-    /// CPUs that have a thread.
+    /// Number of CPUs that have a thread.
     busy: usize,
-    /// When queues are balanced next.
+    /// The time at which queues are balanced next.
     balance_at: u64,
 }
 
@@ -96,7 +99,7 @@ impl Fair {
         &mut self.queues[cpu.0 as usize]
     }
 
-    /// Run time of the thread so far, and what is not a whole cycle of it.
+    /// Returns the thread's run time so far, and the part that is not a whole cycle.
     fn exact_run_time(&self, id: ThreadId, now: u64) -> (u64, u64) {
         let thread = self.thread(id);
         let (mut run_time, mut left) = (thread.run_time, thread.left);
@@ -111,7 +114,7 @@ impl Fair {
         self.exact_run_time(id, now).0
     }
 
-    /// The least run time on a CPU, which never falls.
+    /// Returns the least run time on a CPU, which never falls.
     fn least(&mut self, cpu: CpuId, now: u64) -> u64 {
         let queue = &self.queues[cpu.0 as usize];
         let here = queue.ready.iter().chain(&queue.current).map(|&id| self.run_time(id, now)).min();
@@ -120,8 +123,8 @@ impl Fair {
         least
     }
 
-    /// Carries a thread's standing over from one queue to another. One that has slept long is no further ahead of the others
-    /// than its credit.
+    /// Carries a thread's distance from the least run time over from one queue to another. A thread
+    /// that has slept long is ahead of the others by at most its credit.
     fn settle(&mut self, id: ThreadId, to: CpuId, now: u64) {
         let from = self.thread(id).cpu;
         let (own, there) = (self.thread(id).run_time, self.least(from, now));
@@ -132,7 +135,7 @@ impl Fair {
         (thread.run_time, thread.cpu) = ((least + own.saturating_sub(there)).saturating_sub(ahead), to);
     }
 
-    /// Puts the thread, which belongs to that CPU, into its queue.
+    /// Puts the thread into the queue of its CPU.
     fn enqueue(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         self.order += 1;
         let order = self.order;
@@ -143,7 +146,8 @@ impl Fair {
         self.arm(cpu, now, out);
     }
 
-    /// Puts the thread into the queue of another CPU, or of its own after a sleep.
+    /// Puts the thread into the queue of a CPU to which it moved, or of its own CPU after a sleep,
+    /// and lets the CPU react.
     fn arrive(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         let cpu = self.thread(id).cpu;
         self.enqueue(id, now, out);
@@ -157,7 +161,7 @@ impl Fair {
         }
     }
 
-    /// Has the running thread's slice end if another waits for its CPU.
+    /// Ends the running thread's slice if another thread waits for its CPU.
     fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let slice = self.params.time_slice.0;
         let balance_at = if self.params.balance_interval.0 == 0 { u64::MAX } else { self.balance_at };
@@ -170,13 +174,14 @@ impl Fair {
         out.push(Decision::Timer(cpu, Cycles((since + slice).min(balance_at).max(now))));
     }
 
-    /// The thread leaves its CPU.
+    /// Takes the thread off its CPU.
     fn leave(&mut self, id: ThreadId, state: State, now: u64, out: &mut Vec<Decision>) -> CpuId {
         let run_time = self.exact_run_time(id, now);
         let thread = self.thread_mut(id);
         ((thread.run_time, thread.left), thread.state) = (run_time, state);
         let cpu = thread.cpu;
-        // It counts for the least once more, so that nobody who is far behind comes in below it.
+        // The thread counts for the least run time once more, so that no thread that is far behind
+        // comes in below it.
         self.least(cpu, now);
         let queue = self.queue(cpu);
         (queue.current, queue.since) = (None, None);
@@ -187,7 +192,7 @@ impl Fair {
         cpu
     }
 
-    /// Threads that wait there and must not any more go elsewhere; one that runs is called off.
+    /// Sends waiting threads elsewhere that may not stay there, and preempts a running one.
     fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let stays = |fair: &Fair, id: ThreadId| !fair.queues[cpu.0 as usize].off && fair.thread(id).affinity.has(cpu);
         let mut waiting = std::mem::take(&mut self.queue(cpu).ready);
@@ -241,7 +246,7 @@ impl Scheduler for Fair {
     fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         let from = self.leave(id, State::Ready, now.0, out);
         if self.may_have(from, id) {
-            // Who calls picks from here next: nobody needs to be roused.
+            // The caller picks from this queue next, so no CPU needs to be woken.
             self.enqueue(id, now.0, out);
         } else {
             let to = self.choose(id);
@@ -268,7 +273,8 @@ impl Scheduler for Fair {
         self.queue(cpu).current = next;
         if stolen {
             self.queue(cpu).steals += 1;
-            // Others may have counted on this CPU; what is left of them can go to the next idle one.
+            // Other threads may have counted on this CPU; those that remain can go to the next idle
+            // one.
             self.cpus.ids().for_each(|other| self.offer(other, out));
         } else {
             self.offer(cpu, out);
@@ -298,7 +304,7 @@ impl Scheduler for Fair {
         if self.thread(id).state != State::Blocked && !affinity.has(cpu) {
             self.clear(cpu, now.0, out);
         } else if self.thread(id).state == State::Ready {
-            // A CPU that idles may have it now.
+            // A CPU that is idle may take the thread now.
             self.offer(cpu, out);
         }
     }

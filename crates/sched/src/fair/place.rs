@@ -1,4 +1,4 @@
-//! Which CPU a thread goes to, and which thread an idle CPU takes.
+//! Chooses the CPU to which a thread goes, and the thread that an idle CPU takes.
 
 use super::Fair;
 use crate::{Decision, ThreadId};
@@ -6,7 +6,7 @@ use baton_units::CpuId;
 use std::cmp::Reverse;
 
 impl Fair {
-    /// Whether that CPU is on and the thread may run there.
+    /// Whether the CPU is on and the thread may run there.
     pub(super) fn may_have(&self, cpu: CpuId, id: ThreadId) -> bool {
         !self.queues[cpu.0 as usize].off && self.thread(id).affinity.has(cpu)
     }
@@ -15,12 +15,12 @@ impl Fair {
         self.queues[cpu.0 as usize].current.is_none()
     }
 
-    /// The nearest idle CPU that the thread may run on.
+    /// Returns the nearest idle CPU on which the thread may run.
     fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
         self.cpus.idle_near(home, |cpu| self.idle(cpu), |cpu| self.may_have(cpu, id), |_| 0)
     }
 
-    /// The CPU for a thread that can run from now on.
+    /// Returns the CPU for a thread that can run from now on.
     pub(super) fn choose(&self, id: ThreadId) -> CpuId {
         let home = self.thread(id).cpu;
         let stays = self.may_have(home, id);
@@ -33,12 +33,13 @@ impl Fair {
         if stays && !self.thread(id).fresh {
             return home;
         }
-        // A new thread, or one that may not stay: the shortest queue.
+        // A new thread, or one that may not stay, goes to the shortest queue.
         let may = self.cpus.ids().filter(|&cpu| self.may_have(cpu, id));
         may.min_by_key(|cpu| self.queues[cpu.0 as usize].ready.len()).unwrap_or(home)
     }
 
-    /// The CPU with the longest queue of threads that may run on `cpu`, the lowest number first.
+    /// Returns the CPU with the longest queue among those with threads that may run on `cpu`; among
+    /// equals, the lowest number.
     pub(super) fn longest_for(&self, cpu: CpuId) -> Option<CpuId> {
         let may = |id: &ThreadId| self.thread(*id).affinity.has(cpu);
         let ready = |other: CpuId| &self.queues[other.0 as usize].ready;
@@ -48,7 +49,8 @@ impl Fair {
             .max_by_key(|&other| (ready(other).len(), Reverse(other)))
     }
 
-    /// A thread from the longest queue that may run here: the one that has waited longest.
+    /// Takes the thread that has waited longest from the longest queue of threads that may run
+    /// here.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
         let from = self.longest_for(cpu)?;
         let ready = &self.queues[from.0 as usize].ready;
@@ -59,7 +61,8 @@ impl Fair {
         Some(id)
     }
 
-    /// Has idle CPUs take what waits here: a thread that was preempted, or that has only now been allowed to go.
+    /// Lets idle CPUs take what waits here: threads that were preempted, or that have only now been
+    /// allowed to leave.
     pub(super) fn offer(&self, cpu: CpuId, out: &mut Vec<Decision>) {
         if self.busy == self.queues.len() {
             return;

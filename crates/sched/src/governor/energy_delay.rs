@@ -1,32 +1,38 @@
-//! Predicts for each level what the last period's work would take at it, in time and energy, and takes the level with the least
-//! energy × delay, or another [`Goal`](super::Goal).
+//! Predicts, for each level, the time and energy that the last period's work would take at it, and
+//! chooses the level with the least energy × delay, or by another [`Goal`](super::Goal).
 //!
-//! Of a CPU that had the clock `f`, let `C` be what it computed and `M` what it waited for memory, `S` what it spun, in
-//! reference cycles. At a level of the clock `g` its work takes
+//! For a CPU that had the clock `f`, let `C` be the cycles in which it computed, `M` those in which
+//! it waited for memory and `S` those in which it spun, all in reference cycles. At a level with
+//! the clock `g`, its work takes
 //!
 //! ```text
 //! T(g) = C × f/g + M
 //! ```
 //!
-//! as computing goes by the clock and memory does not, and it takes
+//! because computing scales with the clock and memory does not. It takes the energy
 //!
 //! ```text
 //! E(g) = T(g) × (active(g) + R) + S × spinning(g)
-//! R    = (base × length + what all CPUs took that spun, stood still or had no thread) / what all CPUs worked
+//! R    = (base × length + energy of all CPUs that spun, stood still or had no thread) / work of
+//! all CPUs
 //! ```
 //!
-//! `active` and `spinning` are the chip's prices at that clock, with the part that a slower clock does not lower and the exponent. `R` is what
-//! the rest of the machine takes for each cycle of work: a CPU that works alone while others wait has all of it, one of many that work has its
-//! share. So work is taken to be on the path that all wait for, and waiting to last until others have worked. The level is the one
-//! with the least `E(g) × T(g)^n`: `n` is 0 for `energy`, 1 for `energy-delay`, 2 for `energy-delay2`; of equal ones the fastest.
+//! `active` and `spinning` are the chip's prices at that clock, which include the part that a
+//! slower clock does not reduce, and the exponent. `R` is the energy that the rest of the machine
+//! takes per cycle of work: a CPU that works alone while others wait is charged all of it, one of
+//! many that work is charged its share. So work is assumed to be on the path for which all wait,
+//! and waiting to last until others have done their work. The chosen level has the least
+//! `E(g) × T(g)^n`, where `n` is 0 for `energy`, 1 for `energy-delay`, 2 for `energy-delay2`; among
+//! equals, it is the fastest.
 //!
-//! A CPU that has only spun gets the slowest level, one that did nothing that goes by the clock keeps its own. Products, sums and quotients of
-//! doubles in a fixed order are the same on every host; there is nothing else here.
+//! A CPU that has only spun gets the slowest level; one that did nothing that scales with the clock
+//! keeps its own. All results are products, sums and quotients of doubles in a fixed order, which
+//! are the same on every host.
 
 use super::{Governed, Governor, GovernorInfo, Level, Period, Sample};
 use baton_units::Hertz;
 
-/// Its row in the registry.
+/// The governor's row in the registry.
 pub const GOVERNOR: GovernorInfo = GovernorInfo {
     name: "energy-delay",
     what: "the level with the least predicted energy × delay (os.governor_goal), by the share of time that waits for memory",
@@ -46,17 +52,17 @@ impl Governor for Predicts {
     }
 }
 
-/// What the CPU worked, in reference cycles.
+/// The CPU's work in reference cycles: computing and waiting for memory.
 fn worked(sample: &Sample) -> f64 {
     sample.spent.computing.0 as f64 + sample.spent.memory.0 as f64
 }
 
-/// The slowest level that is not below a clock.
+/// Returns the slowest level whose clock is at least `clock`, or the fastest level if none is.
 fn at_least(levels: &[Level], clock: Hertz) -> Option<&Level> {
     levels.iter().find(|level| level.clock >= clock).or(levels.last())
 }
 
-/// What the rest of the machine takes for each cycle of work, in microwatts.
+/// The energy that the rest of the machine takes per cycle of work, in microwatts.
 fn rest(governed: &Governed, period: &Period<'_>) -> f64 {
     let mut taken = governed.unclocked.base.0 as f64 * period.length.0 as f64;
     let mut work = 0.0;
@@ -75,14 +81,15 @@ fn time(sample: &Sample, clock: Hertz) -> f64 {
     sample.spent.computing.0 as f64 * sample.clock.0 as f64 / clock.0 as f64 + sample.spent.memory.0 as f64
 }
 
-/// What is made as small as can be.
+/// The quantity to minimize: energy times delay to the power `power`.
 fn score(level: &Level, sample: &Sample, rest: f64, power: u32) -> f64 {
     let time = time(sample, level.clock);
     let energy = time * (level.active.0 as f64 + rest) + sample.spent.spinning.0 as f64 * level.spinning.0 as f64;
     (0..power).fold(energy, |product, _| product * time)
 }
 
-/// The level for a CPU that did this, where the rest of the machine takes that for each cycle of work.
+/// Returns the level's clock for a CPU with this sample, if the rest of the machine takes `rest`
+/// per cycle of work.
 fn level(levels: &[Level], sample: &Sample, rest: f64, power: u32) -> Hertz {
     let works = worked(sample) > 0.0;
     if !works {
@@ -90,7 +97,7 @@ fn level(levels: &[Level], sample: &Sample, rest: f64, power: u32) -> Hertz {
         return kept.map_or(sample.clock, |level| level.clock);
     }
     let scored = levels.iter().rev().map(|level| (score(level, sample, rest, power), level.clock));
-    // The first of equal ones stays: levels come from the fastest down.
+    // Levels come from the fastest down, so the fastest of equal ones stays.
     let least = scored.reduce(|best, next| if next.0 < best.0 { next } else { best });
     least.map_or(sample.clock, |(_, clock)| clock)
 }
@@ -101,7 +108,8 @@ mod tests {
     use crate::governor::{Goal, Microwatts, Spent, Unclocked};
     use baton_units::Cycles;
 
-    /// 10 W at 2 GHz, of which 4 W stay: with the clock's first power 7 W are left at half of it.
+    /// A CPU that takes 10 W at 2 GHz, 4 W of it fixed. With the clock's first power, 7 W remain at
+    /// half of the clock.
     fn levels() -> Vec<Level> {
         let at = |clock: u64, watts: u64| {
             let watts = Microwatts(watts * 1_000_000);
@@ -134,13 +142,15 @@ mod tests {
     fn computing_goes_by_the_clock_and_memory_does_not() {
         let clocks = [1_000_000_000, 2_000_000_000].map(Hertz);
         assert_eq!(clocks.map(|clock| time(&sample(600, 400, 99), clock)), [1600.0, 1000.0]);
-        // Measured at the slow clock, the same work is predicted to be as long at the fast one as it was there.
+        // The sample was measured at the slow clock. The time predicted for the fast clock is that
+        // of the same work when it was measured there.
         let slow = Sample { clock: Hertz(1_000_000_000), ..sample(1200, 400, 0) };
         assert_eq!(clocks.map(|clock| time(&slow, clock)), [1600.0, 1000.0]);
     }
 
-    /// Without a base, x of the time computing: energy (1 + x) × 7 against 10, turns at 3/7; with a delay (1 + x)² × 7, at 0.195; with its
-    /// square at 0.126.
+    /// Without a base, and with the part x of the time spent computing, energy compares (1 + x) × 7
+    /// with 10, which turns at 3/7. With a delay it compares (1 + x)² × 7, which turns at 0.195,
+    /// and with the delay's square at 0.126.
     #[test]
     fn each_goal_turns_where_the_formula_says() {
         for (goal, slow, fast) in
@@ -151,7 +161,8 @@ mod tests {
         }
     }
 
-    /// The base makes delay dear: (1 + x) × (7 + base) against 10 + base. Of two CPUs that work each has half of it.
+    /// The base makes delay expensive: the comparison is (1 + x) × (7 + base) with 10 + base. Two
+    /// CPUs that work are each charged half of the base.
     #[test]
     fn the_base_is_shared_by_those_that_work() {
         let alone = |computing| decides(governed(8, 1, Goal::Energy), &[sample(computing, 1000 - computing, 0)]);
@@ -161,7 +172,8 @@ mod tests {
         assert_eq!((two(272), two(273)), (vec![1, 1], vec![2, 2]));
     }
 
-    /// What others take while they wait counts to the one that works, and those that only wait go slow.
+    /// The energy of CPUs that wait is charged to the one that works, and CPUs that only wait get
+    /// the slow clock.
     #[test]
     fn who_works_alone_carries_those_that_wait() {
         let waiting = [sample(0, 0, 1000); 3];
@@ -173,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_lock_that_all_spin_for_keeps_them_fast() {
-        // Each of four works a quarter of the time and spins for the others: at half of the clock all of it takes twice as long.
+        // Each of four CPUs works a quarter of the time and spins for the others; at half of the
+        // clock all of that takes twice as long.
         let all = [sample(250, 0, 750); 4];
         assert_eq!(decides(governed(0, 4, Goal::Energy), &all), [2, 2, 2, 2]);
     }

@@ -1,7 +1,8 @@
-//! A log of what a governor heard and answered, which replays: the periods in it, told again, give the same bytes.
+//! A log of what a governor was told and answered. It can be replayed: the same periods give the
+//! same bytes.
 //!
-//! Each line is a period: its length and the CPUs that run threads, then for each CPU its clock, whether it has a thread and its five
-//! sums, then `:` and the clocks that were answered.
+//! Each line is a period. It holds the length and the number of CPUs that run threads; for each CPU
+//! its clock, whether it has a thread, and its five sums; then `:` and the clocks of the answer.
 
 use super::{Governor, Period, Sample, Spent};
 use baton_units::{Cycles, Hertz};
@@ -9,14 +10,14 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-/// A governor whose periods and answers are written down.
+/// A governor whose periods and answers are logged.
 pub struct Logged {
     inner: Box<dyn Governor>,
     log: Rc<RefCell<String>>,
 }
 
 impl Logged {
-    /// The same governor, with the log that grows.
+    /// Wraps a governor. Returns it with the log, which grows with each period.
     pub fn new(inner: Box<dyn Governor>) -> (Logged, Rc<RefCell<String>>) {
         let log = Rc::<RefCell<String>>::default();
         (Logged { inner, log: log.clone() }, log)
@@ -40,10 +41,11 @@ impl Governor for Logged {
     }
 }
 
-/// Numbers of a sample in a log.
+/// Number of fields of a sample in a log.
 const FIELDS: usize = 7;
 
-/// Tells the periods of a log to a governor; what that writes down of them. `None`: that is no log.
+/// Tells the periods of a log to a governor. Returns the log of that, or `None` if `log` is not a
+/// log.
 pub fn replay(log: &str, governor: Box<dyn Governor>) -> Option<String> {
     let (mut logged, new) = Logged::new(governor);
     for line in log.lines() {

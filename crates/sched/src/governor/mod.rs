@@ -1,51 +1,53 @@
-//! The third contract: which clock each CPU has.
+//! The third contract: a governor decides which clock each CPU has.
 //!
-//! An operating system tells a [`Governor`] once a period what each CPU did since the last time, and the governor answers with a
-//! clock for each, one of the CPU's [levels](Level). It has no clock of its own and does no work of its own; the same
-//! periods give the same answers. All numbers are whole, so that they do so on every host.
+//! Once per period, an operating system tells a [`Governor`] what each CPU did since the last time,
+//! and the governor answers with a clock for each, which is one of the CPU's [levels](Level). A
+//! governor reads no time and does no work by itself; the same periods give the same answers. All
+//! numbers are whole, so that this holds on every host.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`performance`] | always the fastest level: the baseline |
 //! | [`powersave`] | always the slowest level |
-//! | [`schedutil`] | by utilisation, as Linux's governor of that name |
-//! | [`energy_delay`] | the level at which the least energy and time are predicted |
-//! | [`log`] | what a governor heard and answered, which replays |
+//! | [`schedutil`] | by utilisation, like Linux's governor of that name |
+//! | [`energy_delay`] | the level with the least predicted energy and time |
+//! | [`log`] | a log of what a governor was told and answered, which can be replayed |
 //!
-//! **A new governor is one file** with a type that implements [`Governor`] and a constant of type [`GovernorInfo`], and one line in
-//! `governors!` below. From then on chip files, `--set os.governor=…` and the contract suite (`tests/governors.rs`) have it.
+//! **To add a governor, write one file** with a type that implements [`Governor`] and a constant of
+//! type [`GovernorInfo`], and add one line to `governors!` below. Chip files, `--set os.governor=…`
+//! and the contract suite (`tests/governors.rs`) then know it.
 
 use baton_units::{Cycles, Hertz};
 
 pub mod log;
 
-/// Power in millionths of a watt: whole, so that sums and comparisons are the same on every host.
+/// Power in millionths of a watt. The number is whole, so that sums and comparisons are the same on
+/// every host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Microwatts(pub u64);
 
-/// A clock that a CPU can have, and what the CPU takes with it.
+/// A clock that a CPU can have, and the power that the CPU takes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// The clock.
     pub clock: Hertz,
-    /// What the CPU takes while it computes or waits for memory; 0 where no price is known.
+    /// Power while the CPU computes or waits for memory; 0 if no price is known.
     pub active: Microwatts,
-    /// What it takes while it spins.
+    /// Power while the CPU spins.
     pub spinning: Microwatts,
 }
 
-/// What does not go with a clock; 0 where no price is known.
+/// Power that does not depend on a clock; 0 if no price is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unclocked {
-    /// The platform's base, always.
+    /// Power of the platform, which is always taken.
     pub base: Microwatts,
-    /// A CPU that stands still in an idle wait.
+    /// Power of a CPU that stands still in an idle wait.
     pub still: Microwatts,
-    /// A CPU without a thread.
+    /// Power of a CPU without a thread.
     pub idle: Microwatts,
 }
 
-/// What is made as small as can be: energy times delay to a power.
+/// What a governor minimizes: energy times a power of the delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// Energy alone.
@@ -53,99 +55,99 @@ pub enum Goal {
     /// Energy times delay.
     #[default]
     EnergyDelay,
-    /// Energy times the square of the delay.
+    /// The energy times the square of the delay.
     EnergyDelay2,
 }
 
 impl Goal {
-    /// All of them.
     pub const ALL: [Goal; 3] = [Goal::Energy, Goal::EnergyDelay, Goal::EnergyDelay2];
-    /// Their names in a chip file.
+    /// The names of the goals in a chip file, in the order of `ALL`.
     pub const NAMES: &[&str] = &["energy", "energy-delay", "energy-delay2"];
 
-    /// The name in a chip file.
+    /// The goal's name in a chip file.
     pub fn name(self) -> &'static str {
         Goal::NAMES[self as usize]
     }
 
-    /// The one of that name.
+    /// Returns the goal with this name.
     pub fn named(name: &str) -> Option<Goal> {
         Goal::ALL.into_iter().find(|goal| goal.name() == name)
     }
 
-    /// The power of the delay.
+    /// The power to which the delay is raised.
     pub fn power(self) -> u32 {
         self as u32
     }
 }
 
-/// What a governor is made for.
+/// The machine for which a governor is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Governed {
-    /// The levels of each CPU, with rising clocks. Each has one at least.
+    /// The levels of each CPU, in the order of rising clocks. Each CPU has at least one.
     pub levels: Vec<Vec<Level>>,
-    /// What does not go with a clock.
+    /// Power that does not depend on a clock.
     pub unclocked: Unclocked,
-    /// What a governor with a goal aims at.
+    /// What a governor with a goal minimizes.
     pub goal: Goal,
 }
 
-/// How the cycles of a CPU's period were spent. They sum to the period, but for an access that was under way at an end of it.
+/// How the cycles of a CPU's period were spent. They sum to the period, except for accesses that
+/// were under way at its beginning or end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Computing, in its own caches, in the kernel: what a slower clock makes longer.
+    /// Cycles spent computing, in the CPU's own caches or in the kernel; a slower clock makes these
+    /// longer.
     pub computing: Cycles,
-    /// Waiting for memory, for other caches or for a device: what takes as long at any clock.
+    /// Cycles spent waiting for memory, other caches or a device; these take as long at any clock.
     pub memory: Cycles,
-    /// Spinning.
     pub spinning: Cycles,
-    /// In an idle wait: with a monitor, or halted by its thread.
+    /// Cycles in an idle wait: with a monitor, or halted by the thread.
     pub still: Cycles,
-    /// Without a thread.
+    /// Cycles without a thread.
     pub idle: Cycles,
 }
 
 /// What a CPU did in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The clock that it had: the mean, if that changed.
+    /// The clock that the CPU had; the mean if it changed.
     pub clock: Hertz,
-    /// Whether it has a thread now.
     pub has_thread: bool,
-    /// Where its cycles went, in reference cycles.
+    /// How the CPU's time was spent, in reference cycles.
     pub spent: Spent,
 }
 
-/// A period that is over.
+/// A period that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Period<'a> {
-    /// How long it was, in reference cycles.
+    /// Length in reference cycles.
     pub length: Cycles,
-    /// CPUs that run threads now.
+    /// Number of CPUs that run threads now.
     pub running: u32,
     /// What each CPU did, by its number.
     pub samples: &'a [Sample],
 }
 
-/// Decides which clock each CPU has.
+/// A policy that decides which clock each CPU has.
 pub trait Governor {
-    /// A period is over: the clock of each CPU from now on, by its number, each one of the CPU's levels. Where CPUs share a
-    /// core, it has the fastest of what they get.
+    /// Takes in a period that has ended. Returns the clock of each CPU from now on, by the CPU's
+    /// number, each one of the CPU's levels. If CPUs share a core, the core gets the fastest of
+    /// their clocks.
     fn decide(&mut self, period: &Period<'_>) -> Vec<Hertz>;
 }
 
-/// A governor and what is said of it.
+/// A governor's row in the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct GovernorInfo {
-    /// Its name in chip files and on the command line.
+    /// Name in chip files and on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// One line for the user that says what the governor does.
     pub what: &'static str,
-    /// Where it comes from.
+    /// Where the governor comes from.
     pub source: &'static str,
-    /// It goes by what CPUs take, and is of no use without prices.
+    /// Whether the governor uses power prices, and is useless without them.
     pub needs_prices: bool,
-    /// Makes one.
+    /// Makes a governor for a machine.
     pub make: fn(&Governed) -> Box<dyn Governor>,
 }
 
@@ -165,7 +167,7 @@ governors! {
     energy_delay,
 }
 
-/// The governor of that name.
+/// Returns the governor with this name.
 pub fn find(name: &str) -> Option<&'static GovernorInfo> {
     GOVERNORS.iter().find(|governor| governor.name == name)
 }

@@ -1,9 +1,9 @@
-//! Always the fastest level: what the others are compared with.
+//! Always chooses the fastest level: the baseline for the others.
 
 use super::{Governed, Governor, GovernorInfo, Period};
 use baton_units::Hertz;
 
-/// Its row in the registry.
+/// The governor's row in the registry.
 pub const GOVERNOR: GovernorInfo = GovernorInfo {
     name: "performance",
     what: "always the fastest level",

@@ -1,9 +1,9 @@
-//! Always the slowest level.
+//! Always chooses the slowest level.
 
 use super::{Governed, Governor, GovernorInfo, Period};
 use baton_units::Hertz;
 
-/// Its row in the registry.
+/// The governor's row in the registry.
 pub const GOVERNOR: GovernorInfo = GovernorInfo {
     name: "powersave",
     what: "always the slowest level",

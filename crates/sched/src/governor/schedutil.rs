@@ -1,17 +1,18 @@
-//! By utilisation, as Linux's governor of that name: the slowest level that is not below
+//! Chooses by utilisation, like Linux's governor of that name: the slowest level that is not below
 //!
 //! ```text
 //! 1.25 × fastest × utilisation
 //! ```
 //!
-//! where the utilisation is invariant to frequency: the share of the period in which the CPU had a thread, times its clock over its
-//! fastest. A CPU that spins or waits for memory is as busy to it as one that computes. Linux's utilisation is a decaying average over
+//! The utilisation does not depend on the clock: it is the share of the period in which the CPU had
+//! a thread, times the CPU's clock divided by its fastest clock. A CPU that spins or waits for
+//! memory counts as busy, like one that computes. Linux's utilisation is a decaying average over
 //! some 32 ms; here it is that of the last period.
 
 use super::{Governed, Governor, GovernorInfo, Level, Period, Sample};
 use baton_units::{Cycles, Hertz};
 
-/// Its row in the registry.
+/// The governor's row in the registry.
 pub const GOVERNOR: GovernorInfo = GovernorInfo {
     name: "schedutil",
     what: "the slowest level that is not below 1.25 times what the CPU was busy with",
@@ -29,10 +30,10 @@ impl Governor for Utilisation {
     }
 }
 
-/// The level of a CPU that did this in a period of that length.
+/// Returns the clock for a CPU with this sample in a period of this length.
 fn level(levels: &[Level], sample: &Sample, length: Cycles) -> Hertz {
     let busy = length.0.saturating_sub(sample.spent.idle.0);
-    // The fastest clock goes out: 1.25 × fastest × (busy / length) × (clock / fastest).
+    // The fastest clock cancels out: 1.25 × fastest × (busy / length) × (clock / fastest).
     let wanted = u128::from(busy) * u128::from(sample.clock.0) * 5;
     let enough = |level: &&Level| u128::from(level.clock.0) * u128::from(length.0) * 4 >= wanted;
     levels.iter().find(enough).or(levels.last()).map_or(sample.clock, |level| level.clock)
@@ -55,10 +56,12 @@ mod tests {
 
     #[test]
     fn the_tipping_points_are_at_four_fifths_of_a_level() {
-        // At 2000: 1.25 × 2000 × 0.4 is exactly the slowest level, and one cycle more is above it.
+        // At 2000, 1.25 × 2000 × 0.4 is exactly the slowest level, and one more busy cycle is above
+        // it.
         assert_eq!([at(2000, 600), at(2000, 599)], [1000, 1500]);
         assert_eq!([at(2000, 400), at(2000, 399)], [1500, 2000]);
-        // At half of the clock the same work keeps the CPU busy for twice as long: the same utilisation.
+        // At half of the clock, the same work keeps the CPU busy for twice as long, so the
+        // utilisation is the same.
         assert_eq!([at(1000, 200), at(1000, 199)], [1000, 1500]);
         assert_eq!([at(1000, 0), at(1500, 0), at(2000, 0)], [1500, 2000, 2000]);
         assert_eq!(at(2000, 1000), 1000);

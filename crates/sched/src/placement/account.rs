@@ -1,30 +1,31 @@
-//! What each application had of fast and slow cores.
+//! Accounts for each application's use of fast and slow cores.
 
 use super::Class;
 use crate::AppId;
 
-/// What an application had.
+/// An application's use of fast and slow cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AppUse {
     /// Cycles of its threads on fast cores.
     pub fast: u64,
     /// Cycles of its threads on slow cores.
     pub slow: u64,
-    /// How often one of them came to a CPU of another core than the one that it ran on last.
+    /// Number of times that one of its threads came to a CPU of another core than the one on which
+    /// it ran last.
     pub migrations: u64,
-    /// How often one of them was swapped with another thread.
+    /// Number of times that one of its threads was swapped with another thread.
     pub swaps: u64,
-    /// How often it lost the class SP because its time was over.
+    /// Number of times that it lost the class SP because its time was over.
     pub demotions: u64,
     /// Cycles in which it had runnable threads and the class SP.
     pub sp: u64,
-    /// The same for MP.
+    /// Cycles in which it had runnable threads and the class MP.
     pub mp: u64,
-    /// The same for HP.
+    /// Cycles in which it had runnable threads and the class HP.
     pub hp: u64,
 }
 
-/// An application's account.
+/// The account of one application.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     pub(super) had: AppUse,
@@ -34,7 +35,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Its figures up to now.
+    /// Returns the application's use up to `now`.
     pub(super) fn at(&self, now: u64) -> AppUse {
         let mut had = self.had;
         if self.runnable != 0 {
@@ -63,7 +64,7 @@ impl Account {
     }
 }
 
-/// All accounts.
+/// The accounts of all applications.
 #[derive(Debug, Default)]
 pub(super) struct Accounts(Vec<Account>);
 

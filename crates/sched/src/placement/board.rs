@@ -1,4 +1,4 @@
-//! What is known of threads, CPUs and applications: the part that placements share.
+//! The board: what is known of threads, CPUs and applications, which placements share.
 
 use super::kinds::Kinds;
 use super::{Amp, Event};
@@ -6,29 +6,31 @@ use crate::{Affinity, AppId, Cpus, Notice, Params, ThreadId};
 use baton_units::CpuId;
 use std::collections::BTreeSet;
 
-/// A thread.
+/// What is known of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     pub(crate) app: AppId,
     pub(crate) affinity: Affinity,
     pub(crate) runnable: bool,
-    /// The CPU in whose queue it is or that it runs on; `None`: it is blocked, or has just been woken.
+    /// The CPU in whose queue the thread is or on which it runs; `None` if it is blocked or has
+    /// just been woken.
     pub(crate) at: Option<CpuId>,
-    /// The CPU that a move takes it to.
+    /// The CPU to which a move takes the thread.
     pub(crate) bound_for: Option<CpuId>,
-    /// It has said that it spins.
+    /// Whether the thread has reported that it spins.
     pub(crate) marked: bool,
     pub(crate) speedup: u32,
-    /// When it last was on a fast CPU.
+    /// The time at which the thread last was on a fast CPU.
     pub(crate) was_fast: u64,
 }
 
-/// An application.
+/// What is known of an application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct App {
-    /// Threads of it that live.
+    /// Number of its threads that live.
     pub(crate) alive: u32,
-    /// Its runnable threads, and those of them that are marked.
+    /// Number of its runnable threads; `marked` is the number of those that have reported that they
+    /// spin.
     pub(crate) runnable: u32,
     pub(crate) marked: u32,
     pub(crate) master: Option<ThreadId>,
@@ -38,13 +40,14 @@ pub(crate) struct App {
 struct Cpu {
     current: Option<ThreadId>,
     idle: bool,
-    /// Threads that are bound for it.
+    /// Number of threads that are bound for the CPU.
     awaits: u32,
-    /// Threads in its queue or on it.
+    /// Number of threads in the CPU's queue or on it.
     load: u32,
 }
 
-/// The board. It follows the events; what a placement decides is noted by [`Board::bind`].
+/// The board. It follows the events; the moves that a placement decides are recorded by
+/// [`Board::bind`].
 #[derive(Clone, Debug)]
 pub(crate) struct Board {
     pub(crate) amp: Amp,
@@ -96,7 +99,7 @@ impl Board {
         &self.apps[self.thread(id).app.0 as usize]
     }
 
-    /// Applications that threads were born of.
+    /// Yields the applications of which threads were born.
     pub(crate) fn apps(&self) -> impl Iterator<Item = (AppId, &App)> {
         (0..).map(AppId).zip(&self.apps)
     }
@@ -105,12 +108,13 @@ impl Board {
         &mut self.cpus[cpu.0 as usize]
     }
 
-    /// Runnable threads above which an application is highly parallel.
+    /// Number of runnable threads above which an application is highly parallel.
     pub(crate) fn hp_threshold(&self) -> u32 {
         self.amp.hp_threshold.unwrap_or(self.kinds.fast_count() + 1)
     }
 
-    /// An application's runnable threads, by the rule of counting those that are marked.
+    /// Number of an application's runnable threads, by the rule that says whether spinning threads
+    /// count.
     pub(crate) fn counted(&self, app: &App) -> u32 {
         if self.amp.count_marked { app.runnable } else { app.runnable - app.marked }
     }
@@ -123,12 +127,12 @@ impl Board {
         self.thread(id).at.is_some_and(|cpu| self.cpus[cpu.0 as usize].current == Some(id))
     }
 
-    /// The thread that has the CPU.
+    /// Returns the thread that has the CPU.
     pub(super) fn running_on(&self, cpu: CpuId) -> Option<ThreadId> {
         self.cpus[cpu.0 as usize].current
     }
 
-    /// CPUs that are on and fast.
+    /// Yields the CPUs that are on and fast.
     pub(super) fn fast(&self) -> impl Iterator<Item = CpuId> + '_ {
         self.topology.ids().filter(|&cpu| self.kinds.is_fast(cpu) && self.kinds.is_on(cpu))
     }
@@ -148,7 +152,7 @@ impl Board {
         self.cpus[cpu.0 as usize].load
     }
 
-    /// The thread is to go there.
+    /// Records that the thread is to go to the CPU.
     pub(super) fn bind(&mut self, id: ThreadId, to: CpuId) {
         self.unbind(id);
         self.thread_mut(id).bound_for = Some(to);
@@ -161,7 +165,7 @@ impl Board {
         }
     }
 
-    /// It is in no queue any more.
+    /// Records that the thread is in no queue any more.
     fn leaves(&mut self, id: ThreadId) {
         let Some(cpu) = self.thread_mut(id).at.take() else { return };
         let here = self.cpu(cpu);
@@ -194,7 +198,7 @@ impl Board {
         }
     }
 
-    /// Follows an event.
+    /// Updates the board by an event.
     pub(super) fn follow(&mut self, now: u64, event: &Event) {
         match event {
             Event::Born(id, born) => {
@@ -256,7 +260,7 @@ impl Board {
         }
     }
 
-    /// No thread comes to that CPU any more.
+    /// Cancels all moves to a CPU.
     fn gives_up(&mut self, cpu: CpuId) {
         let bound = |id: &ThreadId| self.thread(*id).bound_for == Some(cpu);
         let bound: Vec<ThreadId> = self.runnable.iter().copied().filter(bound).collect();

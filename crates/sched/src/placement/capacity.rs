@@ -1,8 +1,11 @@
-//! A placement by capacities and utilisation: how Linux treats chips whose CPUs are unlike ([`linux`](crate::linux)).
+//! A placement by capacities and utilisation: how Linux treats chips whose CPUs differ
+//! ([`linux`](crate::linux)).
 //!
-//! A thread **fits** a CPU if its utilisation is below `misfit_percent` of the CPU's capacity. A thread that wakes gets an idle CPU that it
-//! fits. A running thread that does not fit its CPU is a **misfit**: a bigger CPU that idles takes it. With packing, an idle CPU also takes
-//! a running thread that fits, from a CPU of lower priority. A busy CPU gives up nothing: threads are never swapped.
+//! A thread **fits** a CPU if its utilisation is below `misfit_percent` of the CPU's capacity. A
+//! thread that wakes gets an idle CPU that it fits. A running thread that does not fit its CPU is a
+//! **misfit**: a bigger CPU that is idle takes it. With packing, an idle CPU also takes a running
+//! thread that fits, from a CPU of lower priority. A busy CPU gives up nothing, so threads are
+//! never swapped.
 
 use super::util::Util;
 use super::{Answer, Board, Event, Packing, Placement};
@@ -10,24 +13,25 @@ use crate::ThreadId;
 use baton_units::{CpuId, Cycles};
 use std::cmp::Reverse;
 
-/// A CPU counts as bigger than another if it has more than this much of its capacity, in 1024ths (`capacity_greater` of Linux).
+/// A CPU counts as bigger than another if it has more than this many 1024ths of its capacity
+/// (`capacity_greater` of Linux).
 const BIGGER: u64 = 1078;
 
 /// What is known of a thread beside the board.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     util: Util,
-    /// The CPU that it ran on last, or was to begin near to.
+    /// The CPU on which the thread ran last, or near which it was to begin.
     last: CpuId,
 }
 
-/// The placement.
+/// The placement of the policy `linux`.
 pub(crate) struct Capacity {
     board: Board,
     past: Vec<Option<Past>>,
     half_life: u64,
     interval: u64,
-    /// When CPUs are balanced next; 0: no moment is set.
+    /// The time at which CPUs are balanced next; 0 if none is set.
     balance_at: u64,
     asked: bool,
 }
@@ -44,7 +48,7 @@ impl Capacity {
         self.board.kinds.speed(cpu)
     }
 
-    /// Which CPU is preferred by packing.
+    /// The priority of a CPU for packing.
     fn priority(&self, cpu: CpuId) -> (bool, u32) {
         (self.board.kinds.is_fast(cpu), self.capacity(cpu))
     }
@@ -62,7 +66,7 @@ impl Capacity {
         u64::from(self.util(now, id)) * 100 < share
     }
 
-    /// Whether it matters where threads are.
+    /// Whether CPUs differ, so that it matters where threads are.
     fn is_asymmetric(&self) -> bool {
         let mut on = self.board.topology.ids().filter(|&cpu| self.board.kinds.is_on(cpu));
         let first = on.next().map(|cpu| self.priority(cpu));
@@ -78,7 +82,7 @@ impl Capacity {
         answers.push(Answer::Move(id, to));
     }
 
-    /// Follows who runs where.
+    /// Follows which thread runs where.
     fn track(&mut self, now: u64, event: &Event) {
         let half_life = self.half_life;
         match event {
@@ -87,7 +91,8 @@ impl Capacity {
                 if self.past.len() <= at {
                     self.past.resize(at + 1, None);
                 }
-                // Nothing is known of it: half of the CPU that it begins near to.
+                // Nothing is known of the thread, so the guess is half of the CPU near which it
+                // begins.
                 let util = Util::new(now, self.capacity(born.near) / 2);
                 self.past[at] = Some(Past { util, last: born.near });
             }
@@ -121,7 +126,8 @@ impl Capacity {
         }
     }
 
-    /// An idle CPU for a thread that wakes: the one that it ran on last if it fits there, the nearest that it fits, or the biggest.
+    /// Sends a thread that wakes to an idle CPU: the one on which it ran last if it fits there,
+    /// otherwise the nearest that it fits, otherwise the biggest.
     fn wake(&mut self, now: u64, id: ThreadId, answers: &mut Vec<Answer>) {
         let last = self.past(id).last;
         let affinity = &self.board.thread(id).affinity;
@@ -137,8 +143,8 @@ impl Capacity {
         }
     }
 
-    /// What an idle CPU takes from another that runs it: the misfit with the highest utilisation, else by packing the thread on the CPU
-    /// of the lowest priority.
+    /// Moves to an idle CPU a thread that runs on another: the misfit with the highest utilisation,
+    /// otherwise (by packing) the thread on the CPU of the lowest priority.
     fn pull(&mut self, now: u64, cpu: CpuId, answers: &mut Vec<Answer>) {
         let here = self.capacity(cpu);
         let bigger = |from: CpuId| u64::from(here) * 1024 > u64::from(self.capacity(from)) * BIGGER;
@@ -160,7 +166,7 @@ impl Capacity {
         }
     }
 
-    /// All CPUs that idle take what they may, the preferred ones first.
+    /// Lets all idle CPUs take what they may, the preferred CPUs first.
     fn balance(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let mut idle: Vec<CpuId> = self.idle().collect();
         idle.sort_by_key(|&cpu| (Reverse(self.priority(cpu)), cpu));
@@ -169,7 +175,8 @@ impl Capacity {
         }
     }
 
-    /// Whether a thread waits in a queue for a CPU that it may have here: the run queues give an idle CPU that one.
+    /// Whether a thread that may run here waits in a queue for a CPU; the run queues give that
+    /// thread to an idle CPU.
     fn waits_for(&self, cpu: CpuId) -> bool {
         let waits = |id: ThreadId| {
             let thread = self.board.thread(id);
@@ -179,10 +186,10 @@ impl Capacity {
         self.board.runnable.iter().any(|&id| waits(id))
     }
 
-    /// CPUs are balanced periodically while a thread can run.
+    /// Asks for periodic balancing while a thread can run.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let needed = self.is_asymmetric() && !self.board.runnable.is_empty();
-        // What happens at the very moment of a balancing, before it, does not put it off.
+        // An event at the very moment of a balancing, but before it, does not postpone it.
         if needed && (!self.asked || self.balance_at < now) {
             self.balance_at = (now / self.interval + 1) * self.interval;
             answers.push(Answer::Period(Cycles(self.balance_at)));

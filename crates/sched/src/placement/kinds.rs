@@ -1,22 +1,22 @@
-//! Which CPUs are fast.
+//! Decides which CPUs are fast.
 
 use crate::Cpus;
 use baton_units::CpuId;
 
-/// The speeds of CPUs, and which of them are fast: those named so, or, where none is named, those with the fastest clock of the
-/// CPUs that are on.
+/// The speeds of CPUs, and which of them are fast. CPUs that are named fast are; if a CPU is not
+/// named, it is fast if it has the fastest clock of the CPUs that are on.
 #[derive(Clone, Debug)]
 pub(super) struct Kinds {
     speeds: Vec<u32>,
     on: Vec<bool>,
     named: Vec<Option<bool>>,
     fast: Vec<bool>,
-    /// Fast CPUs that are on, and CPUs that are on.
+    /// Number of fast CPUs that are on, and number of CPUs that are on.
     counts: (u32, u32),
 }
 
 impl Kinds {
-    /// All CPUs are on.
+    /// Creates the state of a machine on which all CPUs are on.
     pub(super) fn new(cpus: &Cpus) -> Kinds {
         let n = cpus.count();
         let speeds = cpus.0.iter().map(|cpu| cpu.speed).collect();
@@ -45,7 +45,7 @@ impl Kinds {
         self.derive();
     }
 
-    /// The CPU's speed, in 1024ths of the fastest clock of the machine.
+    /// The CPU's speed, in 1024ths of the machine's fastest clock.
     pub(super) fn speed(&self, cpu: CpuId) -> u32 {
         self.speeds[cpu.0 as usize]
     }
@@ -58,17 +58,17 @@ impl Kinds {
         self.on[cpu.0 as usize]
     }
 
-    /// Fast CPUs that are on.
+    /// Number of fast CPUs that are on.
     pub(super) fn fast_count(&self) -> u32 {
         self.counts.0
     }
 
-    /// CPUs that are on.
+    /// Number of CPUs that are on.
     pub(super) fn on_count(&self) -> u32 {
         self.counts.1
     }
 
-    /// Whether there are both kinds: otherwise it is all the same where threads are.
+    /// Whether there are CPUs of both kinds; otherwise it does not matter where threads are.
     pub(super) fn are_unlike(&self) -> bool {
         self.counts.0 != 0 && self.counts.0 != self.counts.1
     }

@@ -1,4 +1,5 @@
-//! A log of what a placement heard and answered, which replays: the events in it, told again, give the same bytes.
+//! A log of what a placement was told and answered. It can be replayed: the same events give the
+//! same bytes.
 //!
 //! Each line is an event: its time, its word and its numbers, then `:` and the answers.
 
@@ -10,14 +11,14 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::str::FromStr;
 
-/// A placement whose events and answers are written down.
+/// A placement whose events and answers are logged.
 pub struct Logged {
     inner: Box<dyn Placement>,
     log: Rc<RefCell<String>>,
 }
 
 impl Logged {
-    /// The same placement, with the log that grows.
+    /// Wraps a placement. Returns it with the log, which grows with each event.
     pub fn new(inner: Box<dyn Placement>) -> (Logged, Rc<RefCell<String>>) {
         let log = Rc::<RefCell<String>>::default();
         (Logged { inner, log: log.clone() }, log)
@@ -58,7 +59,7 @@ fn notice(notice: Notice) -> &'static str {
     }
 }
 
-/// What threads say of locks, with their words.
+/// The reports of threads on locks, with their words in the log.
 const LOCK_NOTICES: [(LockNotice, &str); 4] = [
     (LockNotice::Wanted, "wanted"),
     (LockNotice::Taken, "taken"),
@@ -122,7 +123,7 @@ fn read_notice(word: &str) -> Option<Notice> {
     [Notice::Spinning, Notice::Working, Notice::Master].into_iter().find(|&says| notice(says) == word)
 }
 
-/// A number that may be unknown; `None`: it is neither.
+/// Reads a number that may be unknown (`-`); `None` if the word is neither.
 #[expect(clippy::option_option, reason = "whether it reads, and whether it is known")]
 fn read_known<N: FromStr>(word: &str) -> Option<Option<N>> {
     if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
@@ -171,10 +172,10 @@ fn read(words: &[&str]) -> Option<Event> {
     })
 }
 
-/// Tells a new placement the events of a log, and gives the log of that.
+/// Tells a new placement the events of a log. Returns the log of that.
 ///
 /// # Errors
-/// Of a line that is no event: which, and what was expected.
+/// If a line is not an event; the error names the line and what was expected.
 pub fn replay(log: &str, placement: Box<dyn Placement>) -> Result<String, String> {
     let (mut logged, out) = Logged::new(placement);
     for (number, line) in log.lines().enumerate() {

@@ -1,19 +1,20 @@
-//! The second contract: who belongs on which kind of core.
+//! The second contract: which threads belong on which kind of core.
 //!
-//! A [`Scheduler`](crate::Scheduler) owns the run queues. A placement does not: it hears what happens ([`Event`]) and answers with
-//! moves and swaps ([`Answer`]), so it can also direct a kernel that has queues of its own. [`Adapter`] makes a `Scheduler` out of
-//! any placement and plain run queues.
+//! A [`Scheduler`](crate::Scheduler) owns the run queues. A placement does not: it is told what
+//! happens ([`Event`]) and answers with moves and swaps ([`Answer`]), so it can also direct a
+//! kernel that has its own queues. [`Adapter`] makes a `Scheduler` from any placement and simple
+//! run queues.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`params`] | the parameters, with the paper's defaults |
-//! | `kinds` | which CPUs are fast, from their speeds |
+//! | `kinds` | which CPUs are fast, by their speeds |
 //! | `board` | what is known of threads, CPUs and applications |
-//! | `ranked` | a placement out of a rule that ranks threads: idle fast cores are filled, threads swapped periodically |
+//! | `ranked` | a placement made from a rule that ranks threads: fills idle fast cores, swaps threads periodically |
 //! | `capacity`, `util` | a placement by the capacities of CPUs and the utilisation of threads |
-//! | `account` | what each application had of fast and slow cores |
+//! | `account` | each application's use of fast and slow cores |
 //! | `adapter` | run queues, and a `Scheduler` |
-//! | [`log`] | a log of what a placement heard and answered, which replays |
+//! | [`log`] | a log of what a placement was told and answered, which can be replayed |
 
 pub mod log;
 pub mod params;
@@ -37,55 +38,61 @@ pub(crate) use ranked::{Rank, Ranked, Rule};
 use crate::{Affinity, AppId, Born, LockNotice, Notice, ThreadId};
 use baton_units::{CpuId, Cycles};
 
-/// What a placement hears.
+/// What a placement is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A thread is born. It is not runnable yet.
     Born(ThreadId, Born),
-    /// A thread that was blocked or newly born can run. It is in no queue yet: a move says into which one it goes.
+    /// A thread that was blocked or newly born can run. It is in no queue yet: a move says which
+    /// one it enters.
     Wake(ThreadId),
     /// The thread is in the CPU's queue.
     Placed(ThreadId, CpuId),
     /// The CPU is given to the thread.
     Runs(ThreadId, CpuId),
-    /// The thread has lost its CPU and can run on; no move takes it elsewhere yet. It is in no queue: a move says into which one it goes.
+    /// The thread has lost its CPU but can run on, and no move takes it elsewhere yet. It is in no
+    /// queue: a move says which one it enters.
     Yields(ThreadId),
     /// The thread, which ran, waits.
     Block(ThreadId),
     /// The thread has ended.
     Exit(ThreadId),
-    /// The thread, which is about to say that it spins, says for which lock, and who holds that, as far as it knows.
+    /// The thread, which is about to report that it spins, reports for which lock, and which thread
+    /// holds it, as far as it knows.
     Waits(ThreadId, Option<u64>, Option<ThreadId>),
-    /// The thread says something of itself.
+    /// The thread reports something about itself.
     Notice(ThreadId, Notice),
-    /// The thread says what it has to do with a lock or a barrier.
+    /// The thread reports what it does with a lock or a barrier.
     Lock(ThreadId, LockNotice, u64),
-    /// From now on the thread may run here only.
+    /// From now on, the thread may run only on these CPUs.
     Affinity(ThreadId, Affinity),
-    /// The CPU, which is on, has nothing in its queue.
+    /// The CPU, which is on, has an empty queue.
     Idle(CpuId),
-    /// The CPU is switched on or off.
+    /// The CPU is switched on (`true`) or off.
     Online(CpuId, bool),
-    /// The CPU's core has another clock.
+    /// The CPU's core has a new clock, of this speed.
     Speed(CpuId, u32),
     /// The moment of the newest [`Answer::Period`] has come.
     Period,
 }
 
-/// What is to be done.
+/// What the run queues must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The thread, running, queued or just woken, goes to this CPU's queue. One that runs loses its CPU for that.
+    /// Move the thread, which runs, is queued or was just woken, to this CPU's queue. A running
+    /// thread loses its CPU for that.
     Move(ThreadId, CpuId),
-    /// Each of two threads on different CPUs goes where the other is. Of threads that run, both are preempted.
+    /// Move each of two threads, which are on different CPUs, to where the other is. Running
+    /// threads are preempted.
     Swap(ThreadId, ThreadId),
-    /// From now on the application has this class.
+    /// The application has this class from now on.
     Class(AppId, Class),
-    /// The application's boost is over: it had the class SP for the whole of its time. Its new class follows.
+    /// The boost of the application is over: it had the class SP for the full time. Its new class
+    /// follows.
     Demoted(AppId),
-    /// Say [`Event::Period`] at this moment, which replaces an earlier one.
+    /// Send [`Event::Period`] at this moment, which replaces an earlier one.
     Period(Cycles),
-    /// Say it no more.
+    /// Send no more [`Event::Period`].
     NoPeriod,
 }
 
@@ -102,7 +109,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its name in logs.
+    /// The name of the class in logs.
     pub fn name(self) -> &'static str {
         match self {
             Class::Mp => "mp",
@@ -112,19 +119,20 @@ impl Class {
     }
 }
 
-/// A placement policy. Times never go back; the same events give the same answers. Every answer is carried out, or known to be
-/// impossible, before the next event comes, but for running threads: they move when they have lost their CPU, which the
-/// [`Event::Placed`] of the new one says.
+/// A placement policy. Times never go back, and the same events give the same answers. Every answer
+/// is carried out, or known to be impossible, before the next event comes. The exception is a
+/// running thread: it moves when it has lost its CPU, and the [`Event::Placed`] for its new CPU
+/// reports that.
 pub trait Placement {
-    /// Something happens.
+    /// Takes in an event, and appends the answers to it.
     fn hears(&mut self, now: Cycles, event: &Event, answers: &mut Vec<Answer>);
 
-    /// Whether it wants to hear [`Event::Lock`].
+    /// Whether the placement wants to be told [`Event::Lock`].
     fn hears_locks(&self) -> bool {
         false
     }
 
-    /// Whether the thread, which runs, is to keep its CPU a while when its time slice is over.
+    /// Whether the thread, which runs, should keep its CPU for a while when its time slice is over.
     fn keeps_cpu(&self, _thread: ThreadId) -> bool {
         false
     }

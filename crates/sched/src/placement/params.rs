@@ -1,10 +1,11 @@
 //! The parameters of policies for chips with fast and slow cores.
 //!
-//! Names and defaults are those of Saez and others, "Operating System Support for Mitigating Software Scalability Bottlenecks on
-//! Asymmetric Multicore Processors" (CF 2010), section 2.1. What that paper does not print has a rule or a range here, and is marked
-//! as unprinted.
+//! Names and defaults are those of Saez and others, "Operating System Support for Mitigating
+//! Software Scalability Bottlenecks on Asymmetric Multicore Processors" (CF 2010), section 2.1.
+//! Values that the paper does not print are given as a rule or a range here, and are marked as
+//! unprinted.
 
-/// An `enum` of words, with the names that a chip file has for them.
+/// Declares an `enum` whose values have names in a chip file.
 macro_rules! words {
     ($(#[$meta:meta])* $Name:ident { $($(#[$doc:meta])* $Word:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -12,15 +13,15 @@ macro_rules! words {
         pub enum $Name { $($(#[$doc])* $Word,)+ }
 
         impl $Name {
-            /// Their names in a chip file.
+            /// The names of all values in a chip file.
             pub const NAMES: &[&str] = &[$($text),+];
 
-            /// The name in a chip file.
+            /// The name of the value in a chip file.
             pub fn name(self) -> &'static str {
                 match self { $($Name::$Word => $text,)+ }
             }
 
-            /// The one of that name.
+            /// Returns the value with this name.
             pub fn named(name: &str) -> Option<$Name> {
                 match name { $($text => Some($Name::$Word),)+ _ => None }
             }
@@ -29,11 +30,12 @@ macro_rules! words {
 }
 
 words! {
-    /// When an application's last runnable thread enters the class SP (unprinted).
+    /// When the last runnable thread of an application enters the class SP (unprinted).
     EnterSp {
         /// When the count of runnable threads falls to one.
         #[default] Falls = "falls",
-        /// When it falls to one and has been above the HP threshold since it was last one or none.
+        /// When the count falls to one and was above the HP threshold at some time since it was
+        /// last one or zero.
         FromHp = "from-hp",
     }
 }
@@ -41,13 +43,13 @@ words! {
 words! {
     /// The priority of a master thread for fast cores while it can run (unprinted).
     Master {
-        /// As that of the class SP, whatever the class of its application is.
+        /// The priority of the class SP, whatever the class of its application is.
         #[default] Sp = "sp",
-        /// Above SP.
+        /// Higher than that of SP.
         First = "first",
-        /// Above the other threads of the class MP, below SP.
+        /// Higher than that of the other threads of the class MP, but lower than that of SP.
         Mp = "mp",
-        /// None: the notice says nothing.
+        /// No special priority.
         Ignored = "ignored",
     }
 }
@@ -57,49 +59,55 @@ words! {
     Packing {
         /// In balancing: an idle CPU takes a running thread from a CPU of lower priority.
         #[default] Balance = "balance",
-        /// A thread that wakes also goes to the idle CPU of the highest priority.
+        /// In balancing, and when a thread wakes, which then goes to the idle CPU of the highest
+        /// priority.
         Wake = "wake",
-        /// Never.
         Off = "off",
     }
 }
 
-/// The parameters.
+/// The parameters of policies for chips with fast and slow cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amp {
-    /// Applications with more runnable threads than this are highly parallel; `None`: fast cores + 1.
+    /// Applications with more runnable threads than this are highly parallel; `None` means the
+    /// number of fast cores plus 1.
     pub hp_threshold: Option<u32>,
-    /// Time slices after which a thread of the class SP is demoted. At least 1.
+    /// Time slices after which a thread of the class SP is demoted, at least 1.
     pub boost_ticks: u64,
-    /// Time slices from one round of swaps to the next. At least 1. Unprinted.
+    /// Time slices from one round of swaps to the next, at least 1 (unprinted).
     pub swap_ticks: u64,
     /// When a thread enters SP.
     pub enter_sp: EnterSp,
-    /// What a master thread gets.
+    /// The priority of a master thread.
     pub master: Master,
-    /// Threads that have said that they spin count as runnable where the phases of an application are detected (unprinted; the paper
-    /// says only that such threads are marked).
+    /// Whether threads that have reported that they spin count as runnable when the phases of an
+    /// application are detected (unprinted; the paper says only that such threads are marked).
     pub count_marked: bool,
-    /// Of threads with equal rights to a fast core the nearest gets it.
+    /// Whether the nearest of several threads with equal rights gets a fast core.
     pub topology: bool,
-    /// Under `linux`: cycles after which a thread's past counts half; `None`: 3.2 time slices, 32 ms where a slice is 10 ms.
+    /// Under `linux`: cycles after which a thread's past counts half; `None` means 3.2 time slices,
+    /// which is 32 ms if a slice is 10 ms.
     pub util_half_life: Option<u64>,
-    /// Under `linux`: a thread fits a CPU if its utilisation is below so many hundredths of the CPU's capacity.
+    /// Under `linux`: a thread fits a CPU if its utilisation is below this percentage of the CPU's
+    /// capacity.
     pub misfit_percent: u32,
-    /// Under `linux`: time slices from one balancing to the next. At least 1.
+    /// Under `linux`: time slices from one balancing to the next, at least 1.
     pub balance_ticks: u64,
     /// Under `linux`: when threads prefer CPUs of higher priority.
     pub packing: Packing,
-    /// Under `crit`: cycles for which a fast CPU takes part in no swap after one; `None`: a time slice.
+    /// Under `crit`: cycles for which a fast CPU takes part in no further swap after one; `None`
+    /// means a time slice.
     pub min_stay: Option<u64>,
-    /// Under `crit`: a thread comes at once if so many wait for it.
+    /// Under `crit`: a thread comes to a fast CPU at once if at least this many threads wait for
+    /// it.
     pub crit_waiters: u32,
-    /// Under `crit`: a thread that holds a lock keeps its CPU: it is not swapped for another, and has up to a time slice more.
+    /// Under `crit`: whether a thread that holds a lock keeps its CPU. It is then not swapped for
+    /// another thread, and has up to one more time slice.
     pub holder_keeps: bool,
 }
 
 impl Amp {
-    /// The paper's values, and ours where it has none.
+    /// The paper's values, and ours where the paper has none.
     pub const DEFAULT: Amp = Amp {
         hp_threshold: None,
         boost_ticks: 100,

@@ -1,17 +1,20 @@
-//! A placement out of a rule that ranks threads.
+//! A placement made from a rule that ranks threads.
 //!
-//! An idle fast CPU is filled at once: by the thread of the highest rank that is not on a fast one, whether it waits or runs. All
-//! other changes come periodically: the threads of the highest ranks are wanted on fast CPUs, as many as each CPU has in the mean,
-//! and each that is on a slow one is swapped with one on a fast CPU that is not wanted there.
+//! An idle fast CPU is filled at once, by the thread of the highest rank that is not on a fast CPU,
+//! whether it waits or runs. All other changes are periodic. The threads of the highest ranks are
+//! wanted on fast CPUs, as many per CPU as each CPU has on average. Each wanted thread that is on a
+//! slow CPU is swapped with a thread on a fast CPU that is not wanted there.
 //!
-//! A rule may name threads that come at once (`urgent`), and for how long after a swap a fast CPU takes part in no other (`stay`).
+//! A rule may name threads that come at once (`urgent`), and the time for which a fast CPU takes
+//! part in no further swap after one (`stay`).
 
 use super::{Answer, Board, Event, Placement};
 use crate::ThreadId;
 use baton_units::{CpuId, Cycles};
 use std::cmp::Reverse;
 
-/// How much a thread is wanted on a fast CPU: first by class, then by how long ago it last was on one, if turns are taken.
+/// How much a thread is wanted on a fast CPU: first by class, then, if threads take turns, by how
+/// long ago it was last on one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     pub(crate) class: u64,
@@ -19,7 +22,7 @@ pub(crate) struct Rank {
 }
 
 impl Rank {
-    /// Without turns: who is on a fast CPU stays there.
+    /// Creates a rank without turns: a thread that is on a fast CPU stays there.
     pub(crate) fn plain(class: u64) -> Rank {
         Rank { class, turn: Reverse(0) }
     }
@@ -30,47 +33,49 @@ pub(crate) trait Rule {
     /// Whether threads are swapped.
     const SWAPS: bool = true;
 
-    /// The rank of a runnable thread.
+    /// Returns the rank of a runnable thread.
     fn rank(&self, board: &Board, id: ThreadId) -> Rank;
 
-    /// Something happened, which the board has followed.
+    /// Takes in an event, by which the board is updated already.
     fn hears(&mut self, _now: u64, _board: &Board, _event: &Event, _answers: &mut Vec<Answer>) {}
 
-    /// Threads that are to come to a fast CPU at once, the first ones first.
+    /// Returns the threads that must come to a fast CPU at once, the most urgent first.
     fn urgent(&self, _board: &Board) -> Vec<ThreadId> {
         Vec::new()
     }
 
-    /// For so many cycles after a swap a fast CPU takes part in no other.
+    /// Returns the cycles after a swap for which a fast CPU takes part in no other.
     fn stay(&self, _board: &Board) -> u64 {
         0
     }
 
-    /// Whether it wants to hear [`Event::Lock`].
+    /// Whether the rule wants to be told [`Event::Lock`].
     const HEARS_LOCKS: bool = false;
 
-    /// Whether the thread keeps the CPU that it runs on: it makes room for no other, and its time slice is longer.
+    /// Whether the thread keeps the CPU on which it runs: it then makes room for no other thread,
+    /// and its time slice is longer.
     fn keeps(&self, _board: &Board, _id: ThreadId) -> bool {
         false
     }
 
-    /// When it wants to hear [`Event::Period`] beside the swaps; `u64::MAX`: never.
+    /// The next time at which the rule wants [`Event::Period`], beside the swaps; `u64::MAX` for
+    /// never.
     fn due(&self) -> u64 {
         u64::MAX
     }
 }
 
-/// A rule's placement.
+/// The placement of a rule.
 pub(crate) struct Ranked<R> {
     board: Board,
     rule: R,
-    /// When threads are swapped next.
+    /// The time of the next swaps.
     swap_at: u64,
-    /// The period that was asked for.
+    /// The time of the period that was asked for.
     asked: u64,
-    /// Of each CPU: until when it takes part in no swap.
+    /// By CPU: the time until which it takes part in no swap.
     held_until: Vec<u64>,
-    /// When an urgent thread that found no fast CPU tries again.
+    /// The time at which an urgent thread that found no fast CPU tries again.
     retry_at: u64,
 }
 
@@ -93,7 +98,7 @@ impl<R: Rule> Ranked<R> {
         answers.push(Answer::Move(id, to));
     }
 
-    /// Fills the fast CPUs that idle.
+    /// Fills the fast CPUs that are idle.
     fn fill(&mut self, answers: &mut Vec<Answer>) {
         if !self.board.kinds.are_unlike() {
             return;
@@ -112,8 +117,8 @@ impl<R: Rule> Ranked<R> {
     fn may_fill(&self, id: ThreadId, cpu: CpuId) -> bool {
         let thread = self.board.thread(id);
         let (runs, fast) = (self.board.is_running(id), self.board.is_on_fast(id));
-        // A thread that spins gains nothing by a faster CPU, but by any CPU if it has none.
-        // One in the queue of a CPU that is free is about to get that.
+        // A spinning thread gains nothing from a faster CPU, but gains from any CPU if it has none.
+        // A thread in the queue of a free CPU is about to get that CPU.
         let gains = if runs { !fast && !thread.marked } else { !thread.at.is_some_and(|at| self.board.is_free(at)) };
         gains && thread.bound_for.is_none() && thread.affinity.has(cpu)
     }
@@ -123,7 +128,7 @@ impl<R: Rule> Ranked<R> {
         (class, !self.board.is_running(id), turn, Reverse(self.distance(id, cpu)), Reverse(id))
     }
 
-    /// Whether the thread runs, and keeps its CPU.
+    /// Whether the thread runs and keeps its CPU.
     fn keeps_here(&self, id: ThreadId) -> bool {
         self.board.is_running(id) && self.rule.keeps(&self.board, id)
     }
@@ -133,12 +138,12 @@ impl<R: Rule> Ranked<R> {
         at.map_or(0, |at| self.board.topology.distance(at, cpu))
     }
 
-    /// A round of swaps.
+    /// Performs a round of swaps.
     fn swap(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let board = &mut self.board;
         let movable = |board: &Board, id: ThreadId| {
             let thread = board.thread(id);
-            // One that still runs on a CPU that is off is about to leave it.
+            // A thread that still runs on a CPU that is off is about to leave it.
             thread.bound_for.is_none() && thread.at.is_some_and(|at| board.kinds.is_on(at))
         };
         let mut threads: Vec<ThreadId> = board.runnable.iter().copied().filter(|&id| movable(board, id)).collect();
@@ -165,8 +170,8 @@ impl<R: Rule> Ranked<R> {
         }
     }
 
-    /// Finds a fast CPU for a wanted thread that is on a slow one: of the threads that are not wanted there, the one of the lowest
-    /// rank makes room, or with topology the nearest of that rank.
+    /// Finds a fast CPU for a wanted thread that is on a slow one. The thread that
+    /// makes room is one that is not wanted there, of the lowest class; with topology, the nearest.
     fn place_wanted(
         &mut self,
         now: u64,
@@ -196,7 +201,7 @@ impl<R: Rule> Ranked<R> {
             answers.push(Answer::Swap(id, other));
             return;
         }
-        // No thread makes room; a shorter queue does.
+        // No thread makes room, but a shorter queue does.
         let load = self.board.load(from);
         let shorter = |cpu: &CpuId| thread.affinity.has(*cpu) && self.board.load(*cpu) < load;
         let free = fast.iter().copied().filter(shorter);
@@ -205,7 +210,7 @@ impl<R: Rule> Ranked<R> {
         }
     }
 
-    /// Threads that are urgent come to fast CPUs, each in the place of a running thread of lower rank.
+    /// Brings urgent threads to fast CPUs, each in the place of a running thread of lower class.
     fn bring(&mut self, now: u64, answers: &mut Vec<Answer>) {
         self.retry_at = u64::MAX;
         let urgent = self.rule.urgent(&self.board);
@@ -224,7 +229,7 @@ impl<R: Rule> Ranked<R> {
                 let is_bound = self.board.thread(*other).bound_for.is_some();
                 !is_bound && !self.keeps_here(*other) && self.rule.rank(&self.board, *other).class < class
             };
-            // Where another thread waits for the CPU, it would wait behind that one.
+            // If another thread already waits for the CPU, the urgent one would wait behind it.
             let unshared = fast.iter().filter(|&&cpu| self.board.load(cpu) == 1);
             let mut others: Vec<ThreadId> =
                 unshared.filter_map(|&cpu| self.board.running_on(cpu)).filter(lower).collect();
@@ -237,10 +242,10 @@ impl<R: Rule> Ranked<R> {
         }
     }
 
-    /// Asks for the next period, if it is another one.
+    /// Asks for the next period if its time has changed.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let swaps = R::SWAPS && self.board.kinds.are_unlike();
-        // What happens at the very moment of a round, before it, does not put it off.
+        // An event at the very moment of a round, but before it, does not postpone the round.
         let to_come = self.swap_at == now && self.asked == now;
         if swaps && self.swap_at <= now && !to_come {
             self.swap_at = (now / self.period() + 1) * self.period();

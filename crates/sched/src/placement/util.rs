@@ -1,17 +1,19 @@
-//! The utilisation of a thread: how much of the fastest CPU it has had of late, as a decaying average (Linux: per-entity load
-//! tracking, PELT).
+//! The utilisation of a thread: how much of the fastest CPU it has used recently, as a decaying
+//! average (Linux: per-entity load tracking, PELT).
 //!
-//! While the thread runs, the average goes towards the capacity of its CPU, otherwise towards zero. What happened a half life ago counts
-//! half. The arithmetic is of whole numbers, so that the same events give the same figures on every machine.
+//! While the thread runs, the average moves towards the capacity of its CPU, otherwise towards
+//! zero. What happened a half-life ago counts half. The arithmetic uses integers, so that the same
+//! events give the same figures on every machine.
 
-/// 2^(-1/32), in 2^32nds.
+/// 2^(-1/32), in parts of 2^32.
 const STEP: u64 = 0xfa83_b2da;
-/// Steps in a half life.
+/// Number of steps in a half-life.
 const STEPS: u64 = 32;
-/// Bits of fraction in an average.
+/// Number of bits of fraction in an average.
 const FRACTION: u32 = 20;
 
-/// What is left of a value after that time, in 2^32nds; between two steps on a straight line.
+/// Returns what is left of a value after `time`, in parts of 2^32; between two steps it is
+/// interpolated linearly.
 fn left(time: u64, half_life: u64) -> u64 {
     let halves = time / half_life;
     if halves >= 32 {
@@ -25,18 +27,18 @@ fn left(time: u64, half_life: u64) -> u64 {
     (at - between) >> halves
 }
 
-/// A thread's.
+/// The utilisation of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Util {
     value: u64,
-    /// When it had that value.
+    /// The time at which the utilisation had that value.
     at: u64,
-    /// The capacity of the CPU on which it has run since then; 0: it has not run.
+    /// The capacity of the CPU on which the thread has run since then; 0 if it has not run.
     runs: u32,
 }
 
 impl Util {
-    /// A thread that has not run yet. `value` is a guess, in 1024ths.
+    /// Creates the utilisation of a thread that has not run yet. `value` is a guess, in 1024ths.
     pub(super) fn new(now: u64, value: u32) -> Util {
         Util { value: u64::from(value) << FRACTION, at: now, runs: 0 }
     }
@@ -52,12 +54,13 @@ impl Util {
         }
     }
 
-    /// In 1024ths of the fastest CPU.
+    /// Returns the utilisation at time `now`, in 1024ths of the fastest CPU.
     pub(super) fn now(&self, now: u64, half_life: u64) -> u32 {
         (self.value_at(now, half_life) >> FRACTION) as u32
     }
 
-    /// From now on it runs on a CPU of that capacity; 0: it does not run.
+    /// Records that the thread runs on a CPU of this capacity from now on; 0 means that it does not
+    /// run.
     pub(super) fn runs(&mut self, now: u64, capacity: u32, half_life: u64) {
         (self.value, self.at, self.runs) = (self.value_at(now, half_life), now, capacity);
     }
@@ -73,12 +76,12 @@ mod tests {
     fn a_half_life_halves_and_a_thread_that_runs_nears_its_capacity() {
         let mut util = Util::new(0, 1024);
         assert_eq!([0, 320, 640, 960, 3200].map(|now| util.now(now, HALF)), [1024, 512, 256, 128, 1]);
-        // After 10 of 32 steps: 1024 * 2^(-10/32) = 824.6; half a step more: 815.7.
+        // After 10 of 32 steps: 1024 * 2^(-10/32) = 824.6; half a step later: 815.7.
         assert_eq!([100, 105].map(|now| util.now(now, HALF)), [824, 815]);
         util.runs(640, 512, HALF);
         // 512 - 256 * 2^-1, then 512 - 256 * 2^-3.
         assert_eq!([640, 960, 1600, 640 + 40 * 320].map(|now| util.now(now, HALF)), [256, 384, 480, 512]);
-        // A change of capacity midway forgets nothing.
+        // A change of capacity in between loses nothing of the past.
         util.runs(1600, 1024, HALF);
         assert_eq!(util.now(1920, HALF), 752);
     }

@@ -1,11 +1,11 @@
-//! A machine of the tests' own that policies run on.
+//! A simulated machine, which the tests use to run policies.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
 use baton_sched::placement::Amp;
 use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 
-/// A machine whose switches take no time; it checks what it is told.
+/// A machine on which switches take no time; it checks what policies decide.
 pub struct World {
     pub name: &'static str,
     pub policy: Box<dyn Scheduler>,
@@ -14,7 +14,8 @@ pub struct World {
     pub on: Vec<bool>,
     pub timers: Vec<Option<u64>>,
     pub alarm: Option<u64>,
-    /// What a preemption takes, and when those that were asked for come.
+    /// How long a preemption takes. `preempts` holds the times at which those that were asked for
+    /// come.
     pub delay: u64,
     pub preempts: Vec<Option<u64>>,
     pub threads: Vec<Thread>,
@@ -37,7 +38,7 @@ pub enum State {
 }
 
 pub fn cpus(n: u32) -> Cpus {
-    // Two contexts a core, two cores a cluster.
+    // A core has two contexts, a cluster two cores.
     let cpu =
         |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED, fast: None };
     Cpus((0..n).map(cpu).collect())
@@ -155,7 +156,7 @@ impl World {
         id
     }
 
-    /// Lets time pass, with the timers and the preemptions that come.
+    /// Lets time pass, with the timers and preemptions that come meanwhile.
     pub fn pass(&mut self, to: u64) {
         loop {
             let preempt = (0..self.preempts.len()).filter_map(|cpu| Some((self.preempts[cpu]?, cpu))).min();
@@ -186,7 +187,7 @@ impl World {
         self.alarm.iter().chain(self.timers.iter().flatten()).all(|&other| at <= other)
     }
 
-    /// Run time of every thread so far.
+    /// Returns the run time of every thread so far.
     pub fn ran(&self) -> Vec<u64> {
         let running =
             |thread: &Thread| if matches!(thread.state, State::Running(_)) { self.now - thread.since } else { 0 };
@@ -197,7 +198,8 @@ impl World {
         (0..on.len()).any(|cpu| on[cpu] && affinity.has(CpuId(cpu as u32)))
     }
 
-    /// No CPU idles while a thread waits that it may have; off ones run nothing.
+    /// Checks that no CPU is idle while a thread waits that it may have, and that CPUs that are off
+    /// run nothing.
     pub fn check(&self, steals: bool) {
         for cpu in 0..self.on.len() {
             let here = CpuId(cpu as u32);

@@ -1,4 +1,4 @@
-//! What the operating system says and asks.
+//! What the operating system reports and asks.
 
 use super::{Adapter, Event, State, Thread};
 use crate::placement::AppUse;
@@ -22,7 +22,7 @@ impl Scheduler for Adapter {
             moved: false,
             fresh: true,
         });
-        // A thread that cannot run yet moves no other.
+        // A thread that cannot run yet moves no other thread.
         let mut none = Vec::new();
         self.tell(now.0, &Event::Born(id, born.clone()), &mut none);
         debug_assert!(none.is_empty(), "a birth moves nothing");
@@ -62,7 +62,7 @@ impl Scheduler for Adapter {
         if bound_for.is_none() {
             self.tell(now, &Event::Yields(id), out);
         }
-        // Meanwhile others may have come to that CPU, and another one may idle.
+        // Meanwhile other threads may have come to that CPU, and another CPU may have become idle.
         let bound_for = bound_for.map(|to| if self.is_free_soon(to) { to } else { self.idle_near(id).unwrap_or(to) });
         let to = bound_for.unwrap_or_else(|| self.entry(id));
         self.enqueue(id, to, now, out);
@@ -104,7 +104,7 @@ impl Scheduler for Adapter {
             Some(since) if !queue.ready.is_empty() && now.0 >= since + slice => {
                 let keeps = queue.current.filter(|_| now.0 < since + 2 * slice);
                 if keeps.is_some_and(|id| self.placement.keeps_cpu(id)) {
-                    // It is looked at again and again, for another time slice at most.
+                    // The thread is checked again and again, for at most another time slice.
                     self.queue(cpu).timer = true;
                     out.push(Decision::Timer(cpu, now + Cycles((slice / 10).max(1))));
                 } else {
@@ -130,7 +130,7 @@ impl Scheduler for Adapter {
         match state {
             State::Blocked => {}
             State::Ready if !affinity.has(cpu) => self.clear(cpu, now.0, out),
-            // A CPU that idles may have it now.
+            // A CPU that is idle may take the thread now.
             State::Ready => out.extend(self.idle_near(id).map(Decision::Start)),
             State::Running if !affinity.has(cpu) => out.push(Decision::Preempt(cpu)),
             State::Running => {}
@@ -208,19 +208,21 @@ impl Scheduler for Adapter {
 }
 
 impl Adapter {
-    /// Whether no thread keeps the CPU from one that comes: it idles, or its thread is bound for elsewhere.
+    /// Whether no thread keeps the CPU from one that comes: it is idle, or its thread is bound for
+    /// another CPU.
     fn is_free_soon(&self, cpu: CpuId) -> bool {
         let queue = &self.queues[cpu.0 as usize];
         queue.ready.is_empty() && queue.current.is_none_or(|id| self.thread(id).bound_for.is_some())
     }
 
-    /// Where a thread that is in no queue goes: where the placement moved it, else by the rules of queues.
+    /// Returns the CPU for a thread that is in no queue: the one to which the placement moved it,
+    /// or otherwise the one that the rules of queues choose.
     fn entry(&self, id: ThreadId) -> CpuId {
         let thread = self.thread(id);
         if thread.moved && self.may_have(thread.cpu, id) { thread.cpu } else { self.choose(id) }
     }
 
-    /// The thread, which ran, waits or has ended.
+    /// Stops a running thread, which waits or has ended.
     fn stop(&mut self, now: u64, id: ThreadId, event: &Event, out: &mut Vec<Decision>) {
         self.leave(id, now, out);
         self.unbind(id, out);
@@ -229,7 +231,7 @@ impl Adapter {
         self.tell(now, event, out);
     }
 
-    /// All run times are accounted for up to now, before CPUs become fast or slow.
+    /// Accounts for all run times up to now, before CPUs become fast or slow.
     fn settle(&mut self, now: u64) {
         for cpu in self.cpus.ids() {
             self.account(cpu, now);

@@ -1,12 +1,15 @@
-//! Run queues for placements: a [`Scheduler`] out of any [`Placement`].
+//! Run queues for placements: makes a [`Scheduler`] from any [`Placement`].
 //!
-//! Each CPU has a queue; the thread that has waited longest runs next, for a time slice if another waits. A thread that wakes goes
-//! where the placement moves it, else to the CPU that it ran on if that is free (its caches are warm), else to the nearest idle
-//! one, else it waits where it ran. A thread that enters a queue that is longer by two or more than another goes to the shorter one.
-//! A CPU with an empty queue asks the placement, and then takes a waiting thread from the longest queue.
+//! Each CPU has a queue; the thread that has waited longest runs next, for one time slice if
+//! another waits. A thread that wakes goes to the CPU to which the placement moves it. Otherwise it
+//! goes to the CPU on which it ran if that is free (its caches are warm), otherwise to the nearest
+//! idle CPU, otherwise it waits where it ran. A thread that would enter a queue that is longer by
+//! two or more than another goes to the shorter one. A CPU with an empty queue asks the placement,
+//! and then takes a waiting thread from the longest queue.
 //!
-//! A running thread that the placement moves is preempted, and is in no other queue before it has lost its CPU. A swap of running
-//! threads is two preemptions, and a CPU may idle between them: it takes from no other queue while a thread is bound for it.
+//! A running thread that the placement moves is preempted, and enters no other queue before it has
+//! lost its CPU. A swap of running threads is two preemptions, and a CPU may be idle between them;
+//! it takes no thread from other queues while a thread is bound for it.
 
 mod calls;
 mod queues;
@@ -20,7 +23,7 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// In no queue: it is blocked, or is about to enter one.
+    /// The thread is in no queue: it is blocked, or is about to enter a queue.
     Blocked,
     Ready,
     Running,
@@ -31,34 +34,34 @@ struct Thread {
     affinity: Affinity,
     cpu: CpuId,
     state: State,
-    /// Where it goes when it has lost its CPU.
+    /// The CPU to which the thread goes when it has lost its own.
     bound_for: Option<CpuId>,
-    /// Since when it waits, and its number among those that entered a queue.
+    /// The time since which the thread waits, and its number among those that entered a queue.
     waits: (u64, u64),
-    /// The CPU that it ran on last.
+    /// The CPU on which the thread ran last.
     last: Option<CpuId>,
-    /// The placement has just moved it, and it is in no queue yet.
+    /// Whether the placement has just moved the thread, which is in no queue yet.
     moved: bool,
-    /// It has never been in a queue.
+    /// Whether the thread has never been in a queue.
     fresh: bool,
 }
 
 #[derive(Default)]
 struct Queue {
     current: Option<ThreadId>,
-    /// When it began to run; `None` while the CPU switches.
+    /// The time at which the current thread began to run; `None` while the CPU switches.
     since: Option<u64>,
-    /// Up to when its run time is accounted for.
+    /// The time up to which the current thread's run time is accounted for.
     accounted: u64,
     ready: VecDeque<ThreadId>,
-    /// Running threads elsewhere that are bound for this CPU.
+    /// Number of threads that run elsewhere and are bound for this CPU.
     awaits: u32,
     off: bool,
     timer: bool,
     steals: u64,
 }
 
-/// A placement with run queues.
+/// A placement with run queues, which make it a scheduler.
 pub struct Adapter {
     cpus: Cpus,
     kinds: Kinds,
@@ -72,7 +75,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// All CPUs are on and idle.
+    /// Creates the run queues of a machine on which all CPUs are on and idle.
     pub fn new(cpus: &Cpus, params: &Params, placement: Box<dyn Placement>) -> Adapter {
         Adapter {
             cpus: cpus.clone(),
@@ -87,7 +90,7 @@ impl Adapter {
         }
     }
 
-    /// The same, for the registry.
+    /// Creates the run queues as a boxed [`Scheduler`], for the registry.
     pub fn boxed(cpus: &Cpus, params: &Params, placement: Box<dyn Placement>) -> Box<dyn Scheduler> {
         Box::new(Adapter::new(cpus, params, placement))
     }
@@ -104,7 +107,7 @@ impl Adapter {
         &mut self.queues[cpu.0 as usize]
     }
 
-    /// Tells the placement, and carries out what it answers.
+    /// Tells the placement of an event and carries out its answers.
     fn tell(&mut self, now: u64, event: &Event, out: &mut Vec<Decision>) {
         let mut answers = std::mem::take(&mut self.answers);
         self.placement.hears(Cycles(now), event, &mut answers);
@@ -158,7 +161,8 @@ impl Adapter {
         }
     }
 
-    /// The thread is bound for nowhere any more: the CPU that awaited it looks for another.
+    /// Cancels the move of a thread that is bound for another CPU; the CPU that awaited it looks
+    /// for another thread.
     fn unbind(&mut self, id: ThreadId, out: &mut Vec<Decision>) {
         let Some(to) = self.thread_mut(id).bound_for.take() else { return };
         let there = self.queue(to);
@@ -168,7 +172,7 @@ impl Adapter {
         }
     }
 
-    /// Adds the running thread's time up to now to its application's.
+    /// Adds the running thread's time up to now to its application's account.
     fn account(&mut self, cpu: CpuId, now: u64) {
         let fast = self.kinds.is_fast(cpu);
         let queue = self.queue(cpu);

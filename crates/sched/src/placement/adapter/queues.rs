@@ -6,24 +6,24 @@ use baton_units::{CpuId, Cycles};
 use std::cmp::Reverse;
 
 impl Adapter {
-    /// Whether that CPU is on and the thread may run there.
+    /// Whether the CPU is on and the thread may run there.
     pub(super) fn may_have(&self, cpu: CpuId, id: ThreadId) -> bool {
         !self.queues[cpu.0 as usize].off && self.thread(id).affinity.has(cpu)
     }
 
-    /// Threads on that CPU, in its queue, or bound for it.
+    /// Number of threads on the CPU, in its queue, or bound for it.
     pub(super) fn load(&self, cpu: CpuId) -> usize {
         let queue = &self.queues[cpu.0 as usize];
         queue.ready.len() + usize::from(queue.current.is_some()) + queue.awaits as usize
     }
 
-    /// The nearest idle CPU that the thread may run on.
+    /// Returns the nearest idle CPU on which the thread may run.
     pub(super) fn idle_near(&self, id: ThreadId) -> Option<CpuId> {
         let idle = |cpu| self.load(cpu) == 0;
         self.cpus.idle_near(self.thread(id).cpu, idle, |cpu| self.may_have(cpu, id), |_| 0)
     }
 
-    /// The CPU for a thread that enters a queue.
+    /// Returns the CPU for a thread that enters a queue.
     pub(super) fn choose(&self, id: ThreadId) -> CpuId {
         let thread = self.thread(id);
         let home = thread.cpu;
@@ -39,7 +39,7 @@ impl Adapter {
         let Some(shortest) = may.min_by_key(|&cpu| (self.load(cpu), self.cpus.distance(home, cpu))) else {
             return home;
         };
-        // With this thread its own queue would be longer by two or more.
+        // With this thread, its own queue would be longer by two or more.
         if stays && !thread.fresh && own < self.load(shortest) + 1 { home } else { shortest }
     }
 
@@ -59,14 +59,14 @@ impl Adapter {
         }
     }
 
-    /// From now on the thread waits for a CPU.
+    /// Records that the thread waits for a CPU from now on.
     pub(super) fn begins_to_wait(&mut self, id: ThreadId, now: u64) {
         self.entered += 1;
         let entered = self.entered;
         self.thread_mut(id).waits = (now, entered);
     }
 
-    /// Has the running thread's slice end if another waits for its CPU.
+    /// Ends the running thread's slice if another thread waits for its CPU.
     pub(super) fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let slice = self.slice;
         let queue = self.queue(cpu);
@@ -78,7 +78,7 @@ impl Adapter {
         out.push(Decision::Timer(cpu, Cycles((since + slice).max(now))));
     }
 
-    /// The thread leaves its CPU.
+    /// Takes the thread off its CPU.
     pub(super) fn leave(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) -> CpuId {
         let cpu = self.thread(id).cpu;
         self.account(cpu, now);
@@ -90,11 +90,11 @@ impl Adapter {
         cpu
     }
 
-    /// A waiting thread from the longest queue that has one for this CPU: the one that has waited longest.
+    /// Takes the thread that has waited longest from the longest queue that has one for this CPU.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) -> Option<ThreadId> {
         let may = |id: &&ThreadId| self.thread(**id).affinity.has(cpu);
         let ready = |other: CpuId| &self.queues[other.0 as usize].ready;
-        // A CPU that is free and has a queue is about to take one thread of it.
+        // A CPU that is free and has a queue is about to take one of its threads.
         let keeps = |other: CpuId| usize::from(self.queues[other.0 as usize].current.is_none());
         let busy = self.cpus.ids().filter(|&other| ready(other).len() > keeps(other));
         let others = busy.filter(|&other| ready(other).iter().any(|id| may(&id)));
@@ -110,7 +110,7 @@ impl Adapter {
         self.queue(cpu).ready.pop_front()
     }
 
-    /// Threads that wait there and must not any more go elsewhere.
+    /// Sends waiting threads elsewhere that may not stay there.
     pub(super) fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let go: Vec<ThreadId> =
             self.queues[cpu.0 as usize].ready.iter().copied().filter(|&id| !self.may_have(cpu, id)).collect();
