@@ -1,4 +1,4 @@
-//! An instruction put together from its name and its operands.
+//! Puts an instruction together from its name and its operands.
 
 use super::instruction::{Instruction, Op, Source, Width};
 
@@ -14,7 +14,7 @@ pub(super) enum Operand {
     Location(usize),
 }
 
-/// Whether an instruction has the prefix `lock`, and what stands behind it.
+/// Splits off the prefix `lock`. Returns whether it was there, and the text behind it.
 pub(super) fn without_lock(text: &str) -> (bool, &str) {
     let lower = text.to_ascii_lowercase();
     let behind = lower.strip_prefix("lock").filter(|rest| rest.starts_with(|c: char| c == ';' || c.is_whitespace()));
@@ -24,7 +24,7 @@ pub(super) fn without_lock(text: &str) -> (bool, &str) {
     }
 }
 
-/// An instruction without operands.
+/// An instruction without operands, by its name.
 pub(super) fn bare(mnemonic: &str) -> Option<Instruction> {
     match mnemonic {
         "mfence" => Some(Instruction::Fence),
@@ -33,7 +33,8 @@ pub(super) fn bare(mnemonic: &str) -> Option<Instruction> {
     }
 }
 
-/// A jump, and its condition: whether the last comparison was equal.
+/// A jump by its name: `None` inside for `jmp`, otherwise whether the last comparison must have
+/// been equal.
 pub(super) fn jump(mnemonic: &str) -> Option<Option<bool>> {
     match mnemonic {
         "jmp" => Some(None),
@@ -46,7 +47,7 @@ pub(super) fn jump(mnemonic: &str) -> Option<Option<bool>> {
 const WITH_OPERANDS: [&str; 13] =
     ["mov", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec", "cmp", "test"];
 
-/// The name of an instruction with operands, and the width that its suffix says.
+/// Splits the name of an instruction with operands into the bare name and the width of its suffix.
 pub(super) fn with_operands(mnemonic: &str) -> Option<(&str, Option<Width>)> {
     let known = |name: &&str| WITH_OPERANDS.contains(name);
     let suffixed = |suffix, width| mnemonic.strip_suffix(suffix).filter(known).map(|name| (name, Some(width)));
@@ -54,7 +55,7 @@ pub(super) fn with_operands(mnemonic: &str) -> Option<(&str, Option<Width>)> {
     plain.or_else(|| suffixed('q', Width::Quad)).or_else(|| suffixed('l', Width::Long))
 }
 
-/// Puts an instruction together; `None` where its operands do not fit.
+/// Puts an instruction together; `None` if its operands do not fit.
 pub(super) fn assemble(name: &str, locked: bool, width: Width, operands: &[Operand]) -> Option<Instruction> {
     let op = match name {
         "add" | "inc" => Some(Op::Add),
@@ -98,7 +99,7 @@ pub(super) fn assemble(name: &str, locked: bool, width: Width, operands: &[Opera
         (None, &[from @ (Operand::Register(..) | Operand::Value(_)), Operand::Location(at)]) if name == "mov" => {
             Some(Instruction::Store(at, source(from), width))
         }
-        // AT&T order: `cmp b, a` compares a with b. Equality does not mind.
+        // AT&T order: `cmp b, a` compares a with b. For equality the order makes no difference.
         (None, &[right, left]) if name == "cmp" => match (left, right) {
             (Operand::Value(_), _) | (Operand::Location(_), Operand::Location(_)) => None,
             _ => Some(Instruction::Compare(source(left), source(right), width)),

@@ -1,28 +1,28 @@
-//! Reads the table of code, a column a thread.
+//! Reads the table of code, which has a column for each thread.
 
 use super::Thread;
 use super::assemble::{Operand, SUPPORTED, assemble, bare, jump, with_operands, without_lock};
 use super::initial::{Names, Pointer, Target};
 use super::instruction::{self, Instruction, Width};
 
-/// Threads at most.
+/// Largest number of threads.
 const MOST_THREADS: usize = 64;
 
 type Wrong = (usize, String);
 
-/// The threads as their rows come.
+/// The threads, as far as their rows have been read.
 pub(super) struct Code {
     pub(super) threads: Vec<Thread>,
-    /// By thread: labels and where they stand.
+    /// The labels of each thread, and where they stand.
     labels: Vec<Vec<(String, usize)>>,
-    /// Thread, instruction, label and line of each jump.
+    /// A jump that is not in place yet: its thread, instruction, label and line.
     jumps: Vec<(usize, usize, String, usize)>,
-    /// Thread, register and line of each address in a register that was used.
+    /// A use of an address in a register: its thread, register and line.
     pub(super) used: Vec<(usize, usize, usize)>,
 }
 
 impl Code {
-    /// Reads the row of `P0 | P1 ;`.
+    /// Reads the row with the threads' names, `P0 | P1 ;`.
     pub(super) fn header(row: Option<&(usize, &str)>, last: usize) -> Result<Code, Wrong> {
         let Some(&(line, row)) = row else { return Err((last, "there is no code: expected ` P0 | P1 ;`".into())) };
         let row = row.trim().strip_suffix(';').ok_or((line, "expected `;` at the end of the row".to_owned()))?;
@@ -182,7 +182,7 @@ impl Code {
         }
     }
 
-    /// The threads, with every jump in its place.
+    /// The threads, with every jump to its instruction.
     pub(super) fn finish(mut self) -> Result<Vec<Thread>, Wrong> {
         for (thread, at, label, line) in self.jumps {
             let to = self.labels[thread].iter().find(|(known, _)| *known == label);

@@ -10,37 +10,37 @@ use super::instruction::{self, Width};
 /// What a condition asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantifier {
-    /// Whether a state with the proposition can be seen.
+    /// Asks whether a state for which the proposition holds can be seen.
     #[default]
     Exists,
-    /// The same, expected never.
+    /// Asks the same as `exists`; the author expects that there is no such state.
     NotExists,
-    /// Whether every state has it.
+    /// Asks whether the proposition holds in every state.
     Forall,
 }
 
 /// A condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// What is asked.
+    /// What the condition asks.
     pub quantifier: Quantifier,
-    /// Of which states.
+    /// The proposition over the final state.
     pub proposition: Proposition,
 }
 
-/// Something that has a value at the end.
+/// A register or a location, which has a value in the final state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Observable {
     /// A thread's register.
     Register {
-        /// The thread.
+        /// The number of the thread.
         thread: usize,
         /// The register's number.
         register: usize,
-        /// Which part of it.
+        /// The part of the register.
         width: Width,
     },
-    /// A memory location, by number.
+    /// The number of a memory location.
     Location(usize),
 }
 
@@ -68,7 +68,7 @@ impl Default for Proposition {
 }
 
 impl Proposition {
-    /// Whether it holds where observables have these values.
+    /// Whether the proposition holds if observables have the values that `value` gives.
     pub fn holds(&self, value: &impl Fn(&Observable) -> u64) -> bool {
         match self {
             Proposition::Constant(constant) => *constant,
@@ -80,7 +80,7 @@ impl Proposition {
         }
     }
 
-    /// Puts every observable that it names into `into`.
+    /// Puts every observable that the proposition names into `into`.
     pub fn collect(&self, into: &mut Vec<Observable>) {
         match self {
             Proposition::Constant(_) => {}
@@ -92,7 +92,7 @@ impl Proposition {
     }
 }
 
-/// Parentheses and negations at most, one in the other: a bound on recursion.
+/// Largest depth of parentheses and negations: bounds the recursion.
 const DEEPEST: usize = 200;
 
 /// Reads propositions from text. `names` finds a location's number and width.

@@ -1,7 +1,8 @@
 //! What instructions do to a thread's registers, and what they ask of memory.
 //!
-//! Both the machine that runs a test and the exhaustive enumeration drive this one interpreter: it runs until memory
-//! is needed, says what for, and is told what came of it.
+//! Both the machine that runs a test and the exhaustive enumeration drive this interpreter. The
+//! interpreter runs until a thread needs memory, returns the access, and is told the result of the
+//! access.
 
 use super::Thread;
 use super::instruction::{Instruction, Op, RAX, REGISTERS, Source, Width};
@@ -9,21 +10,22 @@ use super::instruction::{Instruction, Op, RAX, REGISTERS, Source, Width};
 /// What a thread asks of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read that location, then [`Cpu::loaded`].
+    /// Read the location, then call [`Cpu::loaded`].
     Load(usize),
-    /// Write the value to that location, then [`Cpu::done`].
+    /// Write the value to the location, then call [`Cpu::done`].
     Store(usize, u64),
-    /// Read, compute and write as one, then [`Cpu::locked`].
+    /// Read, compute and write as one access, then call [`Cpu::locked`].
     Locked(usize, Locked),
-    /// A full fence, then [`Cpu::done`].
+    /// Execute a full fence, then call [`Cpu::done`].
     Fence,
-    /// Put the item at the end of that queue, then [`Cpu::done`].
+    /// Put the item at the end of the queue, then call [`Cpu::done`].
     Enqueue(usize, u64),
-    /// Take the first item of that queue: [`Cpu::asked`] at once, and [`Cpu::answered`] when the item is here.
+    /// Take the first item of the queue: call [`Cpu::asked`] at once, and [`Cpu::answered`] when
+    /// the item has come.
     Dequeue(usize),
-    /// Nothing before the item of the dequeue to that register is here: [`Cpu::answered`].
+    /// Wait until the item of the dequeue to that register has come, then call [`Cpu::answered`].
     Await(usize),
-    /// Give up the line of that location, then [`Cpu::done`].
+    /// Give up the line of the location, then call [`Cpu::done`].
     Prepush(usize),
 }
 
@@ -34,19 +36,19 @@ pub enum Locked {
     Swap(u64),
     /// Adds the value, 64 bits wide.
     Add(u64),
-    /// Writes `new` where memory holds `expected`.
+    /// Writes `new` if memory holds `expected`.
     CompareExchange {
-        /// What must be there.
+        /// The value that memory must hold.
         expected: u64,
-        /// What is written then.
+        /// The value that is written if memory holds `expected`.
         new: u64,
     },
-    /// Anything else.
+    /// Any other arithmetic.
     Compute(Op, u64, Width),
 }
 
 impl Locked {
-    /// What is written where `old` was read.
+    /// The value that is written if `old` was read.
     pub fn result(self, old: u64) -> u64 {
         match self {
             Locked::Swap(value) => value,
@@ -66,20 +68,21 @@ impl Locked {
 /// A thread's state between two accesses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cpu {
-    /// The registers.
+    /// The values of the registers.
     pub registers: [u64; REGISTERS],
     at: usize,
     equal: bool,
-    /// The value that an instruction in two halves (a load, then a store) writes in its second.
+    /// The value that the second half of an instruction in two halves (a load, then a store)
+    /// writes.
     half: Option<u64>,
-    /// By bit: registers that wait for a dequeue's item.
+    /// The registers that wait for a dequeue's item, one bit each.
     pending: u16,
 }
 
 const _: () = assert!(REGISTERS <= u16::BITS as usize);
 
 impl Cpu {
-    /// The thread at its start.
+    /// The state of a thread before its first instruction.
     pub fn new(thread: &Thread) -> Cpu {
         Cpu { registers: thread.registers, at: 0, equal: false, half: None, pending: 0 }
     }
@@ -88,12 +91,12 @@ impl Cpu {
         match source {
             Source::Register(register) => width.low(self.registers[register]),
             Source::Value(value) => width.low(value),
-            // The parser lets a location stand only where `next` asks for a load.
+            // The parser allows a location only where `next` asks for a load.
             Source::Location(_) => 0,
         }
     }
 
-    /// Runs on to the next access; `None` at the end.
+    /// Runs on to the next access; `None` at the end of the thread's code.
     pub fn next(&mut self, code: &[Instruction]) -> Option<Access> {
         loop {
             let instruction = code.get(self.at)?;
@@ -171,7 +174,7 @@ impl Cpu {
         self.at += 1;
     }
 
-    /// A load has read `value`.
+    /// Continues a thread whose load has read `value`.
     pub fn loaded(&mut self, code: &[Instruction], value: u64) {
         match code[self.at] {
             Instruction::Move(to, _, width) => {
@@ -193,7 +196,8 @@ impl Cpu {
         }
     }
 
-    /// A locked instruction has read `old` and written [`Locked::result`] of it.
+    /// Continues a thread whose locked instruction has read `old` and written [`Locked::result`] of
+    /// it.
     pub fn locked(&mut self, code: &[Instruction], locked: Locked, old: u64) {
         match code[self.at] {
             Instruction::Exchange(register, _, width) => self.registers[register] = width.low(old),
@@ -218,7 +222,7 @@ impl Cpu {
         self.pending >> register & 1 == 1
     }
 
-    /// The dequeue at hand is under way. The register that waits for its item.
+    /// Continues a thread whose dequeue is under way. Returns the register that waits for the item.
     pub fn asked(&mut self, code: &[Instruction]) -> usize {
         let Instruction::Dequeue(register, _) = code[self.at] else { unreachable!("only a dequeue asks") };
         self.pending |= 1 << register;
@@ -226,13 +230,13 @@ impl Cpu {
         register
     }
 
-    /// The item that a register waits for is here.
+    /// Puts the item into the register that waits for it.
     pub fn answered(&mut self, register: usize, item: u64) {
         self.registers[register] = item;
         self.pending &= !(1 << register);
     }
 
-    /// A store, a fence, an enqueue or a push is done.
+    /// Continues a thread whose store, fence, enqueue or push is done.
     pub fn done(&mut self) {
         self.half = None;
         self.at += 1;

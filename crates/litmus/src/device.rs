@@ -1,4 +1,5 @@
-//! A test's queues in a machine's queue devices, made anew for each run, and a thread's requests that are under way.
+//! A test's queues in a machine's queue devices, made anew for each run, and the requests that a
+//! thread has under way.
 
 use super::Test;
 use super::cpu::Cpu;
@@ -9,27 +10,28 @@ use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRefusal, QueueRe
 use baton_machine::units::Cycles;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A queue in its device.
+/// The device and the identifier of a queue.
 type Held<M> = (<M as Machine>::Queues, QueueId);
 
 /// The queues of one run.
 struct Made<M: Machine> {
-    /// The run that they are for; `None`: no run has begun.
+    /// The run for which the queues were made; `None`: no run has begun.
     run: Option<u32>,
     queues: Vec<Held<M>>,
-    /// Threads whose requests of that run are all answered.
+    /// Number of threads whose requests of the run are all answered.
     done: usize,
 }
 
-/// The queues of a test's threads. What is kept here is the host's: reading it takes the threads no time and orders nothing.
+/// The queues of a test's threads. They are kept on the host: reading them takes the threads no
+/// time and orders nothing.
 pub(super) struct Queues<M: Machine> {
     test: Arc<Test>,
     made: Mutex<Made<M>>,
 }
 
-/// Cycles from one look to the next, where a thread waits for the queues of its run.
+/// Cycles from one look to the next of a thread that waits for the queues of its run.
 const LOOK: Cycles = Cycles(200);
-/// Looks at most: many times what a run takes.
+/// Largest number of looks, many times what a run takes.
 const LOOKS: u32 = 10_000_000;
 
 fn served(answer: Result<u64, QueueRefusal>) -> u64 {
@@ -37,7 +39,7 @@ fn served(answer: Result<u64, QueueRefusal>) -> u64 {
 }
 
 impl<M: Machine> Queues<M> {
-    /// Those of a test; the first thread makes them.
+    /// The queues of a test, none of them made yet; the first thread makes them.
     pub(super) fn new(test: &Arc<Test>) -> Queues<M> {
         let made = Made { run: None, queues: Vec::new(), done: test.threads.len() };
         Queues { test: test.clone(), made: Mutex::new(made) }
@@ -47,7 +49,7 @@ impl<M: Machine> Queues<M> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks until `is` holds.
+    /// Looks again and again until `is` holds.
     fn until(&self, what: &str, is: impl Fn(&Made<M>) -> bool) {
         for _ in 0..LOOKS {
             if is(&self.made()) {
@@ -58,8 +60,9 @@ impl<M: Machine> Queues<M> {
         panic!("litmus test {}: {what}", self.test.name);
     }
 
-    /// Gives back the queues of the run before and makes those of this one, by system calls: for one thread alone.
-    /// `place` says at which device to begin looking for room.
+    /// Gives back the queues of the run before and makes the queues of this run, by system calls.
+    /// Only one thread may call this. `place` chooses the device at which the search for room
+    /// begins.
     pub(super) fn make(&self, run: u32, mut place: impl FnMut(u64) -> u64) {
         if self.test.queues.is_empty() {
             return;
@@ -89,7 +92,7 @@ impl<M: Machine> Queues<M> {
         *self.made() = Made { run: Some(run), queues, done: 0 };
     }
 
-    /// The queues of a run, when they are made.
+    /// Waits until the queues of a run are made, and returns them.
     pub(super) fn of(&self, run: u32) -> Vec<Held<M>> {
         if self.test.queues.is_empty() {
             return Vec::new();
@@ -98,7 +101,7 @@ impl<M: Machine> Queues<M> {
         self.made().queues.clone()
     }
 
-    /// All requests of a thread are answered.
+    /// Notes that all requests of one thread are answered.
     pub(super) fn done(&self) {
         self.made().done += 1;
     }
@@ -109,12 +112,13 @@ type TicketOf<M> = <<M as Machine>::Queues as Device<QueueDevice>>::Ticket;
 /// A thread's requests in one run.
 pub(super) struct Requests<M: Machine> {
     queues: Vec<Held<M>>,
-    /// Those whose answers have not been taken, and the registers that wait for these.
+    /// The requests whose answers the thread has not taken, with the register that waits for each
+    /// answer.
     under_way: Vec<(Option<usize>, TicketOf<M>)>,
 }
 
 impl<M: Machine> Requests<M> {
-    /// To these queues.
+    /// No requests yet, to the given queues.
     pub(super) fn new(queues: Vec<Held<M>>) -> Requests<M> {
         Requests { queues, under_way: Vec::new() }
     }
@@ -124,14 +128,14 @@ impl<M: Machine> Requests<M> {
         self.under_way.push((None, device.request(QueueRequest::Enqueue { to: Operand::of(id), item })));
     }
 
-    /// The register of the dequeue at hand waits for its item.
+    /// Makes the request of the current dequeue; its register waits for the item from here on.
     pub(super) fn dequeue(&mut self, queue: usize, cpu: &mut Cpu, code: &[Instruction]) {
         let (device, id) = self.queues[queue];
         let ticket = device.request(QueueRequest::Dequeue { from: Operand::of(id) });
         self.under_way.push((Some(cpu.asked(code)), ticket));
     }
 
-    /// Waits for the item of a register.
+    /// Waits until the register's item has come.
     pub(super) fn wait(&mut self, register: usize, cpu: &mut Cpu) {
         let Some(at) = self.under_way.iter().position(|(of, _)| *of == Some(register)) else {
             unreachable!("a register waits for a dequeue that was never made")
@@ -140,7 +144,7 @@ impl<M: Machine> Requests<M> {
         cpu.answered(register, served(ticket.wait()));
     }
 
-    /// Waits for all answers.
+    /// Waits until all answers have come.
     pub(super) fn end(self, cpu: &mut Cpu) {
         for (register, ticket) in self.under_way {
             let item = served(ticket.wait());

@@ -1,5 +1,5 @@
-//! The dialect's queues, as CAF has them (Wang and others, PACT 2016): their declaration in the initial state, and the
-//! instructions that reach them.
+//! The queues of the dialect, as CAF has them (Wang and others, PACT 2016): their declaration in
+//! the initial state, and the instructions that use them.
 //!
 //! ```text
 //! { queue q[2]=5,6; queue full[1]=1; 0:rdi=q; }
@@ -7,18 +7,19 @@
 //!  enqueue $7,%rdi  | dequeue %rax,q   ;
 //!  enqueue %rbx,q   | prepush (x)      ;
 //! ```
-//! The operands stand in the paper's order: the register, then the queue. A dequeue gives its register the item when the
-//! device has answered; until then the thread goes on, up to the first instruction that uses the register.
+//! The operands stand in the paper's order: the register, then the queue. A dequeue gives its
+//! register the item when the device has answered; until then the thread goes on, up to the first
+//! instruction that uses the register.
 
 use super::code::Code;
 use super::initial::{Names, Pointer, Target};
 use super::instruction::{self, Instruction, Source, Width};
 
-/// Fences of which the paper does not say whether they wait for requests.
+/// The fences of which the paper does not say whether they wait for requests.
 const UNCLEAR: [&str; 2] = ["lfence", "sfence"];
 
 impl Code {
-    /// Reads an instruction of the dialect; `None`: it is another.
+    /// Reads an instruction of the dialect; `None` if the instruction is not of the dialect.
     pub(super) fn dialect(
         &mut self,
         id: usize,
@@ -50,7 +51,8 @@ impl Code {
         })
     }
 
-    /// The queue that an operand names, by its name or by a register with its id.
+    /// The queue that an operand names, by the queue's name or by a register that holds the queue's
+    /// identifier.
     fn queue_of(&mut self, id: usize, text: &str, line: usize, names: &Names, at: &[Pointer]) -> Result<usize, String> {
         let none = || format!("`{text}` is no queue; the initial state declares them, as in `queue q[2];`");
         if !text.starts_with('%') {
@@ -68,7 +70,7 @@ impl Code {
     }
 }
 
-/// The register of 64 bits of that name.
+/// The number of the 64-bit register with that name.
 fn quad(text: &str) -> Result<usize, String> {
     let register = text.starts_with('%').then(|| instruction::register(text)).flatten();
     match register {
@@ -79,7 +81,7 @@ fn quad(text: &str) -> Result<usize, String> {
     }
 }
 
-/// What an enqueue puts in.
+/// The value that an enqueue puts into the queue.
 fn item_of(text: &str) -> Result<Source, String> {
     match text.strip_prefix('$') {
         Some(value) => {

@@ -1,18 +1,18 @@
-//! The initial state: what locations, queues and registers hold at first, and their names.
+//! The initial state: the first values of locations, queues and registers, and their names.
 
 use super::instruction::{self, REGISTERS, Width};
 use super::queue::{MOST_QUEUES, Queue, is_name};
 use super::{Location, Thread};
 
-/// Locations at most.
+/// Largest number of locations.
 const MOST_LOCATIONS: usize = 64;
 
-/// Locations as they come to light.
+/// The locations and queues found so far.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) all: Vec<Location>,
     pub(super) queues: Vec<Queue>,
-    /// Whether the width is settled.
+    /// Whether the width of each location is settled.
     settled: Vec<bool>,
 }
 
@@ -35,7 +35,7 @@ impl Names {
         Ok(self.all.len() - 1)
     }
 
-    /// What a register that holds this name points to.
+    /// What a register points to if it holds this name.
     fn target(&mut self, name: &str) -> Result<Target, String> {
         match self.queue(name) {
             Some(queue) => Ok(Target::Queue(queue)),
@@ -43,12 +43,12 @@ impl Names {
         }
     }
 
-    /// The number of the queue of that name.
+    /// The number of the queue with that name.
     pub(super) fn queue(&self, name: &str) -> Option<usize> {
         self.queues.iter().position(|queue| queue.name == name)
     }
 
-    /// A queue that the initial state declares.
+    /// Adds a queue that the initial state declares.
     pub(super) fn declare(&mut self, queue: Queue) -> Result<(), String> {
         let known = self.queue(&queue.name).is_some() || self.all.iter().any(|at| at.name == queue.name);
         match (known, self.queues.len()) {
@@ -61,7 +61,7 @@ impl Names {
         }
     }
 
-    /// Accesses of the location are that wide.
+    /// Settles the width of a location's accesses.
     pub(super) fn settle(&mut self, at: usize, width: Width) -> Result<(), String> {
         let location = &mut self.all[at];
         if self.settled[at] && location.width != width {
@@ -88,16 +88,16 @@ pub(super) enum RegisterValue {
     Address(Target),
 }
 
-/// What a register can name.
+/// What a register can point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A location, by number.
+    /// The number of a location.
     Location(usize),
-    /// A queue, by number.
+    /// The number of a queue.
     Queue(usize),
 }
 
-/// A thread's register that holds a location's address, or a queue's id.
+/// A thread's register that holds a location's address, or a queue's identifier.
 pub(super) struct Pointer {
     pub(super) thread: usize,
     pub(super) register: usize,
@@ -105,7 +105,7 @@ pub(super) struct Pointer {
 }
 
 impl Initial {
-    /// Reads an entry.
+    /// Reads one entry of the initial state.
     pub(super) fn read(entry: &str, names: &mut Names) -> Result<Initial, String> {
         if let Some(declared) = entry.strip_prefix("queue").filter(|rest| rest.starts_with(char::is_whitespace)) {
             names.declare(Queue::read(declared.trim())?)?;
@@ -150,7 +150,7 @@ impl Initial {
         }
     }
 
-    /// Gives registers and locations what they hold at first.
+    /// Puts the first values into registers and locations.
     pub(super) fn apply(
         &self,
         threads: &mut [Thread],

@@ -1,4 +1,4 @@
-//! Instructions in AT&T syntax, as far as litmus tests need them.
+//! Instructions in AT&T syntax, those that litmus tests need.
 //!
 //! | instructions | operands |
 //! | --- | --- |
@@ -12,14 +12,14 @@
 //!
 //! Widths are 64 bits (`q`) and 32 bits (`l`); a location has one width.
 
-/// General registers.
+/// Number of general registers.
 pub const REGISTERS: usize = 16;
-/// The register that `cmpxchg` compares with.
+/// Number of the register that `cmpxchg` compares with.
 pub const RAX: usize = 0;
 
 const NAMES: [&str; 8] = ["ax", "bx", "cx", "dx", "si", "di", "bp", "sp"];
 
-/// How wide an access is.
+/// The width of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
     /// 32 bits.
@@ -29,7 +29,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The part of `value` that is this wide.
+    /// The lowest bits of `value` that have this width.
     pub fn low(self, value: u64) -> u64 {
         match self {
             Width::Long => value & 0xffff_ffff,
@@ -38,7 +38,7 @@ impl Width {
     }
 }
 
-/// Arithmetic.
+/// An arithmetic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Addition.
@@ -54,7 +54,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The result, of any width.
+    /// The result of the operation, before it is cut to a width.
     pub fn apply(self, left: u64, right: u64) -> u64 {
         match self {
             Op::Add => left.wrapping_add(right),
@@ -66,7 +66,7 @@ impl Op {
     }
 }
 
-/// Where a value comes from.
+/// Where an instruction takes a value from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A register.
@@ -80,27 +80,27 @@ pub enum Source {
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// To a register, from anywhere.
+    /// Moves a value from anywhere to a register.
     Move(usize, Source, Width),
-    /// To a location; the source is no location.
+    /// Moves a value to a location; the source is no location.
     Store(usize, Source, Width),
-    /// Arithmetic on a register.
+    /// Does arithmetic on a register.
     Compute(Op, usize, Source, Width),
     /// Sets the flag as `cmp` does.
     Compare(Source, Source, Width),
     /// Sets the flag as `test` does.
     Test(usize, Source, Width),
-    /// Arithmetic on memory, locked or as a load and a store.
+    /// Does arithmetic on memory, locked or as a load and a store.
     Modify {
-        /// What is done.
+        /// The operation.
         op: Op,
-        /// The location.
+        /// The number of the location.
         at: usize,
-        /// With what; no location.
+        /// The other operand, which is no location.
         by: Source,
-        /// As one.
+        /// Whether the instruction is one atomic access.
         locked: bool,
-        /// How wide.
+        /// The width of the access.
         width: Width,
     },
     /// `xchg` of a register and a location.
@@ -117,14 +117,15 @@ pub enum Instruction {
     Dequeue(usize, usize),
     /// `prepush` of the line that a location lies in.
     Prepush(usize),
-    /// Goes on at that instruction: always, if the flag says equal, or if it says not equal.
+    /// Goes on at the given instruction: always, if the flag says equal, or if the flag says not
+    /// equal.
     Jump(Option<bool>, usize),
-    /// Nothing that could be seen.
+    /// Does nothing that a thread could see.
     Nothing,
 }
 
 impl Instruction {
-    /// The register that it may write.
+    /// The register that the instruction may write.
     pub(super) fn writes(&self) -> Option<usize> {
         match *self {
             Instruction::Move(to, ..) | Instruction::Compute(_, to, ..) | Instruction::Dequeue(to, _) => Some(to),
@@ -134,7 +135,7 @@ impl Instruction {
         }
     }
 
-    /// Whether it reads the register.
+    /// Whether the instruction reads the register.
     fn reads(&self, register: usize) -> bool {
         let is = |source: Source| source == Source::Register(register);
         match *self {
@@ -152,7 +153,7 @@ impl Instruction {
         }
     }
 
-    /// Whether it reads or writes the register.
+    /// Whether the instruction reads or writes the register.
     pub(super) fn uses(&self, register: usize) -> bool {
         self.writes() == Some(register) || self.reads(register)
     }
@@ -173,7 +174,7 @@ pub fn register(name: &str) -> Option<(usize, Width)> {
     NAMES.iter().position(|known| *known == &name[1..]).map(|number| (number, width))
 }
 
-/// A register's name.
+/// The name of a register at a width.
 pub fn register_name(register: usize, width: Width) -> String {
     match (NAMES.get(register), width) {
         (Some(name), Width::Quad) => format!("r{name}"),

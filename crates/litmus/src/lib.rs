@@ -1,7 +1,10 @@
-//! Litmus tests: a few instructions a thread, and a question about what they may leave behind.
+//! Litmus tests: a few instructions for each thread, and a question about the states in which the
+//! threads may leave memory and registers.
 //!
-//! A test in herd's x86-64 format is read into a [`Test`]; its threads run on any [`Machine`](baton_machine::Machine)
-//! over and over with seeded noise, and the final states are counted. [`tso`] enumerates what x86-TSO allows, so that
+//! A test in herd's x86-64 format is read into a [`Test`]; its threads run on any
+//! [`Machine`](baton_machine::Machine) over and over with seeded noise, and the final states are
+//! counted. [`tso`] enumerates what x86-TSO allows, so that every state that was seen can be
+//! compared with the model.
 //! every state seen can be held against it.
 //!
 //! | room | holds |

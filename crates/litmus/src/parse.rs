@@ -17,7 +17,7 @@ use super::initial::{Initial, Names};
 use super::{Condition, Proposition, Quantifier, Test};
 use thiserror::Error;
 
-/// A test that cannot be read.
+/// An error in a test's file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {message}")]
 pub struct LitmusError {
@@ -29,16 +29,16 @@ pub struct LitmusError {
     pub message: String,
 }
 
-/// Bytes of a file at most.
+/// Largest number of bytes in a file.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// A message and the line that it is about.
+/// The line of an error, and its message.
 type Wrong = (usize, String);
 
 const SECTIONS: [&str; 5] = ["exists", "~exists", "forall", "filter", "locations"];
 
 impl Test {
-    /// Reads a test; `file` is for messages.
+    /// Reads a test; `file` is the name for messages.
     pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
         read(text).map_err(|(line, message)| LitmusError { file: file.to_owned(), line, message })
     }
@@ -88,7 +88,7 @@ fn read(text: &str) -> Result<Test, Wrong> {
     questions(test, &table[end..], last)
 }
 
-/// Reads what comes behind the code.
+/// Reads the part of a file behind the code: locations, filter and condition.
 fn questions(test: Test, lines: &[(usize, &str)], last: usize) -> Result<Test, Wrong> {
     let (threads, locations) = (&test.threads, &test.locations);
     let find = |name: &str| locations.iter().position(|l| l.name == name).map(|at| (at, locations[at].width));
@@ -135,7 +135,7 @@ fn questions(test: Test, lines: &[(usize, &str)], last: usize) -> Result<Test, W
     Ok(Test { condition, filter, shown, ..test })
 }
 
-/// What follows `word` if the line begins with it.
+/// The rest of a line that begins with `word`.
 fn section<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let line = line.trim_start();
     let line = if word == "~exists" { line.strip_prefix('~')?.trim_start() } else { line };
@@ -155,7 +155,7 @@ fn header(first: Option<(usize, &str)>) -> Result<String, Wrong> {
     }
 }
 
-/// The text with `(* … *)` blanked out, lines kept.
+/// The text with `(* … *)` blanked out; line breaks are kept.
 fn without_comments(text: &str) -> Result<String, Wrong> {
     let mut out = String::with_capacity(text.len());
     let (mut depth, mut opened, mut line) = (0usize, 0, 1);

@@ -2,30 +2,31 @@
 
 use super::instruction;
 
-/// Queues at most.
+/// Largest number of queues of a test.
 pub const MOST_QUEUES: usize = 16;
-/// Entries of a queue at most: a test shows nothing with more, and models keep them all.
+/// Largest number of entries of a queue: a test shows nothing with more, and models keep all
+/// entries.
 pub const MOST_ENTRIES: u32 = 64;
 
 /// A queue of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// How many items it has room for.
+    /// Number of items for which the queue has room.
     pub entries: u32,
-    /// The items in it at first, the oldest first.
+    /// The items in the queue before the first instruction, the oldest first.
     pub initial: Vec<u64>,
 }
 
-/// Whether something can be called that.
+/// Whether `text` can be the name of a queue.
 pub(super) fn is_name(name: &str) -> bool {
     let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
     !name.is_empty() && letters && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 impl Queue {
-    /// Reads `q[2]=5,6`, what stands behind the word `queue`.
+    /// Reads the declaration behind the word `queue`, such as `q[2]=5,6`.
     pub(super) fn read(text: &str) -> Result<Queue, String> {
         let (left, items) = text.split_once('=').map_or((text, None), |(left, items)| (left.trim(), Some(items)));
         let wrong = || format!("`queue {text}`: expected a name, its room and its items, as in `queue q[2]=5,6`");

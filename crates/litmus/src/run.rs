@@ -1,15 +1,18 @@
 //! A test's threads on a machine, over and over, each time on fresh memory and with other noise.
 //!
-//! What noise there is, all of it drawn from the seed, the run and the thread, never from the test's own accesses:
+//! The seed, the number of the run and the thread decide all noise; the test's own accesses never
+//! do:
 //!
-//! - **start**: the threads of a run meet, then each starts late by up to a bound that differs from run to run, or they
-//!   start one after the other in any order;
-//! - **caches**: before a run a thread may have read a location or taken it for writing, without changing it;
-//! - **store buffers**: a thread may have stores to lines that no cache holds on their way, so that the test's own wait
-//!   behind them; where threads start one after the other, mostly the first has;
+//! - **start**: the threads of a run meet, then each starts late by up to a bound that differs from
+//!   run to run, or they start one after the other in any order;
+//! - **caches**: before a run a thread may have read a location or taken it for writing, without
+//!   changing it;
+//! - **store buffers**: a thread may have stores on their way to lines that no cache holds, so that
+//!   the test's own stores wait behind them; where threads start one after the other, mostly the
+//!   first thread has such stores;
 //! - **gaps**: computation between two instructions;
-//! - **devices**: on which of several devices a queue lies;
-//! - **lines**: how far locations lie apart, and where, is the caller's choice ([`Round::stride`]).
+//! - **devices**: the device in which a queue lies, where there are several;
+//! - **lines**: the caller chooses how far apart locations lie, and where ([`Round::stride`]).
 
 use super::cpu::{Access, Cpu, Locked};
 use super::device::{Queues, Requests};
@@ -19,49 +22,50 @@ use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering, OwnedSlice, PushTo};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Has the threads of a run start together.
+/// A way to start the threads of a run together.
 pub trait Meet: Clone + Send + 'static {
-    /// Waits until that run begins, and so many cycles more.
+    /// Waits until the run begins, and `late` cycles more.
     fn meet(&self, run: u32, late: Cycles);
 }
 
-/// Runs of one test in one go.
+/// A number of runs of one test, set up together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// How many.
+    /// Number of runs.
     pub runs: u32,
     /// Seed of the noise.
     pub seed: u64,
-    /// Words of eight bytes from one location to the next: 1 puts them into one line.
+    /// Words of eight bytes from one location to the next: 1 puts all locations into one line.
     pub stride: usize,
-    /// Words in a cache line.
+    /// Number of words in a cache line.
     pub line: usize,
 }
 
-/// A round that is set up: run the bodies, each in a thread of its own, then call `finals`.
+/// A round that is set up: run each body in a thread of its own, then call `finals`.
 pub struct Ready {
-    /// One a thread of the test.
+    /// One body for each thread of the test.
     pub bodies: Vec<Box<dyn FnOnce() + Send>>,
-    /// The final states, when all bodies have returned.
+    /// Returns the final states; to be called when all bodies have returned.
     pub finals: Box<dyn FnOnce() -> Histogram + Send>,
 }
 
-/// Stores to other lines at most that a thread has on their way when its test begins; each needs a line of its own.
+/// Largest number of stores to other lines that a thread has on their way when its test begins;
+/// each needs a line of its own.
 pub const DECOYS: usize = 15;
-/// Bounds on how late a thread starts.
+/// Bounds on how many cycles late a thread starts.
 const LATE: [u64; 6] = [1, 16, 128, 512, 2048, 4096];
-/// From one thread's start to the next one's, where they start one after the other.
+/// Cycles from one thread's start to the next thread's, if they start one after the other.
 const STEPS: [u64; 4] = [128, 512, 1024, 2048];
-/// Bounds on the gap between two instructions.
+/// Bounds on the cycles between two instructions.
 const GAPS: [u64; 4] = [1, 8, 64, 512];
 
-/// What the threads of a round share.
+/// The memory that the threads of a round share.
 struct Memory<M: Machine> {
     cells: OwnedSlice<M, M::Atomic<u64>>,
     decoys: OwnedSlice<M, M::Atomic<u64>>,
     queues: Queues<M>,
     round: Round,
-    /// Words from one run's memory to the next one's.
+    /// Words from one run's memory to the next run's.
     block: usize,
 }
 
@@ -135,13 +139,14 @@ fn histogram(test: &Test, runs: u32, registers: &[Vec<u64>], memory: impl Fn(u32
     seen
 }
 
-/// One run of one thread; the registers that are shown.
+/// Runs one thread once. Returns the registers that a state shows.
 fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &impl Meet) -> Vec<u64> {
     let mut common = Noise::new(memory.round.seed, run, 0);
     let mut noise = Noise::new(memory.round.seed, run, id as u64 + 1);
     let (late, gap) = (common.one_of(&LATE), common.one_of(&GAPS));
     let gaps = common.below(2) == 0;
-    // In a row: the place of this thread, and how far they are apart.
+    // If the threads start one after the other: the place of this thread in the row, and the
+    // distance of two starts.
     let row = (common.below(2) == 0).then(|| (place(&mut common, test.threads.len(), id), common.one_of(&STEPS)));
     if id == 0 {
         memory.queues.make(run, |devices| noise.below(devices));
@@ -181,13 +186,13 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
     shown(test, id).map(|register| cpu.registers[register]).collect()
 }
 
-/// The place of `id` in a random order of the threads.
+/// The place of the thread `id` in a random order of the threads.
 fn place(noise: &mut Noise, threads: usize, id: usize) -> usize {
     let keys: Vec<(u64, usize)> = (0..threads).map(|thread| (noise.next(), thread)).collect();
     keys.iter().filter(|key| **key < keys[id]).count()
 }
 
-/// A thread's code, with `pause` before each access.
+/// Executes a thread's code, with a call of `pause` before each access.
 fn execute<'a, M: Machine>(
     thread: &Thread,
     cell: impl Fn(usize) -> &'a M::Atomic<u64>,
@@ -200,7 +205,7 @@ fn execute<'a, M: Machine>(
     while let Some(access) = cpu.next(code) {
         pause();
         match access {
-            // Acquire and release are what plain moves have on x86-64.
+            // Acquire and release are the orders that plain moves have on x86-64.
             Access::Load(at) => cpu.loaded(code, cell(at).load(Ordering::Acquire)),
             Access::Store(at, value) => {
                 cell(at).store(value, Ordering::Release);
@@ -231,7 +236,7 @@ fn execute<'a, M: Machine>(
     cpu
 }
 
-/// A locked instruction; what it read.
+/// Executes a locked instruction. Returns the value that it read.
 fn exchange<M: Machine>(cell: &M::Atomic<u64>, locked: Locked) -> u64 {
     const ORDER: Ordering = Ordering::SeqCst;
     match locked {
@@ -241,7 +246,8 @@ fn exchange<M: Machine>(cell: &M::Atomic<u64>, locked: Locked) -> u64 {
             let (Ok(old) | Err(old)) = cell.compare_exchange(expected, new, ORDER, ORDER);
             old
         }
-        // The machine has no such instruction; a failed try reads what the next one expects.
+        // The machine has no such instruction: a loop of compare-and-exchange; a try that fails
+        // reads the value that the next try expects.
         Locked::Compute(..) => {
             let mut old = cell.load(Ordering::Relaxed);
             while let Err(found) = cell.compare_exchange(old, locked.result(old), ORDER, ORDER) {
@@ -252,7 +258,7 @@ fn exchange<M: Machine>(cell: &M::Atomic<u64>, locked: Locked) -> u64 {
     }
 }
 
-/// Noise of one thread in one run (SplitMix64; Steele, Lea, Flood, OOPSLA 2014).
+/// The noise of one thread in one run (SplitMix64; Steele, Lea, Flood, OOPSLA 2014).
 struct Noise(u64);
 
 impl Noise {

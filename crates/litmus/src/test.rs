@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 /// A memory location of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// How wide its accesses are; all of them are alike.
+    /// The width of all accesses to the location.
     pub width: Width,
-    /// What it holds at first.
+    /// The value before the first instruction.
     pub initial: u64,
 }
 
 /// One thread of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
-    /// What its registers hold at first.
+    /// The values of the registers before the first instruction.
     pub registers: [u64; instruction::REGISTERS],
-    /// Its instructions.
+    /// The thread's instructions.
     pub code: Vec<Instruction>,
 }
 
@@ -30,17 +30,18 @@ pub struct Thread {
 pub struct Test {
     /// The name in the file's first line.
     pub name: String,
-    /// Its threads.
+    /// The threads of the test.
     pub threads: Vec<Thread>,
-    /// Its memory.
+    /// The memory locations of the test.
     pub locations: Vec<Location>,
-    /// Its queues.
+    /// The queues of the test.
     pub queues: Vec<Queue>,
-    /// The question.
+    /// The question of the test.
     pub condition: Condition,
-    /// Final states that count; `None`: all.
+    /// The proposition that a final state must satisfy to count; `None`: every state counts.
     pub filter: Option<Proposition>,
-    /// What a final state consists of: all that the condition, the filter and `locations` name, sorted.
+    /// The observables of a final state: all that the condition, the filter and `locations` name,
+    /// sorted.
     pub shown: Vec<Observable>,
 }
 
@@ -51,7 +52,7 @@ pub type State = Vec<u64>;
 pub type Histogram = BTreeMap<State, u64>;
 
 impl Test {
-    /// The final state in full, as the condition sees it.
+    /// Builds the final state from the values of registers and memory.
     pub fn state(&self, registers: impl Fn(usize, usize) -> u64, memory: impl Fn(usize) -> u64) -> State {
         let value = |observable: &Observable| match *observable {
             Observable::Register { thread, register, width } => width.low(registers(thread, register)),
@@ -60,7 +61,7 @@ impl Test {
         self.shown.iter().map(value).collect()
     }
 
-    /// Whether the state counts.
+    /// Whether the state counts, by the filter.
     pub fn counts(&self, state: &[u64]) -> bool {
         self.filter.as_ref().is_none_or(|filter| self.holds(filter, state))
     }
@@ -73,8 +74,8 @@ impl Test {
         })
     }
 
-    /// What the test asks: for `exists` and `~exists`, whether such a state was seen; for `forall`, whether every state
-    /// was such.
+    /// The answer to the test's question: for `exists` and `~exists`, whether a state with the
+    /// proposition was seen; for `forall`, whether the proposition held in every state.
     pub fn observed<'a>(&self, mut states: impl Iterator<Item = &'a State>) -> bool {
         let proposition = &self.condition.proposition;
         match self.condition.quantifier {
@@ -83,7 +84,7 @@ impl Test {
         }
     }
 
-    /// The state in words, as in `0:rax=1; x=2;`.
+    /// The state as text, such as `0:rax=1; x=2;`.
     pub fn describe(&self, state: &[u64]) -> String {
         let part = |(observable, value): (&Observable, &u64)| match *observable {
             Observable::Register { thread, register, width } => {

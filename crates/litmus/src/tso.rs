@@ -13,8 +13,9 @@
 //! | full, empty | the request stays in the buffer | "if the queue is full (for an enqueue), the request tries again in the next cycle" |
 //! | younger stores | not said: they wait for the answers of older requests, or pass them ([`YoungerStores`]) | "held in the store buffer until they get responses" |
 //!
-//! Only what others can notice branches: reads of memory, locked instructions, requests that are served, and the moment when
-//! a store leaves its buffer. Everything else happens at once, as doing it earlier or later makes no difference to any thread.
+//! Only steps that other threads can notice branch: reads of memory, locked instructions, requests
+//! that are served, and the moment at which a store leaves its buffer. Every other step happens at
+//! once, because doing it earlier or later makes no difference to any thread.
 
 mod configuration;
 
@@ -22,49 +23,53 @@ use super::{State, Test};
 use configuration::Configuration;
 use std::collections::BTreeSet;
 
-/// What stores do behind a request that is not answered.
+/// How stores behave behind a request that is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YoungerStores {
-    /// They wait for its answer.
+    /// The stores wait for the answer.
     Wait,
-    /// They are written, in their order.
+    /// The stores are written in their order, without waiting.
     Pass,
 }
 
-/// Which requests stand behind each other at the device.
+/// Which requests wait for each other at the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffers {
-    /// Those of one thread for one queue and direction: all that the paper's ordering asks for.
+    /// Requests of one thread for one queue and direction wait for each other: all that the paper's
+    /// ordering asks for.
     Queue,
-    /// Those of one thread and direction: a set of virtual buffers for each core (section 3.2).
+    /// Requests of one thread and direction wait for each other: a set of virtual buffers for each
+    /// core (section 3.2).
     Context,
-    /// Those of one direction, as they come: the basic design of section 3.2.
+    /// Requests of one direction wait for each other, in the order in which they come: the basic
+    /// design of section 3.2.
     Shared,
 }
 
-/// The abstract machine: what it leaves open.
+/// The choices that the abstract machine leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// What stores do behind a request.
+    /// How stores behave behind a request.
     pub younger_stores: YoungerStores,
-    /// What a request waits for at the device.
+    /// Which requests a request waits for at the device.
     pub buffers: Buffers,
-    /// Requests that a thread has under way at most; the next one waits.
+    /// Largest number of requests that a thread has under way; the next request waits.
     pub outstanding: usize,
-    /// Entries of a store buffer; `None`: without bound. With 0 a store is written when it is made.
+    /// Number of entries of a store buffer; `None`: without bound. With 0 a store is written when
+    /// it is made.
     pub entries: Option<usize>,
 }
 
 /// A thread that nothing will ever let go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endless {
-    /// The thread.
+    /// The number of the thread.
     pub thread: usize,
-    /// The queue that its oldest request waits for, if it waits for one.
+    /// The queue for which the thread's oldest request waits, if it waits for one.
     pub queue: Option<usize>,
 }
 
-/// What the model allows.
+/// The states that the model allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Every final state.
@@ -73,19 +78,20 @@ pub struct Outcomes {
     pub endless: Option<Endless>,
 }
 
-/// Every final state that x86-TSO allows a test without queues; `None` if there are more than `most` configurations to
-/// look at.
+/// Every final state that x86-TSO allows a test without queues; `None` if the enumeration would
+/// look at more than `most` configurations.
 pub fn allowed(test: &Test, most: usize) -> Option<BTreeSet<State>> {
     Model::paper(YoungerStores::Wait).outcomes(test, most).map(|outcomes| outcomes.states)
 }
 
 impl Model {
-    /// As little order as the paper asks for, and room without bound.
+    /// The model with as little order as the paper asks for, and room without bound.
     pub fn paper(younger_stores: YoungerStores) -> Model {
         Model { younger_stores, buffers: Buffers::Queue, outstanding: usize::MAX, entries: None }
     }
 
-    /// What can become of a test; `None` if there are more than `most` configurations to look at.
+    /// The outcomes of a test; `None` if the enumeration would look at more than `most`
+    /// configurations.
     pub fn outcomes(&self, test: &Test, most: usize) -> Option<Outcomes> {
         let mut found = Outcomes::default();
         let mut seen = BTreeSet::new();

@@ -1,6 +1,7 @@
-//! Actors with a mailbox each: any actor sends to any other, and one thread reads. It is the program "big" of the Savina suite (Imam and
-//! Sarkar, AGERE 2014): each actor sends pings to others, one at a time, and answers theirs; the first one hears who is through, and
-//! tells all to leave.
+//! Actors with a mailbox each: any actor sends to any other actor, and one thread reads each
+//! mailbox. The workload is the program "big" of the Savina suite (Imam and Sarkar, AGERE 2014):
+//! each actor sends pings to other actors, one at a time, and answers the pings that it gets. The
+//! first actor hears which actors have all their answers, and tells all actors to leave.
 
 use crate::requests::unmade;
 use crate::timing::{Figure, Spans};
@@ -12,20 +13,21 @@ use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue, Side};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The settings.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Threads, an actor each.
+    /// Number of threads. Each thread is an actor.
     pub actors: u32,
-    /// Pings that each sends.
+    /// Number of pings that each actor sends.
     pub pings: u32,
     /// Cycles that an actor computes for a ping.
     pub think: Cycles,
-    /// How far each computation lies from it: within this share.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Places of a mailbox, a power of two. A message that finds no room stays with its sender, which reads its own mailbox meanwhile.
+    /// Places of a mailbox, a power of two. A message that finds no room stays with its sender,
+    /// which reads its own mailbox meanwhile.
     pub capacity: usize,
-    /// Seed of who sends to whom.
+    /// Seed of the choice of receivers.
     pub seed: u64,
 }
 
@@ -39,9 +41,9 @@ enum Message {
     Pong {
         number: u32,
     },
-    /// An actor has all its answers.
+    /// The sending actor has the answers to all its pings.
     Through,
-    /// All actors have.
+    /// All actors have their answers: the receiver may leave.
     Leave,
 }
 
@@ -72,7 +74,7 @@ type Mailboxes<M, Q> = Arc<Vec<Shared<M, Q>>>;
 struct Post<M: Machine, Q: RawQueue<M, Item = u64>> {
     me: usize,
     mailboxes: Mailboxes<M, Q>,
-    /// Messages for which there was no room, the oldest first.
+    /// Messages for which the receiver's mailbox had no room, the oldest first.
     kept: VecDeque<(usize, u64)>,
     wait: Wait,
 }
@@ -83,7 +85,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
         self.deliver();
     }
 
-    /// Sends what there is room for; whether that was all.
+    /// Sends the kept messages for which there is room. Returns whether none is left.
     fn deliver(&mut self) -> bool {
         while let Some(&(to, word)) = self.kept.front() {
             // SAFETY: a mailbox is for many senders: `Settings::team` sees to that.
@@ -115,9 +117,9 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
 #[derive(Clone, Copy, Default)]
 struct Seen {
     pings: u64,
-    /// Of the pings that came.
+    /// Digest of the pings that came.
     digest: u64,
-    /// Answers to another ping than the last.
+    /// Answers to another ping than the actor's last one.
     wrong: u64,
 }
 
@@ -129,21 +131,22 @@ impl Seen {
 }
 
 impl Settings {
-    /// To whom an actor sends a ping: to another one.
+    /// The actor to which an actor sends a ping: never the sender itself.
     fn receiver(&self, from: u32, number: u32) -> u32 {
         let other = mix(self.seed, Message::Ping { from, number }.word()) % u64::from(self.actors - 1);
         (from + 1 + other as u32) % self.actors
     }
 
-    /// What a ping adds to the digest of the one that gets it.
+    /// What a ping adds to the digest of the actor that gets the ping.
     fn digest(to: u32, from: u32, number: u32) -> u64 {
         mix(u64::from(to), Message::Ping { from, number }.word())
     }
 
-    /// The actors, with mailboxes of the type `Q`. The check: each ping came once, to the one that it was for, and was answered.
+    /// The actors, with mailboxes of the type `Q`. The check: each ping came once, to the actor
+    /// that the ping was for, and was answered.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, Refused> {
         if !(2..=4096).contains(&self.actors) {
             return Err(Refused::because(format!("actors: {}; expected 2 to 4096", self.actors)));
@@ -169,7 +172,8 @@ impl Settings {
             }) as Body
         };
         let bodies = (0..self.actors).map(body).collect();
-        // What lies in a device is given back by a system call: that is no part of the run.
+        // A queue in a device is given back by a system call, which is no part of the run: the
+        // check keeps the mailboxes until after it.
         let verify = move || {
             drop(mailboxes);
             self.verify(*seen.lock().unwrap_or_else(PoisonError::into_inner))
@@ -190,7 +194,7 @@ impl Settings {
         expect("the digest of the pings", seen.digest, plain.fold(0, u64::wrapping_add))
     }
 
-    /// An actor's part.
+    /// Runs one actor: sends its pings, answers those of others, and leaves when told to.
     fn act<M: Machine, Q: RawQueue<M, Item = u64>>(self, me: u32, mut post: Post<M, Q>) -> Seen {
         let mut think = Think::new(self.think, self.spread, u64::from(me));
         let (mut seen, mut sent, mut through) = (Seen::default(), 0, 0);
@@ -231,7 +235,7 @@ impl Settings {
     }
 }
 
-/// [`Settings`] with a queue of the registry.
+/// Makes the team of [`Settings`] with a queue of the registry.
 #[derive(Clone, Copy)]
 pub struct Actors {
     queue: &'static QueueInfo,

@@ -13,13 +13,14 @@ use device::InDevice;
 use std::marker::PhantomData;
 use std::num::NonZeroU32;
 
-/// Where threads meet.
+/// A place where threads meet.
 trait Meet: Send + Sync + 'static {
-    /// Arrives in an episode, which are counted from 0, and waits for the others; `true` to one of them.
+    /// Arrives in an episode (episodes are counted from 0) and waits for the other threads. Returns
+    /// `true` to exactly one thread.
     fn meet(&self, thread: u32, episode: u64, wait: Wait) -> bool;
 }
 
-/// A barrier of the library.
+/// A barrier of the library, as a place to meet.
 #[repr(transparent)]
 struct InMemory<M, B>(B, PhantomData<fn() -> M>);
 
@@ -33,35 +34,36 @@ impl<M: Machine, B: RawBarrier<M>> Meet for InMemory<M, B> {
 #[repr(C, align(128))]
 struct Count<M: Machine>(M::Atomic<u64>);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Meetings {
-    /// Threads.
+    /// Number of threads.
     pub threads: NonZeroU32,
-    /// Cycles computed before each meeting, around which each computation lies.
+    /// Mean number of cycles computed before each meeting.
     pub think: Cycles,
-    /// How far: within this share of `think`.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Meetings.
+    /// Number of meetings.
     pub iterations: u64,
 }
 
 impl Meetings {
-    /// The threads, meeting at a `B`. The check: no thread ran ahead of the one that it looks at, each met as
-    /// often as asked, and each meeting had one serial thread.
+    /// The threads, meeting at a barrier of type `B`. The check: no thread ran ahead of the thread
+    /// that it looks at, each thread met as often as asked, and each meeting had one serial thread.
     pub fn team<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
         let barrier = InMemory(B::new(self.threads), PhantomData);
         self.team_at::<M, InMemory<M, B>>(&share(barrier), wait)
     }
 
-    /// The same in the machine's queue device.
+    /// The threads, meeting at a barrier in the machine's queue device.
     ///
     /// # Errors
-    /// The machine has no such device, or none with room.
+    /// The machine has no queue device, or no device with room.
     pub fn team_in_device<M: Machine>(self, barrier: DeviceBarrier, wait: Wait) -> Result<Team, Refused> {
         let barrier = InDevice::<M>::new(barrier, self.threads.get())?;
         let team = self.team_at::<M, InDevice<M>>(&barrier, wait);
-        // What lies in a device is given back by a system call: that is no part of the run.
+        // A queue in a device is given back by a system call, which is no part of the run: the
+        // check keeps the barrier until after it.
         let verify = move || {
             drop(barrier);
             (team.verify)()
@@ -82,7 +84,7 @@ impl Meetings {
             Box::new(move || {
                 for done in 0..self.iterations {
                     M::work(think.draw());
-                    // Relaxed: the barrier orders it.
+                    // Relaxed: the barrier orders the store.
                     mine.0.store(done + 1, Relaxed);
                     if barrier.meet(thread, done, wait) {
                         serial.0.fetch_add(1, Relaxed);
@@ -103,7 +105,7 @@ impl Meetings {
     }
 }
 
-/// What they meet at.
+/// The barrier at which the threads meet.
 #[derive(Clone, Copy)]
 enum Way {
     Memory(&'static BarrierInfo),
@@ -119,7 +121,7 @@ impl Way {
     }
 }
 
-/// [`Meetings`] at a barrier of the registry, or in the queue device.
+/// Makes the team of [`Meetings`] at a barrier of the registry, or at one in the queue device.
 #[derive(Clone, Copy)]
 pub struct Meeting {
     barrier: Way,

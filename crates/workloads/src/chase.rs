@@ -1,23 +1,24 @@
-//! One load after another, each at the address that the one before has read: nothing overlaps, so the time a load is the
-//! latency of the level that the range fits into.
+//! One load after another, each at the address that the load before has read: no two loads overlap,
+//! so the time per load is the latency of the level that the range fits into.
 
 use crate::timing::{Figure, Spans, blocks};
 use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share, xorshift};
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chase {
-    /// Bytes of the range, rounded up to two strides.
+    /// Bytes of the range, at least two strides.
     pub bytes: usize,
     /// Bytes from one element to the next: a line of the machine, a multiple of 64.
     pub stride: usize,
-    /// Loads that are timed; the range is read once before.
+    /// Number of loads that are timed; the range is read once before.
     pub iterations: u64,
 }
 
 impl Chase {
-    /// The one thread. The check: the loads went once through every element, and came back.
+    /// The one thread. The check: the loads went once through every element, and came back to the
+    /// first.
     pub fn team<M: Machine>(self) -> Team {
         let stride = (self.stride / 64).max(1);
         let elements = (self.bytes / (64 * stride)).max(2);
@@ -40,7 +41,7 @@ impl Chase {
                     break;
                 }
             }
-            // Relaxed: the end of the thread orders it.
+            // Relaxed: the end of the thread orders the store.
             back.store(steps, Relaxed);
             timed.time(0, || {
                 for _ in 0..self.iterations {
@@ -59,7 +60,8 @@ impl Chase {
     }
 }
 
-/// A random order in which one walk visits all: each element's next one (Sattolo's algorithm, 1986).
+/// A random order in which one walk visits all elements: gives each element's next one (Sattolo's
+/// algorithm, 1986).
 fn cycle(n: usize) -> Vec<u32> {
     let mut next: Vec<u32> = (0..n as u32).collect();
     let mut state = 0x9e37_79b9_7f4a_7c15;

@@ -1,8 +1,10 @@
-//! A convoy on purpose: threads think, lock, compute and unlock; once, a holder stalls for so long that the others go to sleep. How
-//! many hand-offs does it take until none goes to a sleeper any more?
+//! A convoy on purpose: threads think, lock, compute and unlock; once, a holder stalls for so long
+//! that the other threads go to sleep. The workload counts the hand-offs until no hand-off goes to
+//! a sleeping thread any more.
 //!
-//! A hand-off is slow if the one that it goes to had asked before the release, and had the lock later than a thread that spins
-//! would have. The convoy ends before the first [`QUIET`] hand-offs in a row that are not slow.
+//! A hand-off is slow if the next holder had asked before the release, and got the lock later than
+//! a spinning thread would have. The convoy ends before the first [`QUIET`] hand-offs in a row that
+//! are not slow.
 
 use crate::{Body, Team, Think, expect, share};
 use baton_machine::units::{Cycles, Nanos};
@@ -10,27 +12,28 @@ use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Wait};
 use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A thread that spins has the lock sooner than this.
+/// A spinning thread gets the lock sooner than this after a release.
 const SPINNER: Nanos = Nanos(1_000);
-/// Hand-offs in a row without a slow one that end a convoy.
+/// Number of hand-offs in a row without a slow one that end a convoy.
 const QUIET: u64 = 32;
-/// A hold is long if it takes so much longer than the usual one.
+/// A hold is long if it takes this much longer than the usual hold.
 const LONG: Nanos = Nanos(1_000);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convoy {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// Cycles computed with the lock held.
     pub critical: Cycles,
-    /// Cycles computed between two acquisitions, from half to one and a half of it.
+    /// Mean number of cycles computed between two acquisitions; each computation is between half
+    /// and one and a half of the mean.
     pub think: Cycles,
-    /// For how long the first thread stalls, once, asleep with the lock held.
+    /// How long the first thread stalls, once, asleep with the lock held.
     pub stall: Nanos,
-    /// Acquisitions of each thread before, at the least.
+    /// Each thread acquires the lock at least this often before the stall.
     pub before: u32,
-    /// Acquisitions of each thread from there on.
+    /// Number of acquisitions of each thread after the stall.
     pub after: u32,
 }
 
@@ -40,31 +43,32 @@ struct Hold {
     requested: Nanos,
     acquired: Nanos,
     released: Nanos,
-    /// It is the one that stalled on purpose.
+    /// Whether the holder stalled on purpose in this acquisition.
     stalled: bool,
 }
 
-/// What became of the convoy.
+/// How long the convoy lasted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lasted {
-    /// Slow hand-offs from the stall on.
+    /// Number of slow hand-offs from the stall on.
     pub handoffs: u64,
-    /// It went on as long as there were hand-offs.
+    /// Whether the convoy lasted as long as there were hand-offs.
     pub to_the_end: bool,
-    /// Holds that were long by themselves, the one that stalled on purpose left out.
+    /// Number of holds that were long, without the one in which the holder stalled on purpose.
     pub long_holds: u64,
-    /// The longest of them.
+    /// The longest such hold.
     pub longest: Nanos,
-    /// All holds.
+    /// Number of all holds.
     pub holds: u64,
 }
 
-/// The holds of all threads, left there as each ends.
+/// The holds of all threads. Each thread leaves its own when it ends.
 #[derive(Clone, Debug, Default)]
 pub struct Holds(Arc<Mutex<Vec<Hold>>>);
 
 impl Convoy {
-    /// The threads, and where they leave their holds. The check: all have left as many as they should.
+    /// The threads, and where they leave their holds. The check: each thread has left as many holds
+    /// as it should.
     pub fn team<M: Machine, L: RawLock<M>>(self, wait: Wait) -> (Team, Holds) {
         let lock = share::<M, L>(L::new());
         let stall =
@@ -74,7 +78,8 @@ impl Convoy {
         let body = |thread: u32| {
             let (lock, stall, left) = (lock.clone(), stall.clone(), left.clone());
             let mut think = Think::new(self.think, 0.5, u64::from(thread));
-            // Written before it is used: a page that is touched first when the lock is held makes a stall of its own.
+            // The pages are written before they are used: a page that is touched first with the
+            // lock held makes a stall of its own.
             let mut holds = vec![Hold { requested: Nanos(1), ..Hold::default() }; of_a_thread];
             Box::new(move || {
                 let (mut behind, mut done) = (false, 0);
@@ -85,7 +90,7 @@ impl Convoy {
                     let requested = M::now(Clock::Monotonic);
                     let token = lock.lock(wait);
                     let acquired = M::now(Clock::Monotonic);
-                    // Relaxed: the lock orders it.
+                    // Relaxed: the lock orders the load.
                     behind |= stall.over.load(Ordering::Relaxed) != 0;
                     let stalls = !behind && {
                         done += 1;
@@ -114,28 +119,30 @@ impl Convoy {
     }
 }
 
-/// What threads know of the stall.
+/// The words by which threads know of the stall.
 #[repr(C, align(128))]
 struct Stall<M: Machine> {
-    /// Threads that have had the lock often enough.
+    /// Number of threads that have had the lock often enough for the stall to begin.
     ready: M::Atomic<u32>,
-    /// 1 when it is over. Written and read with the lock held.
+    /// 1 when the stall is over. Written and read with the lock held.
     over: M::Atomic<u32>,
-    /// 0 for ever: what the one that stalls waits for.
+    /// Always 0: the stalling thread waits for another value, which never comes, until its time is
+    /// up.
     never: M::Atomic<u32>,
 }
 
 impl<M: Machine> Stall<M> {
-    /// A thread has the lock once more: whether it is to stall. All must have come to run by then.
+    /// Counts one more acquisition of a thread. Returns whether this thread is to stall now, which
+    /// waits until all threads run.
     fn is_due(&self, thread: u32, done: u32, convoy: Convoy) -> bool {
-        // Relaxed: the lock orders it.
+        // Relaxed: the lock orders the accesses.
         if done == convoy.before {
             self.ready.fetch_add(1, Ordering::Relaxed);
         }
         thread == 0 && done >= convoy.before && self.ready.load(Ordering::Relaxed) == convoy.threads
     }
 
-    /// Asleep, so that the others have the CPUs that they need to ask for the lock.
+    /// Stalls asleep, so that the other threads have the CPUs that they need to ask for the lock.
     fn go_through(&self, length: Nanos) {
         let at = Nanos(M::now(Clock::Monotonic).0 + length.0);
         let _ = M::wait_while(&self.never, 0, Wait::Futex, Some(Deadline { at, clock: Clock::Monotonic }));
@@ -148,7 +155,7 @@ impl Holds {
         self.0.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    /// How long the convoy behind the stall lasted.
+    /// Returns how long the convoy behind the stall lasted.
     pub fn lasted(&self) -> Lasted {
         let mut holds = self.all().clone();
         holds.sort_unstable_by_key(|hold| hold.acquired);
@@ -172,13 +179,15 @@ impl Hold {
         Nanos(self.released.0.saturating_sub(self.acquired.0))
     }
 
-    /// Whether this one, which had asked before the release, had the lock later than a thread that spins would have.
+    /// Whether this hold's thread had asked before `last` was released, and got the lock later than
+    /// a spinning thread would have.
     fn is_slow_after(&self, last: &Hold) -> bool {
         self.requested < last.released && self.acquired.0.saturating_sub(last.released.0) > SPINNER.0
     }
 }
 
-/// Slow hand-offs from the stall on, in holds by time, until some in a row are not slow; and whether they went on to the end.
+/// Counts slow hand-offs from the stall on, in holds that are sorted by time, until [`QUIET`] in a
+/// row are not slow. Returns the count, and whether the convoy went on to the end.
 fn after_the_stall(holds: &[Hold]) -> (u64, bool) {
     let Some(stall) = holds.iter().position(|hold| hold.stalled) else { return (0, false) };
     let (mut slow, mut quiet) = (0, 0);
@@ -195,7 +204,7 @@ fn after_the_stall(holds: &[Hold]) -> (u64, bool) {
     (slow, slow != 0)
 }
 
-/// Makes the team of a lock of the registry.
+/// Makes the convoy of a lock of the registry.
 pub struct Make(pub Convoy, pub Wait);
 impl<M: Machine> LockVisitor<M> for Make {
     type Out = (Team, Holds);
@@ -208,7 +217,8 @@ impl<M: Machine> LockVisitor<M> for Make {
 mod tests {
     use super::*;
 
-    /// Holds of 100 ns that come one after the other, each handed over in so many nanoseconds to one that had asked before.
+    /// Holds of 100 ns, one after the other. Each lock is handed over after the given number of
+    /// nanoseconds to a thread that had asked before.
     fn handed_over(in_nanos: impl IntoIterator<Item = u64>) -> Vec<Hold> {
         let mut at = 1_000_000;
         let hold = |handoff| {
@@ -221,7 +231,7 @@ mod tests {
 
     fn lasted(mut holds: Vec<Hold>, stall: usize) -> Lasted {
         holds[stall].stalled = true;
-        // In the order in which threads end, not in that of time.
+        // The holds come in the order in which threads end, not in the order of time.
         holds.reverse();
         Holds(Arc::new(Mutex::new(holds))).lasted()
     }
@@ -230,7 +240,8 @@ mod tests {
     fn a_convoy_ends_before_many_quick_hand_offs_in_a_row() {
         let quick = |n| std::iter::repeat_n(200, n);
         let convoy = |n| std::iter::repeat_n(5_000, n);
-        // What was slow before the stall, and what is slow long after it, is no part of it; a short quiet is.
+        // A hand-off that is slow before the stall, or long after it, is no part of the convoy; a
+        // short quiet time is.
         let all = convoy(5)
             .chain(quick(10))
             .chain(convoy(20))

@@ -1,4 +1,4 @@
-//! One word that all threads add to: how many requests a second one line takes.
+//! One word that all threads add to: measures how many requests a second one line serves.
 
 use crate::timing::{Figure, Spans};
 use crate::{Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
@@ -9,16 +9,16 @@ use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 #[repr(C, align(128))]
 struct Word<M: Machine>(M::Atomic<u64>);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hot {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
-    /// Cycles computed between additions.
+    /// Mean number of cycles computed between additions.
     pub think: Cycles,
-    /// How far each computation lies from it: within this share.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Additions a thread.
+    /// Number of additions of each thread.
     pub iterations: u64,
 }
 

@@ -1,4 +1,5 @@
-//! What can be set of the workloads that move packets, jobs and vectors, and what is wrong with a file that they read.
+//! The settings of the workloads that move packets, jobs and vectors, and the errors of the files
+//! that they read.
 
 use std::fmt;
 use std::path::Path;
@@ -7,47 +8,50 @@ use thiserror::Error;
 /// Whether a thread pushes a packet's header out of its caches when it has passed the packet on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prepush {
-    /// No.
+    /// Headers are not pushed.
     #[default]
     None,
-    /// To the level that all cores share (the paper's basic form).
+    /// Headers go to the cache level that all cores share (the paper's basic form).
     Shared,
-    /// To the caches of the thread that takes it, where only one can, else to the shared level (the paper's advanced form). Thread n
-    /// must run on CPU n.
+    /// Headers go to the caches of the thread that takes the packet, where only one thread can take
+    /// it, otherwise to the shared level (the paper's advanced form). Thread n must run on CPU n.
     Consumer,
 }
 
-/// How workers come by jobs, or by tasks.
+/// How workers get their jobs or tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
-    /// One slot a worker; the producer goes round and fills those that are idle: the paper's software baseline.
+    /// One slot for each worker; the producer goes round and fills the slots of idle workers: the
+    /// paper's software baseline.
     Slots,
-    /// One queue, from which all workers draw.
+    /// One queue, from which all workers take.
     Shared,
-    /// A queue a worker, in turn.
+    /// A queue for each worker; jobs go to the queues in turn.
     Dealt,
-    /// A queue a worker in a queue device, whose load balancer chooses: CAF's form.
+    /// A queue for each worker in a queue device, whose load balancer chooses the queue: CAF's
+    /// form.
     Balanced,
-    /// A deque a worker, from which the others steal. For tasks alone.
+    /// A deque for each worker, from which the other workers steal. Only for tasks.
     Steal,
 }
 
-/// What adds the workers' vectors.
+/// Which party adds the workers' vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// The first worker, which has a queue from and a queue to each of the others.
+    /// The first worker adds them. It has a queue from each of the other workers and a queue to
+    /// each.
     Master,
-    /// A queue device's data reducer: CAF's form.
+    /// The data reducer of a queue device adds them: CAF's form.
     Device,
 }
 
 macro_rules! named {
     ($Type:ident { $($Variant:ident $name:literal,)+ }) => {
         impl $Type {
-            /// All of them.
+            /// All variants.
             pub const ALL: &[$Type] = &[$($Type::$Variant),+];
 
-            /// Its name on the command line.
+            /// The name of the variant on the command line.
             pub const fn name(self) -> &'static str {
                 match self { $($Type::$Variant => $name),+ }
             }
@@ -59,32 +63,32 @@ named! { Prepush { None "none", Shared "shared", Consumer "consumer", } }
 named! { Dispatch { Slots "slots", Shared "shared", Dealt "dealt", Balanced "balanced", Steal "steal", } }
 named! { Reduction { Master "master", Device "device", } }
 
-/// The settings.
+/// The settings of the workloads with inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inputs<'a> {
-    /// A capture of packets; left out: they are made.
+    /// A capture of packets; `None`: the packets are generated.
     pub packets: Option<&'a Path>,
-    /// A firewall's rules; left out: its own.
+    /// A file of a firewall's rules; `None`: the firewall's own rules.
     pub rules: Option<&'a Path>,
-    /// Rows to learn from; left out: they are made.
+    /// A file of rows to learn from; `None`: the rows are generated.
     pub data: Option<&'a Path>,
-    /// Threads of each stage of a pipeline.
+    /// Number of threads of each stage of a pipeline.
     pub clusters: &'a [u32],
-    /// Packet buffers; left out: as many as are needed, and 256 at least.
+    /// Number of packet buffers; `None`: as many as the program needs, at least 256.
     pub pool: Option<usize>,
-    /// 64-byte blocks of a packet that threads write and read.
+    /// Number of 64-byte blocks of a packet that threads write and read.
     pub blocks: u32,
-    /// One made packet in so many is suspicious.
+    /// The reciprocal of the share of generated packets that are suspicious.
     pub suspicious: u32,
-    /// Packets of a bulk that a thread prefetches ahead.
+    /// Number of packets of a bulk that a thread prefetches ahead.
     pub prefetch: u32,
-    /// Whether headers are pushed.
+    /// Whether headers are pushed, and where to.
     pub prepush: Prepush,
-    /// How jobs are handed out; left out: as the queue suggests.
+    /// How jobs are handed out; `None`: as the queue suggests.
     pub dispatch: Option<Dispatch>,
-    /// What adds vectors; left out: as the queue suggests.
+    /// Which party adds vectors; `None`: as the queue suggests.
     pub reduction: Option<Reduction>,
-    /// Rows that a worker looks at in an iteration.
+    /// Number of rows that a worker looks at in an iteration.
     pub rows: u32,
     /// Step size of the descent.
     pub step: f64,
@@ -110,25 +114,25 @@ impl Default for Inputs<'_> {
     }
 }
 
-/// Where in a file something is wrong.
+/// Where in a file an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
-    /// In the file as a whole.
+    /// The error is in the file as a whole.
     File,
-    /// In a line, from 1.
+    /// The number of a line, from 1.
     Line(usize),
-    /// At a byte, from 0.
+    /// The number of a byte, from 0.
     Byte(usize),
-    /// In a packet, from 1, at a byte of the file.
+    /// The number of a packet, from 1, and a byte of the file.
     Packet(usize, usize),
 }
 
 /// An input file that cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub struct InputError {
-    /// The file.
+    /// The name of the file.
     pub file: String,
-    /// Where in it.
+    /// Where in the file the error is.
     pub spot: Spot,
     /// What is wrong, and what was expected.
     pub problem: String,
@@ -146,13 +150,13 @@ impl fmt::Display for InputError {
     }
 }
 
-/// What is wrong with a text or with bytes whose file is not known yet.
+/// What is wrong with a text or with bytes whose file name the caller knows.
 pub type Problem = (Spot, String);
 
-/// Largest file that is read: it is read whole.
+/// Bytes of the largest file that is read. A file is read whole.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Reads a file whole and has it parsed.
+/// Reads a file whole and has `parse` parse it.
 pub fn open<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, InputError> {
     let bad = |(spot, problem)| InputError { file: path.display().to_string(), spot, problem };
     let unreadable = |error: std::io::Error| bad((Spot::File, format!("cannot be read: {error}")));
@@ -166,7 +170,7 @@ pub fn open<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, Problem>) -> 
     parse(&std::fs::read(path).map_err(unreadable)?).map_err(bad)
 }
 
-/// The text of a file.
+/// The bytes of a file as text.
 pub fn text(bytes: &[u8]) -> Result<&str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();

@@ -1,4 +1,4 @@
-//! What can be set of a workload, and why a setting is refused.
+//! The settings of all workloads, and the reasons why a setting is refused.
 
 use crate::inputs::Inputs;
 use baton_machine::Wait;
@@ -8,57 +8,57 @@ use baton_sync::queue::{QUEUES, QueueInfo};
 use std::fmt;
 use std::path::Path;
 
-/// What is done with the ranges.
+/// What a stream does with its ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
-    /// Read.
+    /// The ranges are read.
     Read,
-    /// Written.
+    /// The ranges are written.
     Write,
-    /// Half of a thread's range is read, the other half written.
+    /// Half of a thread's range is read, the other half is written.
     Copy,
 }
 
-/// The settings of all workloads. Each takes those that concern it.
+/// The settings of all workloads. Each workload takes those that concern it.
 #[derive(Clone, Copy, Debug)]
 pub struct Knobs<'a> {
-    /// Threads; left out: the workload's own number.
+    /// Number of threads; `None`: the workload's own number.
     pub threads: Option<u32>,
-    /// Cores of the machine.
+    /// Number of cores of the machine.
     pub cores: u32,
-    /// Bytes of its lines.
+    /// Bytes of a cache line of the machine.
     pub line_bytes: usize,
-    /// The lock, by name.
+    /// The name of the lock.
     pub lock: &'a str,
-    /// The barrier, by name.
+    /// The name of the barrier.
     pub barrier: &'a str,
-    /// The queue, or a model of one, by name.
+    /// The name of the queue, or of a model of one.
     pub queue: &'a str,
-    /// How threads wait; left out: as the lock wants.
+    /// How threads wait; `None`: as the lock wants.
     pub wait: Option<Wait>,
     /// Cycles computed with the lock held.
     pub critical: u64,
     /// Cycles computed between two acquisitions, meetings or items.
     pub think: u64,
-    /// Computations lie within this share of `think`.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Shared lines.
+    /// Number of shared lines.
     pub lines: u32,
     /// Bytes of a range.
     pub bytes: usize,
-    /// What a stream does.
+    /// What a stream does with its ranges.
     pub stream: StreamKind,
     /// Bytes from one thread's word to the next.
     pub spacing: usize,
-    /// One access in so many is a write; 0: none.
+    /// The reciprocal of the share of accesses that are writes; 0: no access is a write.
     pub one_write_in: u64,
-    /// Items that a queue has room for.
+    /// Number of items that a queue has room for.
     pub capacity: usize,
-    /// Items that a thread moves through a queue at a time.
+    /// Number of items that a thread moves through a queue at a time.
     pub bulk: usize,
-    /// A program's size; left out: its usual one.
+    /// A program's size; `None`: the program's usual size.
     pub size: Option<u32>,
-    /// A program's grain, likewise.
+    /// A program's grain; `None`: the program's usual grain.
     pub grain: Option<u32>,
     /// A profile file.
     pub profile: Option<&'a Path>,
@@ -66,18 +66,18 @@ pub struct Knobs<'a> {
     pub draw: u32,
     /// A profile's own misses, as a multiple of what its draw says.
     pub load: f64,
-    /// Rounds a thread; left out: the workload's own number.
+    /// Number of rounds of each thread; `None`: the workload's own number.
     pub iterations: Option<u64>,
-    /// Whether the run is cut off: then a number of rounds that is left out is without bound.
+    /// Whether the run is cut off. If so, `iterations: None` means rounds without bound.
     pub cut_off: bool,
     /// Seed of a program's input.
     pub seed: u64,
-    /// What workloads with packets, jobs and vectors take.
+    /// The settings of workloads with packets, jobs and vectors.
     pub inputs: Inputs<'a>,
 }
 
 impl Default for Knobs<'_> {
-    /// Two threads at an `mcs`, with the settings that the simulator's command has.
+    /// Two threads at an `mcs`, with the defaults of the simulator's command.
     fn default() -> Self {
         Knobs {
             threads: None,
@@ -111,20 +111,20 @@ impl Default for Knobs<'_> {
 }
 
 impl Knobs<'_> {
-    /// Threads where two are usual.
+    /// Number of threads; 2 if none was set.
     pub fn threads_or_two(&self) -> u32 {
         self.threads.unwrap_or(2)
     }
 
-    /// Rounds a thread where so many are usual.
+    /// Number of rounds of each thread; `usual` if none was set.
     pub fn iterations_or(&self, usual: u64) -> u64 {
         self.iterations.unwrap_or(if self.cut_off { u64::MAX } else { usual })
     }
 
-    /// The lock, and how it waits.
+    /// The lock, and how its threads wait.
     ///
     /// # Errors
-    /// There is no such lock, or it does not wait like this.
+    /// There is no lock of that name, or the lock cannot wait in the way that was asked for.
     pub fn lock(&self) -> Result<(&'static LockInfo, Wait), Refused> {
         let unknown = |_| Refused::unknown("lock", self.lock, LOCKS.iter().map(|lock| lock.name));
         let info = lock::info(self.lock).map_err(unknown)?;
@@ -134,7 +134,7 @@ impl Knobs<'_> {
     /// The barrier.
     ///
     /// # Errors
-    /// There is no such barrier.
+    /// There is no barrier of that name.
     pub fn barrier(&self) -> Result<&'static BarrierInfo, Refused> {
         let unknown = || Refused::unknown("barrier", self.barrier, BARRIERS.iter().map(|barrier| barrier.name));
         BARRIERS.iter().find(|barrier| barrier.name == self.barrier).ok_or_else(unknown)
@@ -143,36 +143,36 @@ impl Knobs<'_> {
     /// The queue.
     ///
     /// # Errors
-    /// There is no such queue.
+    /// There is no queue of that name.
     pub fn queue(&self) -> Result<&'static QueueInfo, Refused> {
         let unknown = || Refused::unknown("queue", self.queue, QUEUES.iter().map(|queue| queue.name));
         QUEUES.iter().find(|queue| queue.name == self.queue).ok_or_else(unknown)
     }
 }
 
-/// Why a workload cannot be had with its settings.
+/// Why a workload cannot be made with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// A name that is not in its registry.
     Unknown {
-        /// What it names.
+        /// What kind of thing has the name: a lock, a queue.
         kind: &'static str,
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The names that there are.
+        /// The names in the registry.
         known: Vec<&'static str>,
     },
-    /// In words.
+    /// A reason in words.
     Because(String),
 }
 
 impl Refused {
-    /// A name that is not in its registry.
+    /// The refusal of a name that is not in its registry.
     pub fn unknown(kind: &'static str, name: &str, known: impl Iterator<Item = &'static str>) -> Refused {
         Refused::Unknown { kind, name: name.to_owned(), known: known.collect() }
     }
 
-    /// In the words of `why`.
+    /// A refusal with the reason `why`.
     pub fn because(why: impl fmt::Display) -> Refused {
         Refused::Because(why.to_string())
     }

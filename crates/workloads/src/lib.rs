@@ -47,8 +47,8 @@ pub mod think;
 pub mod timing;
 pub mod work;
 
-/// Passes every workload of this crate to a macro: its module and its type, which implements [`Workload`]. Of those in files of their
-/// own the modules are declared here.
+/// Passes every workload of this crate to a macro: its module and its type, which implements
+/// [`Workload`]. The modules that are files of their own are declared here as well.
 #[macro_export]
 macro_rules! every_workload {
     ($then:ident) => {

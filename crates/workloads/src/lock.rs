@@ -6,16 +6,16 @@ use baton_machine::{Machine, Slot, Wait};
 use baton_sync::lock::known::Known;
 use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 
-/// What lets one thread in at a time.
+/// A means that lets one thread in at a time.
 ///
 /// # Safety
-/// From the return of [`enter`](Exclusion::enter) to the call of [`leave`](Exclusion::leave) no other thread is inside, and what one did there
-/// happens before the next one enters.
+/// From the return of [`enter`](Exclusion::enter) to the call of [`leave`](Exclusion::leave) no
+/// other thread is inside, and what one thread did inside happens before the next thread enters.
 pub(crate) unsafe trait Exclusion: Send + Sync + 'static {
-    /// What shows that its thread is inside.
+    /// Proof that the thread that holds it is inside.
     type Token;
 
-    /// What the first thread does before anyone can enter.
+    /// Makes the first entry possible; the first thread calls it before any thread enters.
     fn open(&self, wait: Wait) {
         let _ = wait;
     }
@@ -26,11 +26,12 @@ pub(crate) unsafe trait Exclusion: Send + Sync + 'static {
     /// Leaves.
     ///
     /// # Safety
-    /// The token is what the calling thread's `enter` returned, with the same `wait`.
+    /// The token is the one that the calling thread's `enter` returned, with the same `wait`.
     unsafe fn leave(&self, token: Self::Token, wait: Wait);
 }
 
-/// A lock of the library. It begins where the value does, as a log knows a lock by its address.
+/// A lock of the library. The lock begins where the value begins, because a log knows a lock by its
+/// address.
 #[repr(transparent)]
 struct Locked<M: Machine, L: RawLock<M>>(L, core::marker::PhantomData<M>);
 
@@ -52,30 +53,32 @@ unsafe impl<M: Machine, L: RawLock<M>> Exclusion for Locked<M, L> {
 #[repr(C, align(128))]
 struct Line<M: Machine>(M::Slot<u64>);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contention {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// Cycles computed with the lock held.
     pub critical: Cycles,
-    /// Cycles computed between two acquisitions, around which each think time lies.
+    /// Mean number of cycles computed between two acquisitions.
     pub think: Cycles,
-    /// How far: within this share of `think`.
+    /// Largest deviation of a think time from `think`, as a share of `think`.
     pub spread: f64,
-    /// Shared lines that each holder reads and writes; each holds a count.
+    /// Number of shared lines that each holder reads and writes. Each line holds a count.
     pub lines: u32,
-    /// Acquisitions a thread.
+    /// Number of acquisitions of each thread.
     pub iterations: u64,
 }
 
 impl Contention {
-    /// The threads, contending for an `L`. The check: every line counted every acquisition.
+    /// The threads, contending for a lock of type `L`. The check: every line counted every
+    /// acquisition.
     pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, wait: Wait, probe: P) -> Team {
         self.team_at::<M, _, P>(Locked(L::new(), core::marker::PhantomData), wait, probe)
     }
 
-    /// The same at whatever lets one thread in at a time.
+    /// The threads, contending for any means that lets one thread in at a time. The check is that
+    /// of [`Contention::team`].
     pub(crate) fn team_at<M: Machine, E: Exclusion, P: Probe>(self, lock: E, wait: Wait, probe: P) -> Team {
         let lock = share::<M, E>(lock);
         probe.lock_at(0, lock.as_ptr().cast_const().cast());
@@ -104,7 +107,8 @@ impl Contention {
             }) as crate::Body
         };
         let bodies = (0..self.threads).map(body).collect();
-        // What lies in a device is given back by a system call: that is no part of the run.
+        // A lock in a device is given back by a system call, which is no part of the run: the check
+        // keeps the lock until after it.
         let kept = lock.clone();
         let expected = u64::from(self.threads).saturating_mul(self.iterations);
         let verify = Box::new(move || {
@@ -123,7 +127,7 @@ unsafe impl<M: Machine> Sync for Line<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Line<M> {}
 
-/// [`Contention`] for a lock of the registry.
+/// Makes the team of [`Contention`] for a lock of the registry.
 #[derive(Clone, Copy)]
 pub struct Contended {
     lock: &'static LockInfo,

@@ -1,6 +1,8 @@
-//! A loop over equal iterations, again and again, with a barrier behind it: shared out beforehand, or taken as threads come.
+//! A loop over equal iterations, run again and again, with a barrier behind it. The iterations are
+//! shared out before the loop, or threads take them as they come.
 //!
-//! Where cores are unlike, a loop that is shared out in equal parts ends with the slowest core.
+//! Where cores differ in speed, a loop that is shared out in equal parts ends with the slowest
+//! core.
 
 use crate::{Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
@@ -14,18 +16,19 @@ use std::ops::Range;
 #[repr(C, align(128))]
 struct Counter<M: Machine>(M::Atomic<u64>);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy)]
 pub struct Loop {
     barrier: &'static BarrierInfo,
     threads: NonZeroU32,
-    /// Cycles of an iteration, and within which share of them each lies.
+    /// Mean number of cycles of an iteration, and the largest deviation from it as a share.
     think: Cycles,
     spread: f64,
-    /// How often the loop is run, and its iterations.
+    /// How often the loop runs, and the number of its iterations.
     times: u64,
     size: u64,
-    /// Iterations that a thread takes at a time; `None`: all of its share, beforehand.
+    /// Number of iterations that a thread takes at a time; `None`: each thread gets its whole share
+    /// before the loop.
     grain: Option<NonZeroU32>,
 }
 
@@ -38,7 +41,7 @@ impl<M: Machine> BarrierVisitor<M> for Make {
 }
 
 impl Loop {
-    /// A thread's share of a loop that is shared out beforehand.
+    /// A thread's share of a loop that is shared out before it runs.
     fn part(&self, thread: u32) -> Range<u64> {
         let at = |thread: u32| u64::from(thread) * self.size / u64::from(self.threads.get());
         at(thread)..at(thread + 1)
@@ -48,7 +51,8 @@ impl Loop {
     fn team_at<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
         let counter = || share::<M, Counter<M>>(Counter(M::Atomic::new(0)));
         let barrier = share::<M, B>(B::new(self.threads));
-        // Loops take from one and the other in turns, so that one can be set back while the other is in use.
+        // The loops use the two counters in turn, so that one can be set back while the other is in
+        // use.
         let next = [counter(), counter()];
         let done: Vec<_> = (0..self.threads.get()).map(|_| counter()).collect();
         let body = |thread: u32| {
@@ -64,7 +68,8 @@ impl Loop {
                     let next = &next[(time % 2) as usize].0;
                     match self.grain {
                         None => run(self.part(thread)),
-                        // Relaxed: which iterations a thread gets is all that it learns.
+                        // Relaxed: a thread learns nothing from the counter but which iterations
+                        // are its own.
                         Some(grain) => loop {
                             let from = next.fetch_add(grain.get().into(), Relaxed);
                             if from >= self.size {
@@ -74,7 +79,7 @@ impl Loop {
                         },
                     }
                     if barrier.wait(thread, wait) {
-                        // Its next use is behind the next barrier.
+                        // The counter is used again only behind the next barrier.
                         next.store(0, Relaxed);
                     }
                 }

@@ -1,24 +1,25 @@
-//! Lines that all threads read and one in so many accesses writes: what reading costs where a write takes all copies.
+//! Lines that all threads read and a small share of accesses writes: measures what reads cost where
+//! a write invalidates all copies.
 
 use crate::timing::{Figure, Spans, blocks};
 use crate::{Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share, xorshift};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mostly {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
-    /// Shared lines, of 64 bytes each.
+    /// Number of shared lines of 64 bytes.
     pub lines: u32,
-    /// One access in so many is a write; 0: none.
+    /// The reciprocal of the share of accesses that are writes; 0: no access is a write.
     pub one_write_in: u64,
-    /// Cycles computed between accesses.
+    /// Mean number of cycles computed between accesses.
     pub think: Cycles,
-    /// How far each computation lies from it: within this share.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Accesses a thread.
+    /// Number of accesses of each thread.
     pub iterations: u64,
 }
 

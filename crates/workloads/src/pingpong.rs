@@ -1,16 +1,16 @@
-//! Two threads that hand a line to and fro: the shortest way to see what a transfer costs.
+//! Two threads that hand a line to and fro: the shortest way to measure what a transfer costs.
 
 use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share};
 use baton_machine::{Atomic, Machine, Ordering, Wait};
 
-/// The line.
+/// The word that goes to and fro, on a pair of lines of its own.
 #[repr(C, align(128))]
 struct Ball<M: Machine>(M::Atomic<u64>);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {
-    /// Times that the ball goes over and comes back.
+    /// How often the ball goes over and comes back.
     pub iterations: u64,
 }
 
@@ -30,7 +30,7 @@ impl PingPong {
                         }
                         let _ = M::wait_while(&ball.0, seen, wait, None);
                     }
-                    // Release: the other sees what we wrote before.
+                    // Release: the other thread sees what this thread wrote before.
                     ball.0.store(mine + 1, Ordering::Release);
                     M::wake::<u64>(&ball.0, 1, wait);
                 }

@@ -1,25 +1,27 @@
-//! What hears about locks.
+//! What a workload reports of its locks.
 
-/// Hears what happens at a workload's locks, in the thread that it happens in. All threads share one, by copies. A
-/// workload numbers its locks from 0.
+/// Hears what happens at a workload's locks, in the thread in which it happens. All threads share
+/// one probe, by copies. A workload numbers its locks from 0.
 pub trait Probe: Clone + Send + 'static {
-    /// Lock `lock` lies at `at`, a word at the least: called when it is made, before any thread runs.
+    /// Lock `lock` lies at `at`, which is one word at least. The workload calls this when it makes
+    /// the lock, before any thread runs.
     fn lock_at(&self, lock: u32, at: *const u8) {
         let _ = (lock, at);
     }
-    /// The thread is about to take the lock. What it returns goes to [`Probe::acquired`].
+    /// The thread is about to take the lock. The workload passes the result to [`Probe::acquired`].
     fn request(&self, lock: u32) -> u64;
-    /// It has the lock.
+    /// The thread has the lock.
     fn acquired(&self, lock: u32, requested: u64);
-    /// It is about to give it up.
+    /// The thread is about to release the lock.
     fn release(&self, lock: u32);
-    /// The thread's part that counts begins: what came before was warm-up. A workload that says nothing counts whole.
+    /// The part of the thread that counts begins: what came before was warm-up. A workload that
+    /// never calls this counts as a whole.
     fn begin(&self) {}
-    /// The thread's part that counts has ended.
+    /// The part of the thread that counts has ended.
     fn end(&self) {}
 }
 
-/// Hears nothing.
+/// A probe that hears nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

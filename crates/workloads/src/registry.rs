@@ -1,37 +1,40 @@
-//! What a workload of the registry is. A workload is one file that implements [`Workload`], and one line in
-//! [`every_workload!`](crate::every_workload), or in the list of `baton-programs`, which has every workload by name.
+//! What a workload of the registry is. A workload is one file that implements [`Workload`], and one
+//! line in [`every_workload!`](crate::every_workload) or in the list of `baton-programs`, which has
+//! every workload by name.
 
 use crate::{Knobs, Probe, Refused, Team};
 use baton_machine::{Counted, CountedBulk, Machine, Wait};
 
-/// What is said of a workload.
+/// The name and description of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line: what its threads do.
+    /// One line that says what the threads of the workload do.
     pub what: &'static str,
-    /// The number in the simulator's JSON that it is about: what a plot shows where no other is named.
+    /// The number in the simulator's JSON that the workload is about: a plot shows it where no
+    /// other number is named.
     pub figure: &'static str,
-    /// Whether it tells its [`Probe`] of locks.
+    /// Whether the workload tells its [`Probe`] of locks.
     pub has_locks: bool,
 }
 
 /// The instructions that a simulated chip charges for the algorithm under test, beside its accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Charge {
-    /// None: the workload probes memory.
+    /// No instructions: the workload measures memory.
     Nothing,
-    /// What is typical of locks and queues.
+    /// The instructions that are typical of locks and queues.
     Typical,
-    /// Those of an algorithm that was counted.
+    /// The instructions of an algorithm that was counted.
     Counted(Counted),
-    /// Those of a queue through which items go in bulk.
+    /// The instructions of a queue through which items go in bulk.
     Bulk(CountedBulk),
 }
 
 impl Charge {
-    /// That of a queue through which items go one by one, or so many at a time where its bulks were counted.
+    /// The charge of a queue through which items go `items` at a time: the bulk's count where there
+    /// is one, otherwise the count of one item.
     pub fn of_items(one: Counted, bulk: Option<CountedBulk>, items: usize) -> Charge {
         match bulk {
             Some(bulk) if items > 1 => Charge::Bulk(bulk),
@@ -42,19 +45,19 @@ impl Charge {
 
 /// A workload that is chosen by its name and set by [`Knobs`].
 pub trait Workload: Clone {
-    /// What is said of it; its line in the registry.
+    /// The name and description of the workload, for its line in the registry.
     const INFO: WorkloadInfo;
 
     /// The workload with these settings.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that the workload cannot have.
     fn choose(knobs: &Knobs<'_>) -> Result<Self, Refused>;
 
-    /// How many threads it has.
+    /// Number of threads of the workload.
     fn threads(&self) -> u32;
 
-    /// How its threads wait, where `asked` was asked for.
+    /// How the threads wait. `asked` is what the user asked for.
     fn wait(&self, asked: Option<Wait>) -> Wait {
         asked.unwrap_or_default()
     }
@@ -62,20 +65,20 @@ pub trait Workload: Clone {
     /// The threads, on machine `M`.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that the workload cannot have on this machine.
     fn team<M: Machine, P: Probe + Sync>(&self, wait: Wait, probe: P) -> Result<Team, Refused>;
 
-    /// The lock, barrier or queue under test, by its name in the registry of such.
+    /// The name of the lock, barrier or queue under test, in the registry of such.
     fn algorithm(&self) -> Option<&'static str> {
         None
     }
 
-    /// The algorithm's own instructions.
+    /// The instructions that a simulated chip charges for the algorithm under test.
     fn charge(&self) -> Charge {
         Charge::Nothing
     }
 
-    /// Bytes of guest memory that the data takes, generously.
+    /// An upper bound of the bytes of guest memory that the data takes.
     fn bytes(&self) -> usize {
         0
     }

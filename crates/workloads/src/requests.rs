@@ -1,4 +1,5 @@
-//! Queues of a queue device without a library's queue around them: what only the device can do with several queues at once.
+//! Queues of a queue device without a library's queue around them: for what only the device can do
+//! with several queues at once.
 
 use crate::Refused;
 use baton_machine::device::{Device, Ticket};
@@ -10,13 +11,14 @@ use std::collections::VecDeque;
 /// A request under way.
 type Asked<M> = <<M as Machine>::Queues as Device<QueueDevice>>::Ticket;
 
-/// Requests that a thread keeps track of at a time; a machine may allow fewer under way.
+/// Number of requests that a thread keeps track of at a time; a machine may allow fewer under way.
 const UNDER_WAY: usize = 64;
 
-/// Neighbouring queues of a device. They are given back when this is dropped: outside of guest threads.
+/// Neighbouring queues of a device. Dropping this gives the queues back, which must happen outside
+/// of guest threads.
 pub struct DeviceQueues<M: Machine> {
     device: M::Queues,
-    /// The device's number.
+    /// The number of the device.
     number: u32,
     first: QueueId,
     count: u32,
@@ -27,7 +29,7 @@ fn request_of(why: QueueRefusal) -> String {
 }
 
 impl<M: Machine> DeviceQueues<M> {
-    /// So many queues of so many entries, in the first device that has room.
+    /// Makes `count` queues of `entries` entries each, in the first device that has room.
     pub fn new(count: u32, entries: usize) -> Result<Self, Refused> {
         let mut why = "the machine has no queue device; a chip has one with device.kind = \"qmd\", as caf16".to_owned();
         let few = u32::try_from(entries).ok().filter(|entries| entries.is_power_of_two() && *entries <= 1 << 30);
@@ -53,21 +55,22 @@ impl<M: Machine> DeviceQueues<M> {
         Err(Refused::because(why))
     }
 
-    /// Queue `n` of them.
+    /// The identifier of queue `n`.
     pub fn queue(&self, n: u32) -> QueueId {
         self.first.plus(n)
     }
 
-    /// Has the device do something with the queues as a whole; gives what it answers.
+    /// Has the device do something with the queues as a whole. Returns the device's answer.
     pub fn call(&self, request: QueueRequest) -> Result<u64, Refused> {
         self.device.call(request).map_err(|why| Refused::because(request_of(why)))
     }
 
-    /// Takes an item, waiting while there is none.
+    /// Takes an item; waits while there is none.
     pub fn take(&self, from: QueueId) -> u64 {
         let take = QueueRequest::Dequeue { from: operand(from) };
         let item = self.answer(self.ask(take), take);
-        // The device orders nothing behind a dequeue: see what the producer wrote before its enqueue.
+        // The device orders nothing behind a dequeue: the fence makes visible what the producer
+        // wrote before its enqueue.
         M::fence(Acquire);
         item
     }
@@ -76,7 +79,7 @@ impl<M: Machine> DeviceQueues<M> {
         self.device.request(request)
     }
 
-    /// What a request gave. One that the device has dropped is made again.
+    /// Waits for the answer to a request. A request that the device dropped is made again.
     fn answer(&self, mut ticket: Asked<M>, request: QueueRequest) -> u64 {
         loop {
             match ticket.wait() {
@@ -87,7 +90,8 @@ impl<M: Machine> DeviceQueues<M> {
         }
     }
 
-    /// Puts an item into one queue and takes one out of another, both requests under way at once; the item that was taken.
+    /// Puts an item into one queue and takes one out of another, with both requests under way at
+    /// once. Returns the item that was taken.
     pub fn put_and_take(&self, to: QueueId, item: u64, from: QueueId) -> u64 {
         let put = QueueRequest::Enqueue { to: operand(to), item };
         let take = QueueRequest::Dequeue { from: operand(from) };
@@ -98,7 +102,7 @@ impl<M: Machine> DeviceQueues<M> {
         item
     }
 
-    /// Takes so many items whose values say nothing, several requests under way at a time.
+    /// Takes `count` items whose values say nothing, with several requests under way at a time.
     pub fn take_any(&self, from: QueueId, count: u32) {
         let take = QueueRequest::Dequeue { from: operand(from) };
         let mut under_way: VecDeque<Asked<M>> = VecDeque::with_capacity(UNDER_WAY);
@@ -114,7 +118,8 @@ impl<M: Machine> DeviceQueues<M> {
         M::fence(Acquire);
     }
 
-    /// Puts an item into a queue, or into one of a group, if there is room; whether it did.
+    /// Puts an item into a queue, or into one queue of a group, if there is room. Returns whether
+    /// there was.
     pub fn try_put(&self, to: QueueId, item: u64) -> bool {
         match self.ask(QueueRequest::Enqueue { to: Operand { mode: Mode::Try, ..operand(to) }, item }).wait() {
             Ok(_) => true,
@@ -134,24 +139,25 @@ impl<M: Machine> DeviceQueues<M> {
         Some(item)
     }
 
-    /// Gives a group of these queues back, before the queues.
+    /// Gives a group of these queues back. The group must be given back before the queues.
     pub fn release_group(&self, group: QueueId) {
-        // One that outlives its machine went with it.
+        // A group that outlives its machine went with the machine.
         if M::queues(self.number).is_some() {
             let released = self.call(QueueRequest::Release(group));
             debug_assert!(released.is_ok(), "{released:?}");
         }
     }
 
-    /// Sends items whose order does not matter, several under way at a time.
+    /// Makes an outbox, which sends items whose order does not matter, several under way at a time.
     pub fn outbox(&self) -> Outbox<'_, M> {
         Outbox { queues: self, under_way: VecDeque::with_capacity(UNDER_WAY) }
     }
 
-    /// Puts all items into a queue and takes as many out of another, with all requests under way that the machine allows.
+    /// Puts all items into a queue and takes as many out of another, with as many requests under
+    /// way as the machine allows.
     ///
     /// # Panics
-    /// If the device drops a request: the order of the items is lost then.
+    /// The device drops a request: the order of the items is lost then.
     pub fn exchange(&self, to: QueueId, from: QueueId, items: &[u64], into: &mut [u64]) {
         let whole = |answer: Result<u64, QueueRefusal>| match answer {
             Ok(word) => word,
@@ -189,7 +195,7 @@ impl<M: Machine> DeviceQueues<M> {
     }
 }
 
-/// A queue that cannot be made, as a refusal.
+/// The error of a queue that cannot be made, as a refusal.
 pub fn unmade(queue: &str, error: QueueError) -> Refused {
     let hint = match error {
         QueueError::NoDevice => "; a chip has one with device.kind = \"qmd\", as caf16",
@@ -207,7 +213,8 @@ fn operand(queue: QueueId) -> Operand {
 
 impl<M: Machine> Drop for DeviceQueues<M> {
     fn drop(&mut self) {
-        // One that outlives its machine, as a simulation that is gone, went with it.
+        // Queues that outlive their machine, as those of a simulation that is gone, went with the
+        // machine.
         if M::queues(self.number).is_some() {
             for queue in 0..self.count {
                 let released = self.device.call(QueueRequest::Release(self.queue(queue)));
@@ -217,14 +224,14 @@ impl<M: Machine> Drop for DeviceQueues<M> {
     }
 }
 
-/// What sends items in any order.
+/// Sends items in any order.
 pub struct Outbox<'a, M: Machine> {
     queues: &'a DeviceQueues<M>,
     under_way: VecDeque<(Asked<M>, QueueId, u64)>,
 }
 
 impl<M: Machine> Outbox<'_, M> {
-    /// Puts an item into a queue, or into one of a group; the thread goes on.
+    /// Puts an item into a queue, or into one queue of a group; the thread goes on at once.
     pub fn send(&mut self, to: QueueId, item: u64) {
         if self.under_way.len() == UNDER_WAY {
             self.settle();
@@ -233,7 +240,7 @@ impl<M: Machine> Outbox<'_, M> {
         self.under_way.push_back((ticket, to, item));
     }
 
-    /// Waits for the oldest; what the device has dropped is sent again.
+    /// Waits for the oldest item's answer. An item that the device dropped is sent again.
     fn settle(&mut self) {
         let Some((ticket, to, item)) = self.under_way.pop_front() else { return };
         match ticket.wait() {
@@ -243,7 +250,7 @@ impl<M: Machine> Outbox<'_, M> {
         }
     }
 
-    /// Waits until all are there.
+    /// Waits until the device has all items.
     pub fn flush(&mut self) {
         while !self.under_way.is_empty() {
             self.settle();

@@ -10,29 +10,29 @@ use baton_sync::queue::{self, QUEUES, QueueError, QueueInfo, QueueVisitor, RawQu
 #[repr(C, align(128))]
 struct Sum<M: Machine>(M::Atomic<u64>);
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transport {
-    /// Threads that enqueue.
+    /// Number of threads that enqueue.
     pub producers: u32,
-    /// Threads that dequeue.
+    /// Number of threads that dequeue.
     pub consumers: u32,
     /// Places in the queue, a power of two.
     pub capacity: usize,
-    /// Cycles computed before each item, by producers and consumers alike.
+    /// Mean number of cycles computed before each item, by producers and by consumers.
     pub think: Cycles,
-    /// How far each computation lies from it: within this share.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Items a producer sends.
+    /// Number of items that a producer sends.
     pub iterations: u64,
-    /// Items that each thread moves at a time.
+    /// Number of items that each thread moves at a time.
     pub bulk: usize,
 }
 
 /// Why a transport cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadTransport {
-    /// The queue allows one thread on a side.
+    /// The queue allows one thread on a side, and more were asked for.
     Side(&'static str, u32),
     /// The queue cannot be made.
     Queue(&'static str, QueueError),
@@ -55,10 +55,11 @@ impl std::fmt::Display for BadTransport {
 impl std::error::Error for BadTransport {}
 
 impl Transport {
-    /// The threads, producers first, at a `Q`. The check: what came out is what went in.
+    /// The threads, producers first, at a queue of type `Q`. The check: the items that came out are
+    /// the items that went in.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, BadTransport> {
         self.check_sides(Q::INFO.producers, Q::INFO.consumers)?;
         let queue = Q::with_capacity(self.capacity).map_err(|error| BadTransport::Queue(Q::INFO.name, error))?;
@@ -70,17 +71,19 @@ impl Transport {
         Ok(team)
     }
 
-    /// The same at a model.
+    /// The threads, producers first, at a model of type `C`. The check is that of
+    /// [`Transport::team`].
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn team_of_model<M: Machine, C: Model<M>>(self, wait: Wait) -> Result<Team, BadTransport> {
         self.check_sides(C::INFO.producers, C::INFO.consumers)?;
         let channel = C::new([self.producers, self.consumers], self.capacity);
         Ok(self.team_at::<M, C>(channel.map_err(|error| BadTransport::Queue(C::INFO.name, error))?, wait))
     }
 
-    /// Whether so many threads may be on each side, and get the same number of items.
+    /// Checks that the queue allows the threads on each side, and that all consumers get the same
+    /// number of items.
     fn check_sides(self, producers: Side, consumers: Side) -> Result<(), BadTransport> {
         for (side, threads, name) in [(producers, self.producers, "producer"), (consumers, self.consumers, "consumer")]
         {
@@ -114,13 +117,14 @@ impl Transport {
             Box::new(move || {
                 // SAFETY: each consumer is one thread, and as many as the sides allow.
                 let total = unsafe { self.receive::<M, C>(&channel, thread, items, think, wait) };
-                // Relaxed: the end of the thread orders it.
+                // Relaxed: the end of the thread orders the store.
                 sum.0.store(total, Relaxed);
             }) as crate::Body
         };
         let producers = (0..self.producers).map(producer);
         let bodies = producers.chain((0..).zip(&sums).map(consumer)).collect();
-        // What lies in a device is given back by a system call: that is no part of the run.
+        // A queue in a device is given back by a system call, which is no part of the run: the
+        // check keeps the queue until after it.
         let kept = channel.clone();
         let verify = Box::new(move || {
             drop(kept);
@@ -132,10 +136,10 @@ impl Transport {
         Team::new(bodies, verify)
     }
 
-    /// A producer's part: the numbers from 0 on.
+    /// Sends the numbers from 0 on: a producer's part.
     ///
     /// # Safety
-    /// As [`Channel::send`].
+    /// The condition of [`Channel::send`].
     unsafe fn send<M: Machine, C: Channel<M>>(self, channel: &C, producer: u32, mut think: Think, wait: Wait) {
         let mut items = Vec::with_capacity(self.bulk);
         for item in 0..self.iterations {
@@ -149,10 +153,10 @@ impl Transport {
         }
     }
 
-    /// A consumer's part: the sum of so many items.
+    /// Receives a consumer's share, and adds the items up.
     ///
     /// # Safety
-    /// As [`Channel::receive`].
+    /// The condition of [`Channel::receive`].
     unsafe fn receive<M: Machine, C: Channel<M>>(
         self,
         channel: &C,
@@ -176,14 +180,14 @@ impl Transport {
     }
 }
 
-/// A [`Transport`] at a queue of the registry, or at a model.
+/// Makes the team of a [`Transport`] at a queue of the registry, or at a model.
 #[derive(Clone, Copy)]
 pub struct Queueing {
     queue: Way,
     transport: Transport,
 }
 
-/// What items go through.
+/// The queue or model through which the items go.
 #[derive(Clone, Copy)]
 enum Way {
     Queue(&'static QueueInfo),
@@ -247,7 +251,7 @@ impl Workload for Queueing {
                 return Err(Refused::because(format!("queue `{}` {sides}: 2 threads, not {threads}", queue.name())));
             }
         };
-        // Rounded up so that the items can be shared out evenly.
+        // The number of items is rounded up, so that the items can be shared out evenly.
         let (round, iterations) = (u64::from(consumers), knobs.iterations_or(1000));
         let iterations =
             if iterations == u64::MAX { u64::MAX / round * round } else { iterations.next_multiple_of(round) };

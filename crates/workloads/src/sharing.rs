@@ -1,23 +1,23 @@
-//! Threads that each count in a word of their own: side by side in one line the words move together (false sharing),
-//! further apart they do not.
+//! Threads that each count in a word of their own: words side by side in one line move together
+//! (false sharing), words further apart do not.
 
 use crate::timing::{Figure, Spans, WORDS, blocks};
 use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect};
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
-    /// Bytes from one thread's word to the next one's: 8 is side by side.
+    /// Bytes from one thread's word to the next thread's word: with 8 the words are side by side.
     pub spacing: usize,
-    /// Additions a thread.
+    /// Number of additions of each thread.
     pub iterations: u64,
 }
 
 impl Sharing {
-    /// The threads. The check: every word counted its thread.
+    /// The threads. The check: every word counted the additions of its thread.
     pub fn team<M: Machine>(self) -> Team {
         let words = (self.spacing / 8).max(1);
         let place = move |thread: u32| (thread as usize * words / WORDS, thread as usize * words % WORDS);
@@ -30,7 +30,8 @@ impl Sharing {
                 let mine = &counters[block].0[word];
                 spans.time(thread, || {
                     for _ in 0..self.iterations {
-                        // No other thread writes it: a load and a store, as a thread's own statistics are kept.
+                        // No other thread writes the word: a load and a store do, as for a thread's
+                        // own statistics.
                         mine.store(mine.load(Relaxed) + 1, Relaxed);
                     }
                 });

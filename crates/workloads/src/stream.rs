@@ -1,28 +1,30 @@
-//! Threads that read or write long ranges, each its own: how many bytes a second memory gives.
+//! Threads that read or write long ranges, each thread its own: measures how many bytes a second
+//! memory gives.
 
 use crate::knobs::StreamKind;
 use crate::timing::{Figure, Spans, blocks};
 use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share};
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
-/// The workload.
+/// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
-    /// What they do.
+    /// What the threads do with their ranges.
     pub kind: StreamKind,
-    /// Bytes of each thread's range; larger than its share of every cache, or it is the cache that is measured.
+    /// Bytes of each thread's range. The range must be larger than the thread's share of every
+    /// cache; otherwise a cache is measured.
     pub bytes: usize,
-    /// Times that it goes through its range.
+    /// How often a thread goes through its range.
     pub iterations: u64,
 }
 
-/// Bytes that a thread asks for at once; a machine may overlap what is in one piece.
+/// Bytes that a thread asks for at once; a machine may overlap the accesses of one piece.
 const PIECE: usize = 4096;
 
 impl Stream {
-    /// The threads. The check: each went through its range as often as asked.
+    /// The threads. The check: each thread went through its range as often as asked.
     pub fn team<M: Machine>(self) -> Team {
         let blocks_each = (self.bytes / 64).max(2);
         let spans = Spans::<M>::new(self.threads);
@@ -79,7 +81,7 @@ impl Workload for Stream {
     };
 
     fn choose(knobs: &Knobs<'_>) -> Result<Stream, Refused> {
-        // A pass over a range is long: the default is a few.
+        // A pass over a range is long: the usual number of passes is small.
         let (threads, iterations) = (knobs.threads_or_two(), knobs.iterations_or(3));
         Ok(Stream { threads, kind: knobs.stream, bytes: knobs.bytes, iterations })
     }

@@ -2,22 +2,23 @@
 
 use crate::timing::Figure;
 
-/// What one thread does. It is made and run on the same machine; `Send` for machines that run it elsewhere.
+/// What one thread does. A body is made and run on the same machine; it is `Send` for machines that
+/// run it on another host thread.
 pub type Body = Box<dyn FnOnce() + Send>;
 
-/// Looks at what the threads computed, when all have ended.
+/// Looks at what the threads computed, when all threads have ended.
 pub type Verify = Box<dyn FnOnce() -> Result<(), String> + Send>;
 
-/// What the workload measured of itself; for after a run that was not cut off.
+/// What the workload measured of itself; called after a run that was not cut off.
 pub type Figures = Box<dyn FnOnce() -> Vec<Figure> + Send>;
 
 /// The threads of a workload.
 pub struct Team {
-    /// One body a thread.
+    /// One body for each thread.
     pub bodies: Vec<Body>,
-    /// The check, for after a run that was not cut off.
+    /// The check; called after a run that was not cut off.
     pub verify: Verify,
-    /// Its own figures.
+    /// The figures that the workload measured of itself.
     pub figures: Figures,
 }
 
@@ -28,7 +29,8 @@ impl Team {
     }
 }
 
-/// Compares a result with what it must be; an error names `what`, both numbers, and which is which.
+/// Compares a result with what the result must be. An error names `what`, both numbers, and which
+/// is which.
 pub fn expect(what: &str, found: u64, expected: u64) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found}, expected {expected}")) }
 }

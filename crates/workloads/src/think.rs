@@ -1,4 +1,4 @@
-//! Times between the accesses of a thread, the same on every run.
+//! Times between the accesses of a thread, the same in every run.
 
 use baton_machine::units::Cycles;
 
@@ -10,8 +10,8 @@ pub fn xorshift(state: &mut u64) -> u64 {
     *state
 }
 
-/// Think time around `mean`: uniform within `spread` of it (0.5: from half to one and a half), by the thread's own
-/// generator, so that it is the same on every run.
+/// Think times around `mean`: uniform within `spread` of the mean (0.5: from half to one and a
+/// half). Each thread has its own generator, so that the times are the same in every run.
 pub struct Think {
     mean: u64,
     spread: f64,
@@ -19,12 +19,12 @@ pub struct Think {
 }
 
 impl Think {
-    /// Think times of the thread of that number.
+    /// The think times of the thread with the number `thread`.
     pub fn new(mean: Cycles, spread: f64, thread: u64) -> Think {
         Think { mean: mean.0, spread, state: (thread + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
     }
 
-    /// The next think time.
+    /// Draws the next think time.
     pub fn draw(&mut self) -> Cycles {
         if self.spread == 0.0 {
             return Cycles(self.mean);

@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// A figure that a workload measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is: `nanoseconds_a_load`.
+    /// The name of the figure, such as `nanoseconds_a_load`.
     pub name: &'static str,
-    /// Its value, in the unit that the name ends in or begins with.
+    /// The value, in the unit that the name ends in or begins with.
     pub value: f64,
 }
 
-/// A thread's beginning and end, on a pair of lines of its own.
+/// The beginning and end of one thread, on a pair of lines of its own.
 #[repr(C, align(128))]
 struct Span<M: Machine>(M::Atomic<u64>, M::Atomic<u64>);
 
@@ -38,12 +38,12 @@ impl<M: Machine> Spans<M> {
         f();
         let ended = M::now(Clock::Monotonic).0;
         let span = &self.0[thread as usize];
-        // Relaxed: the end of the thread orders it.
+        // Relaxed: the end of the thread orders the stores.
         span.0.store(began, Relaxed);
         span.1.store(ended, Relaxed);
     }
 
-    /// From the first beginning to the last end.
+    /// The time from the first thread's beginning to the last thread's end.
     pub fn whole(&self) -> Nanos {
         let began = self.0.iter().map(|span| span.0.load(Relaxed)).min().unwrap_or(0);
         let ended = self.0.iter().map(|span| span.1.load(Relaxed)).max().unwrap_or(0);
@@ -51,14 +51,15 @@ impl<M: Machine> Spans<M> {
     }
 }
 
-/// `n` lines of memory in a row, as words of eight bytes. A line has [`WORDS`] of them, whatever the machine's own size:
-/// on one with longer lines a stride says how many of these make one.
+/// A block of memory, as words of eight bytes. A block has [`WORDS`] words whatever the machine's
+/// line size: on a machine with longer lines a stride says how many blocks make one line.
 pub type Block<M> = [<M as Machine>::Atomic<u64>; WORDS];
 
-/// Words of a block: 64 bytes.
+/// Number of words in a block, which has 64 bytes.
 pub const WORDS: usize = 8;
 
-/// `n` blocks in a row, at a multiple of their size; word 0 of each is `value(block)`, the others 0.
+/// `n` blocks in a row, at a multiple of their size. Word 0 of each block is `value(block)`, the
+/// other words are 0.
 pub fn blocks<M: Machine>(n: usize, mut value: impl FnMut(usize) -> u64) -> Arc<OwnedSlice<M, Aligned<M>>> {
     Arc::new(OwnedSlice::new(n, |block| {
         let first = value(block);

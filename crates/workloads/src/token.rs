@@ -1,4 +1,5 @@
-//! A lock that is a token in a queue: the thread that takes it out is inside, and puts it back to leave.
+//! A lock that is a token in a queue: the thread that takes the token out is inside, and puts the
+//! token back to leave.
 
 use crate::lock::{Contention, Exclusion};
 use crate::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
@@ -10,7 +11,7 @@ use core::marker::PhantomData;
 /// The token; its value says nothing.
 const TOKEN: u64 = 1;
 
-/// A queue for the token. The least capacity that every queue takes is 2.
+/// A queue for the token. Its capacity is 2, the least that every queue takes.
 struct Token<M: Machine, Q: RawQueue<M, Item = u64>>(Q, PhantomData<M>);
 
 // SAFETY: there is one token, which the first thread puts in. A dequeue gives it to one thread, which alone can put it back, and a queue's items carry what was done
@@ -34,7 +35,7 @@ unsafe impl<M: Machine, Q: RawQueue<M, Item = u64>> Exclusion for Token<M, Q> {
     }
 }
 
-/// [`Contention`] for a token in a queue of the registry.
+/// Makes the team of [`Contention`] for a token in a queue of the registry.
 #[derive(Clone, Copy)]
 pub struct TokenLock {
     queue: &'static QueueInfo,

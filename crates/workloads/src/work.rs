@@ -1,27 +1,27 @@
-//! The threads of an application, and a result of a type of its own.
+//! The threads of an application, with a result of a type of its own.
 
 use crate::timing::Figure;
 use crate::{Body, Team};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compares what the threads computed with what one thread computes, and says what came out.
+/// Compares what the threads computed with what one thread computes. Returns the result.
 pub type Judge<R> = Box<dyn FnOnce() -> Result<R, String> + Send>;
 
 /// The threads of an application.
 pub struct Work<R> {
-    /// One body a thread.
+    /// One body for each thread.
     pub bodies: Vec<Body>,
-    /// The result, for after a run that was not cut off.
+    /// Judges and returns the result; called after a run that was not cut off.
     pub result: Judge<R>,
 }
 
 /// A result that has figures.
 pub trait Measured {
-    /// What of it a run shows.
+    /// The figures that a run shows of the result.
     fn figures(&self) -> Vec<Figure>;
 }
 
-/// Where the result stands when the team was verified.
+/// Where the result is kept once the team was verified.
 #[derive(Clone, Debug)]
 pub struct Kept<R>(Arc<Mutex<Option<R>>>);
 
@@ -30,14 +30,14 @@ impl<R> Kept<R> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
-    /// The result; `None`: the team was not verified, or its result was taken.
+    /// Takes the result; `None` if the team was not verified, or if the result was taken before.
     pub fn take(&self) -> Option<R> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl<R: Measured + Clone + Send + 'static> Work<R> {
-    /// The threads as a team, and where their result will stand.
+    /// The threads as a team, and the place in which their result is kept.
     pub fn into_team(self) -> (Team, Kept<R>) {
         let kept = Kept(Arc::new(Mutex::new(None)));
         let (put, shown) = (kept.clone(), kept.clone());
@@ -48,7 +48,7 @@ impl<R: Measured + Clone + Send + 'static> Work<R> {
     }
 }
 
-/// Mixes a word into a digest: every bit of both counts.
+/// Mixes a word into a digest, so that every bit of both counts.
 pub fn mix(digest: u64, word: u64) -> u64 {
     // SplitMix64's finaliser (Steele, Lea and Flood, 2014).
     let mut x = digest.rotate_left(23) ^ word.wrapping_add(0x9e37_79b9_7f4a_7c15);

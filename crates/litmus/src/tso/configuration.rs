@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Entry {
     Store(usize, u64),
-    /// A push takes an entry and writes nothing: it is here only where entries are bounded.
+    /// A push takes an entry and writes nothing: pushes are entries only in models that bound the
+    /// number of entries.
     Push,
     Request {
         queue: usize,
         asked: Asked,
-        /// It stands at the device ([`Buffers::Shared`] alone asks when).
+        /// Whether the request has come to the device, which only [`Buffers::Shared`] asks.
         came: bool,
     },
 }
@@ -22,34 +23,35 @@ enum Entry {
 /// What a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
-    /// Put the item in.
+    /// Puts the item into the queue.
     Put(u64),
-    /// Take one for that register.
+    /// Takes an item for the register.
     Take(usize),
 }
 
 impl Asked {
-    /// Its direction, as a number.
+    /// The direction of a request, as an index.
     fn direction(self) -> usize {
         usize::from(matches!(self, Asked::Take(_)))
     }
 }
 
-/// The abstract machine between two steps.
+/// The state of the abstract machine between two steps.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Configuration {
     cpus: Vec<Cpu>,
     buffers: Vec<VecDeque<Entry>>,
     memory: Vec<u64>,
     queues: Vec<VecDeque<u64>>,
-    /// How many items each queue has room for.
+    /// Number of items for which each queue has room.
     room: Vec<usize>,
-    /// [`Buffers::Shared`]: by direction, the threads whose requests stand at the device, as they came.
+    /// For [`Buffers::Shared`], by direction: the threads whose requests stand at the device, in
+    /// the order in which they came.
     lines: [VecDeque<usize>; 2],
 }
 
 impl Configuration {
-    /// The beginning of a test.
+    /// The configuration before the first instruction of a test.
     pub(super) fn new(test: &Test) -> Configuration {
         Configuration {
             cpus: test.threads.iter().map(Cpu::new).collect(),
@@ -61,7 +63,8 @@ impl Configuration {
         }
     }
 
-    /// Has every thread do what no other thread can notice; the access that each is left with.
+    /// Has every thread do all that no other thread can notice. Returns the access at which each
+    /// thread stops.
     pub(super) fn settle(&mut self, model: &Model, test: &Test) -> Vec<Option<Access>> {
         (0..self.cpus.len())
             .map(|id| {
@@ -70,7 +73,8 @@ impl Configuration {
                     let private = match access {
                         Access::Store(..) => model.entries != Some(0),
                         Access::Fence | Access::Enqueue(..) | Access::Dequeue(_) | Access::Prepush(_) => true,
-                        // A load of what the buffer holds, too: the store may leave first, and another one follow it.
+                        // A load of a value that is in the buffer stops as well: the store may
+                        // leave first, and another store follow it.
                         Access::Load(_) | Access::Locked(..) | Access::Await(_) => false,
                     };
                     if !private || !self.is_ready(model, id, &access) {
@@ -82,7 +86,7 @@ impl Configuration {
             .collect()
     }
 
-    /// Whether the thread can do this now.
+    /// Whether the thread can do the access now.
     pub(super) fn is_ready(&self, model: &Model, id: usize, access: &Access) -> bool {
         let buffer = &self.buffers[id];
         let bound = model.entries.filter(|&entries| entries != 0);
@@ -96,12 +100,12 @@ impl Configuration {
             Access::Store(..) | Access::Prepush(_) => room,
             Access::Enqueue(..) | Access::Dequeue(_) => room && requests() < model.outstanding,
             Access::Fence | Access::Locked(..) => buffer.is_empty(),
-            // `serve` ends the wait.
+            // A step of `serve` ends the wait.
             Access::Await(_) => false,
         }
     }
 
-    /// The thread does it.
+    /// The thread does the access.
     pub(super) fn perform(&mut self, model: &Model, test: &Test, id: usize, access: Access) {
         let (cpu, code, buffer) = (&mut self.cpus[id], &test.threads[id].code, &mut self.buffers[id]);
         match access {
@@ -144,7 +148,8 @@ impl Configuration {
         }
     }
 
-    /// What follows if one of the thread's entries leaves its buffer, or comes to the device.
+    /// The configurations that follow if one of the thread's entries leaves its buffer, or comes to
+    /// the device.
     pub(super) fn leave(&self, model: &Model, id: usize) -> Vec<Configuration> {
         let mut next = Vec::new();
         let buffer = &self.buffers[id];
@@ -176,7 +181,7 @@ impl Configuration {
         next
     }
 
-    /// Whether no other request stands before this one at the device.
+    /// Whether no other request stands before this request at the device.
     fn has_turn(&self, model: &Model, id: usize, at: usize) -> bool {
         let Entry::Request { queue, asked, came } = self.buffers[id][at] else { return false };
         let before = |other: &Entry| match *other {
@@ -190,7 +195,7 @@ impl Configuration {
         first && (!shared || came && self.lines[asked.direction()].front() == Some(&id))
     }
 
-    /// The device serves the request, if the queue has room, or an item.
+    /// The device serves the request, if the queue has room for the item, or an item to take.
     fn serve(&self, model: &Model, id: usize, at: usize) -> Option<Configuration> {
         let Entry::Request { queue, asked, .. } = self.buffers[id][at] else { return None };
         let full = self.queues[queue].len() == self.room[queue];
@@ -211,7 +216,7 @@ impl Configuration {
         Some(then)
     }
 
-    /// The machine when that entry has left; a store is written.
+    /// The configuration after the entry has left; a store is written to memory.
     fn without(&self, id: usize, at: usize) -> Configuration {
         let mut then = self.clone();
         if let Some(Entry::Store(to, value)) = then.buffers[id].remove(at) {
@@ -220,7 +225,7 @@ impl Configuration {
         then
     }
 
-    /// Whether the thread's buffer holds anything.
+    /// Whether the thread's buffer holds an entry.
     pub(super) fn has_entries(&self, id: usize) -> bool {
         !self.buffers[id].is_empty()
     }
@@ -233,7 +238,7 @@ impl Configuration {
         })
     }
 
-    /// The final state.
+    /// The final state of the configuration.
     pub(super) fn state(&self, test: &Test) -> State {
         test.state(|thread, register| self.cpus[thread].registers[register], |at| self.memory[at])
     }

@@ -1,6 +1,8 @@
-//! Barriers in a queue device: an arrival is an enqueue, a release is an item that each waiter dequeues.
+//! Barriers in a queue device: an arrival is an enqueue, a release is an item that each waiter
+//! dequeues.
 //!
-//! They are no barriers of the registry: a machine without a queue device cannot have them, and the device may have no room.
+//! These barriers are not in the registry of barriers: a machine without a queue device cannot have
+//! them, and a device may have no room.
 
 use super::Meet;
 use crate::requests::DeviceQueues;
@@ -10,12 +12,12 @@ use baton_machine::{Counted, Machine, Native, Wait};
 use baton_sync::queue::RawQueue;
 use baton_sync::queue::qmd::Qmd;
 
-/// What is said of a barrier in the device.
+/// The name and description of a barrier in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceBarrier {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line: how it works.
+    /// One line that says how the barrier works.
     pub what: &'static str,
     form: Form,
 }
@@ -26,7 +28,7 @@ enum Form {
     Reducer,
 }
 
-/// Every one of them.
+/// Every barrier in the device.
 pub const DEVICE_BARRIERS: &[DeviceBarrier] = &[
     DeviceBarrier {
         name: "qmd-tokens",
@@ -40,12 +42,12 @@ pub const DEVICE_BARRIERS: &[DeviceBarrier] = &[
     },
 ];
 
-/// The instructions of an episode: a request there, and one back.
+/// The instructions of an episode: one request to the device, and one answer back.
 pub(super) fn counted() -> Counted {
     <Qmd<Native, u64> as RawQueue<Native>>::INFO.counted
 }
 
-/// A barrier in the device, for so many.
+/// A barrier in the device, for a fixed number of participants.
 pub(super) struct InDevice<M: Machine> {
     queues: DeviceQueues<M>,
     form: Form,
@@ -55,8 +57,9 @@ pub(super) struct InDevice<M: Machine> {
 impl<M: Machine> InDevice<M> {
     pub(super) fn new(info: DeviceBarrier, participants: u32) -> Result<Shared<M, Self>, Refused> {
         let queues = match info.form {
-            // Arrivals, and tokens of even and of odd episodes: a participant that is early in the next episode takes no token of
-            // one that is late in this.
+            // One queue for arrivals, one for the tokens of even episodes, one for those of odd
+            // episodes: a participant that is early in the next episode cannot take a token from a
+            // participant that is late in this episode.
             Form::Tokens => DeviceQueues::new(3, participants.next_power_of_two() as usize)?,
             Form::Reducer => {
                 let queues = DeviceQueues::<M>::new(2 * participants, 1)?;

@@ -1,5 +1,5 @@
-//! Arraybench: arrays that each thread has of its own, of 1, 729 and 59,049 numbers. A `private` one takes room on the thread's stack and
-//! no access; the others are copied.
+//! Arraybench: constructs with an array for each thread, of 1, 729 or 59,049 numbers. A `private`
+//! array takes room on the thread's stack and no access; the other arrays are copied.
 
 use super::{Bench, Construct, Group, in_region, region_each};
 use crate::WorkloadInfo;
@@ -8,43 +8,43 @@ use baton_omp::team::Context;
 use baton_omp::waits::Why;
 use core::cell::UnsafeCell;
 
-/// The group.
+/// The group of array measurements.
 #[derive(Clone)]
 pub struct Arraybench;
 
-/// The largest.
+/// Numbers of the largest array.
 const MOST: usize = 59_049;
 
-/// Numbers of a line.
+/// Numbers in a line.
 const NUMBERS: usize = 8;
 
-/// Lines of a thread's array.
+/// Lines of one thread's array.
 const LINES: usize = MOST.div_ceil(NUMBERS);
 
-/// A line of an array.
+/// One line of an array.
 #[repr(C, align(64))]
 pub(super) struct Line(UnsafeCell<[f64; NUMBERS]>);
 
 // SAFETY: a thread writes its own array alone; others read it behind a fork or a barrier that comes after, and before the next one.
 unsafe impl Sync for Line {}
 
-/// The arrays of so many threads, each with numbers of its own.
+/// The arrays of all threads; each thread's numbers differ from those of the others.
 pub(super) fn arrays<M: Machine>(threads: usize) -> OwnedSlice<M, Line> {
     OwnedSlice::new(threads * LINES, |line| Line(UnsafeCell::new([line as f64; NUMBERS])))
 }
 
-/// Bytes of the arrays of so many threads.
+/// Bytes of the arrays of `threads` threads.
 pub(super) fn bytes(threads: usize) -> usize {
     threads * LINES * size_of::<Line>()
 }
 
 impl<M: Machine> Bench<M> {
-    /// A thread's array.
+    /// The array of one thread.
     fn array(&self, thread: u32) -> *mut f64 {
         self.arrays[thread as usize * LINES..].as_ptr().cast_mut().cast()
     }
 
-    /// Copies the first `SIZE` numbers of another thread's array to the calling one's.
+    /// Copies the first `SIZE` numbers of another thread's array to the calling thread's array.
     fn copy<const SIZE: usize>(&self, context: &Context<M>, from: *mut f64) {
         let own = self.array(context.id);
         if own == from {
@@ -68,14 +68,14 @@ fn firstprivate<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Conte
     bench.delay();
 }
 
-/// The others copy what the first thread has, and no thread goes on before all have.
+/// The other threads copy the first thread's array, and no thread goes on before all have copied.
 fn copyin<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Context<M>) {
     bench.copy::<SIZE>(context, bench.array(0));
     context.barrier(Why::Barrier);
     bench.delay();
 }
 
-/// Others copy what the thread of a single has.
+/// The other threads copy the array of the thread that executed the `single`.
 fn copyprivate<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Context<M>) {
     for _ in 0..bench.iterations {
         match context.single_copy() {

@@ -1,8 +1,10 @@
-//! What OpenMP's constructs cost, by the reference-time method of EPCC's microbenchmarks (Bull, Reid and McDonnell, version 3), in code of
-//! our own: a loop of delays is timed without a construct and with one, and the difference, by iteration, is the construct's overhead.
+//! What OpenMP's constructs cost, by the reference-time method of EPCC's microbenchmarks (Bull,
+//! Reid and McDonnell, version 3), in our own code: a loop of delays is timed without a construct
+//! and with one. The difference per iteration is the overhead of the construct.
 //!
-//! It runs on the OpenMP runtime (`crates/omp`), whose workers are the workload's threads. The lock is that of the team's tasks and of the
-//! measurements with a lock, the barrier is the team's, and everything waits by the one policy.
+//! The workload runs on the OpenMP runtime (`crates/omp`), whose workers are the workload's
+//! threads. The lock under test guards the team's tasks and is the lock of the measurements that
+//! use a lock; the barrier under test is the team's barrier; everything waits by one wait policy.
 //!
 //! | file | workload | measurements |
 //! | --- | --- | --- |
@@ -41,38 +43,38 @@ use core::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Tries before a waiter sleeps: libgomp's.
+/// Tries before a waiter sleeps, as in libgomp.
 const TRIES: u32 = 300_000;
 
-/// The workload of a group of measurements.
+/// The workload that runs one group of measurements.
 #[derive(Clone)]
 pub struct Measured<G> {
     group: PhantomData<G>,
     set: Set,
 }
 
-/// Syncbench.
+/// The workload of syncbench.
 pub type Epcc = Measured<sync::Syncbench>;
-/// Schedbench.
+/// The workload of schedbench.
 pub type EpccSched = Measured<sched::Schedbench>;
-/// Arraybench.
+/// The workload of arraybench.
 pub type EpccArray = Measured<array::Arraybench>;
-/// Taskbench.
+/// The workload of taskbench.
 pub type EpccTask = Measured<task::Taskbench>;
 
 /// A group of measurements.
 pub trait Group: Clone + Send + Sync + 'static {
-    /// The line in the registry.
+    /// The name and description of the workload.
     const INFO: WorkloadInfo;
 
     /// Whether each thread has an array.
     const ARRAYS: bool = false;
 
-    /// Its measurements.
+    /// The measurements of the group.
     fn constructs<M: Machine>() -> Vec<Construct<M>>;
 }
 
-/// What can be set.
+/// The settings of the workload.
 #[derive(Clone)]
 struct Set {
     threads: u32,
@@ -80,19 +82,21 @@ struct Set {
     delay: Cycles,
     lock: String,
     barrier: String,
-    /// Where tasks wait.
+    /// Where tasks wait until a thread takes them.
     tasks: TaskQueue,
 }
 
-/// What an iteration of each measurement takes a team of eight, all of them together, without delays and waiting: the runtime's own code
-/// (`scripts/check/omp-instructions`).
+/// Instructions and accesses of the runtime's own code for one iteration of every measurement
+/// together, in a team of eight, without delays and without waiting (counted by
+/// `scripts/check/omp-instructions`).
 pub const COUNTED: Counted = Counted { instructions: 28_693.0, accesses: 809 };
 
-/// The same of a region whose eight threads make twenty tasks each.
+/// Instructions and accesses of a region whose eight threads make twenty tasks each, counted in the
+/// same way.
 pub const COUNTED_TASKS: Counted = Counted { instructions: 96_195.0, accesses: 2528 };
 
 impl Epcc {
-    /// Without delays: what the runtime's instructions and accesses are counted with.
+    /// Settings without delays, with which the runtime's instructions and accesses are counted.
     pub fn counted(threads: u32, iterations: u64) -> Epcc {
         let (lock, barrier) = ("futex".to_owned(), "gomp".to_owned());
         Measured {
@@ -102,20 +106,20 @@ impl Epcc {
     }
 }
 
-/// What the threads share.
+/// The values that the threads share.
 pub struct Bench<M: Machine> {
     runtime: Runtime<M>,
     threads: u32,
     iterations: u64,
     delay: Cycles,
     section: Box<dyn AnyLock<M>>,
-    /// What atomics and reductions are done on.
+    /// The number that the atomics and reductions of the measurements change.
     value: Shared<M, Line<M>>,
-    /// Each thread's, where there are some.
+    /// The array of each thread, in groups that have arrays.
     arrays: OwnedSlice<M, array::Line>,
-    /// Delays that were computed.
+    /// Number of delays that were computed.
     delays: AtomicU64,
-    /// Arrays that were copied as they are.
+    /// Number of arrays that were copied without an error.
     copies: AtomicU64,
 }
 
@@ -123,29 +127,29 @@ pub struct Bench<M: Machine> {
 #[repr(C, align(128))]
 struct Line<M: Machine>(M::Atomic<u64>);
 
-/// A measurement.
+/// One measurement: a construct, and what to expect of its iterations.
 pub struct Construct<M: Machine> {
     figure: &'static str,
-    /// An iteration is a region of its own; else all are in one.
+    /// Whether each iteration is a region of its own; otherwise all iterations are in one region.
     regions: bool,
-    /// One thread at a time computes, and each thread has all iterations.
+    /// Whether one thread at a time computes, and each thread does all iterations.
     serial: bool,
-    /// Delays of an iteration, of all threads together.
+    /// Number of delays of an iteration, of all threads together, by the number of threads.
     delays: fn(u64) -> u64,
-    /// How many delays an iteration takes without the construct.
+    /// Number of delays that an iteration takes without the construct.
     alone: u64,
-    /// Arrays that are copied in an iteration, of all threads together.
+    /// Number of arrays that are copied in an iteration, of all threads together.
     copies: fn(u64) -> u64,
     /// What each thread does in a region.
     body: fn(&Bench<M>, &Context<M>),
 }
 
-/// One whose iteration is a region, with a delay in each thread.
+/// A construct of which each iteration is a region, with one delay in each thread.
 fn region_each<M: Machine>(figure: &'static str, body: fn(&Bench<M>, &Context<M>)) -> Construct<M> {
     Construct { regions: true, ..in_region(figure, |threads| threads, body) }
 }
 
-/// One whose iterations are in one region, with so many delays each.
+/// A construct whose iterations are all in one region, with `alone` delays in each iteration.
 fn in_region<M: Machine>(
     figure: &'static str,
     delays: fn(u64) -> u64,
@@ -154,7 +158,7 @@ fn in_region<M: Machine>(
     Construct { figure, regions: false, serial: false, delays, alone: 1, copies: |_| 0, body }
 }
 
-/// One in which threads come one after another.
+/// A construct in which threads come one after another.
 fn one_at_a_time<M: Machine>(
     figure: &'static str,
     delays: fn(u64) -> u64,
@@ -169,7 +173,8 @@ impl<M: Machine> Bench<M> {
         self.delays.fetch_add(1, Relaxed);
     }
 
-    /// The thread's part of a loop with an iteration a thread, as compilers share it out.
+    /// The thread's part of a loop with one iteration for each thread, as compilers share out such
+    /// a loop.
     fn own_iteration(&self, context: &Context<M>) {
         let threads = u64::from(context.team().size);
         if let Some((from, to)) = static_chunk(threads, 0, 0, u64::from(context.id), threads) {
@@ -187,14 +192,15 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// A loop of so many iterations a thread.
+    /// A loop of `each` iterations for each thread.
     fn share_out(&self, context: &Context<M>, each: u64, kind: ScheduleKind, chunk: u64, ordered: bool) {
         let count = each * u64::from(context.team().size);
         let schedule = Schedule { kind, chunk, monotonic: true };
         context.enter(|| Work { space: Space::signed(0, count as i64, 1), schedule, ordered, ..Work::default() });
     }
 
-    /// Makes a task in the calling thread's current one. What `body` borrows must outlive the region: the bench does.
+    /// Makes a task as a child of the calling thread's current task. What `body` borrows must
+    /// outlive the region; the bench does.
     fn task(&self, context: &Context<M>, body: impl FnOnce() + Send) {
         // SAFETY: what the task borrows outlives the region, which ends behind its tasks.
         unsafe { context.task(body) };
@@ -204,9 +210,10 @@ impl<M: Machine> Bench<M> {
         self.copies.fetch_add(1, Relaxed);
     }
 
-    /// An atomic multiplication, or an addition: compilers make a loop of both for floating point.
+    /// An atomic multiplication or addition. It is a loop, as compilers make for floating-point
+    /// numbers.
     fn update(&self, change: impl Fn(f64) -> f64) {
-        // Relaxed, all: the end of the region orders them.
+        // Relaxed, all accesses: the end of the region orders them.
         let mut now = self.value.0.load(Relaxed);
         while let Err(other) =
             self.value.0.compare_exchange(now, change(f64::from_bits(now)).to_bits(), Relaxed, Relaxed)
@@ -215,14 +222,15 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// Nanoseconds.
+    /// Nanoseconds that `f` took.
     fn time(&self, f: impl FnOnce()) -> f64 {
         let began = M::now(Clock::Monotonic).0;
         f();
         (M::now(Clock::Monotonic).0 - began) as f64
     }
 
-    /// The overhead of an iteration in nanoseconds, where one delay takes so long.
+    /// The overhead of one iteration in nanoseconds. `delay` is the time of one delay in
+    /// nanoseconds.
     fn measure(&self, construct: &Construct<M>, delay: f64) -> f64 {
         let took = self.time(|| {
             for _ in 0..if construct.regions { self.iterations } else { 1 } {
@@ -233,7 +241,7 @@ impl<M: Machine> Bench<M> {
         took / count as f64 - delay * construct.alone as f64
     }
 
-    /// All of a group: the first thread's program.
+    /// Runs all measurements of a group: the first thread's program.
     fn run(&self, constructs: &[Construct<M>]) -> Vec<Figure> {
         // Workers are hired before anything is timed.
         self.runtime.region(self.threads, |_| ());
@@ -243,7 +251,7 @@ impl<M: Machine> Bench<M> {
         constructs.iter().map(figure).collect()
     }
 
-    /// Whether each delay was computed and each array copied.
+    /// Checks that each delay was computed and each array copied.
     fn verify(&self, constructs: &[Construct<M>]) -> Result<(), String> {
         let threads = u64::from(self.threads);
         let of = |each: fn(u64) -> u64| self.iterations * each(threads);

@@ -7,18 +7,19 @@ use baton_omp::ScheduleKind::{self, Dynamic, Guided, Static};
 use baton_omp::team::Context;
 use baton_omp::waits::Why;
 
-/// The group.
+/// The group of schedule measurements.
 #[derive(Clone)]
 pub struct Schedbench;
 
-/// Iterations a thread.
+/// Iterations of the loop for each thread.
 const EACH: u64 = 128;
 
 fn of<M: Machine>(figure: &'static str, body: fn(&Bench<M>, &Context<M>)) -> Construct<M> {
     Construct { alone: EACH, ..in_region(figure, |threads| EACH * threads, body) }
 }
 
-/// A loop with a barrier at its end, as often as there are iterations of the measurement; chunks of none: the iterations divided once.
+/// Runs a loop, with a barrier at its end, once for each iteration of the measurement. A chunk of 0
+/// divides the iterations once among the threads.
 fn loops<M: Machine>(bench: &Bench<M>, context: &Context<M>, kind: ScheduleKind, chunk: u64) {
     for _ in 0..bench.iterations {
         bench.share_out(context, EACH, kind, chunk, false);

@@ -1,4 +1,5 @@
-//! Syncbench: constructs that threads meet at; and of the other groups the first that one asks for.
+//! Syncbench: constructs at which threads meet, and the first measurements of the other groups that
+//! a reader would ask for.
 
 use super::{Construct, Group, in_region, one_at_a_time, region_each, task};
 use crate::WorkloadInfo;
@@ -6,7 +7,7 @@ use baton_machine::Machine;
 use baton_omp::ScheduleKind;
 use baton_omp::waits::Why;
 
-/// The group.
+/// The group of synchronization measurements.
 #[derive(Clone)]
 pub struct Syncbench;
 

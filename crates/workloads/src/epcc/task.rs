@@ -1,4 +1,5 @@
-//! Taskbench. Where threads make tasks side by side, each makes one an iteration; where one makes them, as many for each thread.
+//! Taskbench. In some measurements all threads make tasks, one in each iteration; in others one
+//! thread makes the tasks of all.
 
 use super::{Bench, Construct, Group, in_region};
 use crate::WorkloadInfo;
@@ -6,20 +7,20 @@ use baton_machine::Machine;
 use baton_omp::team::Context;
 use baton_omp::waits::Why;
 
-/// The group.
+/// The group of task measurements.
 #[derive(Clone)]
 pub struct Taskbench;
 
-/// Of a tree of tasks, each of which makes two until so deep.
+/// Depth of a tree of tasks, in which each task makes two tasks.
 const DEPTH: u32 = 6;
 
-/// Tasks of a tree.
+/// Number of tasks in a tree.
 const BRANCHES: u64 = (2 << DEPTH) - 2;
 
-/// The last ones of it.
+/// Number of tasks on the last level of a tree.
 const LEAVES: u64 = 1 << DEPTH;
 
-/// A tree of tasks that all compute.
+/// Makes a tree of tasks of which each computes a delay.
 fn branches<M: Machine>(bench: &Bench<M>, depth: u32) {
     for _ in 0..if depth == 0 { 0 } else { 2 } {
         bench.task(bench.runtime.context(), move || {
@@ -29,7 +30,7 @@ fn branches<M: Machine>(bench: &Bench<M>, depth: u32) {
     }
 }
 
-/// A tree whose last tasks compute.
+/// Makes a tree of tasks of which only those on the last level compute a delay.
 fn leaves<M: Machine>(bench: &Bench<M>, depth: u32) {
     if depth == 0 {
         return bench.delay();
@@ -37,7 +38,7 @@ fn leaves<M: Machine>(bench: &Bench<M>, depth: u32) {
     (0..2).for_each(|_| bench.task(bench.runtime.context(), move || leaves(bench, depth - 1)));
 }
 
-/// A task that makes another one and waits for it.
+/// Makes a task that makes another task and waits for it.
 fn nested<M: Machine>(bench: &Bench<M>, context: &Context<M>) {
     bench.task(context, || {
         let within = bench.runtime.context();
@@ -46,7 +47,7 @@ fn nested<M: Machine>(bench: &Bench<M>, context: &Context<M>) {
     });
 }
 
-/// Each thread makes tasks.
+/// A measurement in which each thread makes tasks.
 pub(super) fn parallel_task<M: Machine>() -> Construct<M> {
     in_region(
         "nanoseconds_of_parallel_task",
@@ -57,7 +58,7 @@ pub(super) fn parallel_task<M: Machine>() -> Construct<M> {
     )
 }
 
-/// The first thread makes the tasks of all.
+/// A measurement in which the first thread makes the tasks of all threads.
 pub(super) fn master_task<M: Machine>() -> Construct<M> {
     in_region(
         "nanoseconds_of_master_task",

@@ -1,8 +1,11 @@
-//! The ring of many producers and consumers in the critical section of the CAF paper's footnote 1: its authors had no atomic
-//! instructions in their simulator, and moved a head in a section that a magic instruction guards. Taking the section and leaving it
-//! costs nothing here; a thread that comes while it is held goes in within four cycles after it is left, in the order of coming. What is
-//! done in it costs what it costs: the loads of the head and of the other side's tail, and the store of the head. The section need not
-//! wait until that store has left the store buffer: it hands the head on by itself, and the head's line only travels.
+//! The ring of many producers and consumers in the critical section of the CAF paper's footnote 1:
+//! its authors had no atomic instructions in their simulator, and moved a head in a section that a
+//! magic instruction guards. Entering and leaving the section cost nothing here. A thread that
+//! comes while the section is taken enters within four cycles after the section is left, in the
+//! order of arrival. What a thread does inside costs what it costs: the loads of the head and of
+//! the other side's tail, and the store of the head. The section need not wait until that store has
+//! left the store buffer: the section hands the head on by itself, and only the head's line
+//! travels.
 
 use super::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
@@ -11,7 +14,7 @@ use baton_machine::{Atomic, Counted, CountedBulk, Machine, OwnedSlice, Slot, Wai
 use baton_sync::queue::ring_single::RingSingle;
 use baton_sync::queue::{QueueError, RawQueue, Side};
 
-/// A section that costs nothing: a ticket lock of the host, which is no memory of the machine.
+/// A section that costs nothing: a ticket lock of the host, which is not in the machine's memory.
 #[allow(clippy::disallowed_types, reason = "the simulated machine must not see it")]
 #[derive(Default)]
 struct Magic {
@@ -21,13 +24,13 @@ struct Magic {
 }
 
 impl Magic {
-    /// Calls `f` with the head, and keeps the one that it gives.
+    /// Calls `f` with the head, and keeps the head that `f` returns.
     fn inside<M: Machine>(&self, f: impl FnOnce(u32) -> Result<u32, u32>) -> Result<u32, u32> {
         let mine = self.next.fetch_add(1, Relaxed);
         while self.serving.load(Acquire) != mine {
             M::work(Cycles(4));
         }
-        // Relaxed, both: the section orders them.
+        // Relaxed, both accesses: the section orders them.
         let head = self.head.load(Relaxed);
         let result = f(head);
         if let Ok(new) = result {
@@ -38,7 +41,7 @@ impl Magic {
     }
 }
 
-/// One side.
+/// One side of the ring.
 #[repr(C, align(128))]
 struct End<M: Machine> {
     head: M::Atomic<u32>,
@@ -51,7 +54,7 @@ impl<M: Machine> End<M> {
     }
 }
 
-/// The ends lie in the machine's memory, the guards do not.
+/// The ring. Its heads and tails lie in the machine's memory; the guards of its sections do not.
 pub struct FreeRing<M: Machine> {
     ends: OwnedSlice<M, End<M>>,
     guards: [Magic; 2],
@@ -67,13 +70,15 @@ const PRODUCERS: usize = 0;
 const CONSUMERS: usize = 1;
 
 impl<M: Machine> FreeRing<M> {
-    /// Claims all of `count` places for a side, waiting until there are so many; the first of them.
+    /// Claims `count` places for a side, and waits until there are that many. Returns the first
+    /// place.
     fn claim(&self, side: usize, count: u32, wait: Wait) -> u32 {
         let (own, other) = (&self.ends[side], &self.ends[1 - side]);
         let ahead = if side == PRODUCERS { self.places.len() as u32 } else { 0 };
         loop {
             let claimed = self.guards[side].inside::<M>(|head| {
-                // For its line: see above.
+                // The value is not needed: the load makes the head's line travel, as the module's
+                // text says.
                 own.head.load(Relaxed);
                 // Acquire: the other side is done with the places up to its tail.
                 let tail = other.tail.load(Acquire);
@@ -90,10 +95,11 @@ impl<M: Machine> FreeRing<M> {
         }
     }
 
-    /// Says that a claim is done with, after those before it.
+    /// Publishes a claim: says that the side is done with the claimed places, once the claims
+    /// before it are published.
     fn publish(&self, side: usize, first: u32, count: u32, wait: Wait) {
         let own = &self.ends[side];
-        // Acquire: a thread that sees our tail must see what those before us did.
+        // Acquire: a thread that sees this tail must see what the threads of the claims before did.
         let mut tail = own.tail.load(Acquire);
         while tail != first {
             let _ = M::wait_while(&own.tail, tail, wait, None);
@@ -103,14 +109,14 @@ impl<M: Machine> FreeRing<M> {
         M::wake::<u32>(&own.tail, u32::MAX, wait);
     }
 
-    /// The two parts of neighbouring places.
+    /// Neighbouring places, which may wrap: their two parts.
     fn row(&self, first: u32, count: usize) -> [&[M::Slot<u64>]; 2] {
         let begin = first as usize & (self.places.len() - 1);
         let before = count.min(self.places.len() - begin);
         [&self.places[begin..begin + before], &self.places[..count - before]]
     }
 
-    /// As the ring: with more, both sides could wait for each other.
+    /// The largest bulk: with larger ones, both sides could wait for each other, as in the ring.
     fn at_once(&self) -> usize {
         (self.places.len() / 2).max(1)
     }
@@ -123,7 +129,7 @@ impl<M: Machine> Model<M> for FreeRing<M> {
         producers: Side::Multi,
         consumers: Side::Multi,
         device: false,
-        // Of algorithm 1, and the look at the own tail on each side.
+        // The accesses of algorithm 1, and the look at the side's own tail on each side.
         counted: Counted { accesses: 12, ..<RingSingle<M, u64> as RawQueue<M>>::INFO.counted },
         counted_bulk: match <RingSingle<M, u64> as RawQueue<M>>::INFO.counted_bulk {
             Some(bulk) => Some(CountedBulk { call: Counted { accesses: 10, ..bulk.call }, ..bulk }),
@@ -132,7 +138,7 @@ impl<M: Machine> Model<M> for FreeRing<M> {
     };
 
     fn new(_: [u32; 2], capacity: usize) -> Result<Self, QueueError> {
-        // The ring says which capacities there are.
+        // The ring itself checks which capacities there are.
         drop(RingSingle::<M, u64>::with_capacity(capacity)?);
         Ok(FreeRing {
             ends: OwnedSlice::new(2, |_| End::new()),

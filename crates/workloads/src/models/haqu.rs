@@ -1,10 +1,12 @@
-//! HAQu (Lee and others, HPCA 2011) as the CAF paper tells of it in sections 2 and 4.2; HAQu's own paper is not at hand. Items, head and
-//! tail lie in shared memory, an enqueue and a dequeue are an instruction each, and each core keeps the state of the queue to itself: its
-//! own count, and the other's as it was last seen. One producer, one consumer.
+//! HAQu (Lee and others, HPCA 2011) as the CAF paper describes HAQu in sections 2 and 4.2; HAQu's
+//! own paper is not at hand. Items, head and tail lie in shared memory, an enqueue and a dequeue
+//! are an instruction each, and each core keeps the state of the queue to itself: its own count,
+//! and the other side's count as the core last saw it. One producer, one consumer.
 //!
-//! What an instruction does: where the core's copy shows no room (no item), it loads the other's count; it stores (loads) the item at an
-//! address that the core knows; it stores the own count. Instructions behind each other are independent, so that the loads of a bulk
-//! overlap, and the stores of the count coalesce: both are kind to HAQu.
+//! What an instruction does: where the core's copy shows no room (no item), the instruction loads
+//! the other side's count; it stores (loads) the item at an address that the core knows; it stores
+//! its own count. Instructions that follow each other are independent, so that the loads of a bulk
+//! overlap and the stores of the count coalesce: both assumptions favour HAQu.
 
 use super::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Release};
@@ -13,7 +15,7 @@ use baton_sync::queue::ring_single::RingSingle;
 use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::cell::Cell;
 
-/// What a core keeps of the queue: no memory of the machine.
+/// What a core keeps of the queue, outside of the machine's memory.
 #[repr(align(128))]
 #[derive(Default)]
 struct State {
@@ -25,9 +27,9 @@ struct State {
 #[repr(C, align(128))]
 struct Count<M: Machine>(M::Atomic<u32>);
 
-/// The queue.
+/// A queue in the form of HAQu.
 pub struct Haqu<M: Machine> {
-    /// By side: what it has done.
+    /// The count of each side: the number of items that the side has moved.
     counts: OwnedSlice<M, Count<M>>,
     states: [State; 2],
     places: OwnedSlice<M, M::Slot<u64>>,
@@ -42,7 +44,8 @@ const PRODUCER: usize = 0;
 const CONSUMER: usize = 1;
 
 impl<M: Machine> Haqu<M> {
-    /// The next places of a side, as many as there are of `count`, waiting for one: its own count, and how many in a row.
+    /// The next free places of a side, at most `count`; waits until there is one. Returns the
+    /// side's own count and the places.
     fn next(&self, side: usize, count: usize, wait: Wait) -> (u32, &[M::Slot<u64>]) {
         let (state, other) = (&self.states[side], &self.counts[1 - side].0);
         let ahead = if side == PRODUCER { self.places.len() as u32 } else { 0 };
@@ -61,7 +64,7 @@ impl<M: Machine> Haqu<M> {
         (own, &self.places[begin..begin + most])
     }
 
-    /// The places are done with.
+    /// Publishes that the side is done with the places up to `own`.
     fn publish(&self, side: usize, own: u32, wait: Wait) {
         self.states[side].own.set(own);
         // Release: the other side uses the places after we are done with them.
@@ -77,13 +80,13 @@ impl<M: Machine> Model<M> for Haqu<M> {
         producers: Side::Single,
         consumers: Side::Single,
         device: false,
-        // An instruction each way; its accesses are what it is made of.
+        // One instruction each way, and the accesses that the instruction makes.
         counted: Counted { instructions: 6.0, accesses: 6 },
         counted_bulk: Some(CountedBulk { call: Counted { instructions: 4.0, accesses: 4 }, item: 2.0 }),
     };
 
     fn new(_: [u32; 2], capacity: usize) -> Result<Self, QueueError> {
-        // The ring says which capacities there are.
+        // The ring itself checks which capacities there are.
         drop(RingSingle::<M, u64>::with_capacity(capacity)?);
         Ok(Haqu {
             counts: OwnedSlice::new(2, |_| Count(M::Atomic::new(0))),

@@ -1,8 +1,10 @@
-//! A queue of its own, `spsc`, for each pair of a producer and a consumer: no line is shared by more than two threads. A producer deals
-//! its bulks out to the consumers in turn; a consumer takes from its lanes in turn, as much as each has.
+//! A queue of its own, `spsc`, for each pair of a producer and a consumer: no line is shared by
+//! more than two threads. A producer deals its bulks out to the consumers in turn; a consumer takes
+//! from its lanes in turn, as much as each lane has.
 //!
-//! It is no queue of the registry: items of different producers come in no common order, a consumer cannot take what lies in another's
-//! lane, and each call says which thread makes it.
+//! The lanes are no queue of the registry: items of different producers come in no common order, a
+//! consumer cannot take what lies in another consumer's lane, and each call says which thread makes
+//! it.
 
 use super::{Channel, Model, ModelInfo};
 use baton_machine::{Machine, Owned, Wait};
@@ -10,16 +12,17 @@ use baton_sync::queue::spsc::Spsc;
 use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::cell::Cell;
 
-/// A number that one thread uses, alone in its pair of cache lines: where it goes on. It stands for a register.
+/// The lane at which a thread goes on, alone in its pair of cache lines, because one thread uses
+/// it. It stands for a register.
 #[repr(align(128))]
 struct Turn(Cell<usize>);
 
 // SAFETY: each is one producer's or one consumer's, by the contract of the calls.
 unsafe impl Sync for Turn {}
 
-/// The lanes.
+/// The lanes of all pairs.
 pub struct Lanes<M: Machine> {
-    /// By producer, and by consumer.
+    /// The lanes, by producer and then by consumer.
     lanes: Vec<Vec<Owned<M, Spsc<M, u64>>>>,
     senders: Vec<Turn>,
     receivers: Vec<Turn>,
@@ -58,7 +61,8 @@ unsafe impl<M: Machine> Channel<M> for Lanes<M> {
         unsafe { lane.enqueue_all(items, wait) };
     }
 
-    /// Between two looks at all lanes the thread relaxes, whatever the policy: it cannot wait on several words.
+    /// Between two looks at all lanes the thread relaxes, whatever the wait policy says: a thread
+    /// cannot wait on several words.
     unsafe fn receive(&self, consumer: u32, items: &mut [u64], wait: Wait) {
         let turn = &self.receivers[consumer as usize].0;
         let (mut done, mut empty) = (0, 0);
@@ -85,11 +89,12 @@ unsafe impl<M: Machine> Channel<M> for Lanes<M> {
         }
     }
 
-    /// What is dealt to it.
+    /// Number of items that are dealt to the consumer.
     fn share(&self, consumer: u32, [producers, consumers]: [u32; 2], items: u64, bulk: u64) -> u64 {
         let (consumers, bulk) = (u64::from(consumers.max(1)), bulk.max(1));
         let dealt = |producer: u32| {
-            // The producer's bulks of this number, and all `consumers` behind it, are the consumer's.
+            // Of each producer's bulks, the consumer gets the first with this number, and every
+            // `consumers`-th bulk after it.
             let first = (u64::from(consumer) + consumers - u64::from(producer) % consumers) % consumers;
             let (whole, rest) = (items / bulk, items % bulk);
             let of_whole = (whole + consumers - 1 - first) / consumers * bulk;

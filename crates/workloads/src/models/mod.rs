@@ -1,5 +1,6 @@
-//! Ways between producers and consumers that are no queue of the registry: each is told which thread calls, or stands for hardware
-//! that no processor has. They are what queues are compared with on a simulated chip.
+//! Ways between producers and consumers that are no queue of the registry: each call says which
+//! thread makes it, or the way stands for hardware that no processor has. Queues are compared with
+//! these models on a simulated chip.
 //!
 //! | model | stands for |
 //! | --- | --- |
@@ -17,67 +18,70 @@ use baton_machine::{Counted, CountedBulk, Machine, Wait};
 use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::marker::PhantomData;
 
-/// What is said of a model.
+/// The name and description of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line: what it is.
+    /// One line that says what the model is.
     pub what: &'static str,
     /// Which threads may send.
     pub producers: Side,
     /// Which threads may receive.
     pub consumers: Side,
-    /// It needs a queue device.
+    /// Whether the model needs a queue device.
     pub device: bool,
-    /// An item's way in and out.
+    /// Instructions and accesses of one item's way in and out.
     pub counted: Counted,
-    /// A bulk's way, where it moves as a range.
+    /// Instructions and accesses of a bulk, for models that move a bulk as a range.
     pub counted_bulk: Option<CountedBulk>,
 }
 
-/// A way from producers to consumers, which are numbered from 0 on each side.
+/// A way from producers to consumers. The threads of each side are numbered from 0.
 ///
 /// # Safety
-/// Every item that was sent is received once, those of one producer by one consumer in their order; what its producer wrote before
-/// happens before it is received.
+/// Every item that was sent is received once, and one consumer receives the items of one producer
+/// in their order. What a producer wrote before it sent an item happens before the item is
+/// received.
 pub unsafe trait Channel<M: Machine>: Send + Sync + Sized + 'static {
-    /// Sends items, in their order, waiting while there is no room.
+    /// Sends items, in their order; waits while there is no room.
     ///
     /// # Safety
     /// One thread at a time is this producer.
     unsafe fn send(&self, producer: u32, items: &[u64], wait: Wait);
 
-    /// Fills all of `items`, waiting while there are none.
+    /// Fills all of `items`; waits while there is no item.
     ///
     /// # Safety
     /// One thread at a time is this consumer.
     unsafe fn receive(&self, consumer: u32, items: &mut [u64], wait: Wait);
 
-    /// Items that a consumer receives in all, when each of so many producers sends so many in bulks: an even share, where consumers
-    /// take what there is.
+    /// Number of items that a consumer receives in all, when each producer sends `items` items in
+    /// bulks of `bulk`. The default is an even share, for ways in which consumers take what there
+    /// is.
     fn share(&self, _consumer: u32, sides: [u32; 2], items: u64, _bulk: u64) -> u64 {
         items * u64::from(sides[0]) / u64::from(sides[1].max(1))
     }
 }
 
-/// A model by name, at machine `M`.
+/// A model that is chosen by its name, on machine `M`.
 pub trait Model<M: Machine>: Channel<M> {
-    /// What is said of it.
+    /// The name and description of the model.
     const INFO: ModelInfo;
 
-    /// For so many producers and consumers, with so many places for each pair or for all.
+    /// A way between the given numbers of producers and consumers. `capacity` is the number of
+    /// places for each pair, or for all pairs together.
     ///
     /// # Errors
-    /// The capacity.
+    /// The capacity is not one that the model takes.
     fn new(sides: [u32; 2], capacity: usize) -> Result<Self, QueueError>;
 }
 
-/// A queue of the registry.
+/// A queue of the registry as a channel.
 pub struct Whole<M, Q>(Q, PhantomData<fn() -> M>);
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Whole<M, Q> {
-    /// All of the queue's users pass through it.
+    /// A channel in which all threads use the one queue.
     pub fn new(queue: Q) -> Self {
         Whole(queue, PhantomData)
     }
@@ -108,9 +112,9 @@ unsafe impl<M: Machine, Q: RawQueue<M, Item = u64>> Channel<M> for Whole<M, Q> {
 
 /// What to do with a model that is known by name only.
 pub trait ModelVisitor<M: Machine> {
-    /// What comes of it.
+    /// The result of the visit.
     type Out;
-    /// The model's type arrives.
+    /// Receives the model as the type `C`.
     fn visit<C: Model<M>>(self) -> Self::Out;
 }
 
@@ -119,7 +123,8 @@ macro_rules! models {
         /// Every model.
         pub const MODELS: &[ModelInfo] = &[$(<$room::$model<baton_machine::Native> as Model<baton_machine::Native>>::INFO),*];
 
-        /// Passes the type of the model of that name on.
+        /// Passes the type of the model with that name to the visitor; `None` if there is no such
+        /// model.
         pub fn visit<M: Machine, V: ModelVisitor<M>>(name: &str, visitor: V) -> Option<V::Out> {
             $(if name == <$room::$model<M> as Model<M>>::INFO.name {
                 return Some(visitor.visit::<$room::$model<M>>());

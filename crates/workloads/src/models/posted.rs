@@ -1,14 +1,19 @@
-//! The queue device behind the instructions of today's processors, as Intel's DLB stands behind them: a request is a quarter of a store of
-//! 64 bytes that no core waits for (MOVDIR64B), and the device writes each answer into a line of the thread that asked, which looks at
-//! it until it is there. It is the same queue, in the same device, as that of `qmd`, whose requests are instructions of their own.
+//! The queue device behind the instructions of today's processors, as Intel's DLB stands behind
+//! them: a request is a quarter of a 64-byte store that no core waits for (MOVDIR64B), and the
+//! device writes each answer into a line of the thread that asked, which looks at the line until
+//! the answer is there. The queue is in the same device as the queue `qmd`, whose requests are
+//! instructions of their own.
 //!
-//! A thread writes up to four requests into a line of its own and stores that to the device. It has as many requests under way as it has
-//! cells for their answers, 16. An enqueue is not waited for: its answer frees its cell, which a later enqueue asks for. A dequeue is waited for by
-//! the wait policy, on the word that its answer changes; no word is set back, as each answer has the number of its turn.
+//! A thread writes up to four requests into a line of its own and stores that line to the device. A
+//! thread has as many requests under way as it has cells for their answers, 16. A thread does not
+//! wait for an enqueue: the answer frees the cell, for which a later enqueue asks. A thread waits
+//! for a dequeue by the wait policy, on the word that the answer changes; no word is set back,
+//! because each answer has the number of its turn.
 //!
-//! In `posted` a consumer asks for the items of one call. In `posted-ahead` it asks for those of its later calls too, as far as it has cells, so
-//! that items come to its lines before it looks, as to a consumer queue of DLB. It must know how many it will take: what it has asked for no
-//! other consumer gets.
+//! In `posted` a consumer asks for the items of one call. In `posted-ahead` a consumer asks for the
+//! items of its later calls too, as far as it has cells, so that items come to its lines before it
+//! looks, as in a consumer queue of DLB. The consumer must know how many items it will take: no
+//! other consumer gets the items that it has asked for.
 
 use super::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Relaxed};
@@ -21,43 +26,44 @@ use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::array;
 use core::cell::Cell;
 
-/// Requests that a thread has under way.
+/// Number of requests that a thread may have under way.
 const CELLS: usize = 16;
-/// Requests in a store of 64 bytes.
+/// Number of requests in a store of 64 bytes.
 const A_STORE: usize = 4;
 
-/// A thread's lines: where it puts its requests together, and where their answers come.
+/// A thread's lines: one in which it puts its requests together, and those in which the answers
+/// come.
 #[repr(C, align(128))]
 struct Lines<M: Machine> {
     requests: [M::Atomic<u64>; 8],
     answers: [AnswerCell<M::Atomic<u64>>; CELLS],
 }
 
-/// What a thread keeps of its requests: no memory of the machine.
+/// What a thread keeps of its requests, outside of the machine's memory.
 struct State {
-    /// Requests that it has made.
+    /// Number of requests that the thread has made.
     made: Cell<usize>,
-    /// Items that it asks for in all, and those that it has taken.
+    /// Number of items that the thread asks for in all, and of those that it has taken.
     share: Cell<usize>,
     taken: Cell<usize>,
-    /// By cell: its turn, and what was asked last.
+    /// The turn of each cell, and the last request in it.
     cells: [Cell<(u32, Option<QueueRequest>)>; CELLS],
 }
 
-/// A side of the queue.
+/// The threads of one side of the queue.
 struct Threads<M: Machine>(OwnedSlice<M, Lines<M>>, Vec<State>);
 
-/// A thread of a side.
+/// One thread of a side.
 struct Of<'a, M: Machine> {
     device: M::Queues,
     lines: &'a Lines<M>,
     state: &'a State,
 }
 
-/// Consumers ask ahead of their calls.
+/// The queue whose consumers ask ahead of their calls.
 pub type PostedAhead<M> = Posted<M, true>;
 
-/// The queue.
+/// The queue behind posted requests.
 pub struct Posted<M: Machine, const AHEAD: bool = false> {
     queue: Qmd<M, u64>,
     sides: [Threads<M>; 2],
@@ -86,7 +92,7 @@ impl<M: Machine> Threads<M> {
 }
 
 impl<M: Machine> Of<'_, M> {
-    /// Posts a store of requests, each in the cell beside it.
+    /// Posts a store of requests. Each request names the cell for its answer.
     fn post(&self, requests: &[(usize, QueueRequest)]) {
         let posts = requests.iter().enumerate().map(|(at, &(cell, request))| {
             let [operand, item, _] = request.to_words().words;
@@ -102,13 +108,14 @@ impl<M: Machine> Of<'_, M> {
         assert!(can, "a queue of this way was made");
     }
 
-    /// What the cell's request gave, when that is there; one that the device dropped is made again.
+    /// Waits for the answer to the request in the cell. A request that the device dropped is made
+    /// again.
     fn settle(&self, cell: usize, wait: Wait) -> u64 {
         let answer = &self.lines.answers[cell];
         loop {
             let (stamp, request) = self.state.cells[cell].get();
             let Some(request) = request else { return 0 };
-            // Acquire: see what the producer wrote before its enqueue.
+            // Acquire: the thread sees what the producer wrote before its enqueue.
             let mut word = answer.word.load(Acquire);
             while word as u32 != stamp {
                 let _ = M::wait_while(&answer.word, word, wait, None);
@@ -122,8 +129,8 @@ impl<M: Machine> Of<'_, M> {
         }
     }
 
-    /// Makes so many requests, some under way at a time, and passes on what each gave, in order, as soon as its cell is wanted again, or
-    /// with `all` at the end.
+    /// Makes `count` requests, some of them under way at a time. Passes each answer on, in order,
+    /// as soon as its cell is wanted again; with `all`, passes the rest on at the end.
     fn each(
         &self,
         n: usize,
@@ -159,7 +166,8 @@ impl<M: Machine> Of<'_, M> {
 }
 
 impl<M: Machine> Of<'_, M> {
-    /// Takes an item, and asks for as many of its share as there are cells for, a store at a time.
+    /// Takes an item, and asks for as many items of the thread's share as there are cells for, a
+    /// store at a time.
     fn take_ahead(&self, ask: QueueRequest, wait: Wait) -> u64 {
         let (made, taken) = (&self.state.made, &self.state.taken);
         let left = || self.state.share.get().saturating_sub(made.get());
@@ -194,8 +202,9 @@ impl<M: Machine, const AHEAD: bool> Model<M> for Posted<M, AHEAD> {
         producers: Side::Multi,
         consumers: Side::Multi,
         device: true,
-        // Each way: two words of a request, the operand made, SFENCE and MOVDIR64B, the cell's turn and number; an enqueue's look at its
-        // cell, a dequeue's look and its value. An estimate: nothing of it can be counted here.
+        // Each way: two words of a request, the operand made, SFENCE and MOVDIR64B, the cell's turn
+        // and number; for an enqueue the look at its cell, for a dequeue the look and the value.
+        // The figures are an estimate: none of them can be counted here.
         counted: Counted { instructions: 26.0, accesses: 8 },
         counted_bulk: None,
     };
