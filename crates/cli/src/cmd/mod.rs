@@ -1,29 +1,12 @@
 //! The command line's one definition: parsing, help, man pages and completions all come from [`Cli`].
 //!
 //! A subcommand is a file (or folder) here with an `Args` struct that derives `clap::Args` and
-//! `pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode>`, and one line in `commands!`. Its help ends with
+//! `pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode>`, and one line in `commands!` (`docs/extend.md`). Its help ends with
 //! examples (`#[command(after_help = …)]`). Data goes to standard output, notes and progress to standard error.
 //! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
-mod attempt;
-mod bench;
-mod chips;
-mod completions;
-mod diff;
-mod doctor;
-mod list;
-mod litmus;
-mod man;
-mod measure;
 mod named;
-mod noc;
 mod openmp;
-mod profile;
-mod report;
-mod run;
-mod sim;
-mod study;
-mod whatif;
 
 use crate::ui;
 use clap::{CommandFactory, Parser};
@@ -52,9 +35,11 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 bad input. `run` and `profile` keep the program's own, or
 128 + the signal that killed it. Data goes to standard output, all else to standard error.";
 
-/// Declares the subcommands: a variant, its one-line help (the doc comment) and its module.
+/// Declares the subcommands: the one-line help (the doc comment), the variant that clap names the subcommand after, and the module.
 macro_rules! commands {
-    ($($(#[$meta:meta])* $name:ident($room:ident)),* $(,)?) => {
+    ($($(#[$meta:meta])* $name:ident($room:ident),)*) => {
+        $(mod $room;)*
+
         #[derive(clap::Subcommand)]
         // Boxed: some have many options, others none.
         enum Command { $($(#[$meta])* $name(Box<$room::Args>)),* }

@@ -1,0 +1,36 @@
+//! The `baton` command as a library. Each subcommand is one file (or folder) under `cmd/`; what they share stands beside it.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`chips`] | which chip a simulation runs on |
+//! | [`cmd`] | the command line's one definition, and the subcommands |
+//! | [`error`] | bad input against failure, and hints at the nearest known name |
+//! | [`folder`] | directories and files that have their name only when they are whole |
+//! | [`places`] | where shipped files and this machine's calibration lie |
+//! | [`plot`] | pages with one picture each |
+//! | [`values`] | sizes and durations |
+//! | [`ui`] | tables on standard output, notes on standard error, colour |
+
+// First: its macros stand in for those of `std`.
+#[macro_use]
+mod ui;
+
+mod chips;
+mod cmd;
+mod error;
+mod exact;
+mod folder;
+mod places;
+mod plot;
+mod values;
+
+use std::process::ExitCode;
+
+/// Parses the process's command line, runs the subcommand and returns the exit code.
+pub fn main() -> ExitCode {
+    // A reader that goes away (`baton list | head -1`) ends us quietly, as it does any Unix filter; Rust ignores
+    // the signal by default and would panic in `println!`.
+    // SAFETY: no other thread runs yet, and the default action needs no handler.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    cmd::main()
+}
