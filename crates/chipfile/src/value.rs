@@ -10,6 +10,10 @@ pub enum ValueKind {
     Text,
     /// One of these words, in quotes.
     Choice(&'static [&'static str]),
+    /// One of the words of a registry, in quotes.
+    OneOf(fn() -> &'static [&'static str]),
+    /// Words of a registry with spaces between, in quotes; the second part says what else is expected.
+    Words(fn() -> &'static [&'static str], &'static str),
     /// A text that the second part takes; the first says what it looks like.
     Parsed(&'static str, fn(&str) -> bool),
     /// A whole number within bounds, both included.
@@ -42,7 +46,9 @@ impl ValueKind {
     pub fn expected(self) -> String {
         match self {
             ValueKind::Text => "a text in quotes".into(),
-            ValueKind::Choice(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
+            ValueKind::Choice(words) => quoted(words).join(" or "),
+            ValueKind::OneOf(words) => quoted(words()).join(" or "),
+            ValueKind::Words(words, more) => format!("{}, {more}", quoted(words()).join(", ")),
             ValueKind::Parsed(expected, _) => expected.into(),
             ValueKind::Count(least, most) => format!("a whole number from {least} to {most}"),
             ValueKind::Power(least, most) => format!("a power of two from {least} to {most}"),
@@ -52,11 +58,21 @@ impl ValueKind {
         }
     }
 
+    /// Whether the value is a text in quotes.
+    pub fn is_text(self) -> bool {
+        use ValueKind::{Choice, OneOf, Parsed, Text, Words};
+        matches!(self, Text | Choice(_) | OneOf(_) | Words(..) | Parsed(..))
+    }
+
     /// Whether `value` may stand there.
     pub fn takes(self, value: &Value) -> bool {
         match (self, value) {
             (ValueKind::Text, Value::Text(text)) => !text.is_empty() && !text.contains(|c: char| c.is_control()),
             (ValueKind::Choice(words), Value::Text(text)) => words.contains(&text.as_str()),
+            (ValueKind::OneOf(words), Value::Text(text)) => words().contains(&text.as_str()),
+            (ValueKind::Words(words, _), Value::Text(text)) => {
+                !text.trim().is_empty() && text.split_whitespace().all(|word| words().contains(&word))
+            }
             (ValueKind::Parsed(_, takes), Value::Text(text)) => takes(text),
             (ValueKind::Count(least, most), Value::Whole(n)) => (least..=most).contains(n),
             (ValueKind::Power(least, most), Value::Whole(n)) => (least..=most).contains(n) && n.is_power_of_two(),
@@ -66,6 +82,10 @@ impl ValueKind {
             _ => false,
         }
     }
+}
+
+fn quoted(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| format!("\"{word}\"")).collect()
 }
 
 /// The number in a value that has one.

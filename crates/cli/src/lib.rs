@@ -8,6 +8,7 @@
 //! | [`folder`] | directories and files that have their name only when they are whole |
 //! | [`places`] | where shipped files and this machine's calibration lie |
 //! | [`plot`] | pages with one picture each |
+//! | [`registry`] | parts that a command of its own adds |
 //! | [`values`] | sizes and durations |
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
@@ -22,15 +23,30 @@ mod exact;
 mod folder;
 mod places;
 mod plot;
+mod registry;
 mod values;
+
+pub use registry::Registry;
+
+// What parts are written against, so that a crate with parts needs one dependency.
+pub use baton_chip as chip;
+pub use baton_machine as machine;
+pub use baton_noc as noc;
+pub use baton_sched as sched;
+pub use baton_sync as sync;
+pub use baton_workloads as workloads;
 
 use std::process::ExitCode;
 
-/// Parses the process's command line, runs the subcommand and returns the exit code.
-pub fn main() -> ExitCode {
+/// Parses the process's command line, runs the subcommand with the built-in parts and those of `registry`, and returns the exit
+/// code. To be called once, at the beginning of `main`.
+pub fn main_with(registry: Registry) -> ExitCode {
     // A reader that goes away (`baton list | head -1`) ends us quietly, as it does any Unix filter; Rust ignores
     // the signal by default and would panic in `println!`.
     // SAFETY: no other thread runs yet, and the default action needs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    cmd::main()
+    match registry.refused() {
+        None => cmd::main(),
+        Some(refused) => error::report(&anyhow::Error::new(refused).context("this command cannot start")),
+    }
 }

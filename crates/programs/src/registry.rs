@@ -1,16 +1,18 @@
 //! Every workload by name: the micro-workloads of `baton-workloads`, and the programs of this crate. A program is one file or
 //! folder that implements [`Workload`], and one line here. The simulator's command knows of workloads what stands here.
 
+use crate::added::{self, AnyProbe, Own, workloads};
 use baton_machine::{Machine, Wait};
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
+use std::any::TypeId;
 
 /// The registry of the micro-workloads, which `baton-workloads` passes, and the programs of this crate.
-macro_rules! workloads {
+macro_rules! every_workload {
     (
         files { $($room:ident :: $workload:ident,)* }
         of_folders { $($folder:ident :: $of_folder:ident,)* }
     ) => {
-        workloads! { @all
+        every_workload! { @all
             $(baton_workloads :: $room :: $workload,)*
             $(baton_workloads :: $folder :: $of_folder,)*
             crate::distributor::Distributor,
@@ -33,15 +35,19 @@ macro_rules! workloads {
         }
     };
     (@all $($home:ident :: $room:ident :: $workload:ident,)*) => {
-        /// Every workload, in the order in which people read about them.
+        /// Every built-in workload, in the order in which people read about them; [`workloads`](crate::workloads) has the added ones too.
         pub const WORKLOADS: &[WorkloadInfo] = &[$(<$home::$room::$workload as Workload>::INFO),*];
 
         /// A workload that can run.
         #[derive(Clone)]
-        pub enum Chosen {$(
-            #[doc = concat!("That of [`", stringify!($room), "`](", stringify!($home), "::", stringify!($room), ").")]
-            $workload($home::$room::$workload),
-        )*}
+        pub enum Chosen {
+            $(
+                #[doc = concat!("That of [`", stringify!($room), "`](", stringify!($home), "::", stringify!($room), ").")]
+                $workload($home::$room::$workload),
+            )*
+            /// A workload that a command added.
+            Added(Box<dyn Own>),
+        }
 
         impl Chosen {
             /// The workload of that name with these settings.
@@ -52,17 +58,24 @@ macro_rules! workloads {
                 $(if name == <$home::$room::$workload as Workload>::INFO.name {
                     return Workload::choose(knobs).map(Chosen::$workload);
                 })*
-                Err(Refused::unknown("workload", name, WORKLOADS.iter().map(|info| info.name)))
+                let unknown = || Refused::unknown("workload", name, workloads().iter().map(|info| info.name));
+                added::named(name, knobs).ok_or_else(unknown)?.map(Chosen::Added)
             }
 
             /// [`Workload::threads`].
             pub fn threads(&self) -> u32 {
-                match self { $(Chosen::$workload(workload) => workload.threads(),)* }
+                match self {
+                    $(Chosen::$workload(workload) => workload.threads(),)*
+                    Chosen::Added(workload) => workload.threads(),
+                }
             }
 
             /// [`Workload::wait`].
             pub fn wait(&self, asked: Option<Wait>) -> Wait {
-                match self { $(Chosen::$workload(workload) => workload.wait(asked),)* }
+                match self {
+                    $(Chosen::$workload(workload) => workload.wait(asked),)*
+                    Chosen::Added(workload) => workload.wait(asked),
+                }
             }
 
             /// [`Workload::team`].
@@ -70,28 +83,40 @@ macro_rules! workloads {
             /// # Errors
             /// The same.
             pub fn team<M: Machine, P: Probe + Sync>(&self, wait: Wait, probe: P) -> Result<Team, Refused> {
-                match self { $(Chosen::$workload(workload) => workload.team::<M, P>(wait, probe),)* }
+                match self {
+                    $(Chosen::$workload(workload) => workload.team::<M, P>(wait, probe),)*
+                    Chosen::Added(workload) => workload.team((TypeId::of::<M>(), M::NAME), wait, AnyProbe::new(probe)),
+                }
             }
 
             /// [`Workload::algorithm`].
             pub fn algorithm(&self) -> Option<&'static str> {
-                match self { $(Chosen::$workload(workload) => workload.algorithm(),)* }
+                match self {
+                    $(Chosen::$workload(workload) => workload.algorithm(),)*
+                    Chosen::Added(workload) => workload.algorithm(),
+                }
             }
 
             /// [`Workload::charge`].
             pub fn charge(&self) -> Charge {
-                match self { $(Chosen::$workload(workload) => workload.charge(),)* }
+                match self {
+                    $(Chosen::$workload(workload) => workload.charge(),)*
+                    Chosen::Added(workload) => workload.charge(),
+                }
             }
 
             /// [`Workload::bytes`].
             pub fn bytes(&self) -> usize {
-                match self { $(Chosen::$workload(workload) => workload.bytes(),)* }
+                match self {
+                    $(Chosen::$workload(workload) => workload.bytes(),)*
+                    Chosen::Added(workload) => workload.bytes(),
+                }
             }
         }
     };
 }
 
-baton_workloads::every_workload!(workloads);
+baton_workloads::every_workload!(every_workload);
 
 #[cfg(test)]
 mod tests {

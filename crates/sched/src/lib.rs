@@ -34,14 +34,14 @@ pub mod scheduler;
 pub use affinity::Affinity;
 pub use cpus::{Cpu, Cpus, FULL_SPEED};
 pub use nice::Nice;
-pub use registry::{NAMES, Policy, find};
+pub use registry::{Policy, add, find, names, policies};
 pub use scheduler::{AppId, Born, Decision, LockNotice, Notice, Params, Scheduler, ThreadId};
 
 macro_rules! policies {
     ($($room:ident :: $policy:ident $(and $more:ident)?,)*) => {
         $(pub mod $room;)*
 
-        /// All policies; the first is the one of a machine that names none.
+        /// The built-in policies; the first is the one of a machine that names none.
         pub const POLICIES: &[Policy] = &[$($room::$policy, $($room::$more,)?)*];
     };
 }

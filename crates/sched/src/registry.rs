@@ -1,6 +1,7 @@
 //! The policies by name.
 
 use crate::{Cpus, POLICIES, Params, Scheduler};
+use baton_units::open::{NotAdded, OpenList};
 
 /// A policy's row in the registry.
 #[derive(Clone, Copy, Debug)]
@@ -15,22 +16,27 @@ pub struct Policy {
     pub make: fn(&Cpus, &Params) -> Box<dyn Scheduler>,
 }
 
-const fn names<const N: usize>() -> [&'static str; N] {
-    let mut names = [""; N];
-    let mut i = 0;
-    while i < N {
-        names[i] = POLICIES[i].name;
-        i += 1;
-    }
-    names
+static LIST: OpenList<Policy> = OpenList::new("scheduler", POLICIES, |policy| policy.name);
+
+/// Every policy, the added ones behind the built-in ones.
+pub fn policies() -> &'static [Policy] {
+    LIST.all()
 }
 
-const ALL: [&str; POLICIES.len()] = names();
-
 /// The names of all policies.
-pub const NAMES: &[&str] = &ALL;
+pub fn names() -> &'static [&'static str] {
+    LIST.names()
+}
 
 /// Returns the policy with this name.
 pub fn find(name: &str) -> Option<&'static Policy> {
-    POLICIES.iter().find(|policy| policy.name == name)
+    LIST.find(name)
+}
+
+/// Adds a policy of a command's own.
+///
+/// # Errors
+/// The name is taken or is none, or policies have been looked up already.
+pub fn add(policy: Policy) -> Result<(), NotAdded> {
+    LIST.add(policy).map(|_| ())
 }

@@ -181,7 +181,7 @@ proptest! {
 fn names_are_unique_and_found() {
     for policy in POLICIES {
         assert_eq!(POLICIES.iter().filter(|other| other.name == policy.name).count(), 1);
-        assert!(baton_sched::NAMES.contains(&policy.name) && baton_sched::find(policy.name).is_some());
+        assert!(baton_sched::names().contains(&policy.name) && baton_sched::find(policy.name).is_some());
     }
     assert!(baton_sched::find("fairest").is_none());
 }

@@ -1,6 +1,11 @@
 //! Units as types. A bare integer never crosses the border of a crate: a latency is [`Cycles`], a
 //! clock is [`Hertz`], a place on a network is a [`NodeId`]. Each is serialized as its plain
 //! number.
+//!
+//! [`open`] holds lists of parts that a program may add to; it stands here as every crate with a
+//! registry needs it.
+
+pub mod open;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -3,7 +3,7 @@
 use crate::inputs::Inputs;
 use baton_machine::Wait;
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
-use baton_sync::lock::{self, LOCKS, LockInfo};
+use baton_sync::lock::{self, LockInfo};
 use baton_sync::queue::{QUEUES, QueueInfo};
 use std::fmt;
 use std::path::Path;
@@ -126,7 +126,7 @@ impl Knobs<'_> {
     /// # Errors
     /// There is no lock of that name, or the lock cannot wait in the way that was asked for.
     pub fn lock(&self) -> Result<(&'static LockInfo, Wait), Refused> {
-        let unknown = |_| Refused::unknown("lock", self.lock, LOCKS.iter().map(|lock| lock.name));
+        let unknown = |_| Refused::unknown("lock", self.lock, lock::locks().iter().map(|lock| lock.name));
         let info = lock::info(self.lock).map_err(unknown)?;
         Ok((info, info.wait(self.wait).map_err(Refused::Because)?))
     }

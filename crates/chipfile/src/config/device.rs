@@ -2,13 +2,13 @@
 
 use super::choice::choice;
 use super::texts::Placement;
-use crate::peripheral::{DeviceKind, KINDS, OwnKey, Settings};
+use crate::peripheral::{DeviceKind, OwnKey, Settings, kinds};
 use baton_units::{Cycles, Hertz};
 
 /// The devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Devices {
-    /// Names in [`KINDS`], with spaces between: one for all, or one a device, in the order of their numbers.
+    /// Names in [`kinds`], with spaces between: one for all, or one a device, in the order of their numbers.
     pub kind: String,
     /// How many.
     pub count: u32,
@@ -30,7 +30,7 @@ pub struct Devices {
     pub all: Attachment,
     /// What `[device]` says of keys that kinds have: `latency` and `words`.
     pub shared: Settings,
-    /// What the kinds have of their own, in the order of [`KINDS`]: `[device.mailbox]` beside `[device]`.
+    /// What the kinds have of their own, in the order of [`kinds`]: `[device.mailbox]` beside `[device]`.
     pub own: Vec<Settings>,
 }
 
@@ -113,27 +113,21 @@ choice! {
     }
 }
 
-/// Whether these are names of kinds.
-pub fn are_kinds(text: &str) -> bool {
-    let mut words = text.split_whitespace().peekable();
-    words.peek().is_some() && words.all(|word| KINDS.iter().any(|kind| kind.name == word))
-}
-
 impl Devices {
-    /// The kind of a device, by its number in [`KINDS`].
+    /// The kind of a device, by its number in [`kinds`].
     pub fn kind_of(&self, device: u32) -> usize {
-        let mut kinds = self.kind.split_whitespace();
-        let first = kinds.next().unwrap_or_default();
+        let mut names = self.kind.split_whitespace();
+        let first = names.next().unwrap_or_default();
         let name = match device {
             0 => first,
-            _ => kinds.nth(device as usize - 1).unwrap_or(first),
+            _ => names.nth(device as usize - 1).unwrap_or(first),
         };
-        KINDS.iter().position(|kind| kind.name == name).unwrap_or(0)
+        kinds().iter().position(|kind| kind.name == name).unwrap_or(0)
     }
 
     /// What one device has: the values of its kind where those of all differ.
     pub fn one(&self, device: u32) -> OneDevice {
-        let (kind, own) = (&KINDS[self.kind_of(device)], &self.own[self.kind_of(device)]);
+        let (kind, own) = (&kinds()[self.kind_of(device)], &self.own[self.kind_of(device)]);
         let all = &self.all;
         let attachment = Attachment {
             clock: own.whole("clock_hz").map_or(all.clock, Hertz),
@@ -169,7 +163,7 @@ impl Devices {
 impl Default for Devices {
     fn default() -> Devices {
         Devices {
-            kind: KINDS[0].name.to_owned(),
+            kind: kinds()[0].name.to_owned(),
             count: 1,
             outstanding: 1,
             younger_stores: YoungerStores::default(),
@@ -187,7 +181,7 @@ impl Default for Devices {
                 interrupt: Cycles(0),
             },
             shared: Settings::default(),
-            own: vec![Settings::default(); KINDS.len()],
+            own: vec![Settings::default(); kinds().len()],
         }
     }
 }

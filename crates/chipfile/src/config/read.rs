@@ -250,8 +250,7 @@ impl Reading {
             return self.kind_setting(of_kind, value);
         }
         // An unknown key takes any word, so that it is the key which is refused.
-        let text = keys::find(path)
-            .is_none_or(|key| matches!(key.kind, ValueKind::Text | ValueKind::Choice(_) | ValueKind::Parsed(..)));
+        let text = keys::find(path).is_none_or(|key| key.kind.is_text());
         text_value(text, value, &mut |value| self.key(path, value, KeyPlace::CommandLine))
     }
 

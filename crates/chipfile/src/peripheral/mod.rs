@@ -19,6 +19,8 @@ pub use port::{Answer, Cancelled, Cpu, Hold, Port, Request, Taken};
 pub use settings::{OwnKey, Settings};
 pub use typed::{Typed, TypedDevice};
 
+use baton_units::open::{NotAdded, OpenList};
+
 /// What a device may do beside taking requests, the same for each trait of devices.
 macro_rules! may_do {
     () => {
@@ -93,17 +95,13 @@ pub struct SettingMisfit {
     pub expected: String,
 }
 
-/// The modules of these names, the list of their kinds, and what `device.kind` may be.
+/// The modules of these names, and the list of their kinds.
 macro_rules! kinds {
     ($($kind:ident,)+) => {
         $(pub mod $kind;)+
 
-        /// The kinds of devices, by `device.kind`.
+        /// The built-in kinds of devices, by `device.kind`; [`kinds`] has the added ones too.
         pub const KINDS: &[DeviceKind] = &[$($kind::KIND),+];
-
-        /// What `device.kind` may be.
-        pub const KINDS_EXPECTED: &str =
-            concat!($("\"", stringify!($kind), "\", ",)+ "or one of them for each device as in \"mailbox alarm\"");
     };
 }
 
@@ -111,4 +109,24 @@ kinds! {
     mailbox,
     alarm,
     qmd,
+}
+
+static LIST: OpenList<DeviceKind> = OpenList::new("device", KINDS, |kind| kind.name);
+
+/// Every kind of device, the added ones behind the built-in ones.
+pub fn kinds() -> &'static [DeviceKind] {
+    LIST.all()
+}
+
+/// The names of all kinds.
+pub fn names() -> &'static [&'static str] {
+    LIST.names()
+}
+
+/// Adds a kind of a command's own.
+///
+/// # Errors
+/// The name is taken or is none, or chip files have been read already.
+pub fn add(kind: DeviceKind) -> Result<(), NotAdded> {
+    LIST.add(kind).map(|_| ())
 }

@@ -1,10 +1,10 @@
 //! `baton completions SHELL`.
 
 use crate::chips;
-use baton_machine::wait::POLICIES;
+use baton_machine::wait;
 use baton_noc::topology::TopologyConfig;
 use baton_sync::barrier::BARRIERS;
-use baton_sync::lock::LOCKS;
+use baton_sync::lock;
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use std::process::ExitCode;
@@ -32,8 +32,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// wrong with it is said with the nearest name, as several names and other forms are allowed.
 fn named(command: Command) -> Command {
     let known: [(&str, Vec<&'static str>); 5] = [
-        ("lock", LOCKS.iter().map(|lock| lock.name).collect()),
-        ("wait", POLICIES.iter().map(|(_, info)| info.name).collect()),
+        ("lock", lock::locks().iter().map(|lock| lock.name).collect()),
+        ("wait", wait::policies().iter().map(|(_, info)| info.name).collect()),
         ("barrier", BARRIERS.iter().map(|barrier| barrier.name).collect()),
         ("topology", TopologyConfig::names().collect()),
         // clap keeps names for good; this process prints a script and ends.

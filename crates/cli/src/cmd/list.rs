@@ -2,11 +2,12 @@
 
 use crate::ui;
 use baton_machine::Native;
-use baton_machine::wait::POLICIES;
-use baton_noc::arbiter::{ARBITERS, ArbiterInfo};
+use baton_machine::wait;
+use baton_noc::arbiter::{self, ArbiterInfo};
 use baton_studies::STUDIES;
 use baton_sync::barrier::BARRIERS;
-use baton_sync::lock::{LOCKS, Posix, Waits};
+use baton_sync::event::EVENTS;
+use baton_sync::lock::{self, Posix, Waits};
 use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue, Side};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ enum What {
     Waits,
     /// Barriers for `run` and the simulator.
     Barriers,
+    /// Events, which condition variables are built on.
+    Events,
     /// Bounded queues for C, Rust and the simulator.
     Queues,
     /// Arbiters for `noc` and chip files (`network.arbiter`).
@@ -73,6 +76,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Locks => locks(),
         What::Waits => waits(),
         What::Barriers => barriers(),
+        What::Events => events(),
         What::Queues => queues(),
         What::Arbiters => arbiters(),
         What::Chips => super::chips::files(args.dir.as_deref())?,
@@ -133,7 +137,7 @@ fn locks() -> Vec<Entry> {
             here: None,
         }
     };
-    LOCKS.iter().map(entry).collect()
+    lock::locks().iter().map(entry).collect()
 }
 
 fn studies() -> Vec<Entry> {
@@ -164,6 +168,18 @@ fn barriers() -> Vec<Entry> {
         here: None,
     };
     BARRIERS.iter().map(entry).collect()
+}
+
+fn events() -> Vec<Entry> {
+    let entry = |event: &baton_sync::event::EventInfo| Entry {
+        name: event.name.into(),
+        what: event.what.into(),
+        limits: event.limits.into(),
+        source: event.source.into(),
+        can: words(&[("fifo", event.fifo)]),
+        here: None,
+    };
+    EVENTS.iter().map(entry).collect()
 }
 
 /// The queue that a queue is on this machine: `auto` takes one.
@@ -210,11 +226,11 @@ fn arbiters() -> Vec<Entry> {
         can: Vec::new(),
         here: None,
     };
-    ARBITERS.iter().map(|(_, arbiter)| entry(arbiter.info())).collect()
+    arbiter::arbiters().iter().map(|(_, arbiter)| entry(arbiter.info())).collect()
 }
 
 fn waits() -> Vec<Entry> {
-    POLICIES
+    wait::policies()
         .iter()
         .map(|(wait, info)| Entry {
             name: info.name.into(),

@@ -1,4 +1,5 @@
-//! The recipes of docs/extend.md come true: each is carried out on a copy of the tree, a file and a line, and all are built once.
+//! The recipes of docs/extend.md come true: each is carried out on a copy of the tree, a file and a line, and all are built once,
+//! as part of the command in `examples/out-of-tree`, which adds parts of its own to these.
 //!
 //! The copy lies under the target folder at a fixed place and shares what is built of other people's crates, so that a second
 //! run builds little.
@@ -9,11 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PAGE: &str = include_str!("../../../../docs/extend.md");
-/// The most lines of a template.
+/// The command outside of the tree.
+const TEMPLATE: &str = "examples/out-of-tree";
+/// The most lines of a recipe's file.
 const MOST: usize = 60;
 /// What a recipe is for, as the page's headings have it.
-const WHAT: [&str; 9] = [
+const WHAT: [&str; 13] = [
     "A lock",
+    "A barrier",
+    "An event",
     "A wait policy",
     "A workload",
     "A scheduler",
@@ -22,9 +27,15 @@ const WHAT: [&str; 9] = [
     "A study",
     "An arbiter",
     "A counter",
+    "A chip",
+    "A command",
 ];
-/// Those that are no file, but a second line.
+/// Recipes without a file, which have a second line.
 const WITHOUT_FILE: [&str; 1] = ["A counter"];
+/// Recipes without a line: the file is found by its place.
+const WITHOUT_LINE: [&str; 1] = ["A chip"];
+/// The section about parts that lie elsewhere, and the command that has them.
+const OUTSIDE: (&str, &str) = ("Parts outside of the tree", "my-baton");
 
 /// A line of a recipe, with its comment.
 #[derive(Debug)]
@@ -66,13 +77,12 @@ fn recipe(section: &str) -> Recipe {
     let files = blocks("One file in ");
     let lines = blocks("One line in ");
     let commands = blocks("It runs:");
-    let without = WITHOUT_FILE.contains(&what.trim());
-    let expected = if without { [0, 2, 1] } else { [1, 1, 1] };
+    let expected = match what.trim() {
+        what if WITHOUT_FILE.contains(&what) => [0, 2, 1],
+        what if WITHOUT_LINE.contains(&what) => [1, 0, 1],
+        _ => [1, 1, 1],
+    };
     assert_eq!([files.len(), lines.len(), commands.len()], expected, "{what}: files, lines, blocks of commands");
-    let commands = commands[0].1.lines().map(|line| {
-        let (command, shows) = line.split_once(" # ").unwrap_or_else(|| panic!("{what}: `{line}` says what it shows"));
-        (command.trim().to_owned(), shows.trim().to_owned())
-    });
     Recipe {
         what: what.trim().to_owned(),
         file: files.into_iter().next().map(|(named, text)| (format!("{}/{}", named[0], named[1]), text)),
@@ -80,12 +90,35 @@ fn recipe(section: &str) -> Recipe {
             .into_iter()
             .map(|(named, text)| Line { file: named[0].clone(), below: named[1].clone(), text })
             .collect(),
-        commands: commands.collect(),
+        commands: commands_of(what, &commands[0].1),
     }
 }
 
+/// The lines of a block of commands: each command, and what it shows.
+fn commands_of(what: &str, block: &str) -> Vec<(String, String)> {
+    let command = |line: &str| {
+        let (command, shows) = line.split_once(" # ").unwrap_or_else(|| panic!("{what}: `{line}` says what it shows"));
+        (command.trim().to_owned(), shows.trim().to_owned())
+    };
+    block.lines().map(command).collect()
+}
+
+fn sections() -> impl Iterator<Item = &'static str> {
+    PAGE.split("\n## ").skip(1)
+}
+
 fn recipes() -> Vec<Recipe> {
-    PAGE.split("\n## ").skip(1).filter(|section| section.contains("One line in ")).map(recipe).collect()
+    sections()
+        .filter(|section| section.contains("One file in ") || section.contains("One line in "))
+        .map(recipe)
+        .collect()
+}
+
+/// The commands of the section about parts that lie elsewhere.
+fn outside() -> Vec<(String, String)> {
+    let section = sections().find(|section| section.starts_with(OUTSIDE.0)).expect("the page has the section");
+    let (_, block) = section.split_once("It runs:\n\n```sh\n").expect("the section ends with commands");
+    commands_of(OUTSIDE.0, block.split("```").next().unwrap())
 }
 
 fn root() -> PathBuf {
@@ -124,6 +157,15 @@ fn with_line(text: &str, what: &str, line: &Line) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The manifest of the command outside of the tree, with the profiles of the tree's: what is built of other people's crates is then the
+/// same.
+fn manifest(root: &Path) -> String {
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let workspace = read("Cargo.toml");
+    let profiles = workspace.find("\n[profile.").expect("the workspace has profiles");
+    read("examples/out-of-tree/Cargo.toml") + &workspace[profiles..]
+}
+
 /// Copies the tree and carries the recipes out.
 fn carry_out(recipes: &[Recipe], tree: &Path) {
     let (root, mut wanted, mut there) = (root(), BTreeSet::new(), BTreeSet::new());
@@ -139,11 +181,9 @@ fn carry_out(recipes: &[Recipe], tree: &Path) {
             changed.push((line.file.clone().into(), with_line(&text, &recipe.what, line).into_bytes()));
         }
     }
-    // Another name, so that the program does not take the place of the one that the other tests run.
-    let manifest = fs::read_to_string(root.join("crates/cli/Cargo.toml")).unwrap();
-    let manifest =
-        manifest.replace("name = \"baton\"\n", "name = \"baton-extended\"\n").replace("default-run = \"baton\"\n", "");
-    changed.push(("crates/cli/Cargo.toml".into(), manifest.into_bytes()));
+    changed.push((Path::new(TEMPLATE).join("Cargo.toml"), manifest(&root).into_bytes()));
+    // The same versions of other people's crates.
+    changed.push((Path::new(TEMPLATE).join("Cargo.lock"), fs::read(root.join("Cargo.lock")).unwrap()));
     let distinct: BTreeSet<&PathBuf> = changed.iter().map(|(path, _)| path).collect();
     assert_eq!(distinct.len(), changed.len(), "two recipes change one file");
     for path in wanted.iter().filter(|path| !distinct.contains(path)) {
@@ -158,25 +198,34 @@ fn carry_out(recipes: &[Recipe], tree: &Path) {
     }
 }
 
-/// Builds the command of the tree, as this test was built: so crates of others are there already. Ours are not optimised.
+/// Builds the command outside of the tree against the tree, as this test was built: so other people's crates are there already. The tree's
+/// crates are not optimised.
 fn build(tree: &Path) -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let folder = here.parent().and_then(Path::parent).expect("a test program lies in target/PROFILE/deps");
     let profile = if folder.ends_with("release") { "release" } else { "test" };
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(tree).env("CARGO_TARGET_DIR", folder.parent().unwrap());
-    command.args(["build", "--quiet", "--locked", "-p", "baton-cli", "--profile", profile]);
-    // Ours by name: a pattern for the others would build their build scripts anew. Those of ours are not optimised anyway; that they
-    // differ in their units keeps them, and what they say, from the place of this tree's, which would be built anew after that.
+    command.current_dir(tree.join(TEMPLATE)).env("CARGO_TARGET_DIR", folder.parent().unwrap());
+    command.args(["build", "--quiet", "--offline", "--profile", profile]);
     for ours in fs::read_dir(tree.join("crates")).unwrap() {
         let name = ours.unwrap().file_name().into_string().unwrap();
-        for key in ["opt-level=0", "codegen-units=16"] {
-            command.args(["--config", &format!("profile.{profile}.package.baton-{name}.{key}")]);
-        }
+        command.args(["--config", &format!("profile.{profile}.package.baton-{name}.opt-level=0")]);
     }
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-    folder.join("baton-extended")
+    folder.join(OUTSIDE.1)
+}
+
+/// Runs each command with the program in the place of `name`, and looks for what it shows.
+fn run(program: &Path, tree: &Path, what: &str, name: &str, commands: &[(String, String)]) {
+    for (command, shows) in commands {
+        let line = command.strip_prefix(name).unwrap_or_else(|| panic!("{what}: `{command}` begins with {name}"));
+        let output =
+            Command::new(program).current_dir(tree).args(line.replace('\'', "").split_whitespace()).output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{what}: `{command}`\n{err}");
+        assert!(out.contains(shows.as_str()), "{what}: `{command}` does not show {shows}\n{out}");
+    }
 }
 
 #[test]
@@ -202,18 +251,9 @@ fn each_recipe_is_a_file_and_a_line_and_what_it_adds_runs() {
     carry_out(&recipes, &tree);
     let program = build(&tree);
     for recipe in &recipes {
-        for (command, shows) in &recipe.commands {
-            let line = command.strip_prefix("baton ").unwrap_or_else(|| panic!("{}: `{command}`", recipe.what));
-            let output = Command::new(&program)
-                .current_dir(&tree)
-                .args(line.replace('\'', "").split_whitespace())
-                .output()
-                .unwrap();
-            let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-            assert!(output.status.success(), "{}: `{command}`\n{err}", recipe.what);
-            assert!(out.contains(shows.as_str()), "{}: `{command}` does not show {shows}\n{out}", recipe.what);
-        }
+        run(&program, &tree, &recipe.what, "baton", &recipe.commands);
     }
+    run(&program, &tree, OUTSIDE.0, OUTSIDE.1, &outside());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::crowd::Crowd;
 use crate::error::BadInput;
 use baton_machine::{Native, Wait, wait::POLICIES};
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
-use baton_sync::lock::{LOCKS, LockInfo, Posix};
+use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
 
 /// If this variable is `on`, waiters that only spin are left alone, even where threads outnumber
 /// the CPUs.
@@ -22,6 +22,9 @@ pub struct Choice {
 /// Checks the name of a lock, and wait policies separated by commas, of which the first that this
 /// machine supports is chosen.
 pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
+    if lock::added::is_added(lock) {
+        return Err(of_the_command("lock", lock));
+    }
     let info = LOCKS.iter().find(|l| l.name == lock);
     let lock = info.ok_or_else(|| BadInput::unknown("lock", lock, LOCKS.iter().map(|l| l.name)))?;
     if let Posix::No(why) = lock.posix {
@@ -38,6 +41,9 @@ pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
         let asked: Wait = name
             .parse()
             .map_err(|_| BadInput::unknown("wait policy", name, POLICIES.iter().map(|(_, info)| info.name)))?;
+        if asked.is_added() {
+            return Err(of_the_command("wait policy", name));
+        }
         let wait = lock.wait(Some(asked)).map_err(BadInput::new)?;
         match Native::check(wait) {
             Ok(()) => return Ok(Choice { lock, wait }),
@@ -47,6 +53,12 @@ pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     Err(BadInput::new(missing.join("; ")).hint(
         "name others behind a comma to fall back on, as in `--wait umwait,pause`; `baton doctor` shows what is here",
     ))
+}
+
+/// A part that was added to the command: the library that is loaded into the program has the built-in ones only.
+fn of_the_command(kind: &str, name: &str) -> BadInput {
+    BadInput::new(format!("{kind} `{name}` is part of this command, not of the library that the program is run with"))
+        .hint("simulations have it: `sim`, `whatif`")
 }
 
 /// Finds a barrier by name.

@@ -2,12 +2,14 @@
 //!
 //! Algorithms wait by [`crate::Machine::wait_while`] with a policy, never by a loop of their own. A
 //! policy is a file beside this one, which defines its name and its [`Steps`], and one line in
-//! `policies!`. Machines carry out the steps.
+//! `policies!`. Machines carry out the steps. A command may [`add`] policies of its own.
 
+mod added;
 mod deadline;
 mod learnt;
 mod steps;
 
+pub use added::{add, policies};
 pub use deadline::{Clock, Deadline, Spinning, WaitResult};
 pub use learnt::{Learnt, Plan, Terms};
 pub use spin_park::SPIN_TRIES;
@@ -70,44 +72,55 @@ macro_rules! policies {
         /// run time saves five instructions a pair of lock and unlock.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u32)]
-        pub enum Wait {$(
-            #[doc = concat!("The policy of `wait/", stringify!($room), ".rs`.")]
-            $policy $(($number))?,
-        )*}
+        pub enum Wait {
+            /// A policy that a command added, and whose waiters keep looking at the cell.
+            Added(u32),
+            $(
+                #[doc = concat!("The policy of `wait/", stringify!($room), ".rs`.")]
+                $policy $(($number))?,
+            )*
+            /// A policy that a command added, and whose waiters may stop looking.
+            AddedPark(u32),
+        }
 
-        /// Every policy (with its bare name's number) and its description.
+        /// Every built-in policy (with its bare name's number) and its description.
         pub const POLICIES: &[(Wait, WaitInfo)] =
             &[$((Wait::$policy $(($room::INFO.bare() as $number))?, $room::INFO),)*];
 
         impl Wait {
             /// Returns what the policy does.
-            pub const fn steps(self) -> Steps {
-                match self {$(
-                    policies!(@pattern $policy n $($number)?) => $room::steps(policies!(@number n $($number)?)),
-                )*}
+            pub fn steps(self) -> Steps {
+                match self {
+                    $(policies!(@pattern $policy n $($number)?) => $room::steps(policies!(@number n $($number)?)),)*
+                    Wait::Added(bits) | Wait::AddedPark(bits) => added::steps(bits),
+                }
             }
 
             /// Whether a waiter may stop looking at the cell (asleep in the kernel, or halted), so
             /// that the thread that changes the cell must wake it.
             #[inline(always)]
             pub const fn parks(self) -> bool {
-                match self {$(
-                    policies!(@pattern $policy _n $($number)?) => const { $room::steps($room::INFO.bare()).parks() },
-                )*}
+                match self {
+                    Wait::Added(_) => false,
+                    $(policies!(@pattern $policy _n $($number)?) => const { $room::steps($room::INFO.bare()).parks() },)*
+                    Wait::AddedPark(_) => true,
+                }
             }
 
             /// Returns the policy's description.
             pub fn info(self) -> &'static WaitInfo {
-                match self {$(
-                    policies!(@pattern $policy _n $($number)?) => const { &$room::INFO },
-                )*}
+                match self {
+                    $(policies!(@pattern $policy _n $($number)?) => const { &$room::INFO },)*
+                    Wait::Added(bits) | Wait::AddedPark(bits) => added::info(bits),
+                }
             }
 
-            /// Returns the number in parentheses, if the policy takes one.
+            /// Returns what the variant holds: the number in parentheses, or an added policy with its number.
             const fn number(self) -> Option<u32> {
-                match self {$(
-                    policies!(@pattern $policy n $($number)?) => policies!(@some n $($number)?),
-                )*}
+                match self {
+                    $(policies!(@pattern $policy n $($number)?) => policies!(@some n $($number)?),)*
+                    Wait::Added(bits) | Wait::AddedPark(bits) => Some(bits),
+                }
             }
 
             /// Returns the policy called `name` with number `n`.
@@ -115,7 +128,7 @@ macro_rules! policies {
                 $(if name == $room::INFO.name {
                     return Some(Wait::$policy $((n as $number))?);
                 })*
-                None
+                added::with_number(name, n)
             }
         }
     };
@@ -185,15 +198,24 @@ impl Wait {
     }
 
     /// Whether only a kernel can carry out the policy, so that programs cannot use it natively.
-    pub const fn is_privileged(self) -> bool {
+    pub fn is_privileged(self) -> bool {
         self.steps().is_privileged()
+    }
+
+    /// Whether a command added the policy: the libraries that it puts into programs do not know it.
+    pub const fn is_added(self) -> bool {
+        matches!(self, Wait::Added(_) | Wait::AddedPark(_))
     }
 }
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.info();
-        match (info.argument, self.number()) {
+        let number = match self {
+            Wait::Added(bits) | Wait::AddedPark(bits) => Some(added::number(*bits)),
+            built_in => built_in.number(),
+        };
+        match (info.argument, number) {
             (Some(argument), Some(n)) if argument.shown_if_bare || n != argument.bare => {
                 write!(f, "{}({n})", info.name)
             }
@@ -209,8 +231,9 @@ pub struct UnknownWait(pub String);
 
 /// Returns the names of all policies, then the forms with a number, separated by commas.
 fn names() -> String {
-    let mut names: Vec<String> = POLICIES.iter().map(|(_, info)| info.name.to_owned()).collect();
-    let mut numbered: Vec<_> = POLICIES.iter().filter_map(|(_, info)| Some((info.name, info.argument?.most))).collect();
+    let mut names: Vec<String> = policies().iter().map(|(_, info)| info.name.to_owned()).collect();
+    let mut numbered: Vec<_> =
+        policies().iter().filter_map(|(_, info)| Some((info.name, info.argument?.most))).collect();
     numbered.sort_by_key(|(_, most)| core::cmp::Reverse(*most));
     names.extend(numbered.into_iter().map(|(name, most)| match most {
         u32::MAX => format!("{name}(n)"),
@@ -225,9 +248,9 @@ impl FromStr for Wait {
     fn from_str(text: &str) -> Result<Wait, UnknownWait> {
         let unknown = || UnknownWait(text.to_owned());
         let Some((name, number)) = text.split_once('(') else {
-            return POLICIES.iter().find(|(_, info)| info.name == text).map(|(wait, _)| *wait).ok_or_else(unknown);
+            return policies().iter().find(|(_, info)| info.name == text).map(|(wait, _)| *wait).ok_or_else(unknown);
         };
-        let info = POLICIES.iter().map(|(_, info)| info).find(|info| info.name == name).ok_or_else(unknown)?;
+        let info = policies().iter().map(|(_, info)| info).find(|info| info.name == name).ok_or_else(unknown)?;
         let n = number.strip_suffix(')').and_then(|n| n.parse().ok()).ok_or_else(unknown)?;
         let allowed = info.argument.is_some_and(|argument| (argument.least..=argument.most).contains(&n));
         allowed.then(|| Wait::with_number(name, n)).flatten().ok_or_else(unknown)

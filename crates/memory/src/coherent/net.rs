@@ -10,6 +10,7 @@ macro_rules! networks {
         #[derive(Clone)]
         enum AnyNetwork {
             $($Arbiter(Network<arbiter::$Arbiter>),)*
+            Added(Network<arbiter::Added>),
         }
 
         impl AnyNetwork {
@@ -19,6 +20,9 @@ macro_rules! networks {
                         let arbiter = <arbiter::$Arbiter as Registered>::of(&config.ranked);
                         AnyNetwork::$Arbiter(Network::with_arbiter(config, arbiter)?)
                     })*
+                    ArbiterKind::Added(added) => {
+                        AnyNetwork::Added(Network::with_arbiter(config, added.of(&config.ranked))?)
+                    }
                 })
             }
         }
@@ -36,6 +40,7 @@ macro_rules! match_network {
     ($kind:expr, $network:ident => $body:expr; $($module:ident :: $Arbiter:ident,)*) => {
         match $kind {
             $(AnyNetwork::$Arbiter($network) => $body,)*
+            AnyNetwork::Added($network) => $body,
         }
     };
 }

@@ -8,8 +8,10 @@
 //! declaration in the file ([`Registered`]) gives its name in configurations, and the router is
 //! compiled for each arbiter separately.
 
+mod added;
 mod contract;
 
+pub use added::{Added, AddedKind, add, arbiters, names};
 pub use contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
 use crate::error::{NocError, lookup};
@@ -42,18 +44,21 @@ macro_rules! modules {
         #[expect(missing_docs, reason = "each type says what it is")]
         pub enum ArbiterKind {
             $($Arbiter,)*
+            Added(AddedKind),
         }
 
         impl ArbiterKind {
             /// Returns the arbiter's declaration of name and properties.
-            pub const fn info(self) -> ArbiterInfo {
+            pub fn info(self) -> ArbiterInfo {
                 match self {
                     $(ArbiterKind::$Arbiter => <$Arbiter as Registered>::INFO,)*
+                    ArbiterKind::Added(added) => added.info(),
                 }
             }
         }
 
-        /// All arbiters with their names in configurations.
+        /// All built-in arbiters with their names in configurations; [`arbiters`] has the added
+        /// ones too.
         pub const ARBITERS: [(&str, ArbiterKind); [$(stringify!($module)),*].len()] =
             [$((<$Arbiter as Registered>::INFO.name, ArbiterKind::$Arbiter)),*];
     };
@@ -64,7 +69,7 @@ impl std::str::FromStr for ArbiterKind {
     type Err = NocError;
 
     fn from_str(name: &str) -> Result<ArbiterKind, NocError> {
-        lookup("arbiter", name, &ARBITERS)
+        lookup("arbiter", name, arbiters())
     }
 }
 
@@ -100,6 +105,10 @@ macro_rules! match_arbiter {
                     let $arbiter = <$crate::arbiter::$Arbiter as $crate::arbiter::Registered>::of(&config.ranked);
                     $body
                 })*
+                $crate::arbiter::ArbiterKind::Added(added) => {
+                    let $arbiter = added.of(&config.ranked);
+                    $body
+                }
             },
         }
     };

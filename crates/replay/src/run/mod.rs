@@ -186,6 +186,8 @@ impl TryVisitor<Simulated> for Run<'_> {
 
     fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { program, chip, setup, changes, record } = self;
+        // By name: an added lock's type does not say which lock it is.
+        let counted = baton_sync::lock::info(&setup.choice.lock).map_or(L::INFO.counted, |info| info.counted);
         let most = program.steps().saturating_mul(EVENTS_PER_STEP).saturating_add(LEAST_EVENTS);
         let options = Options {
             seed: setup.seed,
@@ -196,7 +198,7 @@ impl TryVisitor<Simulated> for Run<'_> {
             record,
             heap_bytes: world::heap_bytes(program, changes),
             threads: program.threads.len().max(1),
-            instructions: Instructions::of(L::INFO.counted),
+            instructions: Instructions::of(counted),
             ..Options::default()
         };
         let mut simulation = Simulation::new(chip, &options)?;

@@ -1,5 +1,6 @@
 //! Locks: the contract, and the registry by which tools find an algorithm.
 
+pub mod added;
 pub mod assign;
 pub mod barging;
 pub mod instrumented;
@@ -14,6 +15,7 @@ mod registry;
 
 every_lock!([crate::registry::modules]);
 
+pub use added::locks;
 pub use info::{LockInfo, Posix, Waits};
 pub use registry::{
     LOCKS, LockError, LockVisitor, PosixVisitor, TimedVisitor, TryVisitor, UnknownLock, info, visit, visit_posix,

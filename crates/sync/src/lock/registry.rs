@@ -4,6 +4,7 @@
 //! A visitor that needs an ability is called only with locks that have it; for other locks the
 //! error says what they cannot do.
 
+use super::added::{self, locks};
 use super::{Fifo, LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit};
 use baton_machine::{Machine, Native};
 use std::fmt;
@@ -47,7 +48,7 @@ pub struct UnknownLock(pub String);
 impl fmt::Display for UnknownLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "unknown lock `{}`; expected one of ", self.0)?;
-        for (i, lock) in LOCKS.iter().enumerate() {
+        for (i, lock) in locks().iter().enumerate() {
             write!(f, "{}{}", if i == 0 { "" } else { ", " }, lock.name)?;
         }
         Ok(())
@@ -160,7 +161,8 @@ macro_rules! bit {
 
 macro_rules! locks {
     ($($room:ident :: $lock:ident $mutex:ident [$($ability:ident)*],)*) => {
-        /// Descriptions of all locks, in the order of the documentation.
+        /// Descriptions of all built-in locks, in the order of the documentation; [`locks`] has the
+        /// added ones too.
         pub const LOCKS: &[LockInfo] = &[$(<super::$room::$lock<Native> as RawLock<Native>>::INFO),*];
 
         // A lock's abilities are stated in the list above and in its INFO: they must agree.
@@ -176,7 +178,7 @@ macro_rules! locks {
             $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
                 return Ok(visitor.visit::<super::$room::$lock<M>>());
             })*
-            Err(UnknownLock(name.to_owned()))
+            added::visit(name, visitor)
         }
 
         /// Like [`visit`], if the lock can be tried.
@@ -184,7 +186,7 @@ macro_rules! locks {
             $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
                 return named(name, able!(tries, visitor, super::$room::$lock<M>, [$($ability)*]));
             })*
-            Err(UnknownLock(name.to_owned()).into())
+            added::visit_try(name, visitor)
         }
 
         /// Like [`visit`], if the lock's waiters can give up.
@@ -236,7 +238,7 @@ fn cannot(name: &str, what: &str) -> LockError {
 
 /// Returns the description of the lock called `name`.
 pub fn info(name: &str) -> Result<&'static LockInfo, UnknownLock> {
-    LOCKS.iter().find(|lock| lock.name == name).ok_or_else(|| UnknownLock(name.to_owned()))
+    locks().iter().find(|lock| lock.name == name).ok_or_else(|| UnknownLock(name.to_owned()))
 }
 
 #[cfg(test)]

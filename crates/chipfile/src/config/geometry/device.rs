@@ -5,7 +5,7 @@ use crate::config::chip::Chip;
 use crate::config::coherent::{Placement, Topology};
 use crate::config::device::{Devices, Link, QueueHome};
 use crate::config::keys::KEYS;
-use crate::peripheral::{KINDS, SettingMisfit};
+use crate::peripheral::{SettingMisfit, kinds};
 use crate::value::Value;
 use baton_units::Hertz;
 
@@ -13,7 +13,7 @@ use baton_units::Hertz;
 fn check_own(devices: &Devices, chip: &Chip) -> Fits {
     let core = chip.core.clock;
     for (number, own) in devices.own.iter().enumerate() {
-        let kind = KINDS[number].name;
+        let kind = kinds()[number].name;
         let table = format!("device.{kind}.");
         let given = KEYS.iter().find(|key| key.path.starts_with(&table) && key.get(chip).is_some());
         let Some(given) = given else { continue };

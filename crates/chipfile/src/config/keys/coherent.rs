@@ -9,7 +9,7 @@ use crate::config::coherent::{
 use crate::config::limits::MOST_CORES;
 use baton_noc::Pipeline;
 use baton_noc::allocator::{ALLOCATORS, AllocatorKind};
-use baton_noc::arbiter::{ARBITERS, ArbiterKind};
+use baton_noc::arbiter::{self, ArbiterKind};
 use baton_noc::routing::{ROUTINGS, RoutingKind};
 use baton_units::{Cycles, Hertz};
 
@@ -237,7 +237,9 @@ const REST: &[Key] = &[
         _ => Pipeline::Nonspeculative,
     }),
     key!(word "network.routing", routing, ROUTINGS, RoutingKind::Auto, "how a packet chooses its way"),
-    key!(word "network.arbiter", arbiter, ARBITERS, ArbiterKind::RoundRobin, "who wins when several want the same"),
+    key!(@ "network.arbiter", ValueKind::OneOf(arbiter::names), "who wins when several want the same",
+    |c| Value::Text(c.network.router.arbiter.info().name.into()),
+    |c, value| c.network.router.arbiter = text(value).parse().unwrap_or(ArbiterKind::RoundRobin)),
     key!(word "network.allocator", allocator, ALLOCATORS, AllocatorKind::InputFirst, "how the switch is matched"),
     key!(stage "network.latency.vc_alloc", vc_alloc, "virtual-channel allocation"),
     key!(stage "network.latency.switch_alloc", switch_alloc, "switch allocation"),

@@ -3,8 +3,8 @@
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::chip::Chip;
 use crate::config::coherent::Placement;
-use crate::config::device::{Devices, Link, PLACEMENT, PostedTo, QueueHome, YoungerStores, are_kinds, placement};
-use crate::peripheral::{KINDS, KINDS_EXPECTED};
+use crate::config::device::{Devices, Link, PLACEMENT, PostedTo, QueueHome, YoungerStores, placement};
+use crate::peripheral::{self, kinds};
 use baton_units::{Cycles, Hertz};
 
 fn of(chip: &mut Chip) -> &mut Devices {
@@ -37,7 +37,7 @@ macro_rules! key {
 pub(super) const KEYS: &[Key] = &[
     key!(
         "device.kind",
-        ValueKind::Parsed(KINDS_EXPECTED, are_kinds),
+        ValueKind::Words(peripheral::names, "or one of them for each device as in \"mailbox alarm\""),
         "what the devices are: one kind for all, or one for each; without [device] there is none",
         |d| Value::Text(d.kind.clone()),
         |d, value| d.kind = text(value)
@@ -143,7 +143,7 @@ pub(super) fn of_kinds() -> Vec<Key> {
     };
     let common = |name: &str| KEYS.iter().find(|key| key.parts().1 == name);
     let mut keys = Vec::new();
-    for kind in KINDS {
+    for kind in kinds() {
         let own: Vec<_> = kind.keys.iter().map(|own| (own.name, own.takes, own.what)).collect();
         let link = |name: &'static str| common(name).map(|key| (name, key.kind, key.what));
         let behind: Vec<_> = ["places", "way", "flits", "call", "interrupt"].into_iter().filter_map(link).collect();
@@ -161,6 +161,6 @@ pub(super) fn of_kinds() -> Vec<Key> {
 /// The number of the kind, and the name within its table.
 fn of_path(key: &Key) -> (usize, &'static str) {
     let (table, name) = key.parts();
-    let kind = KINDS.iter().position(|kind| table.strip_prefix("device.") == Some(kind.name));
+    let kind = kinds().iter().position(|kind| table.strip_prefix("device.") == Some(kind.name));
     (kind.unwrap_or_else(|| unreachable!("{} is a key of a kind", key.path)), name)
 }

@@ -46,7 +46,7 @@ pub(super) const KEYS: &[Key] = &[
     key!(BOTH "os.thread_create", os.thread_create, "creating a thread, at its creator"),
     Key {
         path: "os.scheduler",
-        kind: ValueKind::Choice(baton_sched::NAMES),
+        kind: ValueKind::OneOf(baton_sched::names),
         fixed: Need::May,
         coherent: Need::May,
         what: "which policy decides who runs where; absent: fair",

@@ -20,8 +20,10 @@ choice! {
 pub struct SchedulerName(&'static str);
 
 impl SchedulerName {
-    /// All of their names.
-    pub const NAMES: &[&str] = baton_sched::NAMES;
+    /// The names of all policies.
+    pub fn names() -> &'static [&'static str] {
+        baton_sched::names()
+    }
 
     /// The one of that name, if there is one.
     pub fn named(name: &str) -> Option<SchedulerName> {

@@ -5,8 +5,8 @@ use crate::error::BadInput;
 use baton_chip::Chip;
 use baton_replay::change::{Change, FACTORS, Part, Treatment, WAYS};
 use baton_replay::run::Choice;
+use baton_sync::lock;
 use baton_sync::lock::assign::{self, DEFAULT};
-use baton_sync::lock::{self, LOCKS};
 
 /// What was asked for, each option with its values.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -112,7 +112,8 @@ pub(in crate::cmd) fn one_by_one(text: &str, chip: &Chip, recorded: &Recorded<'_
 /// A lock of the replay. glibc's mutex is the three-state `futex` lock there.
 fn choice(name: &str, wait: Option<&str>, chip: &Chip) -> Result<Choice, BadInput> {
     let named = if name == assign::GLIBC { "futex" } else { name };
-    let info = lock::info(named).map_err(|_| BadInput::unknown("lock", name, LOCKS.iter().map(|lock| lock.name)))?;
+    let info =
+        lock::info(named).map_err(|_| BadInput::unknown("lock", name, lock::locks().iter().map(|lock| lock.name)))?;
     if let lock::Posix::No(why) = info.posix {
         return Err(BadInput::new(format!("lock `{name}` cannot stand in for a pthread mutex: {why}")));
     }

@@ -6,12 +6,13 @@ use crate::error::BadInput;
 use crate::places;
 use baton_chip::{Chip, Instructions, Simulated};
 use baton_machine::Wait;
-use baton_programs::WORKLOADS;
+use baton_programs::workloads;
 use baton_workloads::knobs::StreamKind;
 use baton_workloads::{Charge, Knobs, Refused, Team, WorkloadInfo};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Where the profiles of programs of phases lie.
 const PROGRAMS: &str = "profiles/pa";
@@ -20,19 +21,10 @@ const PROGRAMS: &str = "profiles/pa";
 #[derive(Clone, Copy)]
 pub(crate) struct Name(&'static WorkloadInfo);
 
-const NAMES: [Name; WORKLOADS.len()] = {
-    let mut names = [Name(&WORKLOADS[0]); WORKLOADS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = Name(&WORKLOADS[i]);
-        i += 1;
-    }
-    names
-};
-
 impl ValueEnum for Name {
     fn value_variants<'a>() -> &'a [Name] {
-        &NAMES
+        static NAMES: OnceLock<Vec<Name>> = OnceLock::new();
+        NAMES.get_or_init(|| workloads().iter().map(Name).collect())
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {

@@ -11,14 +11,14 @@ use baton_replay::network::{self, Network};
 use baton_replay::run::Choice;
 use baton_replay::variant::Variants;
 use baton_sync::barrier::BARRIERS;
-use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
+use baton_sync::lock::{self, LockInfo, Posix};
 
 /// The pairs, locks in the order asked, policies within. A policy that one of several locks does not take is left out
 /// for it, with a note; if that leaves nothing, it is an error.
 pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow::Result<Vec<Choice>> {
-    let known = || LOCKS.iter().map(|lock| lock.name);
+    let known = || lock::locks().iter().map(|lock| lock.name);
     let infos: Vec<&LockInfo> = if locks.is_empty() || matches!(locks, [all] if all == "all") {
-        LOCKS.iter().filter(|lock| matches!(lock.posix, Posix::Yes)).collect()
+        lock::locks().iter().filter(|lock| matches!(lock.posix, Posix::Yes)).collect()
     } else {
         let find = |name: &String| lock::info(name.trim()).map_err(|_| BadInput::unknown("lock", name, known()));
         locks.iter().map(find).collect::<Result<_, _>>()?
@@ -117,7 +117,7 @@ fn asymmetric(shape: Shape, args: &super::Args, chip: &Chip) -> anyhow::Result<A
     for policy in &args.policy {
         let name = policy.trim();
         let policy = SchedulerName::named(name)
-            .ok_or_else(|| BadInput::unknown("policy", name, SchedulerName::NAMES.iter().copied()))?;
+            .ok_or_else(|| BadInput::unknown("policy", name, SchedulerName::names().iter().copied()))?;
         if !policies.iter().any(|other| other == policy.name()) {
             policies.push(policy.name().to_owned());
         }
