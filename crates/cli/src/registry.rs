@@ -11,7 +11,6 @@ use baton_sched::Policy;
 use baton_sync::lock::{TryLock, ZeroInit, added};
 use baton_workloads::Workload;
 
-
 /// What a command has beside the parts of `baton`: every subcommand then finds these by name as it finds the built-in ones.
 ///
 /// ```no_run

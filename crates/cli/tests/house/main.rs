@@ -6,5 +6,6 @@ mod extend;
 mod figures;
 mod floors;
 mod layering;
+mod package;
 mod skips;
 mod terms;
