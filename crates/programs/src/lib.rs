@@ -1,7 +1,9 @@
-//! Programs over [`Machine`](baton_machine::Machine): each computes something whose result is checked, on any machine.
+//! Programs over [`Machine`](baton_machine::Machine): each program computes a result that is
+//! checked, on any machine.
 //!
-//! What a workload is made of, and the micro-workloads, stand in `baton-workloads`; a program implements its
-//! [`Workload`](baton_workloads::Workload), and one line in the [`registry`] makes it known by name.
+//! `baton-workloads` has the parts of a workload and the micro-workloads. A program implements its
+//! trait [`Workload`](baton_workloads::Workload), and one line in the [`registry`] makes the
+//! program known by name.
 //!
 //! | room | holds |
 //! | --- | --- |

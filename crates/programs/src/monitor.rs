@@ -1,7 +1,8 @@
-//! Data that a program's threads share under a lock, with a condition to wait for: what the programs are written with.
+//! Data that a program's threads share under a lock, with a condition to wait for.
 //!
-//! A program does not know how its locks are made. [`Kit`] makes them: of a lock and an event of `sync` ([`Locks`]), or of
-//! whatever else a program brings, as `examples/program.rs` does with pthread mutexes and condition variables.
+//! A program does not know how its locks are made. [`Kit`] makes them: from a lock and an event of
+//! `sync` ([`Locks`]), or from other primitives, as `examples/program.rs` does with pthread mutexes
+//! and condition variables.
 
 use baton_machine::{Machine, Slot, Wait};
 use baton_sync::event::{Event, RawEvent};
@@ -9,35 +10,37 @@ use baton_sync::lock::RawLock;
 use baton_workloads::Probe;
 use std::marker::PhantomData;
 
-/// Makes monitors: a mutual exclusion with a condition that can be waited for in it (Hoare, CACM 1974; woken threads look
-/// at their condition anew, as in Mesa). A program numbers its monitors from 0.
+/// Makes monitors: a mutual exclusion with a condition that a thread can wait for inside (Hoare,
+/// CACM 1974; woken threads look at their condition anew, as in Mesa). A program numbers its
+/// monitors from 0.
 ///
 /// # Safety
-/// At most one thread is between `enter` (or the return of `wait`) and `leave` (or the call of `wait`) of a monitor, and
-/// what it wrote there happens before the next one's `enter` or `wait` returns.
+/// At most one thread is between `enter` (or the return of `wait`) and `leave` (or the call of
+/// `wait`) of a monitor. What that thread wrote there happens before the next thread's `enter` or
+/// `wait` returns.
 pub unsafe trait Kit<M: Machine>: Clone + Send + Sync + 'static {
-    /// The monitor itself; it is put into the machine's memory.
+    /// The monitor itself, which is put into the machine's memory.
     type Monitor: Send + Sync + 'static;
     /// What a thread carries from entering to leaving.
     type Token: Copy;
 
-    /// A free monitor.
+    /// Makes a free monitor.
     fn monitor(&self, number: u32) -> Self::Monitor;
-    /// Enters, waiting while another thread is in.
+    /// Enters; waits while another thread is inside.
     fn enter(&self, monitor: &Self::Monitor) -> Self::Token;
     /// Leaves.
     ///
     /// # Safety
-    /// The calling thread is in, by `token`.
+    /// The calling thread is inside, by `token`.
     unsafe fn leave(&self, monitor: &Self::Monitor, token: Self::Token);
     /// Leaves, sleeps until notified (or for no reason), and enters again.
     ///
     /// # Safety
-    /// As [`Kit::leave`].
+    /// The condition of [`Kit::leave`].
     unsafe fn wait(&self, monitor: &Self::Monitor, token: Self::Token) -> Self::Token;
     /// Notifies all threads that wait.
     fn notify_all(&self, monitor: &Self::Monitor);
-    /// How threads wait for what is no monitor: barriers.
+    /// How threads wait at what is no monitor, such as a barrier.
     fn policy(&self) -> Wait;
 }
 
@@ -45,13 +48,13 @@ pub unsafe trait Kit<M: Machine>: Clone + Send + Sync + 'static {
 pub struct Locks<L, P> {
     /// How threads wait.
     pub wait: Wait,
-    /// Who is told.
+    /// The probe that hears of every acquisition.
     pub probe: P,
     lock: PhantomData<fn() -> L>,
 }
 
 impl<L, P> Locks<L, P> {
-    /// A kit.
+    /// A kit of locks that wait by `wait`.
     pub fn new(wait: Wait, probe: P) -> Self {
         Locks { wait, probe, lock: PhantomData }
     }
@@ -98,7 +101,7 @@ unsafe impl<M: Machine, L: RawLock<M>, P: Probe + Sync> Kit<M> for Locks<L, P> {
         // SAFETY: by contract the thread holds the lock; the waiter is ours, and retired once.
         unsafe {
             self.leave(monitor, token);
-            // How it ended does not matter: the condition is looked at anew.
+            // The reason why the sleep ended does not matter: the condition is looked at anew.
             let _ = monitor.event.sleep(waiter, self.wait, None);
             monitor.event.retire(waiter, self.wait);
         }
@@ -131,7 +134,7 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
         Guarded { monitor: kit.monitor(number), data: M::Slot::new(data) }
     }
 
-    /// Runs `f` in the monitor. The data's lines are read and written.
+    /// Runs `f` inside the monitor, which reads and writes the lines of the data.
     pub(crate) fn with<R>(&self, kit: &K, f: impl FnOnce(&mut T) -> R) -> R {
         let token = kit.enter(&self.monitor);
         // SAFETY: in the monitor no other thread accesses the data; it is left as it was entered.
@@ -151,7 +154,8 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
         unsafe { self.data.read(|data| f(&*data)) }
     }
 
-    /// Runs `f` in the monitor until it returns something, sleeping in between until a thread has changed the data.
+    /// Runs `f` inside the monitor until it returns a value; between two runs the thread sleeps
+    /// until another thread has changed the data.
     pub(crate) fn when<R>(&self, kit: &K, mut f: impl FnMut(&mut T) -> Option<R>) -> R {
         let mut token = kit.enter(&self.monitor);
         loop {
@@ -166,7 +170,7 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
         }
     }
 
-    /// As [`Guarded::with`]; afterwards all who wait look again.
+    /// Runs `f` inside the monitor, and has all threads that wait look again.
     pub(crate) fn change<R>(&self, kit: &K, f: impl FnOnce(&mut T) -> R) -> R {
         let result = self.with(kit, f);
         kit.notify_all(&self.monitor);

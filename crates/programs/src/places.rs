@@ -2,7 +2,8 @@
 
 use baton_machine::{Machine, OwnedSlice, Slot};
 
-/// Data that threads share by the program's own order, not by a lock: each value is a place of its own.
+/// Data that threads share by the program's own order, not by a lock: each value has a place of its
+/// own.
 pub(crate) struct Places<M: Machine, T: 'static>(pub(crate) OwnedSlice<M, M::Slot<T>>);
 
 // SAFETY: the thread that reads or writes a place promises that the accesses are ordered.
@@ -18,7 +19,7 @@ impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
     /// Reads a place.
     ///
     /// # Safety
-    /// No thread writes it meanwhile, and the last write happened before.
+    /// No thread writes the place meanwhile, and the last write happened before.
     pub(crate) unsafe fn get(&self, at: usize) -> T {
         // SAFETY: the caller's promise.
         unsafe { self.0[at].read(|value| *value) }
@@ -27,7 +28,7 @@ impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
     /// Writes a place.
     ///
     /// # Safety
-    /// No other thread accesses it meanwhile, and earlier accesses happened before.
+    /// No other thread accesses the place meanwhile, and earlier accesses happened before.
     pub(crate) unsafe fn set(&self, at: usize, value: T) {
         // SAFETY: the caller's promise.
         unsafe { self.0[at].write(|place| *place = value) }

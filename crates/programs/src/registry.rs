@@ -1,5 +1,6 @@
-//! Every workload by name: the micro-workloads of `baton-workloads`, and the programs of this crate. A program is one file or
-//! folder that implements [`Workload`], and one line here. The simulator's command knows of workloads what stands here.
+//! Every workload by name: the micro-workloads of `baton-workloads`, and the programs of this
+//! crate. A program is one file or folder that implements [`Workload`], and one line here. The
+//! simulator's command knows the workloads that stand here.
 
 use crate::added::{self, AnyProbe, Own, workloads};
 use baton_machine::{Machine, Wait};
@@ -35,10 +36,11 @@ macro_rules! every_workload {
         }
     };
     (@all $($home:ident :: $room:ident :: $workload:ident,)*) => {
-        /// Every built-in workload, in the order in which people read about them; [`workloads`](crate::workloads) has the added ones too.
+        /// Every built-in workload, in the order of the listings; [`workloads`](crate::workloads) has
+        /// the added workloads too.
         pub const WORKLOADS: &[WorkloadInfo] = &[$(<$home::$room::$workload as Workload>::INFO),*];
 
-        /// A workload that can run.
+        /// A workload with its settings, ready to run.
         #[derive(Clone)]
         pub enum Chosen {
             $(
@@ -53,7 +55,7 @@ macro_rules! every_workload {
             /// The workload of that name with these settings.
             ///
             /// # Errors
-            /// What cannot be; an unknown name among it.
+            /// The settings that cannot be, or an unknown name.
             pub fn named(name: &str, knobs: &Knobs<'_>) -> Result<Chosen, Refused> {
                 $(if name == <$home::$room::$workload as Workload>::INFO.name {
                     return Workload::choose(knobs).map(Chosen::$workload);
@@ -78,10 +80,10 @@ macro_rules! every_workload {
                 }
             }
 
-            /// [`Workload::team`].
+            /// The team of the workload, by [`Workload::team`].
             ///
             /// # Errors
-            /// The same.
+            /// Those of [`Workload::team`].
             pub fn team<M: Machine, P: Probe + Sync>(&self, wait: Wait, probe: P) -> Result<Team, Refused> {
                 match self {
                     $(Chosen::$workload(workload) => workload.team::<M, P>(wait, probe),)*

@@ -1,4 +1,4 @@
-//! What hands out jobs: slots, queues of the library, a queue device.
+//! The ways in which jobs are handed out: slots, queues of the library, a queue device.
 
 use super::Settings;
 use baton_machine::Ordering::{Acquire, Release};
@@ -8,18 +8,19 @@ use baton_sync::queue::RawQueue;
 use baton_workloads::Shared;
 use baton_workloads::requests::DeviceQueues;
 
-/// The word that says that no more jobs come. A job's word is its number, plus 1: 0 is an idle slot.
+/// The word that says that no more jobs come. A job's word is its number plus 1, because 0 is an
+/// idle slot.
 pub(super) const LAST: u64 = u64::MAX;
 
 /// A worker's slot, on a pair of lines of its own.
 #[repr(C, align(128))]
 pub(super) struct Slot<M: Machine>(pub(super) M::Atomic<u64>);
 
-/// What hands out jobs.
+/// A way in which jobs are handed out.
 pub(super) trait Hand: Send + Sync + 'static {
-    /// Hands out the jobs, and then says to each worker that no more come.
+    /// Hands out the jobs, and then tells each worker that no more jobs come.
     fn produce(&self, settings: &Settings);
-    /// Has a worker do jobs until no more come.
+    /// Has a worker do jobs until no more jobs come.
     fn work(&self, worker: u32, work: &mut dyn FnMut(u64));
 }
 
@@ -34,7 +35,7 @@ impl<M: Machine> Slots<M> {
     }
 
     fn is_idle(&self, worker: usize) -> bool {
-        // Acquire: what the worker has done for its last job is over.
+        // Acquire: the worker has finished its last job before the producer goes on.
         self.0[worker].0.load(Acquire) == 0
     }
 }
@@ -74,7 +75,7 @@ impl<M: Machine> Hand for Slots<M> {
     }
 }
 
-/// Queues of the library: one for all workers, or one each.
+/// Queues of the library: one queue for all workers, or one for each worker.
 pub(super) struct Queues<M: Machine, Q: RawQueue<M, Item = u64>>(pub(super) Vec<Shared<M, Q>>, pub(super) Wait);
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Queues<M, Q> {
@@ -105,7 +106,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Hand for Queues<M, Q> {
     }
 }
 
-/// Queues of a device, among which it balances.
+/// Queues of a device, among which the device balances jobs.
 pub(super) struct Balanced<M: Machine> {
     pub(super) group: QueueId,
     pub(super) queues: DeviceQueues<M>,
@@ -117,7 +118,8 @@ impl<M: Machine> Hand for Balanced<M> {
         for job in 1..=settings.jobs {
             outbox.send(self.group, job);
         }
-        // A job that the device has dropped comes again: before its worker hears that no more come.
+        // A job that the device has dropped comes again, before its worker hears that no more jobs
+        // come.
         outbox.flush();
         (0..settings.workers).for_each(|worker| outbox.send(self.queues.queue(worker), LAST));
         outbox.flush();

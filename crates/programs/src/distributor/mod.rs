@@ -1,5 +1,6 @@
-//! A job distributor (paper 4, sections 3.5 and 4.5): a producer hands jobs to workers. In the paper's software form each worker has
-//! a slot for one job, and the producer goes round; in CAF's form each has a queue in the device, whose load balancer chooses.
+//! A job distributor (paper 4, sections 3.5 and 4.5): a producer hands jobs to workers. In the
+//! paper's software form each worker has a slot for one job, and the producer goes round the slots;
+//! in CAF's form each worker has a queue in the device, whose load balancer chooses the queue.
 
 mod hands;
 mod named;
@@ -18,18 +19,18 @@ use baton_workloads::{Body, Refused, expect, share};
 use hands::{Balanced, Hand, Queues, Slot, Slots};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The settings.
+/// The settings of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Threads that work. Paper 4: four.
+    /// Number of threads that work. Paper 4: four.
     pub workers: u32,
-    /// Jobs in all.
+    /// Number of jobs.
     pub jobs: u64,
-    /// Cycles that a job takes: the paper's nops.
+    /// Mean number of cycles of a job: the paper's nops.
     pub think: Cycles,
-    /// How far a job lies from it: within this share. Not stated in the paper.
+    /// Largest deviation of a job from `think`, as a share of `think`. Not stated in the paper.
     pub spread: f64,
-    /// Places of each queue, a power of two. A slot has one.
+    /// Places of each queue, a power of two. A slot has one place.
     pub capacity: usize,
     /// How jobs are handed out.
     pub dispatch: Dispatch,
@@ -42,14 +43,14 @@ impl Default for Settings {
     }
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Jobs that each worker did.
+    /// Number of jobs that each worker did.
     pub by_worker: Vec<u64>,
     /// A digest of the jobs that were done.
     pub digest: u64,
-    /// From the first beginning to the end of the slowest thread.
+    /// Nanoseconds from the first beginning to the end of the slowest thread.
     pub nanoseconds: u64,
 }
 
@@ -65,15 +66,16 @@ impl Measured for Outcome {
     }
 }
 
-/// Jobs that each worker did, and the sum of their digests.
+/// The jobs that each worker did, and the sum of their digests.
 type Total = (Vec<u64>, u64);
 
 impl Settings {
-    /// The threads: the producer, then the workers. With [`Dispatch::Shared`] and [`Dispatch::Dealt`] jobs go through queues of the
-    /// type `Q`. The result fails if a job was not done, or was done twice.
+    /// The threads: the producer, then the workers. With [`Dispatch::Shared`] and
+    /// [`Dispatch::Dealt`] jobs go through queues of the type `Q`. The result is an error if a job
+    /// was not done, or was done twice.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(&self, wait: Wait) -> Result<Work<Outcome>, Refused> {
         if !(1..=4095).contains(&self.workers) {
             return Err(Refused::because(format!("{} workers; expected 1 to 4095", self.workers)));
@@ -100,7 +102,7 @@ impl Settings {
                 Arc::new(Slots::<M>(slots, wait))
             }
             Dispatch::Shared => Arc::new(Queues::<M, Q>(made(1)?, wait)),
-            // Steal was refused above.
+            // `Steal` was refused above.
             Dispatch::Dealt | Dispatch::Steal => Arc::new(Queues::<M, Q>(made(self.workers)?, wait)),
             Dispatch::Balanced => {
                 let queues = DeviceQueues::<M>::new(self.workers, self.capacity)?;
@@ -135,7 +137,7 @@ impl Settings {
         Work { bodies, result: settings.judge(hand, spans, total) }
     }
 
-    /// How long a job takes, which is the same with every worker.
+    /// Cycles of a job, which are the same whichever worker does it.
     fn length(&self, word: u64) -> Cycles {
         let unit = (mix(1, word) >> 11) as f64 / (1u64 << 53) as f64;
         Cycles((self.think.0 as f64 * (1.0 + self.spread * (2.0 * unit - 1.0))).round() as u64)
@@ -143,7 +145,7 @@ impl Settings {
 
     fn judge<M: Machine>(self, hand: Arc<dyn Hand>, spans: Spans<M>, total: Arc<Mutex<Total>>) -> Judge<Outcome> {
         Box::new(move || {
-            // What lies in a device is given back by a system call: that is no part of the run.
+            // A queue in a device is given back by a system call, which is no part of the run.
             drop(hand);
             let (by_worker, digest) = total.lock().unwrap_or_else(PoisonError::into_inner).clone();
             expect("jobs that were done", by_worker.iter().sum(), self.jobs)?;

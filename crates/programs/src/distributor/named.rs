@@ -9,7 +9,7 @@ use baton_workloads::inputs::Dispatch;
 use baton_workloads::work::Work;
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 
-/// The distributor at a queue of the registry.
+/// Makes the team of the distributor at a queue of the registry.
 #[derive(Clone, Copy)]
 pub struct Distributor {
     queue: &'static QueueInfo,

@@ -12,14 +12,15 @@ use baton_machine::units::Cycles;
 use baton_workloads::{Team, expect};
 use std::sync::Arc;
 
-/// Cycles a pair: two products, their sum, and a comparison.
+/// Cycles of a pair: two products, their sum, and a comparison.
 const PAIR_CYCLES: u64 = 6;
-/// Cycles a pair that is accepted: a logarithm, a division, a root, and where it counts.
+/// Cycles of a pair that is accepted: a logarithm, a division, a root, and the ring in which it
+/// counts.
 const ACCEPTED_CYCLES: u64 = 2 * FUNCTION_CYCLES + 20;
 
 const RINGS: usize = 10;
 
-/// Pairs by ring, and the sums of both coordinates.
+/// Number of pairs in each ring, and the sums of both coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
     rings: [u64; RINGS],
@@ -27,19 +28,19 @@ struct Sums {
     y: f64,
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Data<M: Machine> {
-    /// Where the sequence begins: the first thread says it.
+    /// The begin of the sequence, which the first thread writes.
     begin: Places<M, u64>,
-    /// By thread: the numbers of a batch.
+    /// The numbers of a batch, by thread.
     numbers: Vec<Rows<M>>,
-    /// Written with the lock held.
+    /// The sums of all threads, written with the lock held.
     sums: Places<M, Sums>,
-    /// What the first thread finds in the end: pairs accepted.
+    /// Number of pairs accepted, which the first thread writes at the end.
     accepted: Places<M, u64>,
 }
 
-/// The threads.
+/// The threads of the kernel.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let data = Arc::new(Data::<M> {
@@ -57,7 +58,8 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
         for (ring, (found, expected)) in found.rings.iter().zip(expected.rings).enumerate() {
             expect(&format!("pairs in ring {ring}"), *found, expected)?;
         }
-        // Threads add up in another order: each of the pairs may round off another way.
+        // Threads add up in another order than one thread does: each pair may be rounded in another
+        // way.
         let within = 1e-8 * expected.x.abs().max(expected.y.abs()).max(1.0);
         near("the sum of x", found.x, expected.x, within)?;
         near("the sum of y", found.y, expected.y, within)
@@ -66,7 +68,8 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
 }
 
 impl Sums {
-    /// Counts a pair of numbers between 0 and 1, if it lies in the unit circle.
+    /// Counts a pair of numbers between 0 and 1 if the pair lies in the unit circle. Returns
+    /// whether it does.
     fn count(&mut self, pair: [f64; 2]) -> bool {
         let [x, y] = pair.map(|number| 2.0 * number - 1.0);
         let square = x * x + y * y;
@@ -140,7 +143,7 @@ fn plain(scale: KernelScale) -> Sums {
         if square <= 1.0 {
             let radius = (-2.0 * square.ln()).sqrt();
             let (x, y) = (radius * x / square.sqrt(), radius * y / square.sqrt());
-            // Rings are told apart from the outermost inwards.
+            // The search for a pair's ring goes from the outermost ring inwards.
             let ring = (0..RINGS).rev().find(|ring| x.abs() >= *ring as f64 || y.abs() >= *ring as f64);
             rings[ring.unwrap_or(0)] += 1;
             sum_x += x;
@@ -150,7 +153,7 @@ fn plain(scale: KernelScale) -> Sums {
     Sums { rings, x: sum_x, y: sum_y }
 }
 
-/// What is published for class S: 2^24 pairs.
+/// The published result for class S: 2^24 pairs.
 fn published(scale: KernelScale) -> Option<Sums> {
     let rings = [6_140_517, 5_865_300, 1_100_361, 68_546, 1_648, 17, 0, 0, 0, 0];
     let class_s = Sums { rings, x: -3.247_834_652_034_74e3, y: -6.958_407_078_382_297e3 };

@@ -1,5 +1,6 @@
-//! The Fourier transform of one long line in six steps (Bailey 1990; as SPLASH-2's FFT): the line as a square of rows is transposed,
-//! transformed row by row, turned, transposed, transformed and transposed. The first thread makes the input and adds up the result.
+//! The Fourier transform of one long line in six steps (Bailey 1990; as in SPLASH-2's FFT): the
+//! line, as a square of rows, is transposed, transformed row by row, turned, transposed,
+//! transformed and transposed. The first thread makes the input and adds up the result.
 
 use super::fourier::{Complex, FUNCTION_CYCLES, cycles, roots, transform};
 use super::random::{CYCLES, SEED, Sequence};
@@ -12,26 +13,27 @@ use baton_machine::units::Cycles;
 use baton_workloads::Team;
 use std::sync::Arc;
 
-/// Cycles a point that is turned, added up or moved.
+/// Cycles of a point that is turned, added up or moved.
 const POINT_CYCLES: u64 = 4;
 
-/// What the threads share.
+/// The data that the threads share.
 struct Data<M: Machine> {
-    /// Rows, and points of a row.
+    /// Number of rows, and of points in a row.
     m: usize,
-    /// Between the two the points go to and fro: an odd number of times a transform.
+    /// The two squares between which the points go to and fro: an odd number of times for each
+    /// transform.
     squares: [Rows<M>; 2],
-    /// The first thread's: roots of unity for a row.
+    /// Roots of unity for a row, which the first thread writes.
     roots: Rows<M>,
-    /// By row: how far each point is turned between the two transforms.
+    /// By row: the angle by which each point is turned between the two transforms.
     turns: Rows<M>,
-    /// Squares of all lengths, by thread under the lock.
+    /// By thread: the squares of all lengths, written under the lock.
     energy: Places<M, f64>,
-    /// The sum of all points, the first thread's.
+    /// The sum of all points, which the first thread writes.
     sum: Places<M, Complex>,
 }
 
-/// The threads.
+/// The threads of the kernel.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let m = scale.size as usize;
@@ -61,7 +63,7 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
         }
         // SAFETY: as above.
         let (found, sum) = unsafe { (data.energy.get(0), data.sum.get(0)) };
-        // Parseval's theorem: it was there before.
+        // Parseval's theorem: the sum of the squares is that of the input.
         near("the sum of all squares", found, energy(&input), 1e-12 * energy(&input))?;
         let expected = expected.iter().fold(Complex::default(), |sum, value| sum + *value);
         near("the sum of all points, off by", (sum - expected).square().sqrt(), 0.0, 1e-10 * most)
@@ -102,7 +104,7 @@ impl<M: Machine> Data<M> {
         self.add_up(member, &self.squares[rounds % 2]);
     }
 
-    /// The input, and roots of unity.
+    /// Writes the input and the roots of unity.
     fn prepare(&self, scale: KernelScale) {
         let m = self.m;
         let points = input(scale);
@@ -117,7 +119,8 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// Rows become columns, in squares of as many points a side as lie in a line of memory.
+    /// Makes rows into columns, in squares with as many points on a side as lie in a line of
+    /// memory.
     fn transpose(&self, member: &mut Member, from: &Rows<M>, to: &Rows<M>) {
         let blocks = self.m / PAIRS;
         member.each(blocks * blocks, |unit| {
@@ -153,7 +156,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Squares of the lengths, by all threads; the sum of the points, by the first.
+    /// All threads add up squares of lengths; the first thread adds up the points.
     fn add_up(&self, member: &mut Member, square: &Rows<M>) {
         let m = self.m;
         let mut own = 0.0;
@@ -178,7 +181,8 @@ impl<M: Machine> Data<M> {
     }
 }
 
-/// What one thread computes: even and odd points are transformed apart, again and again (Danielson and Lanczos 1942).
+/// What one thread computes: even and odd points are transformed separately, again and again
+/// (Danielson and Lanczos 1942).
 fn plain(line: &[Complex]) -> Vec<Complex> {
     if line.len() == 1 {
         return line.to_vec();

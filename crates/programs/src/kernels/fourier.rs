@@ -3,37 +3,38 @@
 use core::ops::{Add, Mul, Sub};
 use std::f64::consts::TAU;
 
-/// Cycles a butterfly: ten operations on floating-point numbers, two in a cycle, and the way to them.
+/// Cycles of a butterfly: ten floating-point operations, two in each cycle, and one cycle for
+/// indices.
 const BUTTERFLY_CYCLES: u64 = 6;
-/// Cycles a sine or cosine, an exponential function or a logarithm.
+/// Cycles of a sine or cosine, an exponential function or a logarithm.
 pub(super) const FUNCTION_CYCLES: u64 = 20;
 
 /// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Complex {
-    /// Its real part.
+    /// The real part.
     pub(super) re: f64,
-    /// Its imaginary part.
+    /// The imaginary part.
     pub(super) im: f64,
 }
 
 impl Complex {
-    /// exp(2πi · turn).
+    /// Returns exp(2πi · turn).
     pub(super) fn turned(turn: f64) -> Complex {
         Complex { re: (TAU * turn).cos(), im: (TAU * turn).sin() }
     }
 
-    /// The number times a real one.
+    /// The number, multiplied by a real number.
     pub(super) fn scaled(self, by: f64) -> Complex {
         Complex { re: self.re * by, im: self.im * by }
     }
 
-    /// With the other sign of the imaginary part.
+    /// The number with the sign of its imaginary part changed.
     pub(super) fn conjugate(self) -> Complex {
         Complex { re: self.re, im: -self.im }
     }
 
-    /// The square of its length.
+    /// The square of the number's length.
     pub(super) fn square(self) -> f64 {
         self.re * self.re + self.im * self.im
     }
@@ -60,18 +61,18 @@ impl Mul for Complex {
     }
 }
 
-/// exp(−2πi k / n) for the first half of k.
+/// Returns exp(−2πi k / n) for the first n / 2 values of k.
 pub(super) fn roots(n: usize) -> Vec<Complex> {
     (0..n / 2).map(|k| Complex::turned(-(k as f64) / n as f64)).collect()
 }
 
-/// Cycles of a line's transform.
+/// Cycles of the transform of a line of `n` points.
 pub(super) fn cycles(n: usize) -> u64 {
     n as u64 / 2 * u64::from(n.ilog2()) * BUTTERFLY_CYCLES
 }
 
-/// Transforms a line in its place (Cooley and Tukey 1965): neighbours by reversed bits, then butterflies. `inverse`: back, but for a
-/// factor of the length.
+/// Transforms a line in its place (Cooley and Tukey 1965): swaps points by reversed bits, then does
+/// butterflies. With `inverse` it transforms back, except for a factor of the length.
 pub(super) fn transform(line: &mut [Complex], roots: &[Complex], inverse: bool) {
     let n = line.len();
     let shift = usize::BITS - n.ilog2();
@@ -95,7 +96,8 @@ pub(super) fn transform(line: &mut [Complex], roots: &[Complex], inverse: bool) 
     }
 }
 
-/// The same by the definition, for checks: as many products as the square of the length.
+/// The same transform by its definition, for checks: the number of products is the square of the
+/// length.
 pub(super) fn plain(line: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = line.len();
     let sign = if inverse { 1.0 } else { -1.0 };

@@ -1,5 +1,6 @@
-//! A diffusion equation in three dimensions, solved by Fourier transforms (NAS' FT; Bailey and others, RNR-94-007, section 2.4): a
-//! transform of random numbers, then for each step of time the decay of each wave, a transform back, and a checksum.
+//! A diffusion equation in three dimensions, solved by Fourier transforms (NAS' FT; Bailey and
+//! others, RNR-94-007, section 2.4): a transform of random numbers, then for each step of time the
+//! decay of each wave, a transform back, and a checksum.
 
 use super::fourier::{Complex, FUNCTION_CYCLES, cycles, plain as transformed, roots, transform};
 use super::random::{CYCLES, JUMP_CYCLES, SEED, Sequence};
@@ -13,33 +14,33 @@ use baton_workloads::Team;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// How fast waves decay.
+/// The rate at which waves decay.
 const ALPHA: f64 = 1e-6;
-/// Points that a checksum adds up.
+/// Number of points that a checksum adds up.
 const CHECKED: usize = 1024;
-/// Cycles a point of a step: a product, and where it goes.
+/// Cycles of a point in a step: a product, and its place.
 const STEP_CYCLES: u64 = 3;
-/// Cycles a point of a checksum: where it lies, and a sum.
+/// Cycles of a point in a checksum: its place, and a sum.
 const CHECK_CYCLES: u64 = 6;
 
-/// What the threads share. Row z·n + y of a field has the points of all x.
+/// The data that the threads share. Row z·n + y of a field has the points of all x.
 struct Data<M: Machine> {
     n: usize,
-    /// The first thread's: roots of unity, and where the random numbers of each plane begin.
+    /// Roots of unity, and the begin of each plane's random numbers; the first thread writes both.
     roots: Rows<M>,
     seeds: Places<M, u64>,
-    /// How much of each wave is left after a step.
+    /// The share of each wave that is left after a step.
     decay: Rows<M>,
-    /// The waves, and what they are transformed back to.
+    /// The waves, and the field that they are transformed back to.
     waves: Rows<M>,
     field: Rows<M>,
-    /// By step: written with the lock held.
+    /// By step: the sum, written with the lock held.
     sums: Places<M, Complex>,
-    /// By step: checksums, the first thread's.
+    /// By step: the checksum, which the first thread writes.
     checks: Places<M, Complex>,
 }
 
-/// The threads.
+/// The threads of the kernel.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let (n, rounds) = (scale.size as usize, scale.rounds as usize);
@@ -66,7 +67,7 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
                 near(&format!("the checksum of step {step}, its imaginary part"), found.im, expected.im, within)?;
             }
         }
-        // A checksum looks at few points: the last step's are compared one by one.
+        // A checksum looks at few points, so the field of the last step is compared point by point.
         let greatest = field.iter().fold(0.0, |most: f64, value| most.max(value.square().sqrt()));
         for (row, expected) in field.chunks_exact(n).enumerate() {
             // SAFETY: as above.
@@ -81,18 +82,18 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     scene.team(move |member| worked.work(member, scale), verify)
 }
 
-/// The wave number of an index: the second half is negative.
+/// The wave number of an index: the second half of the indices has negative wave numbers.
 fn wave(index: usize, n: usize) -> f64 {
     (index as f64) - if index < n / 2 { 0.0 } else { n as f64 }
 }
 
-/// What is left of a wave after a step.
+/// The share of a wave that is left after a step.
 fn decay(n: usize, x: usize, y: usize, z: usize) -> f64 {
     let square = [x, y, z].map(|index| wave(index, n).powi(2)).iter().sum::<f64>();
     (-4.0 * ALPHA * PI * PI * square).exp()
 }
 
-/// The points of a checksum: x, y, z.
+/// The coordinates x, y, z of point `j` of a checksum.
 fn checked(n: usize, j: usize) -> (usize, usize, usize) {
     let j = j + 1;
     (j % n, 3 * j % n, 5 * j % n)
@@ -118,7 +119,7 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// Roots of unity, and seeds of the planes.
+    /// Writes the roots of unity, and the seeds of the planes.
     fn prepare(&self, scale: KernelScale) {
         let n = self.n;
         M::work(Cycles(n as u64 * (FUNCTION_CYCLES + JUMP_CYCLES)));
@@ -130,7 +131,7 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// Random numbers, and how fast each wave decays.
+    /// Draws the random numbers, and computes how fast each wave decays.
     fn begin(&self, member: &mut Member) {
         let n = self.n;
         member.each(n, |z| {
@@ -153,7 +154,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Transforms along x: whole rows.
+    /// Transforms along x, which are whole rows.
     fn lines_of_x(&self, member: &mut Member, field: &Rows<M>, roots: &[Complex], inverse: bool) {
         member.each(self.n * self.n, |row| {
             // SAFETY: as above.
@@ -165,7 +166,8 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Transforms along y (rows that are neighbours) or z (rows that are n apart): as many lines at once as lie in a line of memory.
+    /// Transforms along y (rows that are neighbours) or z (rows that are n apart), as many lines at
+    /// once as lie in a line of memory.
     fn lines_across(&self, member: &mut Member, field: &Rows<M>, roots: &[Complex], stride: usize, inverse: bool) {
         let n = self.n;
         member.each(n * n / PAIRS, |unit| {
@@ -187,7 +189,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// A step of time.
+    /// Does one step of time.
     fn decay(&self, member: &mut Member) {
         member.each(self.n * self.n, |row| {
             // SAFETY: as above.
@@ -202,7 +204,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// A checksum.
+    /// Computes the checksum of a step.
     fn check(&self, member: &mut Member, step: usize) {
         let n = self.n;
         let mut own = Complex::default();
@@ -220,7 +222,7 @@ impl<M: Machine> Data<M> {
     }
 }
 
-/// A transform in three dimensions by the definition, along one direction after the other.
+/// A transform in three dimensions by its definition, along one direction after the other.
 fn plain_transform(field: &mut [Complex], n: usize, inverse: bool) {
     for stride in [1, n, n * n] {
         for first in (0..n * n * n).filter(|at| at / stride % n == 0) {
@@ -232,8 +234,8 @@ fn plain_transform(field: &mut [Complex], n: usize, inverse: bool) {
     }
 }
 
-/// What one thread computes: all steps of a wave's decay at once, and transforms by the definition. The checksums, and the last step's
-/// field.
+/// What one thread computes: all steps of a wave's decay at once, and transforms by their
+/// definition. Returns the checksums, and the field of the last step.
 fn plain(scale: KernelScale) -> (Vec<Complex>, Vec<Complex>) {
     let n = scale.size as usize;
     let mut sequence = Sequence::new(SEED, scale);
@@ -255,7 +257,7 @@ fn plain(scale: KernelScale) -> (Vec<Complex>, Vec<Complex>) {
     (checks, field)
 }
 
-/// What is published for class S: 64 points a side, six steps.
+/// The published result for class S: 64 points on a side, six steps.
 fn published(scale: KernelScale) -> Option<Vec<Complex>> {
     let class_s = [
         (5.546_087_004_964e2, 4.845_363_331_978e2),

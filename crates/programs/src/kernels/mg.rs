@@ -1,6 +1,7 @@
-//! A multigrid solver in three dimensions (NAS' MG; Bailey and others, RNR-94-007, section 2.3): Poisson's equation with twenty
-//! charges, on a cube whose opposite sides touch. A V-cycle takes what is left of the right side down to coarse grids, and corrections
-//! up from them. Of the coarse grids one thread takes care alone.
+//! A multigrid solver in three dimensions (NAS' MG; Bailey and others, RNR-94-007, section 2.3):
+//! Poisson's equation with twenty charges, on a cube whose opposite sides touch. A V-cycle takes
+//! the residual down to coarse grids, and corrections up from them. One thread alone works on the
+//! coarse grids.
 
 use super::random::{CYCLES, SEED, Sequence};
 use super::rows::Rows;
@@ -12,11 +13,12 @@ use baton_machine::units::Cycles;
 use baton_workloads::Team;
 use std::sync::Arc;
 
-/// Cycles a point of a sum over its neighbours: some 16 operations on floating-point numbers, and the loads for them.
+/// Cycles of a point in a sum over its neighbours: some 16 floating-point operations, and the loads
+/// for them.
 const SUM_CYCLES: u64 = 12;
-/// Cycles a point of an interpolation or of a norm.
+/// Cycles of a point in an interpolation or in a norm.
 const POINT_CYCLES: u64 = 4;
-/// Charges of each sign.
+/// Number of charges of each sign.
 const CHARGES: usize = 10;
 
 /// Weights of a point, and of the neighbours that differ from it in one, two and three directions.
@@ -25,28 +27,29 @@ const OPERATOR: Weights = [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0];
 const SMOOTHER: Weights = [-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0];
 const COARSER: Weights = [0.5, 0.25, 0.125, 0.0625];
 
-/// One of the grids. Row z·side + y has the points of all x.
+/// A grid. Row z·side + y has the points of all x.
 struct Grid<M: Machine> {
     side: usize,
-    /// The solution, or a correction of that of the next finer grid.
+    /// The solution, or a correction of the solution of the next finer grid.
     u: Rows<M>,
-    /// What is left of the right side.
+    /// The residual.
     r: Rows<M>,
 }
 
-/// What the threads share: grids from 2 points a side on, and the right side of the last one.
+/// The data that the threads share: grids from 2 points on a side on, and the right side of the
+/// finest grid.
 struct Data<M: Machine> {
     grids: Vec<Grid<M>>,
     v: Rows<M>,
-    /// Grids that one thread works on alone, from this side down.
+    /// The largest side of the grids that one thread works on alone.
     alone: usize,
-    /// Squares of what is left: written with the lock held.
+    /// Sums of the squares of the residual, written with the lock held.
     squares: Places<M, f64>,
-    /// Their norm, the first thread's.
+    /// The norm of the residual, which the first thread writes.
     norm: Places<M, f64>,
 }
 
-/// The threads.
+/// The threads of the kernel.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let side = scale.size as usize;
@@ -66,7 +69,8 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
         // SAFETY: (here and below) the threads have ended.
         let norm = unsafe { data.norm.get(0) };
         if let Some(expected) = published(scale) {
-            // The difference of what nearly cancels: the benchmark asks for eight digits.
+            // The norm is that of a difference that nearly cancels: the benchmark asks for eight
+            // digits.
             near("the norm of what is left", norm, expected, 1e-8 * expected)?;
         }
         let (solution, expected) = plain(scale);
@@ -84,11 +88,12 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     scene.team(move |member| worked.work(member, scale), verify)
 }
 
-/// For each point of a row: its value, and the sums of the neighbours that differ from it in one, two and three directions. `rows`
-/// are the nine rows about it, the row itself in the middle.
+/// For each point of a row: its value, and the sums of the neighbours that differ from it in one,
+/// two and three directions. `rows` are the row and the eight rows around it, the row itself in the
+/// middle.
 fn sums(rows: &[Vec<f64>; 9]) -> Vec<[f64; 4]> {
     let n = rows[4].len();
-    // Sums across are made once a point, and used for three.
+    // Each sum across the rows is computed once and used for three points.
     let beside: Vec<f64> = (0..n).map(|x| rows[1][x] + rows[3][x] + rows[5][x] + rows[7][x]).collect();
     let aslant: Vec<f64> = (0..n).map(|x| rows[0][x] + rows[2][x] + rows[6][x] + rows[8][x]).collect();
     let point = |x: usize| {
@@ -103,10 +108,10 @@ fn weighted(weights: &Weights, sums: &[f64; 4]) -> f64 {
     weights.iter().zip(sums).map(|(weight, sum)| weight * sum).sum()
 }
 
-/// The nine rows about a row of a field.
+/// The row of a field and the eight rows around it.
 ///
 /// # Safety
-/// As [`Rows::read`].
+/// The condition of [`Rows::read`].
 unsafe fn about<M: Machine>(field: &Rows<M>, side: usize, y: usize, z: usize) -> [Vec<f64>; 9] {
     core::array::from_fn(|at| {
         let (y, z) = ((y + side + at % 3 - 1) % side, (z + side + at / 3 - 1) % side);
@@ -115,7 +120,7 @@ unsafe fn about<M: Machine>(field: &Rows<M>, side: usize, y: usize, z: usize) ->
     })
 }
 
-/// The rows of a coarse grid that a fine row lies on, or between.
+/// The rows of a coarse grid on which a fine row lies, or between which it lies.
 fn between(fine: usize, coarse: usize) -> [usize; 2] {
     // Coarse point c lies on fine point 2c + 1.
     [(fine + 2 * coarse - 1) / 2 % coarse, fine / 2 % coarse]
@@ -141,7 +146,8 @@ impl<M: Machine> Data<M> {
         self.norm(member);
     }
 
-    /// The right side: +1 at the ten greatest of as many random numbers as there are points, −1 at the ten least.
+    /// Writes the right side: +1 at the ten greatest of as many random numbers as there are points,
+    /// −1 at the ten least.
     fn charge(&self, scale: KernelScale) {
         let side = scale.size as usize;
         let mut sequence = Sequence::new(SEED, scale);
@@ -164,7 +170,7 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// A phase over the rows (y, z) of a grid.
+    /// Runs a phase over the rows (y, z) of a grid.
     fn sweep(&self, member: &mut Member, side: usize, mut row: impl FnMut(usize, usize)) {
         if side <= self.alone {
             member.alone(|| (0..side * side).for_each(|at| row(at % side, at / side)));
@@ -173,7 +179,7 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// What is left of the right side, which on coarse grids is what came down.
+    /// Computes the residual; on coarse grids the right side is the residual that came down.
     fn leave(&self, member: &mut Member, level: usize) {
         let Grid { side, u, r } = &self.grids[level];
         let right = if level + 1 == self.grids.len() { &self.v } else { r };
@@ -188,7 +194,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Corrects the solution by what is left.
+    /// Corrects the solution by the residual.
     fn smooth(&self, member: &mut Member, level: usize, from_zero: bool) {
         let Grid { side, u, r } = &self.grids[level];
         self.sweep(member, *side, |y, z| {
@@ -203,7 +209,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Takes what is left down to the next coarser grid.
+    /// Takes the residual down to the next coarser grid.
     fn coarser(&self, member: &mut Member, level: usize) {
         let (fine, coarse) = (&self.grids[level], &self.grids[level - 1]);
         self.sweep(member, coarse.side, |y, z| {
@@ -216,7 +222,8 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Brings the correction of the next coarser grid up: points between others take their mean.
+    /// Brings the correction of the next coarser grid up: points between coarse points take their
+    /// mean.
     fn finer(&self, member: &mut Member, level: usize, from_zero: bool) {
         let (fine, coarse) = (&self.grids[level], &self.grids[level - 1]);
         self.sweep(member, fine.side, |y, z| {
@@ -241,7 +248,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// The norm of what is left.
+    /// Computes the norm of the residual.
     fn norm(&self, member: &mut Member) {
         let Grid { side, r, .. } = &self.grids[self.grids.len() - 1];
         let mut own = 0.0;
@@ -258,7 +265,7 @@ impl<M: Machine> Data<M> {
     }
 }
 
-/// Keeps the least ones, in order.
+/// Adds `one` to the least values, which are kept in order.
 fn keep(kept: &mut Vec<(f64, usize)>, one: (f64, usize)) {
     if kept.len() < CHARGES || one.0 < kept[CHARGES - 1].0 {
         kept.insert(kept.partition_point(|other| *other < one), one);
@@ -270,9 +277,9 @@ fn keep(kept: &mut Vec<(f64, usize)>, one: (f64, usize)) {
 #[derive(Clone)]
 struct Cube(usize, Vec<f64>);
 
-/// The 27 neighbours of a point, itself among them, and in how many directions each differs.
+/// The 27 points around a point, itself among them, and in how many directions each differs.
 fn neighbours() -> impl Iterator<Item = ([usize; 3], usize)> {
-    // 2 stands for one step back: the sides touch.
+    // 2 stands for one step back, because opposite sides touch.
     (0..27)
         .map(|code| [code % 3, code / 3 % 3, code / 9])
         .map(|step| (step, step.iter().filter(|one| **one > 0).count()))
@@ -292,7 +299,7 @@ impl Cube {
         neighbours().map(|(step, far)| weights[far] * self.1[Cube::at(self.0, point, step)]).sum()
     }
 
-    /// Each point plus so many times its weighted sum over another cube.
+    /// Each point plus `times` its weighted sum over another cube.
     fn plus(&self, times: f64, weights: &Weights, other: &Cube) -> Cube {
         let value = |(point, value): ([usize; 3], &f64)| value + times * other.sum(weights, point);
         Cube(self.0, Cube::points(self.0).zip(&self.1).map(value).collect())
@@ -303,7 +310,7 @@ impl Cube {
         Cube(side, Cube::points(side).map(|point| self.sum(&COARSER, point.map(|c| 2 * c + 1))).collect())
     }
 
-    /// Each coarse point adds to all fine ones about it.
+    /// Adds each coarse point to all fine points around it.
     fn add_coarse(&mut self, coarse: &Cube) {
         for (point, value) in Cube::points(coarse.0).zip(&coarse.1) {
             for (step, far) in neighbours() {
@@ -313,7 +320,7 @@ impl Cube {
     }
 }
 
-/// The correction for a right side: one V-cycle, begun at `u`.
+/// The correction for a right side: one V-cycle that begins at `u`.
 fn cycle(u: Cube, right: &Cube, left: &Cube) -> Cube {
     let zero = |side: usize| Cube(side, vec![0.0; side.pow(3)]);
     if u.0 == 2 {
@@ -326,7 +333,8 @@ fn cycle(u: Cube, right: &Cube, left: &Cube) -> Cube {
     corrected.plus(1.0, &SMOOTHER, &left)
 }
 
-/// What one thread computes, point by point over whole cubes: the solution, and the norm of what is left.
+/// What one thread computes, point by point over whole cubes: the solution, and the norm of the
+/// residual.
 fn plain(scale: KernelScale) -> (Vec<f64>, f64) {
     let side = scale.size as usize;
     let mut sequence = Sequence::new(SEED, scale);
@@ -345,7 +353,7 @@ fn plain(scale: KernelScale) -> (Vec<f64>, f64) {
     (u.1, (squares / side.pow(3) as f64).sqrt())
 }
 
-/// What is published for class S: 32 points a side, four V-cycles.
+/// The published result for class S: 32 points on a side, four V-cycles.
 fn published(scale: KernelScale) -> Option<f64> {
     (scale.size == 32 && scale.rounds == 4 && scale.seed == 1).then_some(0.530_770_700_573_4e-4)
 }

@@ -1,9 +1,10 @@
-//! Real kernels of numerical and of biological programs: sequential and parallel phases, divided by barriers, and locks where threads
-//! bring their results together.
+//! Real kernels of numerical and of biological programs: sequential and parallel phases, divided by
+//! barriers, and locks under which threads bring their results together.
 //!
-//! Each is written anew from its public description, keeps its data in the machine's memory, and is charged as the
-//! [real programs](crate::real) are. Its result is compared with that of a plain algorithm that shares no code with it, and with
-//! the published one where there is one.
+//! Each kernel is written anew from its public description, keeps its data in the machine's memory,
+//! and is charged as the [real programs](crate::real) are. Its result is compared with the result
+//! of a plain algorithm that shares no code with the kernel, and with the published result where
+//! there is one.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -45,54 +46,56 @@ use scene::Scene;
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// NAS' EP.
+    /// EP of the NAS benchmarks.
     Ep,
-    /// NAS' FT.
+    /// FT of the NAS benchmarks.
     Ft,
-    /// NAS' MG.
+    /// MG of the NAS benchmarks.
     Mg,
-    /// A search as BLAST's.
+    /// A search like BLAST's.
     Search,
-    /// A transform as SPLASH-2's.
+    /// A transform like SPLASH-2's.
     Fft,
 }
 
-/// A number that a kernel can be given.
+/// A number that a kernel can be given: its unit, its usual value and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// What it counts.
+    /// The things that the number counts.
     pub of: &'static str,
-    /// The usual one.
+    /// The usual value.
     pub usual: u32,
-    /// The smallest one.
+    /// The smallest value.
     pub least: u32,
-    /// The largest one.
+    /// The largest value.
     pub most: u32,
 }
 
-/// What is said of a kernel.
+/// The name, description and numbers of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// One line that says what the kernel does.
     pub what: &'static str,
-    /// [`KernelScale::size`]: a power of two.
+    /// Limits of [`KernelScale::size`], a power of two.
     pub size: Count,
-    /// [`KernelScale::grain`]: a power of two, and no more than the size. `None`: it has none.
+    /// Limits of [`KernelScale::grain`], a power of two that is at most the size. `None`: the
+    /// kernel has no grain.
     pub grain: Option<Count>,
-    /// [`KernelScale::rounds`]. `None`: it has none.
+    /// Limits of [`KernelScale::rounds`]. `None`: the kernel has no rounds.
     pub rounds: Option<Count>,
 }
 
-/// How large a kernel's input is, in which pieces it is worked on, and how often.
+/// The size of a kernel's input, the size of the pieces in which threads take it, and the number of
+/// rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelScale {
-    /// The input's size.
+    /// The size of the input.
     pub size: u32,
-    /// A piece's size; 1 where there is none.
+    /// The size of a piece; 1 for kernels without a grain.
     pub grain: u32,
-    /// Rounds; 1 where there are none.
+    /// The number of rounds; 1 for kernels without rounds.
     pub rounds: u32,
     /// Seed of the input. With 1 the numbers are those of the NAS benchmarks.
     pub seed: u64,
@@ -103,15 +106,15 @@ const fn count(of: &'static str, usual: u32, least: u32, most: u32) -> Count {
 }
 
 impl Kernel {
-    /// All of them.
+    /// All kernels.
     pub const ALL: [Kernel; 5] = [Kernel::Ep, Kernel::Ft, Kernel::Mg, Kernel::Search, Kernel::Fft];
 
-    /// The kernel of that name.
+    /// The kernel with that name.
     pub fn named(name: &str) -> Option<Kernel> {
         Kernel::ALL.into_iter().find(|kernel| kernel.info().name == name)
     }
 
-    /// What is said of it.
+    /// The name, description and numbers of the kernel.
     pub const fn info(self) -> KernelInfo {
         match self {
             Kernel::Ep => KernelInfo {
@@ -152,17 +155,17 @@ impl Kernel {
         }
     }
 
-    /// Its usual scale.
+    /// The usual scale of the kernel.
     pub fn usual(self) -> KernelScale {
         let info = self.info();
         let usual = |count: Option<Count>| count.map_or(1, |count| count.usual);
         KernelScale { size: info.size.usual, grain: usual(info.grain), rounds: usual(info.rounds), seed: 1 }
     }
 
-    /// Whether the kernel can be had in this scale.
+    /// Checks that the kernel can run in this scale.
     ///
     /// # Errors
-    /// Why not.
+    /// The first number that is outside of its limits.
     pub fn check(self, scale: KernelScale) -> Result<(), BadScale> {
         let info = self.info();
         let check = |what: &str, count: Option<Count>, found: u32, most: u32, power: bool| {
@@ -186,10 +189,11 @@ impl Kernel {
         check("number of rounds", info.rounds, scale.rounds, u32::MAX, false)
     }
 
-    /// The threads, with a lock of the kit and a barrier `B`. The check: the result is right.
+    /// The threads, with a lock of the kit and a barrier of type `B`. The check compares the result
+    /// with the expected result.
     ///
     /// # Errors
-    /// As [`Kernel::check`].
+    /// Those of [`Kernel::check`].
     pub fn team<M: Machine, K: Kit<M>, B: RawBarrier<M>>(
         self,
         threads: u32,
@@ -202,7 +206,7 @@ impl Kernel {
         Ok(self.on::<M>(&Scene::of(threads, scale, meet, Scene::turns::<M, K>(kit))))
     }
 
-    /// The threads on a scene.
+    /// The threads of the kernel on a scene.
     fn on<M: Machine>(self, scene: &Scene) -> Team {
         match self {
             Kernel::Ep => ep::team::<M>(scene),
@@ -214,8 +218,8 @@ impl Kernel {
     }
 }
 
-/// Whether two numbers are as near as rounding lets them be.
+/// Compares two numbers that may differ by rounding, at most by `within`.
 fn near(what: &str, found: f64, expected: f64, within: f64) -> Result<(), String> {
-    // Written so that what is not a number is wrong.
+    // The comparison is written so that a value that is not a number is an error.
     if (found - expected).abs() <= within { Ok(()) } else { Err(format!("{what}: {found:e}, expected {expected:e}")) }
 }

@@ -32,7 +32,7 @@ pub type Search = Solo<3>;
 /// [`Kernel::Fft`].
 pub type Fft = Solo<4>;
 
-/// Makes where threads meet.
+/// Makes the meeting of a scene, at a barrier by name.
 struct Meet(NonZeroU32, Wait);
 impl<M: Machine> BarrierVisitor<M> for Meet {
     type Out = super::scene::Meet;
@@ -41,7 +41,7 @@ impl<M: Machine> BarrierVisitor<M> for Meet {
     }
 }
 
-/// Makes what they take turns by.
+/// Makes the turns of a scene, by a lock by name.
 struct Turns<P>(Wait, P);
 impl<M: Machine, P: Probe + Sync> LockVisitor<M> for Turns<P> {
     type Out = super::scene::Turn;
@@ -92,15 +92,16 @@ impl<const K: usize> Workload for Solo<K> {
         let (size, threads) = (self.scale.size as usize, self.threads.get() as usize);
         let points = size.saturating_pow(3);
         match Kernel::ALL[K] {
-            // A batch a thread.
+            // One batch for each thread.
             Kernel::Ep => threads * self.scale.grain as usize * 24,
-            // Two complex numbers and one real one a point.
+            // Two complex numbers and one real number for each point.
             Kernel::Ft => points * 48,
-            // Three numbers a point; coarse grids have an eighth of the points each, and rows of a line at least.
+            // Three numbers for each point; each coarser grid has an eighth of the points, and rows
+            // of at least a line.
             Kernel::Mg => points * 32 + (1 << 14),
-            // An index, queries, and their segments.
+            // An index, the queries, and their segments.
             Kernel::Search => size * 8 + self.scale.rounds as usize * (self.scale.grain as usize + 320) + (1 << 16),
-            // Three complex numbers a point.
+            // Three complex numbers for each point.
             Kernel::Fft => size * size * 56,
         }
     }

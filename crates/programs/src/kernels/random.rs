@@ -2,7 +2,7 @@
 
 use super::KernelScale;
 
-/// Cycles a number: a multiplication of long words, a mask, and a conversion.
+/// Cycles of a number: a multiplication of long words, a mask, and a conversion.
 pub(super) const CYCLES: u64 = 5;
 /// Cycles of a jump: a square and often a product for each of 46 bits.
 pub(super) const JUMP_CYCLES: u64 = 46 * 5;
@@ -15,27 +15,28 @@ pub(super) const SEED: u64 = 314_159_265;
 /// The seed of EP.
 pub(super) const EP_SEED: u64 = 271_828_183;
 
-/// The sequence, at some number of it.
+/// The sequence, at one of its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sequence(u64);
 
 impl Sequence {
-    /// The sequence of a benchmark's seed, for the seed 1; for others far from there, at distances of 2^30 numbers.
+    /// The sequence of a benchmark's seed, if the scale's seed is 1. Other seeds begin at distances
+    /// of 2^30 numbers from there.
     pub(super) fn new(seed: u64, scale: KernelScale) -> Sequence {
         Sequence(seed).after(scale.seed.wrapping_sub(1).wrapping_mul(1 << 30))
     }
 
-    /// The sequence that stands at `state`.
+    /// The sequence whose state is `state`.
     pub(super) fn at(state: u64) -> Sequence {
         Sequence(state)
     }
 
-    /// Where it stands.
+    /// The state of the sequence.
     pub(super) fn state(self) -> u64 {
         self.0
     }
 
-    /// The sequence so many numbers later: by squares, not step by step.
+    /// The sequence `numbers` numbers later, computed by squares, not step by step.
     pub(super) fn after(self, numbers: u64) -> Sequence {
         let (mut power, mut product, mut left) = (FACTOR, self.0, numbers);
         while left > 0 {

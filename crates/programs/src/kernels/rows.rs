@@ -1,4 +1,4 @@
-//! Rows of numbers in the machine's memory, each from the begin of a line on.
+//! Rows of numbers in the machine's memory. Each row begins at the begin of a line.
 
 use super::fourier::Complex;
 use crate::places::Places;
@@ -6,7 +6,7 @@ use baton_machine::{Machine, Slot};
 
 /// Numbers in a line of 64 bytes.
 pub(super) const IN_LINE: usize = 8;
-/// Complex numbers in it.
+/// Complex numbers in a line of 64 bytes.
 pub(super) const PAIRS: usize = IN_LINE / 2;
 
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ pub(super) struct Rows<M: Machine> {
     lines: Places<M, Line>,
     /// Numbers in a row.
     width: usize,
-    /// Lines of a row.
+    /// Lines in a row.
     each: usize,
 }
 
@@ -29,7 +29,7 @@ impl<M: Machine> Rows<M> {
         Rows { lines: Places::new(rows * each, |_| Line([0.0; IN_LINE])), width, each }
     }
 
-    /// Rows of so many complex numbers, all zero.
+    /// Rows of `pairs` complex numbers, all zero.
     pub(super) fn of_pairs(rows: usize, pairs: usize) -> Self {
         Rows::new(rows, 2 * pairs)
     }
@@ -37,7 +37,7 @@ impl<M: Machine> Rows<M> {
     /// Reads a row.
     ///
     /// # Safety
-    /// No thread writes it meanwhile, and the last write happened before.
+    /// No thread writes the row meanwhile, and the last write happened before.
     pub(super) unsafe fn read(&self, row: usize) -> Vec<f64> {
         let mut lines = vec![Line([0.0; IN_LINE]); self.each];
         let from = &self.lines.0[row * self.each..(row + 1) * self.each];
@@ -49,7 +49,7 @@ impl<M: Machine> Rows<M> {
     /// Writes a row.
     ///
     /// # Safety
-    /// No other thread accesses it meanwhile, and earlier accesses happened before.
+    /// No other thread accesses the row meanwhile, and earlier accesses happened before.
     pub(super) unsafe fn write(&self, row: usize, numbers: &[f64]) {
         let number = |at: usize| numbers.get(at).copied().unwrap_or(0.0);
         let line = |line: usize| Line(core::array::from_fn(|at| number(line * IN_LINE + at)));
@@ -62,7 +62,7 @@ impl<M: Machine> Rows<M> {
     /// Reads a row of complex numbers.
     ///
     /// # Safety
-    /// As [`Rows::read`].
+    /// The condition of [`Rows::read`].
     pub(super) unsafe fn read_pairs(&self, row: usize) -> Vec<Complex> {
         // SAFETY: the caller's promise.
         let numbers = unsafe { self.read(row) };
@@ -72,7 +72,7 @@ impl<M: Machine> Rows<M> {
     /// Writes a row of complex numbers.
     ///
     /// # Safety
-    /// As [`Rows::write`].
+    /// The condition of [`Rows::write`].
     pub(super) unsafe fn write_pairs(&self, row: usize, pairs: &[Complex]) {
         let numbers: Vec<f64> = pairs.iter().flat_map(|pair| [pair.re, pair.im]).collect();
         // SAFETY: the caller's promise.
@@ -82,7 +82,7 @@ impl<M: Machine> Rows<M> {
     /// Reads one line of a row: four complex numbers.
     ///
     /// # Safety
-    /// As [`Rows::read`].
+    /// The condition of [`Rows::read`].
     pub(super) unsafe fn block(&self, row: usize, block: usize) -> [Complex; PAIRS] {
         // SAFETY: the caller's promise.
         let Line(line) = unsafe { self.lines.get(row * self.each + block) };
@@ -92,7 +92,7 @@ impl<M: Machine> Rows<M> {
     /// Writes one line of a row.
     ///
     /// # Safety
-    /// As [`Rows::write`].
+    /// The condition of [`Rows::write`].
     pub(super) unsafe fn set_block(&self, row: usize, block: usize, pairs: [Complex; PAIRS]) {
         let line = core::array::from_fn(|at| if at % 2 == 0 { pairs[at / 2].re } else { pairs[at / 2].im });
         // SAFETY: the caller's promise.

@@ -1,7 +1,8 @@
-//! The threads of a kernel: phases that one thread does alone, phases whose units all share, and where they meet.
+//! The threads of a kernel: phases that one thread does alone, phases whose units all threads
+//! share, and the points at which threads meet.
 //!
-//! The lock and the barrier are the machine's, behind a call: so a kernel is compiled once a machine, not once for each pair of a
-//! lock and a barrier.
+//! The lock and the barrier are the machine's, behind a call: a kernel is compiled once for each
+//! machine, not once for each pair of a lock and a barrier.
 
 use super::KernelScale;
 use crate::monitor::{Guarded, Kit};
@@ -12,16 +13,16 @@ use core::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where threads meet, each by its number.
+/// A meeting of all threads; each thread passes its number.
 pub(super) type Meet = Arc<dyn Fn(u32) + Send + Sync>;
-/// What runs the critical section that it is given.
+/// Runs the critical section that it is given, with other threads excluded.
 pub(super) type Turn = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
-/// Who takes part, and how they keep apart and meet.
+/// The threads of a kernel, how they exclude each other, and where they meet.
 #[derive(Clone)]
 pub(super) struct Scene {
     threads: NonZeroU32,
-    /// The kernel's scale.
+    /// The scale of the kernel.
     pub(super) scale: KernelScale,
     meet: Meet,
     turn: Turn,
@@ -31,7 +32,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// With what was made by [`Scene::meeting`] and [`Scene::turns`].
+    /// A scene with a meeting made by [`Scene::meeting`] and turns made by [`Scene::turns`].
     pub(super) fn of(threads: NonZeroU32, scale: KernelScale, meet: Meet, turn: Turn) -> Scene {
         Scene {
             threads,
@@ -43,7 +44,7 @@ impl Scene {
         }
     }
 
-    /// A meeting at a barrier `B`.
+    /// A meeting at a barrier of type `B`.
     pub(super) fn meeting<M: Machine, B: RawBarrier<M>>(threads: NonZeroU32, wait: Wait) -> Meet {
         let barrier = share::<M, B>(B::new(threads));
         Arc::new(move |thread| {
@@ -58,7 +59,7 @@ impl Scene {
         Arc::new(move |section| lock.with(&kit, |()| section()))
     }
 
-    /// How many threads take part.
+    /// Number of threads that take part.
     pub(super) fn threads(&self) -> u32 {
         self.threads.get()
     }
@@ -75,7 +76,8 @@ impl Scene {
             Box::new(move || work(&mut member)) as Body
         };
         let bodies = (0..self.threads.get()).map(body).collect();
-        // What lies in the machine's memory is given back behind the check: that is no part of the run.
+        // The data in the machine's memory is given back behind the check, which is no part of the
+        // run.
         let (scene, kept) = (self.clone(), work.clone());
         let verify = move || {
             let verdict = verify();
@@ -89,14 +91,14 @@ impl Scene {
 /// A thread of the kernel.
 pub(super) struct Member {
     scene: Scene,
-    /// Its number.
+    /// The number of the thread.
     pub(super) thread: u32,
-    /// Phases that it has begun.
+    /// Number of phases that the thread has begun.
     phase: u32,
 }
 
 impl Member {
-    /// A phase begins; whether a test loses something of it.
+    /// Begins a phase. Returns whether a test leaves something out of the phase.
     fn begins(&mut self) -> bool {
         self.phase += 1;
         #[cfg(test)]
@@ -110,7 +112,7 @@ impl Member {
         (self.scene.meet)(self.thread);
     }
 
-    /// A sequential phase: the first thread works, the others wait until it is through.
+    /// A sequential phase: the first thread works, the other threads wait until it is through.
     pub(super) fn alone(&mut self, work: impl FnOnce()) {
         let lost = self.begins();
         if self.thread == 0 && !lost {
@@ -119,7 +121,8 @@ impl Member {
         self.meet();
     }
 
-    /// A thread's share of the units of a parallel phase: neighbours, as many as the others have, or one more.
+    /// The thread's share of the units of a parallel phase: neighbouring units, as many as the
+    /// other threads have, or one more.
     pub(super) fn part(&mut self, units: usize) -> Range<usize> {
         let units = units - usize::from(self.begins());
         let at = |thread: u32| thread as usize * units / self.scene.threads.get() as usize;
@@ -132,7 +135,7 @@ impl Member {
         self.meet();
     }
 
-    /// How many units a parallel phase has whose units threads take as they come.
+    /// Number of units in a parallel phase whose units threads take as they come.
     pub(super) fn units(&mut self, units: usize) -> usize {
         units - usize::from(self.begins())
     }

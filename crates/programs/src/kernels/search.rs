@@ -1,6 +1,7 @@
-//! Queries sought in a database of nucleotides (as BLAST; Altschul and others, 1990): the first thread makes an index of the database's
-//! words; threads take queries in order, look each word of a query up, and extend what matches to both sides as long as the score
-//! does not fall too far; in the end the first thread sorts what was found.
+//! Queries searched in a database of nucleotides (as in BLAST; Altschul and others, 1990): the
+//! first thread makes an index of the database's words; threads take queries in order, look each
+//! word of a query up, and extend each match to both sides as long as the score does not fall too
+//! far; at the end the first thread sorts the segments that were found.
 
 use super::KernelScale;
 use super::scene::{Member, Scene};
@@ -11,35 +12,37 @@ use baton_workloads::{Team, expect, xorshift};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Letters of a word, and how many words there are.
+/// Letters of a word, and the number of words.
 const WORD: usize = 6;
 const WORDS: usize = 1 << (2 * WORD);
 const MATCH: i32 = 2;
 const MISMATCH: i32 = -3;
-/// An extension ends where the score has fallen by more: less than a word's score, so that a word within a segment leads to no other.
+/// An extension ends where the score has fallen by more than this: less than a word's score, so
+/// that a word within a segment leads to no other segment.
 const FALL: i32 = 10;
-/// The least score that counts.
+/// The least score of a segment that counts.
 const LEAST: i32 = 32;
-/// Segments of a query that are kept: the best.
+/// Number of segments of a query that are kept, those with the highest scores.
 const KEPT: usize = 4;
 
-/// Cycles a letter that the index takes in, in each of two passes.
+/// Cycles of a letter that the index takes in, in each of two passes.
 const INDEX_CYCLES: u64 = 4;
-/// Cycles a word of a query that is looked up, and a place at which it is found.
+/// Cycles of a word of a query that is looked up, and of a place at which the word is found.
 const LOOK_CYCLES: u64 = 4;
 const FOUND_CYCLES: u64 = 6;
-/// Cycles a letter of an extension.
+/// Cycles of a letter of an extension.
 const LETTER_CYCLES: u64 = 3;
-/// Cycles a comparison of the sort.
+/// Cycles of a comparison in the sort.
 const SORT_CYCLES: u64 = 8;
 
 /// Letters in a line of memory.
 const BLOCK: usize = 64;
 
-/// A segment: its score, where it begins in the query and in the database, and its letters. The default one is none.
+/// A segment: its score, where it begins in the query and in the database, and its letters. The
+/// default is no segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Segment {
-    /// 0 less the score, so that the best one is the least.
+    /// The negative score, so that the segment with the highest score comes first.
     cost: i32,
     query: u32,
     begin: u32,
@@ -47,10 +50,11 @@ struct Segment {
     len: u32,
 }
 
-/// The database and the queries: half of them are pieces of it with changed letters.
+/// The database and the queries: half of the queries are pieces of the database with changed
+/// letters.
 fn input(scale: KernelScale) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut state = scale.seed.wrapping_mul(2) | 1;
-    // The first numbers of small seeds are alike.
+    // The first numbers of small seeds are alike, so they are left out.
     for _ in 0..16 {
         xorshift(&mut state);
     }
@@ -61,7 +65,8 @@ fn input(scale: KernelScale) -> (Vec<u8>, Vec<Vec<u8>>) {
         let from = bits() as usize % (database.len() - len + 1);
         let mut letter = |at: usize| {
             let other = bits();
-            // One letter in sixteen is drawn anew in a piece of the database, and each in other queries.
+            // In a piece of the database one letter in sixteen is drawn anew, in other queries
+            // every letter.
             if number % 2 == 1 || other % 16 == 0 { (other >> 30) as u8 } else { database[from + at] }
         };
         (0..len).map(&mut letter).collect()
@@ -102,25 +107,26 @@ impl<M: Machine> Reader<'_, M> {
     }
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Data<M: Machine> {
     size: usize,
     database: Text<M>,
     queries: Vec<Text<M>>,
-    /// By word: where its places begin; the last one is where all end.
+    /// By word: the index at which its places begin. The last entry is the index at which all
+    /// places end.
     begins: Places<M, u32>,
     /// Places of words in the database, word by word.
     places: Places<M, u32>,
-    /// Queries taken, and segments found: with the lock held.
+    /// Queries taken and segments found, both changed with the lock held.
     taken: Places<M, u32>,
     found: Places<M, u64>,
-    /// By query: the best segments.
+    /// By query: the segments that are kept.
     best: Places<M, [Segment; KEPT]>,
-    /// The first thread's: the segments of all queries, the best one first.
+    /// The segments of all queries, the highest score first; the first thread writes them.
     report: Places<M, Segment>,
 }
 
-/// The threads.
+/// The threads of the kernel.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let (letters, queries) = input(scale);
@@ -154,13 +160,14 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     scene.team(move |member| worked.work(member, scale.grain as usize), verify)
 }
 
-/// The word whose last letter follows.
+/// The word that follows when a letter is added behind.
 fn longer(word: usize, letter: u8) -> usize {
     (word << 2 | usize::from(letter)) % WORDS
 }
 
-/// Letters to one side of a word that belong to its segment, and what they add to its score: as far as the score is the greatest,
-/// looked for until it has fallen too far. `same` says whether the letters so far away match, and nothing at a text's end.
+/// The letters to one side of a word that belong to its segment, and what they add to its score: up
+/// to the letter with the greatest score, which is searched until the score has fallen too far.
+/// `same` says whether the letters at a distance match; it returns nothing at the end of a text.
 fn extend(mut same: impl FnMut(usize) -> Option<bool>) -> (usize, i32, usize) {
     let (mut len, mut best, mut score, mut at) = (0, 0, 0, 0);
     while let Some(same) = same(at) {
@@ -205,7 +212,7 @@ impl<M: Machine> Data<M> {
         member.alone(|| self.sort());
     }
 
-    /// Every place of each word: counted, then put down.
+    /// Writes every place of each word: counts the places, then puts them down.
     fn index(&self) {
         // SAFETY: (in all of this) the other threads wait.
         let add = |word: usize| unsafe {
@@ -231,7 +238,7 @@ impl<M: Machine> Data<M> {
             // SAFETY: as above.
             unsafe { self.places.set(at as usize, place as u32) };
         });
-        // Each word's begin has moved to its end, which is the next one's begin.
+        // Each word's begin has moved to its end, which is the begin of the next word.
         for word in (1..=WORDS).rev() {
             // SAFETY: as above.
             unsafe { self.begins.set(word, self.begins.get(word - 1)) };
@@ -240,7 +247,7 @@ impl<M: Machine> Data<M> {
         unsafe { self.begins.set(0, 0) };
     }
 
-    /// Each word of the database with its place.
+    /// Calls `each` with every word of the database and its place.
     fn words(&self, mut each: impl FnMut(usize, usize)) {
         let (mut reader, mut word) = (self.database.reader(), 0);
         for at in 0..self.size {
@@ -252,11 +259,12 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// The segments of a query, the best one first.
+    /// The segments of a query, the highest score first.
     fn seek(&self, number: usize, len: usize) -> Vec<Segment> {
         let mut reader = self.queries[number].reader();
         let query: Vec<u8> = (0..len).map(|at| reader.letter(at)).collect();
-        // By diagonal: where its last segment ends in the query. It is this thread's own.
+        // By diagonal: where its last segment ends in the query. The map belongs to this thread
+        // alone.
         let mut ends = BTreeMap::new();
         let mut segments = Vec::new();
         let mut word = 0;
@@ -286,7 +294,7 @@ impl<M: Machine> Data<M> {
         segments
     }
 
-    /// A word that is at `begin` of the query and at `place` of the database, extended.
+    /// Extends a word that is at `begin` of the query and at `place` of the database.
     fn segment(&self, number: usize, query: &[u8], begin: usize, place: usize) -> Segment {
         let mut reader = self.database.reader();
         let mut same = |at: usize, place: usize| {
@@ -307,7 +315,7 @@ impl<M: Machine> Data<M> {
         }
     }
 
-    /// The report.
+    /// Sorts the segments of all queries into the report.
     fn sort(&self) {
         // SAFETY: (here and below) the other threads wait.
         let kept = (0..self.queries.len()).flat_map(|query| unsafe { self.best.get(query) });
@@ -321,7 +329,8 @@ impl<M: Machine> Data<M> {
     }
 }
 
-/// What one thread finds without an index: each place of the query beside each of the database. The report, and how many segments.
+/// What one thread finds without an index: each place of the query beside each place of the
+/// database. Returns the report, and the number of segments.
 fn plain(database: &[u8], queries: &[Vec<u8>]) -> (Vec<Segment>, u64) {
     let (mut all, mut count) = (Vec::new(), 0);
     for (number, query) in queries.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The kernels on this machine: right in small and in published scales, and wrong when something of them is lost.
+//! The kernels on this machine: right in small and in published scales, and wrong when a part of
+//! them is lost.
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use super::scene::Scene;
@@ -31,7 +32,7 @@ fn run(team: Team) -> Result<(), String> {
     (team.verify)()
 }
 
-/// Runs a kernel of which a phase loses something.
+/// Runs a kernel of which a phase loses a part.
 fn lost(kernel: Kernel, threads: u32, scale: KernelScale, phase: Option<u32>) -> Result<(), String> {
     let threads = NonZeroU32::new(threads).unwrap();
     let meet = Scene::meeting::<Native, Central<Native>>(threads, WAIT);
@@ -50,11 +51,11 @@ fn results_are_right_with_any_number_of_threads() {
     }
 }
 
-/// Rounds, and phases of that many.
+/// Number of rounds of each kernel, and of phases in that many rounds.
 const PHASES: [(Kernel, u32, u32); 5] =
     [(Kernel::Ep, 1, 3), (Kernel::Ft, 1, 12), (Kernel::Mg, 1, 14), (Kernel::Search, 21, 3), (Kernel::Fft, 1, 9)];
 
-/// Each phase of each kernel loses its last unit, or, where one thread works alone, all that it does.
+/// Each phase of each kernel loses its last unit, or, where one thread works alone, all its work.
 #[test]
 fn a_kernel_that_loses_a_part_of_any_phase_is_noticed() {
     for (kernel, rounds, phases) in PHASES {
@@ -62,7 +63,7 @@ fn a_kernel_that_loses_a_part_of_any_phase_is_noticed() {
         let says = |phase| lost(kernel, 2, scale, Some(phase));
         let missed: Vec<u32> = (1..=phases).filter(|phase| says(*phase).is_ok()).collect();
         assert!(missed.is_empty(), "{kernel:?} loses a part of these phases and says that it is right: {missed:?}");
-        // There are no more of them.
+        // A kernel has no more phases than that.
         assert_eq!(says(phases + 1), Ok(()), "{kernel:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Packet buffers of 2 KB in the machine's memory. What travels through queues is a buffer's number; the thread that has the number
-//! has the buffer.
+//! Packet buffers of 2 KB in the machine's memory. A buffer's number travels through the queues;
+//! the thread that has the number owns the buffer.
 
 use baton_machine::{Machine, OwnedSlice, PushTo};
 use std::cell::UnsafeCell;
@@ -8,18 +8,20 @@ use std::cell::UnsafeCell;
 pub const BUFFER_BYTES: usize = 2048;
 /// Bytes of a block: the paper's cache line.
 pub const BLOCK_BYTES: usize = 64;
-/// Blocks of a buffer.
+/// Number of blocks in a buffer.
 pub const BLOCKS: u32 = (BUFFER_BYTES / BLOCK_BYTES) as u32;
-/// Bytes before the packet: its number, how many of its bytes are here, its length on the wire.
+/// Bytes before the packet: its number, how many of its bytes the buffer holds, its length on the
+/// wire.
 const MARK: usize = 16;
-/// Bytes of a packet that a buffer has room for.
+/// Bytes of a packet for which a buffer has room.
 pub(crate) const ROOM: usize = BUFFER_BYTES - MARK;
 
-/// A buffer, and a line behind it, which spreads the buffers' first lines over the sets of a cache, as DPDK's pools do.
+/// A buffer, and a line behind it. The line spreads the first lines of the buffers over the sets of
+/// a cache, as DPDK's pools do.
 #[repr(C, align(64))]
 struct Buffer(UnsafeCell<[u8; BUFFER_BYTES]>, [u8; BLOCK_BYTES]);
 
-/// The buffers.
+/// All buffers.
 pub(crate) struct Buffers<M: Machine>(OwnedSlice<M, Buffer>);
 
 // SAFETY: a buffer is accessed only by the thread that has its number, and the queue that the number came through orders its
@@ -31,22 +33,22 @@ unsafe impl<M: Machine> Send for Buffers<M> {}
 /// What a thread sees of a packet.
 #[derive(Clone)]
 pub(crate) struct View {
-    /// The packet's number.
+    /// The number of the packet.
     pub(crate) number: u64,
-    /// Its length on the wire.
+    /// The length of the packet on the wire.
     pub(crate) length: u32,
-    /// Its first bytes.
+    /// The first bytes of the packet.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl View {
-    /// Room for one.
+    /// A view with room for one packet.
     pub(crate) fn new() -> View {
         View { number: 0, length: 0, bytes: Vec::with_capacity(ROOM) }
     }
 }
 
-/// Bytes of a packet that lie in its first blocks.
+/// The bytes of a packet that lie in its first `blocks` blocks.
 pub(crate) fn seen(bytes: &[u8], blocks: u32) -> &[u8] {
     &bytes[..bytes.len().min(blocks as usize * BLOCK_BYTES - MARK)]
 }
@@ -56,7 +58,7 @@ impl<M: Machine> Buffers<M> {
         Buffers(OwnedSlice::new(count, |_| Buffer(UnsafeCell::new([0; BUFFER_BYTES]), [0; BLOCK_BYTES])))
     }
 
-    /// Bytes of memory that so many take.
+    /// Bytes of memory that `count` buffers take.
     pub(crate) fn bytes(count: usize) -> usize {
         count.saturating_mul(size_of::<Buffer>())
     }
@@ -65,7 +67,7 @@ impl<M: Machine> Buffers<M> {
         self.0[buffer as usize].0.get().cast()
     }
 
-    /// Writes a packet's first blocks.
+    /// Writes the first blocks of a packet.
     ///
     /// # Safety
     /// The thread has the buffer's number.
@@ -80,7 +82,7 @@ impl<M: Machine> Buffers<M> {
         }
     }
 
-    /// Reads blocks from the first one on.
+    /// Reads blocks from the first block on.
     ///
     /// # Safety
     /// The thread has the buffer's number.
@@ -97,7 +99,7 @@ impl<M: Machine> Buffers<M> {
         }
     }
 
-    /// Writes the packet's number anew, which marks it as worked on.
+    /// Writes the packet's number anew, which marks that a stage has worked on the packet.
     ///
     /// # Safety
     /// The thread has the buffer's number.
@@ -110,7 +112,7 @@ impl<M: Machine> Buffers<M> {
         }
     }
 
-    /// Hints that blocks of a buffer will be read, or written.
+    /// Hints that the thread will read, or write, blocks of a buffer.
     pub(crate) fn prefetch(&self, buffer: u64, blocks: u32, write: bool) {
         M::prefetch(self.at(buffer), blocks as usize * BLOCK_BYTES, write);
     }

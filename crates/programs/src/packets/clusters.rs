@@ -1,5 +1,6 @@
-//! A pipeline of clusters of threads (paper 4, figure 9a): sources take buffers from the pool and write packets, the threads of each
-//! cluster read and mark them, the last ones add them up and give the buffers back. `[1, 1]` is the paper's one-to-one test, `[n, n]`
+//! A pipeline of clusters of threads (paper 4, figure 9a): sources take buffers from the pool and
+//! write packets, the threads of each cluster read and mark the packets, the threads of the last
+//! stage add them up and give the buffers back. `[1, 1]` is the paper's one-to-one test, `[n, n]`
 //! its n-to-n test.
 
 use super::buffers::{View, seen};
@@ -14,17 +15,19 @@ use baton_workloads::work::{Measured, Work, mix};
 use baton_workloads::{Body, Refused, Think, expect};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The settings.
+/// The settings of the pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// How packets move.
     pub flow: Flow,
-    /// Threads of each stage, the sources first; two stages at least. Not stated in the paper, which names two clusters and draws them: one
-    /// source, two clusters of four and one sink here.
+    /// Number of threads of each stage, the sources first; at least two stages. The paper does not
+    /// state the numbers; it names two clusters and draws them. The usual numbers here are one
+    /// source, two clusters of four and one sink.
     pub stages: Vec<u32>,
-    /// Cycles computed for each packet by each thread of the clusters: the paper's nops.
+    /// Mean number of cycles that each thread of the clusters computes for each packet: the paper's
+    /// nops.
     pub think: Cycles,
-    /// How far each computation lies from it: within this share.
+    /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
 }
 
@@ -34,14 +37,14 @@ impl Default for Settings {
     }
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Packets that came through.
+    /// Number of packets that came through.
     pub packets: u64,
-    /// A digest of what they held, and of the stages that each passed.
+    /// A digest of what the packets held, and of the stages that each packet passed.
     pub digest: u64,
-    /// From the beginning to the end of the slowest thread.
+    /// Nanoseconds from the beginning to the end of the slowest thread.
     pub nanoseconds: u64,
 }
 
@@ -51,10 +54,11 @@ impl Measured for Outcome {
     }
 }
 
-/// Packets and the sum of their digests.
+/// Number of packets, and the sum of their digests.
 type Total = (u64, u64);
 
-/// A thread's ends: how many packets come, from where, to where, and whether they are pushed.
+/// The two ends of a thread: how many packets come, from which queue, to which queue, and whether
+/// the thread pushes them.
 struct Ends<M: Machine, Q: RawQueue<M, Item = u64>> {
     packets: u64,
     from: Receiver<M, Q>,
@@ -63,15 +67,15 @@ struct Ends<M: Machine, Q: RawQueue<M, Item = u64>> {
 }
 
 impl Settings {
-    /// How many threads it takes.
+    /// Number of threads of the pipeline.
     pub fn threads(&self) -> u32 {
         self.stages.iter().sum()
     }
 
-    /// Whether the settings can be.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// Why not.
+    /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), Refused> {
         let threads = self.stages.iter().try_fold(0u32, |sum, one| sum.checked_add(*one));
         if self.stages.len() < 2 || self.stages.contains(&0) || threads.is_none_or(|threads| threads > 4096) {
@@ -82,11 +86,11 @@ impl Settings {
         self.flow.check()
     }
 
-    /// The threads, stage by stage, at queues of the type `Q`. The result fails if a packet was lost, doubled or changed, or passed
-    /// by a stage.
+    /// The threads, stage by stage, at queues of the type `Q`. The result is an error if a packet
+    /// was lost, doubled or changed, or did not pass every stage.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         traffic: &Traffic,
@@ -114,7 +118,7 @@ impl Settings {
                 Some(&after) => {
                     (Self::link::<M, Q>(flow, [threads, after], wait)?, flow.push_to(after, first + threads))
                 }
-                // The last stage gives buffers back.
+                // The threads of the last stage give buffers back.
                 None => (pool.link.clone(), None),
             };
             for (me, &packets) in (0..).zip(&packets) {
@@ -141,7 +145,7 @@ impl Settings {
         Link::new(Shape { senders, receivers, bulk: flow.bulk }, flow.capacity, wait)
     }
 
-    /// The part of a thread in a cluster.
+    /// Runs a thread of a cluster.
     fn member<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         ends: Ends<M, Q>,
@@ -163,7 +167,7 @@ impl Settings {
         });
     }
 
-    /// The part of a thread of the last stage.
+    /// Runs a thread of the last stage.
     fn sink<M: Machine, Q: RawQueue<M, Item = u64>>(pool: &Pool<M, Q>, ends: Ends<M, Q>, total: &Mutex<Total>) {
         let Ends { packets, mut from, mut to, .. } = ends;
         let (mut view, mut count, mut digest, blocks) = (View::new(), 0, 0u64, pool.flow.blocks);

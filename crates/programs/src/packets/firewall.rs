@@ -1,5 +1,6 @@
-//! A firewall (paper 4, section 4.2 and figure 9b): a source sends packets to filters, which send those that a rule allows to a sink,
-//! and the others to an analyser, which drops them. Sink and analyser give the buffers back.
+//! A firewall (paper 4, section 4.2 and figure 9b): a source sends packets to filters, which send
+//! packets that a rule allows to a sink, and the other packets to an analyser, which drops them.
+//! Sink and analyser give the buffers back.
 
 use super::buffers::{View, seen};
 use super::link::{Link, Receiver, Sender, Shape};
@@ -14,12 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use super::tally::Outcome;
 
-/// The settings.
+/// The settings of the firewall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How packets move.
     pub flow: Flow,
-    /// Threads that filter. Paper 4: four.
+    /// Number of threads that filter. Paper 4: four.
     pub filters: u32,
 }
 
@@ -29,7 +30,7 @@ impl Default for Settings {
     }
 }
 
-/// What a firewall works with.
+/// The packets and rules of a firewall.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// The packets.
@@ -38,9 +39,9 @@ pub struct Input {
     pub rules: Arc<Rules>,
 }
 
-/// Blocks that hold a packet's header: the first three (paper 4, section 4.2).
+/// Number of blocks that hold a packet's header: the first three (paper 4, section 4.2).
 const HEADER: u32 = 3;
-/// Cycles that it takes to find a header's fields, and to hold them against a rule.
+/// Cycles that a filter takes to find a header's fields, and to compare them with a rule.
 const PARSE_CYCLES: u64 = 20;
 const RULE_CYCLES: u64 = 4;
 
@@ -53,14 +54,15 @@ struct Way<M: Machine, Q: RawQueue<M, Item = u64>> {
 }
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Way<M, Q> {
-    /// Passes on what of a bulk goes this way.
+    /// Passes on the packets of a bulk that go this way.
     fn flush(&mut self, pool: &Pool<M, Q>) {
         pool.pass(&mut self.to, &self.packets, self.push);
         self.sent += self.packets.len() as u64;
         self.packets.clear();
     }
 
-    /// Says that no more come, in as many words as make up a whole bulk: a thread that waits for one gets it.
+    /// Says that no more packets come, in as many words as make up a whole bulk: a thread that
+    /// waits for a bulk gets one.
     fn end(mut self, bulk: usize) {
         let missing = bulk - (self.sent % bulk as u64) as usize;
         let mut words = vec![FILLER; missing];
@@ -70,16 +72,16 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Way<M, Q> {
 }
 
 impl Settings {
-    /// How many threads it takes: a source, filters, an analyser, a sink.
+    /// Number of threads: a source, filters, an analyser, a sink.
     pub fn threads(&self) -> u32 {
         self.filters + 3
     }
 
-    /// The threads, at queues of the type `Q`: the source, the filters, the analyser, the sink. The result fails if it is not that of
-    /// one thread.
+    /// The threads, at queues of the type `Q`: the source, the filters, the analyser, the sink. The
+    /// result is an error if it differs from the result of one thread.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         input: &Input,
@@ -125,7 +127,7 @@ impl Settings {
         Ok(Work { bodies, result: Self::judge(flow, input.clone(), pool, total) })
     }
 
-    /// A filter's part.
+    /// Runs a filter.
     fn filter<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         (mut from, packets): (Receiver<M, Q>, u64),
@@ -155,7 +157,8 @@ impl Settings {
         outcome.put(total);
     }
 
-    /// Takes packets until all filters have said that no more come, works on them, and gives their buffers back.
+    /// Takes packets until all filters have said that no more packets come, works on the packets,
+    /// and gives their buffers back.
     fn drain<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         mut from: Receiver<M, Q>,
@@ -181,7 +184,7 @@ impl Settings {
         outcome
     }
 
-    /// What the analyser does with a packet.
+    /// The analyser's work on one packet.
     fn analyse<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         word: u64,
@@ -196,7 +199,7 @@ impl Settings {
         outcome.dropped(view.number, inspects.then_some(&view.bytes[..]));
     }
 
-    /// What the sink does with a packet.
+    /// The sink's work on one packet.
     fn consume<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         word: u64,
@@ -210,7 +213,7 @@ impl Settings {
         outcome.passed(view.number, view.length, &view.bytes);
     }
 
-    /// What one thread makes of the same packets.
+    /// The result of one thread for the same packets.
     fn plain(flow: Flow, input: &Input) -> Outcome {
         let mut outcome = Outcome::new(&input.rules);
         let header = flow.blocks.min(HEADER);

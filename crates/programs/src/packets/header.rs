@@ -1,24 +1,24 @@
-//! What a firewall looks at in a packet: addresses, protocol and ports.
+//! The fields of a packet at which a firewall looks: addresses, protocol and ports.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How the packets of a capture begin.
+/// The protocol with which the packets of a capture begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
-    /// Ethernet, with 802.1Q tags or without.
+    /// Ethernet, with or without 802.1Q tags.
     Ethernet,
-    /// IPv4 or IPv6 at once.
+    /// IPv4 or IPv6 without a frame around it.
     Raw,
-    /// Linux's "any" device.
+    /// The frame of Linux's "any" device.
     Cooked,
 }
 
 impl LinkType {
-    /// Those that are read, with their numbers in a capture.
+    /// The link types that can be read, with their numbers in a capture.
     pub(crate) const KNOWN: [(&str, u32); 3] =
         [("Ethernet (1)", 1), ("raw IP (101)", 101), ("Linux cooked (113)", 113)];
 
-    /// The link type of that number.
+    /// The link type with that number.
     pub(crate) fn of(number: u32) -> Option<LinkType> {
         match number {
             1 => Some(LinkType::Ethernet),
@@ -29,10 +29,11 @@ impl LinkType {
     }
 }
 
-/// The fields that rules ask for. What a packet does not have, or what lies beyond the bytes that are there, is `None`.
+/// The fields that rules ask for. A field is `None` if the packet does not have it, or if it lies
+/// beyond the bytes at hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
-    /// Where it comes from, and where it goes.
+    /// Source address and destination address.
     pub addresses: Option<(IpAddr, IpAddr)>,
     /// The number of the protocol above IP.
     pub protocol: Option<u8>,
@@ -42,13 +43,13 @@ pub struct Fields {
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// Tags that stand before the type: 802.1Q and 802.1ad.
+/// Types of tags that stand before the packet's type: 802.1Q and 802.1ad.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 /// Protocols with ports at the beginning of their header: TCP, UDP, DCCP, SCTP.
 const WITH_PORTS: [u8; 4] = [6, 17, 33, 132];
-/// Extension headers of IPv6 that are passed over: hop by hop, routing, destination.
+/// Extension headers of IPv6 that are skipped: hop by hop, routing, destination.
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
-/// The one that says that a packet is a fragment.
+/// The extension header of a fragment.
 const FRAGMENT: u8 = 44;
 
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
@@ -89,7 +90,7 @@ fn version4(bytes: &[u8]) -> Option<Fields> {
     let words = usize::from(bytes.first()? & 0xf);
     let address = |at: usize| Some(IpAddr::V4(Ipv4Addr::from(*bytes.get(at..)?.first_chunk::<4>()?)));
     let (protocol, addresses) = (*bytes.get(9)?, (address(12)?, address(16)?));
-    // Only a packet's first fragment has ports.
+    // Only the first fragment of a packet has ports.
     let first = half(bytes, 6)? & 0x1fff == 0;
     let ports = if first && words >= 5 { ports(protocol, bytes, words * 4) } else { None };
     Some(Fields { addresses: Some(addresses), protocol: Some(protocol), ports })
@@ -126,7 +127,7 @@ fn ports(protocol: u8, bytes: &[u8], at: usize) -> Option<(u16, u16)> {
 mod tests {
     use super::*;
 
-    /// An IPv4 header of 20 bytes, without the rest.
+    /// An IPv4 header of 20 bytes, without the packet behind it.
     fn ipv4(protocol: u8, offset: u16) -> Vec<u8> {
         let mut out = vec![0x45, 0, 0, 40, 0, 0];
         out.extend(offset.to_be_bytes());
@@ -153,7 +154,8 @@ mod tests {
         let mut options = [&ipv4(6, 0)[..], &[1; 8], &PORTS].concat();
         options[0] = 0x47;
         assert_eq!(fields(LinkType::Raw, &options), expected);
-        // A later fragment has addresses and no ports; a bad length of the header has none either.
+        // A later fragment has addresses and no ports; a packet with a bad header length has no
+        // ports either.
         assert_eq!(fields(LinkType::Raw, &[&ipv4(6, 5)[..], &PORTS].concat()), Fields { ports: None, ..expected });
         options[0] = 0x42;
         assert_eq!(fields(LinkType::Raw, &options), Fields { ports: None, ..expected });

@@ -1,5 +1,6 @@
-//! The queues from the threads of one stage to those of the next: one that all share, or, with a queue for one thread on a side, one
-//! for each pair of threads. What goes through them is words.
+//! The queues from the threads of one stage to those of the next stage: one queue that all threads
+//! share or, with a kind of queue that allows one thread on a side, one queue for each pair of
+//! threads. The items are words.
 
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::{QueueInfo, RawQueue, Side};
@@ -7,12 +8,12 @@ use baton_workloads::requests::unmade;
 use baton_workloads::{Refused, Shared, share};
 use std::sync::Arc;
 
-/// How many threads are on each side of a link, and how items are dealt to the queues.
+/// The number of threads on each side of a link, and how items are dealt to the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) senders: u32,
     pub(crate) receivers: u32,
-    /// Items that a sender gives to a queue before it goes on to the next.
+    /// Number of items that a sender gives to a queue before it goes on to the next queue.
     pub(crate) bulk: usize,
 }
 
@@ -22,7 +23,7 @@ impl Shape {
         (queue.producers == Side::Single && self.senders > 1) || (queue.consumers == Side::Single && self.receivers > 1)
     }
 
-    /// How many items each receiver gets of those that the senders send.
+    /// Number of items that each receiver gets of the items that the senders send.
     pub(crate) fn shares(self, queue: &QueueInfo, sent: &[u64]) -> Vec<u64> {
         let receivers = u64::from(self.receivers);
         if !self.apart(queue) {
@@ -41,7 +42,7 @@ impl Shape {
     }
 }
 
-/// `items` shared out among `threads`: the first ones get one more.
+/// Shares `items` out among `threads`: the first threads get one more.
 pub(crate) fn even(items: u64, threads: u32) -> Vec<u64> {
     let threads = u64::from(threads);
     (0..threads).map(|thread| items / threads + u64::from(thread < items % threads)).collect()
@@ -56,7 +57,7 @@ pub(crate) struct Link<M: Machine, Q: RawQueue<M, Item = u64>> {
 }
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Link<M, Q> {
-    /// Empty queues, each for so many items.
+    /// Empty queues with room for `capacity` items each.
     pub(crate) fn new(shape: Shape, capacity: usize, wait: Wait) -> Result<Arc<Self>, Refused> {
         let apart = shape.apart(&Q::INFO);
         let count = if apart { shape.senders * shape.receivers } else { 1 };
@@ -65,17 +66,17 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Link<M, Q> {
         Ok(Arc::new(Link { queues, shape, apart, wait }))
     }
 
-    /// Thread `me` of the senders.
+    /// The end of sender `me`.
     pub(crate) fn sender(self: &Arc<Self>, me: u32) -> Sender<M, Q> {
         Sender { link: self.clone(), me, turn: me % self.shape.receivers, given: 0 }
     }
 
-    /// Thread `me` of the receivers.
+    /// The end of receiver `me`.
     pub(crate) fn receiver(self: &Arc<Self>, me: u32) -> Receiver<M, Q> {
         Receiver { link: self.clone(), me, turn: 0 }
     }
 
-    /// How many threads receive.
+    /// Number of threads that receive.
     pub(crate) fn receivers(&self) -> u32 {
         self.shape.receivers
     }
@@ -86,7 +87,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Link<M, Q> {
     }
 }
 
-/// A sender's end.
+/// The end of a sender.
 pub(crate) struct Sender<M: Machine, Q: RawQueue<M, Item = u64>> {
     link: Arc<Link<M, Q>>,
     me: u32,
@@ -96,7 +97,7 @@ pub(crate) struct Sender<M: Machine, Q: RawQueue<M, Item = u64>> {
 }
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Sender<M, Q> {
-    /// Sends all, waiting while there is no room.
+    /// Sends all items; waits while there is no room.
     pub(crate) fn send(&mut self, mut items: &[u64]) {
         while !items.is_empty() {
             let (count, queue) = match self.link.apart {
@@ -120,16 +121,17 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Sender<M, Q> {
     }
 }
 
-/// A receiver's end.
+/// The end of a receiver.
 pub(crate) struct Receiver<M: Machine, Q: RawQueue<M, Item = u64>> {
     link: Arc<Link<M, Q>>,
     me: u32,
-    /// The sender whose queue it looks at next.
+    /// The sender whose queue the receiver looks at next.
     turn: u32,
 }
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Receiver<M, Q> {
-    /// Fills `into` from the front, waiting while there is nothing; returns how many came. From a single queue all of them come.
+    /// Fills `into` from the front; waits while there is no item. Returns the number of items that
+    /// came. From a single queue, `into` is filled as a whole.
     pub(crate) fn receive(&mut self, into: &mut [u64]) -> usize {
         let wait = self.link.wait;
         if !self.link.apart || self.link.shape.senders == 1 {

@@ -44,22 +44,24 @@ use baton_workloads::inputs::Prepush;
 use baton_workloads::timing::Figure;
 use link::Shape;
 
-/// How packets move, whatever is done with them.
+/// How packets move, whatever a program does with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// How many are sent.
+    /// Number of packets that are sent.
     pub packets: u64,
-    /// Packets that a thread takes and passes on at a time.
+    /// Number of packets that a thread takes and passes on at a time.
     pub bulk: usize,
     /// Places of each queue between two stages, a power of two.
     pub capacity: usize,
-    /// Buffers in the pool; left out: as many as are needed, and 256 at least. Not stated in the paper.
+    /// Number of buffers in the pool; `None`: as many as the program needs, at least 256. Not
+    /// stated in the paper.
     pub pool: Option<usize>,
-    /// 64-byte blocks of a packet that threads write and read, from its first. Not stated in the paper, whose headers have 3.
+    /// Number of 64-byte blocks of a packet that threads write and read, from the first block on.
+    /// Not stated in the paper, whose headers have 3.
     pub blocks: u32,
-    /// Packets of a bulk that a thread prefetches ahead; 0: none.
+    /// Number of packets of a bulk that a thread prefetches ahead; 0: none.
     pub prefetch: u32,
-    /// Whether what is passed on is pushed out of the sender's caches.
+    /// Whether a sender pushes the packets that it passes on out of its caches.
     pub prepush: Prepush,
 }
 
@@ -69,19 +71,21 @@ impl Default for Flow {
     }
 }
 
-/// The fewest buffers that a pool has where nothing is said.
+/// The least number of buffers in a pool whose size is not set.
 const USUAL_POOL: usize = 256;
-/// The most: 132 MB.
+/// The largest number of buffers: 132 MB.
 const MOST_POOL: usize = 65_536;
 
-/// Cycles that it takes to add up a block's words.
+/// Cycles to add up the words of a block.
 const BLOCK_CYCLES: u64 = 8;
 
 impl Flow {
-    /// The number of buffers, with which no thread waits for ever: each of so many threads may have a bulk and wait.
+    /// The least number of buffers with which no thread waits for ever: each of `threads` threads
+    /// may hold a bulk and wait.
     pub(crate) fn buffers(&self, threads: u32, pool: Shape, apart: bool) -> Result<usize, Refused> {
         let bulks = |of: u32| (of as usize).saturating_mul(self.bulk);
-        // Where each source has queues of its own, buffers that wait for one source are none for the others.
+        // Where each source has queues of its own, buffers that wait for one source are not
+        // available to the other sources.
         let dealt = if apart { (pool.receivers as usize).saturating_mul(bulks(pool.senders) + 2) } else { 0 };
         let least = bulks(threads).saturating_add(dealt).max(1);
         let asked = self.pool.unwrap_or(least.max(USUAL_POOL));
@@ -95,7 +99,7 @@ impl Flow {
         }
     }
 
-    /// Whether the settings can be.
+    /// Checks the settings.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         if !(1..=BLOCKS).contains(&self.blocks) {
             return Err(Refused::because(format!("{} blocks of a packet; expected 1 to {BLOCKS}", self.blocks)));
@@ -112,7 +116,8 @@ impl Flow {
         Ok(())
     }
 
-    /// Where what goes to the next stage is pushed: threads from `first` on.
+    /// The caches to which a packet for the next stage is pushed: those of the threads from `first`
+    /// on.
     fn push_to(&self, receivers: u32, first: u32) -> Option<PushTo> {
         match self.prepush {
             Prepush::None => None,
@@ -122,18 +127,19 @@ impl Flow {
     }
 }
 
-/// Marks that stand beside a buffer's number in a queue's word.
+/// Marks in a queue's word, beside the number of a buffer.
 const LAST: u64 = 1 << 63;
 const FILLER: u64 = 1 << 62;
 const INSPECT: u64 = 1 << 61;
 const MARKS: u64 = LAST | FILLER | INSPECT;
 
-/// How many packets each of so many sources sends: packet n is source n modulo their number's.
+/// Number of packets that each of `sources` sources sends: packet n comes from source n modulo
+/// `sources`.
 fn sent(packets: u64, sources: u32) -> Vec<u64> {
     link::even(packets, sources)
 }
 
-/// Adds up a packet's words.
+/// Adds up the words of a packet.
 fn sum(bytes: &[u8]) -> u64 {
     let word = |chunk: &[u8]| {
         let mut eight = [0; 8];
@@ -143,7 +149,7 @@ fn sum(bytes: &[u8]) -> u64 {
     bytes.chunks(8).fold(0, |sum: u64, chunk| sum.wrapping_add(word(chunk)))
 }
 
-/// Time a packet.
+/// The figure "nanoseconds a packet".
 fn a_packet(nanoseconds: u64, packets: u64) -> Figure {
     Figure { name: "nanoseconds_a_packet", value: nanoseconds as f64 / packets.max(1) as f64 }
 }

@@ -9,7 +9,7 @@ use baton_workloads::work::{Measured, Work};
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use std::sync::Arc;
 
-/// A pipeline at a queue of the registry.
+/// Makes the team of a pipeline at a queue of the registry.
 #[derive(Clone)]
 pub struct Clusters {
     queue: &'static QueueInfo,
@@ -17,7 +17,7 @@ pub struct Clusters {
     traffic: Traffic,
 }
 
-/// A firewall at a queue of the registry.
+/// Makes the team of a firewall at a queue of the registry.
 #[derive(Clone)]
 pub struct Firewall {
     queue: &'static QueueInfo,
@@ -25,7 +25,7 @@ pub struct Firewall {
     input: firewall::Input,
 }
 
-/// What the command line says of how packets move, and of the packets.
+/// The settings of packets and of their movement, from the command line.
 fn flow(knobs: &Knobs<'_>) -> Result<(Flow, Traffic), Refused> {
     let inputs = knobs.inputs;
     let traffic = match inputs.packets {
@@ -45,7 +45,7 @@ fn flow(knobs: &Knobs<'_>) -> Result<(Flow, Traffic), Refused> {
     Ok((flow, traffic))
 }
 
-/// Bytes of guest memory: buffers and, generously, the queues.
+/// Bytes of guest memory for the buffers and, as an upper bound, for the queues.
 fn bytes(flow: &Flow, threads: u32) -> usize {
     let least = (threads as usize).saturating_mul(flow.bulk).saturating_mul(2);
     let buffers = flow.pool.unwrap_or(USUAL_POOL).max(least);

@@ -5,23 +5,23 @@ use super::header::LinkType;
 use super::traffic::Packet;
 use baton_workloads::inputs::{Problem, Spot};
 
-/// Bytes of the file's header, and of a packet's.
+/// Bytes of the header of a file, and of the header of a packet.
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
 
-/// Most bytes of a packet: tcpdump's own limit.
+/// Largest number of bytes of a packet: tcpdump's own limit.
 const LONGEST: u32 = 262_144;
 
 /// A capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// How its packets begin.
+    /// The protocol with which the packets begin.
     pub link: LinkType,
     /// The packets.
     pub packets: Vec<Packet>,
 }
 
-/// How the file's numbers are written.
+/// The byte order of the numbers in a file.
 #[derive(Clone, Copy)]
 enum Endian {
     Little,
@@ -29,7 +29,7 @@ enum Endian {
 }
 
 impl Endian {
-    /// Four bytes, of which the caller has seen that they are there.
+    /// Reads four bytes; the caller has checked that they are there.
     fn word(self, bytes: &[u8], at: usize) -> u32 {
         let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         match self {
@@ -38,7 +38,8 @@ impl Endian {
         }
     }
 
-    /// From the magic number; times in microseconds and in nanoseconds alike, as times are not used.
+    /// The byte order from the magic number. Times in microseconds and in nanoseconds are both
+    /// accepted, because times are not used.
     fn of(magic: [u8; 4]) -> Result<Endian, String> {
         match magic {
             [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1] => Ok(Endian::Little),
@@ -54,7 +55,7 @@ impl Endian {
     }
 }
 
-/// Reads a capture; of each packet the first `most` bytes are kept.
+/// Reads a capture; keeps the first `most` bytes of each packet.
 pub(crate) fn parse(bytes: &[u8], most: usize) -> Result<Capture, Problem> {
     let short = |what: &str| (Spot::File, format!("has {} bytes; expected {what}", bytes.len()));
     let magic = bytes.first_chunk::<4>().ok_or_else(|| short("a pcap file, whose header has 24 bytes"))?;
@@ -106,7 +107,7 @@ mod tests {
 
     const MAGICS: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
 
-    /// A file with these packets; each number as `word` writes it.
+    /// The bytes of a file with these packets.
     fn file(magic: u32, big: bool, packets: &[&[u8]]) -> Vec<u8> {
         let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
         let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };

@@ -1,4 +1,4 @@
-//! The pool of buffers, and what threads do with a bulk of them.
+//! The pool of buffers, and what threads do with a bulk of buffers.
 
 use super::buffers::Buffers;
 use super::link::{Link, Receiver, Sender, Shape};
@@ -10,11 +10,12 @@ use baton_workloads::timing::Spans;
 use baton_workloads::{Refused, Shared, share};
 use std::sync::Arc;
 
-/// Alone on its pair of lines.
+/// A word alone on its pair of lines.
 #[repr(C, align(128))]
 struct Gate<M: Machine>(M::Atomic<u32>);
 
-/// The buffers, their pool, and the beginning: thread 0 fills the pool, then all begin, and time is taken from then on.
+/// The buffers, their pool, and the begin of the run: thread 0 fills the pool, then all threads
+/// begin, and time counts from then on.
 pub(super) struct Pool<M: Machine, Q: RawQueue<M, Item = u64>> {
     pub(super) buffers: Buffers<M>,
     pub(super) link: Arc<Link<M, Q>>,
@@ -26,7 +27,8 @@ pub(super) struct Pool<M: Machine, Q: RawQueue<M, Item = u64>> {
 }
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
-    /// The pool of `threads` threads, of which `senders` give back and `receivers` take.
+    /// The pool of `threads` threads, of which `senders` give buffers back and `receivers` take
+    /// buffers.
     pub(super) fn new(
         flow: Flow,
         threads: u32,
@@ -52,11 +54,12 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
     pub(super) fn run(&self, me: u32, part: impl FnOnce()) {
         let gate = &self.gate.0;
         if me == 0 {
-            // In the name of a thread that gives buffers back: none does before it has had one.
+            // The first thread fills the pool in the name of a thread that gives buffers back,
+            // which gives none back before it has had one.
             let mut pool = self.link.sender(0);
             let all: Vec<u64> = (0..self.count as u64).collect();
             all.chunks(self.flow.bulk).for_each(|some| pool.send(some));
-            // Release: who comes through the gate sees the pool full.
+            // Release: a thread that comes through the gate sees the full pool.
             gate.store(1, Release);
             M::wake::<u32>(gate, u32::MAX, self.wait);
         } else {
@@ -82,7 +85,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
         }
     }
 
-    /// Passes packets on.
+    /// Passes packets on to the next stage.
     pub(super) fn pass(&self, to: &mut Sender<M, Q>, packets: &[u64], push: Option<PushTo>) {
         if packets.is_empty() {
             return;
@@ -93,7 +96,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
         }
     }
 
-    /// A source's part: packets `me`, `me + sources`, … of `traffic` go into buffers, and on.
+    /// Runs a source: packets `me`, `me + sources`, … of `traffic` go into buffers, and on to the
+    /// next stage.
     pub(super) fn source(
         &self,
         me: u32,
@@ -119,7 +123,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
         }
     }
 
-    /// Takes so many packets, a bulk at a time.
+    /// Takes `packets` packets, a bulk at a time.
     pub(super) fn take(&self, from: &mut Receiver<M, Q>, packets: u64, mut work: impl FnMut(&[u64])) {
         let (mut left, mut some) = (packets, vec![0; self.flow.bulk]);
         while left != 0 {
@@ -130,7 +134,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
         }
     }
 
-    /// From the moment in which all began to the end of the last thread.
+    /// Nanoseconds from the moment at which all threads began to the end of the last thread.
     pub(super) fn nanoseconds(&self) -> u64 {
         self.spans.whole().0
     }

@@ -1,53 +1,54 @@
-//! A firewall's rules: one a line, and the first that fits a packet decides.
+//! A firewall's rules: one in each line, and the first rule that fits a packet decides.
 
 use super::header::Fields;
 use baton_workloads::inputs::{InputError, Problem, Spot, open, text};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// What becomes of a packet.
+/// What a firewall does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It passes on.
+    /// The packet passes.
     Allow,
-    /// It is dropped.
+    /// The packet is dropped.
     Deny,
-    /// It is looked at as a whole, and then dropped.
+    /// The whole packet is inspected, and then dropped.
     Inspect,
 }
 
-/// Addresses whose first bits are these.
+/// A range of addresses, which begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
-    /// The address, its other bits 0.
+    /// The common bits of the addresses; the other bits are 0.
     bits: u128,
     mask: u128,
     is_v6: bool,
 }
 
-/// A rule. What is left open is `None`.
+/// A rule. A condition that a rule leaves open is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     action: Action,
     protocol: Option<u8>,
     source: Option<Network>,
     destination: Option<Network>,
-    /// Destination ports, from and to.
+    /// Ranges of destination ports: the first port and the last port.
     ports: Option<Vec<(u16, u16)>>,
 }
 
-/// Rules in their order. What none fits is denied.
+/// Rules in their order. A packet that no rule fits is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules(Vec<Rule>);
 
 const PROTOCOLS: [(&str, u8); 6] = [("icmp", 1), ("tcp", 6), ("udp", 17), ("dccp", 33), ("icmp6", 58), ("sctp", 132)];
 const ACTIONS: [(&str, Action); 3] = [("allow", Action::Allow), ("deny", Action::Deny), ("inspect", Action::Inspect)];
 
-/// Most rules of a file.
+/// Largest number of rules in a file.
 const MOST: usize = 65_536;
 
 impl Rules {
-    /// The rules for made packets: those that are suspicious are inspected, all others are allowed.
+    /// The rules for generated packets: suspicious packets are inspected, all other packets are
+    /// allowed.
     pub fn usual() -> Rules {
         Rules::parse(b"inspect udp any any 666\nallow any any any any\n").expect("its rules are right")
     }
@@ -55,12 +56,12 @@ impl Rules {
     /// Reads a file of rules.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// What is wrong with the file, and in which line.
     pub fn open(file: &Path) -> Result<Rules, InputError> {
         open(file, Rules::parse)
     }
 
-    /// How many there are.
+    /// Number of rules.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -84,7 +85,8 @@ impl Rules {
         Ok(Rules(rules))
     }
 
-    /// What becomes of a packet, and the number of the rule that says so, from 0; [`Rules::count`]: none fits.
+    /// What the firewall does with a packet, and the number of the rule that says so, from 0.
+    /// [`Rules::count`]: no rule fits.
     pub fn decide(&self, fields: &Fields) -> (Action, usize) {
         let fits = self.0.iter().position(|rule| rule.fits(fields));
         fits.map_or((Action::Deny, self.0.len()), |number| (self.0[number].action, number))
@@ -106,7 +108,7 @@ impl Rule {
     }
 }
 
-/// An address as a number, its first bit the highest of 128.
+/// An address as a number whose first bit is the highest of 128.
 fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -137,7 +139,7 @@ fn rule(words: &[&str]) -> Result<Rule, String> {
     })
 }
 
-/// `any`, or what `parse` reads.
+/// Reads `any` as `None`, and other text with `parse`.
 fn open_or<T>(text: &str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
     if text == "any" { Ok(None) } else { parse(text).map(Some) }
 }
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(tcp("11.2.2.3", Some(80)), (Action::Deny, 4));
         assert_eq!(decide(rules, 58, "2001:db8::7", "::1", None), (Action::Allow, 3));
         assert_eq!(decide(rules, 58, "2001:db9::7", "::1", None), (Action::Deny, 4));
-        // A packet without addresses fits only what is left open.
+        // A packet without addresses fits only rules that leave addresses open.
         let none = Fields::default();
         assert_eq!(Rules::parse(rules.as_bytes()).unwrap().decide(&none), (Action::Deny, 4));
         assert_eq!(Rules::parse(b"allow any any any any").unwrap().decide(&none), (Action::Allow, 0));

@@ -5,22 +5,23 @@ use baton_workloads::timing::Figure;
 use baton_workloads::work::{Measured, mix};
 use std::sync::{Mutex, PoisonError};
 
-/// What came out. Threads add up theirs.
+/// The result of a firewall. The threads' results are added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Packets that passed.
+    /// Number of packets that passed.
     pub allowed: u64,
-    /// Packets that were dropped unread.
+    /// Number of packets that were dropped without inspection.
     pub denied: u64,
-    /// Packets that were looked at as a whole, and dropped.
+    /// Number of packets that were inspected, and dropped.
     pub inspected: u64,
-    /// Bytes on the wire of those that passed.
+    /// Bytes on the wire of the packets that passed.
     pub bytes: u64,
-    /// By rule: packets that it decided; at the end those that none did.
+    /// By rule: the number of packets that the rule decided; last, the number of packets that no
+    /// rule decided.
     pub hits: Vec<u64>,
-    /// A digest of what the sink and the analyser have read.
+    /// A digest of what the sink and the analyser read.
     pub digest: u64,
-    /// From the beginning to the end of the slowest thread.
+    /// Nanoseconds from the beginning to the end of the slowest thread.
     pub nanoseconds: u64,
 }
 
@@ -39,14 +40,15 @@ impl Outcome {
         Outcome { hits: vec![0; rules.count() + 1], ..Outcome::default() }
     }
 
-    /// A packet that the sink has read.
+    /// Counts a packet that the sink has read.
     pub(super) fn passed(&mut self, number: u64, length: u32, bytes: &[u8]) {
         self.allowed += 1;
         self.bytes += u64::from(length);
         self.digest = self.digest.wrapping_add(mix(number, sum(bytes)));
     }
 
-    /// A packet that the analyser has dropped; with its bytes if it looked at them.
+    /// Counts a packet that the analyser has dropped; with the packet's bytes if the analyser
+    /// inspected them.
     pub(super) fn dropped(&mut self, number: u64, inspected: Option<&[u8]>) {
         *(if inspected.is_some() { &mut self.inspected } else { &mut self.denied }) += 1;
         self.digest = self.digest.wrapping_add(mix(!number, inspected.map_or(0, sum)));

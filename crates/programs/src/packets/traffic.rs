@@ -1,4 +1,4 @@
-//! The packets that a run sends: those of a capture, or made ones.
+//! The packets that a run sends: those of a capture, or generated packets.
 
 use super::buffers::ROOM;
 use super::header::LinkType;
@@ -11,30 +11,33 @@ use std::sync::Arc;
 /// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its first bytes.
+    /// The first bytes of the packet.
     pub bytes: Box<[u8]>,
-    /// How long it was on the wire.
+    /// Length of the packet on the wire.
     pub length: u32,
 }
 
-/// Where packets come from. A packet is known by its number, so that any thread can make it.
+/// The source of packets. A packet is known by its number, so that any thread can make it.
 #[derive(Clone, Debug)]
 pub enum Traffic {
-    /// A capture, over and over.
+    /// The packets of a capture, over and over.
     Captured(Arc<Capture>),
-    /// Made ones: UDP between addresses of a private network. They are no measurement of any network.
+    /// Generated packets: UDP between addresses of a private network. They are no measurement of
+    /// any network.
     Made {
-        /// What they are drawn from.
+        /// Seed of the packets.
         seed: u64,
-        /// One in so many goes to [`SUSPICIOUS_PORT`]; 0: none.
+        /// The reciprocal of the share of packets that go to [`SUSPICIOUS_PORT`]; 0: none.
         suspicious: u32,
     },
 }
 
-/// The destination port of made packets that are suspicious: the paper's "special value" in a header. 666 is Doom's.
+/// The destination port of suspicious generated packets: the paper's "special value" in a header.
+/// Port 666 is Doom's.
 pub const SUSPICIOUS_PORT: u16 = 666;
 
-/// The length of made packets on the wire: each as often as the others (the sizes of the simple IMIX, not its shares).
+/// Lengths of generated packets on the wire. All lengths are equally frequent (the sizes are those
+/// of the simple IMIX, the shares are not).
 const LENGTHS: [u16; 3] = [64, 594, 1518];
 
 impl Traffic {
@@ -46,7 +49,7 @@ impl Traffic {
         open(file, |bytes| pcap::parse(bytes, ROOM)).map(|capture| Traffic::Captured(Arc::new(capture)))
     }
 
-    /// How its packets begin.
+    /// The protocol with which the packets begin.
     pub fn link(&self) -> LinkType {
         match self {
             Traffic::Captured(capture) => capture.link,
@@ -54,7 +57,7 @@ impl Traffic {
         }
     }
 
-    /// How many packets a run sends if nothing else is asked for: a capture's, once.
+    /// Number of packets that a run sends if nothing else is asked for: a capture is sent once.
     pub fn usual(&self) -> u64 {
         match self {
             Traffic::Captured(capture) => capture.packets.len() as u64,
@@ -62,7 +65,7 @@ impl Traffic {
         }
     }
 
-    /// Packet `number`.
+    /// Calls `f` with packet `number` and its length.
     pub(crate) fn with<R>(&self, number: u64, f: impl FnOnce(&[u8], u32) -> R) -> R {
         match self {
             Traffic::Captured(capture) => {
@@ -77,7 +80,7 @@ impl Traffic {
     }
 }
 
-/// Bytes of a made packet, of which so many count.
+/// Bytes of a generated packet, of which the first ones count, up to its length.
 type Made = [u8; LENGTHS[2] as usize];
 
 /// A UDP packet over IPv4 in an Ethernet frame; the checksums are 0.
@@ -85,10 +88,11 @@ fn made(seed: u64, suspicious: u32, number: u64) -> (Made, u16) {
     let dice = |turn: u64| mix(mix(seed, number), turn);
     let length = LENGTHS[(dice(0) % 3) as usize];
     let is_suspicious = suspicious != 0 && dice(1).is_multiple_of(u64::from(suspicious));
-    // Ports from 1024 on, so that none is suspicious by chance.
+    // Ports begin at 1024, so that no packet is suspicious by chance.
     let port = if is_suspicious { SUSPICIOUS_PORT } else { 1024 + (dice(2) % 60_000) as u16 };
     let mut out: Made = [0; LENGTHS[2] as usize];
-    // A frame: addresses of stations that were made up (the second bit of the first byte says so), then the type.
+    // A frame: addresses of stations that were made up (the second bit of the first byte says so),
+    // then the type.
     out[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
     out[14..24].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17]);
     out[16..18].copy_from_slice(&(length - 14).to_be_bytes());
@@ -117,7 +121,7 @@ mod tests {
         let all: Vec<_> = (0..4000).map(read).collect();
         assert!(all.iter().all(|(fields, whole)| *whole && fields.protocol == Some(17) && fields.ports.is_some()));
         let suspicious = all.iter().filter(|(fields, _)| fields.ports.unwrap().1 == SUSPICIOUS_PORT).count();
-        // 500 are expected; 4 standard deviations are 84.
+        // 500 suspicious packets are expected; 4 standard deviations are 84.
         assert!((416..584).contains(&suspicious), "{suspicious}");
         let none = Traffic::Made { seed: 3, suspicious: 0 };
         let port = |number| none.with(number, |bytes, _| fields(none.link(), bytes).ports.unwrap().1);

@@ -1,6 +1,8 @@
-//! Programs that are said by figures: instructions, the part of them that runs in parallel, and working sets. Each phase asks the
-//! machine to play it ([`Machine::phase`](baton_machine::Machine::phase)); a machine that cannot gets it as a stream of accesses
-//! and computation, so that the two can be compared. Threads meet at a real barrier.
+//! Programs that are described by figures: instructions, the part of them that runs in parallel,
+//! and working sets. Each phase asks the machine to play it
+//! ([`Machine::phase`](baton_machine::Machine::phase)). A machine that cannot play phases gets a
+//! stream of accesses and computation, so that the two can be compared. Threads meet at a real
+//! barrier.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -18,40 +20,42 @@ pub use named::PhaseProgram;
 use baton_machine::Behaviour;
 use std::sync::Arc;
 
-/// A program of phases, as its profile says.
+/// A program of phases, as described by its profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// What it is called.
+    /// The name of the program.
     pub name: String,
-    /// Its class in table 1 of the paper.
+    /// The program's class in table 1 of the paper.
     pub class: Class,
-    /// Instructions of one run, all threads together.
+    /// Number of instructions of one run, of all threads together.
     pub instructions: u64,
-    /// The part of them that runs on all threads.
+    /// The share of the instructions that runs on all threads.
     pub parallel: f64,
-    /// How often a sequential part and a parallel one follow each other.
+    /// Number of pairs of a sequential part and a parallel part.
     pub rounds: u64,
-    /// Meetings of all threads in each parallel part.
+    /// Number of meetings of all threads in each parallel part.
     pub barriers: u64,
-    /// A thread's instructions between two meetings lie within this share of the mean.
+    /// Largest deviation of a thread's instructions between two meetings from their mean, as a
+    /// share of the mean.
     pub imbalance: f64,
-    /// What the instructions of parallel parts do, a thread.
+    /// How the instructions of parallel parts behave, for each thread.
     pub together: Arc<Behaviour>,
-    /// What those of sequential parts do.
+    /// How the instructions of sequential parts behave.
     pub alone: Arc<Behaviour>,
 }
 
-/// A class of table 1: highly parallel, partially sequential or single-threaded; of computing or of memory.
+/// A class of table 1: highly parallel, partially sequential or single-threaded; limited by
+/// computation or by memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// As the paper has it: `PS-MI`.
+    /// The name in the paper, such as `PS-MI`.
     pub name: &'static str,
-    /// It has one thread.
+    /// Whether programs of the class have one thread.
     pub single: bool,
 }
 
 impl Class {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Class; 6] = [
         Class { name: "HP-CI", single: false },
         Class { name: "HP-MI", single: false },

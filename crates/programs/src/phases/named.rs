@@ -9,7 +9,7 @@ use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Think, Workload, Work
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// A program of `--profile`.
+/// A program of phases, chosen by `--profile`.
 #[derive(Clone)]
 pub struct PhaseProgram {
     barrier: &'static BarrierInfo,
@@ -26,20 +26,22 @@ impl<M: Machine> BarrierVisitor<M> for Make {
     }
 }
 
-/// Instructions of a piece, and how many such pieces there are.
+/// Instructions of one of `n` equal pieces.
 fn pieces(instructions: f64, n: u64) -> u64 {
     (instructions / n as f64).round() as u64
 }
 
 impl PhaseProgram {
-    /// A program on so many threads, at the barrier of that name; `None`: there is no such barrier.
+    /// A program on `threads` threads, at the barrier of that name; `None`: there is no such
+    /// barrier.
     pub fn of(program: Arc<Program>, barrier: &str, threads: NonZeroU32, seed: u64) -> Option<PhaseProgram> {
         let barrier = BARRIERS.iter().find(|known| known.name == barrier)?;
         Some(PhaseProgram { barrier, program, threads, seed })
     }
 
-    /// The threads. The first one runs the sequential parts while the others wait at the barrier. The check: together they have
-    /// run the instructions that the profile says, as far as they can be divided, and each met as often as it should.
+    /// The threads. The first thread runs the sequential parts while the others wait at the
+    /// barrier. The check: together the threads have run the instructions of the profile, as far as
+    /// these can be divided, and each thread met as often as it should.
     fn threads_at<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
         let PhaseProgram { program, threads, seed, .. } = self;
         let n = u64::from(threads.get());
@@ -71,7 +73,7 @@ impl PhaseProgram {
                         meetings += 1;
                     }
                 }
-                // Relaxed: the end of the thread orders it.
+                // Relaxed: the end of the thread orders the store.
                 done.store(meetings, Relaxed);
             }) as baton_workloads::Body
         };

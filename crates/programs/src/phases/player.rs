@@ -5,7 +5,7 @@ use baton_machine::{Behaviour, Machine, OwnedSlice};
 use baton_workloads::xorshift;
 use std::sync::Arc;
 
-/// Bytes of a line of the stream.
+/// Bytes of a line in the stream.
 const LINE: usize = 64;
 
 /// A line of the footprint.
@@ -15,7 +15,7 @@ struct Data([u8; LINE]);
 /// A thread's way through a behaviour.
 pub(super) struct Player<M: Machine> {
     behaviour: Arc<Behaviour>,
-    /// The footprint; none before the first stream.
+    /// The footprint; `None` before the first stream.
     data: Option<OwnedSlice<M, Data>>,
     state: u64,
     /// Instructions since the last accesses, and the part of a cycle that is still to be computed.
@@ -29,14 +29,15 @@ impl<M: Machine> Player<M> {
         Player { behaviour, data: None, state, due: 0.0, owed: 0.0 }
     }
 
-    /// Computes for so many instructions.
+    /// Plays `instructions` instructions.
     pub(super) fn play(&mut self, instructions: u64) {
         if !M::phase(&self.behaviour, instructions) {
             self.stream(instructions as f64);
         }
     }
 
-    /// The same as accesses to lines of the sets, drawn at random, and work between them.
+    /// Plays instructions as accesses to lines of the sets, drawn at random, and computation
+    /// between the accesses.
     fn stream(&mut self, instructions: f64) {
         let behaviour = self.behaviour.clone();
         let accesses = behaviour.accesses();
@@ -60,7 +61,7 @@ impl<M: Machine> Player<M> {
         M::work(Cycles(whole as u64));
     }
 
-    /// Reads so many lines of a set that is drawn by its accesses.
+    /// Reads `lines` lines of a set that is drawn in proportion to the sets' accesses.
     fn access(&mut self, behaviour: &Behaviour, accesses: f64, lines: usize) {
         let mut draw = (xorshift(&mut self.state) >> 11) as f64 / (1u64 << 53) as f64 * accesses;
         let mut first = 0;

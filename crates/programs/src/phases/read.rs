@@ -1,4 +1,5 @@
-//! Reading a profile of phases: strict, as other profiles are. Each value has its source, in a table of the same keys.
+//! Reads a profile of phases, as strictly as other profiles are read. Each value has its source, in
+//! a table with the same keys.
 
 use super::{Class, Program};
 use crate::synthetic::keys::{Limits, number, whole};
@@ -10,20 +11,21 @@ use toml::de::DeValue;
 
 type Result<T> = std::result::Result<T, super::ProfileError>;
 
-/// Keys of `[program]` beside its name.
+/// Keys of `[program]` beside the name.
 const PROGRAM: [&str; 6] = ["class", "instructions", "parallel", "rounds", "barriers", "imbalance"];
-/// Keys of `[parallel]`, and of `[sequential]`, which may be absent: then it is as `[parallel]`.
+/// Keys of `[parallel]` and of `[sequential]`. If `[sequential]` is absent, sequential parts behave
+/// as `[parallel]` says.
 const BEHAVIOUR: [&str; 3] = ["cpi", "overlap", "sets"];
-/// What a set of `sets` is.
+/// The form of an entry of `sets`, for messages.
 const SETS: &str = "a list of [bytes, accesses in 1000 instructions], bytes from 64 to 1073741824, accesses up to 1000";
-/// Sets of a behaviour at most.
+/// Largest number of sets of a behaviour.
 const MOST_SETS: usize = 8;
 
 impl Program {
     /// Reads the profile at `path`.
     ///
     /// # Errors
-    /// With the file, the line, the key and what was expected.
+    /// The file, the line, the key and what was expected.
     pub fn open(path: &Path) -> Result<Program> {
         let file = path.display().to_string();
         match std::fs::read_to_string(path) {
@@ -32,10 +34,10 @@ impl Program {
         }
     }
 
-    /// Reads a profile from its text; `file` is its name for messages.
+    /// Reads a profile from its text; `file` is the name for messages.
     ///
     /// # Errors
-    /// As [`Program::open`].
+    /// Those of [`Program::open`].
     pub fn from_toml(text: &str, file: &str) -> Result<Program> {
         let reading = Reading { text, file };
         let whole_text = reading.parse()?;
@@ -105,7 +107,7 @@ fn pair(value: &DeValue<'_>, limits: [Limits; 2]) -> Option<[f64; 2]> {
     pair.iter().zip(limits).all(|(&value, limits)| limits.hold(value)).then_some(pair)
 }
 
-/// Where each value comes from.
+/// Checks that each value has a source.
 fn sources(table: &Table<'_>) -> Result<()> {
     let keys: Vec<&str> = PROGRAM.iter().chain(&BEHAVIOUR).copied().collect();
     table.only(&keys)?;

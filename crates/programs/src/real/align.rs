@@ -1,5 +1,6 @@
-//! A sequence alignment by tasks (Smith and Waterman 1981; as OMP2012's smithwa and bots' alignment): the matrix of scores
-//! is cut into blocks, and a block is ready when the ones above and to the left of it are done.
+//! A sequence alignment by tasks (Smith and Waterman 1981; as in OMP2012's smithwa and bots'
+//! alignment): the matrix of scores is cut into blocks, and a block is ready when the blocks above
+//! and to the left of it are done.
 
 use super::Scale;
 use super::pool::Pool;
@@ -10,19 +11,20 @@ use baton_machine::{Atomic, Machine, Ordering::AcqRel, OwnedSlice};
 use baton_workloads::{Body, Shared, Team, share, xorshift};
 use std::sync::Arc;
 
-/// Cycles a cell: three comparisons and a look at two letters.
+/// Cycles of a cell: three comparisons and a look at two letters.
 const CYCLES: u64 = 4;
 
 const MATCH: i32 = 3;
 const MISMATCH: i32 = -2;
 const GAP: i32 = -2;
 
-/// A cell's score from its neighbours'.
+/// The score of a cell from the scores of its neighbours.
 fn score(across: i32, above: i32, left: i32, same: bool) -> i32 {
     (across + if same { MATCH } else { MISMATCH }).max(above + GAP).max(left + GAP).max(0)
 }
 
-/// Two related sequences: the second is the first with every eighth letter or so changed, left out or put in.
+/// Two related sequences: the second is the first with about every eighth letter changed, left out
+/// or inserted.
 fn input(scale: Scale) -> [Vec<u8>; 2] {
     let mut state = scale.seed | 1;
     let mut letter = || b"ACGT"[(xorshift(&mut state) >> 62) as usize];
@@ -40,7 +42,7 @@ fn input(scale: Scale) -> [Vec<u8>; 2] {
     [first, second]
 }
 
-/// What one thread computes.
+/// The score that one thread computes.
 fn plain(scale: Scale) -> i32 {
     let [first, second] = input(scale);
     let mut above = vec![0; second.len() + 1];
@@ -56,23 +58,23 @@ fn plain(scale: Scale) -> i32 {
     best
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Data<M: Machine, K: Kit<M>> {
     sequences: [Places<M, u8>; 2],
     /// By row of blocks and column of the matrix: the lowest scores of each block.
     lowest: Places<M, i32>,
-    /// By column of blocks and row of the matrix: the rightmost.
+    /// By column of blocks and row of the matrix: the rightmost scores of each block.
     rightmost: Places<M, i32>,
-    /// By block: neighbours that are done.
+    /// By block: the number of neighbours that are done.
     done: OwnedSlice<M, M::Atomic<u32>>,
     best: Shared<M, Guarded<M, K, i32>>,
     pool: Pool<M, K>,
-    /// Letters a block, blocks a side.
+    /// Letters in a side of a block, and blocks in a side of the matrix.
     grain: usize,
     side: usize,
 }
 
-/// The threads.
+/// The threads of the program.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let (size, grain) = (scale.size as usize, scale.grain as usize);
     let side = size / grain;
@@ -82,7 +84,7 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
         rightmost: Places::new(side * size, |_| 0),
         done: OwnedSlice::new(side * side, |_| M::Atomic::new(0)),
         best: share::<M, _>(Guarded::new(kit, 1, 0)),
-        // A wave has at most one block a row.
+        // At most one block of each row is ready at a time.
         pool: Pool::new(kit, 0, side, &[0]),
         grain,
         side,
@@ -101,7 +103,7 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 }
 
 impl<M: Machine, K: Kit<M>> Data<M, K> {
-    /// Computes a block; returns those that this makes ready.
+    /// Computes a block. Returns the blocks that this makes ready.
     fn task(&self, kit: &K, block: usize) -> Vec<u32> {
         let (row, column) = (block / self.side, block % self.side);
         let (top, left) = (row * self.grain, column * self.grain);
@@ -148,11 +150,12 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         ready
     }
 
-    /// A neighbour of this block is done; the block, if it was the last one.
+    /// Notes that a neighbour of the block is done. Returns the block if this was the last
+    /// neighbour.
     fn arrive(&self, row: usize, column: usize) -> Option<u32> {
         let block = row * self.side + column;
         let neighbours = u32::from(row > 0) + u32::from(column > 0);
-        // AcqRel: the thread that finds the other one done has seen its edges.
+        // AcqRel: the thread that finds the other neighbour done has seen that neighbour's edges.
         (self.done[block].fetch_add(1, AcqRel) + 1 == neighbours).then_some(block as u32)
     }
 }

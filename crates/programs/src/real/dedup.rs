@@ -1,6 +1,7 @@
-//! A pipeline that chunks, deduplicates and compresses a stream (as PARSEC's dedup): a thread takes the next piece of the
-//! input, cuts it where its content says, hashes each chunk, looks it up in a table with a lock a bucket, compresses what
-//! is new, and writes the piece's records when all earlier pieces are written.
+//! A pipeline that chunks, deduplicates and compresses a stream (as in PARSEC's dedup): a thread
+//! takes the next piece of the input, cuts it into chunks by its content, hashes each chunk, looks
+//! the chunk up in a table with one lock for each bucket, compresses new chunks, and writes the
+//! piece's records when all earlier pieces are written.
 
 use super::Scale;
 use crate::monitor::{Guarded, Kit};
@@ -13,19 +14,19 @@ use std::sync::Arc;
 
 /// Bytes that are read or written at once.
 const BLOCK: usize = 64;
-/// A chunk's least and greatest length.
+/// Least and greatest length of a chunk.
 const CHUNK: (usize, usize) = (32, 256);
-/// Bytes that a chunk may take when compressed: one of [`pack`]'s lengths for each 128 of them more.
+/// Bytes that a compressed chunk may take: [`pack`] adds one length for each 128 bytes.
 const PACKED: usize = CHUNK.1 + 4;
-/// Buckets of the table.
+/// Number of buckets of the table.
 const BUCKETS: usize = 32;
 
-/// Cycles a byte: a rolling sum; a hash; a search for runs.
+/// Cycles of a byte in the rolling sum, in the hash and in the search for runs.
 const CHUNK_CYCLES: u64 = 2;
 const HASH_CYCLES: u64 = 4;
 const PACK_CYCLES: u64 = 8;
 
-/// Numbers of the program's locks; buckets come after.
+/// Numbers of the program's locks; the locks of buckets come after these.
 const INPUT: u32 = 0;
 const OUTPUT: u32 = 1;
 const TABLE: u32 = 2;
@@ -34,11 +35,11 @@ const TABLE: u32 = 2;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     hash: u64,
-    /// The next one of the chain, plus 1.
+    /// The index of the next entry of the chain, plus 1.
     next: u32,
-    /// It is compressed: `packed` holds it.
+    /// Whether the chunk is compressed, in `packed`.
     done: bool,
-    /// It stands in the output.
+    /// Whether the chunk stands in the output.
     written: bool,
 }
 
@@ -49,11 +50,11 @@ struct Packed {
     bytes: [u8; PACKED],
 }
 
-/// What the writer goes on from.
+/// The state from which the next writer goes on.
 struct Writer {
-    /// The piece whose turn it is.
+    /// The piece whose turn it is to be written.
     turn: u32,
-    /// Bytes written.
+    /// Number of bytes written.
     bytes: usize,
     /// The last block, as far as it is filled.
     tail: [u8; BLOCK],
@@ -64,18 +65,20 @@ struct Data<M: Machine, K: Kit<M>> {
     output: Places<M, [u8; BLOCK]>,
     /// The next piece to be taken.
     next: Shared<M, Guarded<M, K, u32>>,
-    /// By bucket: its chain's first entry, plus 1.
+    /// By bucket: the index of its chain's first entry, plus 1.
     buckets: Vec<Shared<M, Guarded<M, K, u32>>>,
-    /// By place of a chunk (its piece, and its number in it): accessed under its bucket's lock.
+    /// By place of a chunk (its piece, and its number in it): the entry, accessed under its
+    /// bucket's lock.
     entries: Places<M, Entry>,
-    /// By the same: written by the thread that made the entry, before it is `done`.
+    /// By place of a chunk: the compressed chunk, written by the thread that made the entry, before
+    /// the entry is `done`.
     packed: Places<M, Packed>,
     writer: Shared<M, Guarded<M, K, Writer>>,
     piece: usize,
     pieces: u32,
 }
 
-/// Words and fillers, over and over: many chunks come again.
+/// Words and fillers, over and over, so that many chunks come again.
 fn input(scale: Scale) -> Vec<u8> {
     let mut state = scale.seed | 1;
     let phrase = |state: &mut u64| -> Vec<u8> {
@@ -101,7 +104,7 @@ fn input(scale: Scale) -> Vec<u8> {
     out
 }
 
-/// Cuts where a sum over the last bytes says.
+/// Cuts a piece into chunks, at places where a sum over the last bytes says so.
 fn chunks(piece: &[u8]) -> Vec<&[u8]> {
     let (mut out, mut begin, mut sum) = (Vec::new(), 0, 0u32);
     for (at, &byte) in piece.iter().enumerate() {
@@ -118,12 +121,12 @@ fn chunks(piece: &[u8]) -> Vec<&[u8]> {
     out
 }
 
-/// FNV-1a.
+/// The FNV-1a hash of a chunk.
 fn hash(chunk: &[u8]) -> u64 {
     chunk.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Runs as a length and a byte, the rest as lengths and bytes (PackBits).
+/// Compresses a chunk: runs as a length and a byte, the rest as lengths and bytes (PackBits).
 fn pack(chunk: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(chunk.len() + 4);
     let mut plain: Vec<u8> = Vec::new();
@@ -149,7 +152,8 @@ fn pack(chunk: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The record of a chunk: compressed when it stands in the output for the first time, else its hash.
+/// The record of a chunk: the compressed chunk when it stands in the output for the first time,
+/// otherwise its hash.
 fn record(hash: u64, packed: Option<&[u8]>) -> Vec<u8> {
     match packed {
         Some(packed) => [&[1, packed.len() as u8, (packed.len() >> 8) as u8], packed].concat(),
@@ -157,7 +161,7 @@ fn record(hash: u64, packed: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
-/// What one thread writes.
+/// The output of one thread.
 fn plain(scale: Scale) -> Vec<u8> {
     let (input, mut seen, mut out) = (input(scale), BTreeSet::new(), Vec::new());
     for chunk in input.chunks(scale.grain as usize).flat_map(chunks) {
@@ -168,7 +172,7 @@ fn plain(scale: Scale) -> Vec<u8> {
     out
 }
 
-/// The threads.
+/// The threads of the program.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let (input, piece) = (input(scale), scale.grain as usize);
     let pieces = scale.size / scale.grain;
@@ -177,7 +181,8 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
     let writer = Writer { turn: 0, bytes: 0, tail: [0; BLOCK] };
     let data = Arc::new(Data::<M, K> {
         input: Places::new(input.len() / BLOCK, |at| core::array::from_fn(|x| input[at * BLOCK + x])),
-        // A chunk of 32 bytes takes at most 3 more, and 1 for its compression.
+        // A chunk of 32 bytes takes at most 3 bytes more in a record, and 1 byte more by its
+        // compression.
         output: Places::new(2 * input.len() / BLOCK, |_| [0; BLOCK]),
         next: share::<M, _>(Guarded::new(kit, INPUT, 0)),
         buckets: (0..BUCKETS).map(|bucket| share::<M, _>(Guarded::new(kit, TABLE + bucket as u32, 0))).collect(),
@@ -217,7 +222,7 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 }
 
 impl<M: Machine, K: Kit<M>> Data<M, K> {
-    /// Chunks that a piece has at most.
+    /// Largest number of chunks in a piece.
     fn chunks_a_piece(piece: usize) -> usize {
         piece / CHUNK.0 + 1
     }
@@ -226,7 +231,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         &self.buckets[(hash >> 32) as usize % BUCKETS]
     }
 
-    /// All of a piece's way through the pipeline.
+    /// Takes a piece all its way through the pipeline.
     fn work(&self, kit: &K, piece: u32) {
         let blocks = self.piece / BLOCK;
         let first = piece as usize * blocks;
@@ -243,7 +248,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         self.write(kit, piece, &hashes);
     }
 
-    /// Looks a chunk up; if it is new, makes its entry at `place` and compresses it.
+    /// Looks a chunk up; if the chunk is new, makes its entry at `place` and compresses it.
     fn keep(&self, kit: &K, hash: u64, place: usize, chunk: &[u8]) {
         let new = self.bucket(hash).with(kit, |first| {
             // SAFETY: entries of this bucket are accessed under its lock; the place is no other thread's yet.
@@ -274,7 +279,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// The entry of a hash in the chain from `at` on.
     ///
     /// # Safety
-    /// In the monitor of its bucket.
+    /// The calling thread is inside the monitor of the hash's bucket.
     unsafe fn find(&self, mut at: u32, hash: u64) -> Option<(usize, Entry)> {
         while let Some(place) = at.checked_sub(1) {
             // SAFETY: the caller's promise.
@@ -292,7 +297,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let (mut bytes, mut tail) =
             self.writer.when(kit, |writer| (writer.turn == piece).then_some((writer.bytes, writer.tail)));
         for &hash in hashes {
-            // The thread that made the entry may still be compressing it; that waits for no thread's turn.
+            // The thread that made the entry may still be compressing the chunk; a compression
+            // waits for no thread's turn.
             let (place, first_time) = self.bucket(hash).when(kit, |first| {
                 // SAFETY: in the monitor of the bucket.
                 let (place, entry) = unsafe { self.find(*first, hash) }?;

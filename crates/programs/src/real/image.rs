@@ -1,5 +1,6 @@
-//! An image filter with a work queue (as vips, or bodytrack's first stage): a blur, then a gradient. Each pass goes over
-//! strips of rows that threads take from a queue under a lock; between the passes all meet.
+//! An image filter with a work queue (as in vips, or bodytrack's first stage): a blur, then a
+//! gradient. Each pass goes over strips of rows that threads take from a queue under a lock; all
+//! threads meet between the passes.
 
 use super::Scale;
 use crate::monitor::{Guarded, Kit};
@@ -14,10 +15,10 @@ use std::sync::Arc;
 /// Pixels that are read or written at once: a line of 64 bytes.
 const BLOCK: usize = 64;
 
-/// Cycles a pixel of a pass: nine multiplications and additions, vectorised.
+/// Cycles of a pixel in a pass: nine multiplications and additions, vectorised.
 const CYCLES: u64 = 2;
 
-/// A pass: weights of the 3 by 3 pixels around, one or two such sums, and a shift.
+/// A pass: weights of the 3 by 3 pixels around a pixel, one or two such sums, and a shift.
 struct Pass {
     weights: &'static [[[i32; 3]; 3]],
     shift: u32,
@@ -29,7 +30,7 @@ const PASSES: [Pass; 2] = [
 ];
 
 impl Pass {
-    /// A row of the result from the row above, the row and the row below it.
+    /// A row of the result, from the row above, the row and the row below it.
     fn row(&self, rows: [&[u8]; 3]) -> Vec<u8> {
         let last = rows[1].len() - 1;
         let pixel = |x: usize| {
@@ -59,7 +60,7 @@ fn input(scale: Scale) -> Vec<u8> {
     (0..side * side).map(pixel).collect()
 }
 
-/// What one thread computes.
+/// The image that one thread computes.
 fn plain(scale: Scale) -> Vec<u8> {
     let side = scale.size as usize;
     PASSES.iter().fold(input(scale), |image, pass| {
@@ -100,14 +101,15 @@ impl<M: Machine> Image<M> {
     }
 }
 
-/// What the threads share: the images before, between and after the passes, and a queue of strips for each pass.
+/// The data that the threads share: the images before, between and after the passes, and a queue of
+/// strips for each pass.
 struct Data<M: Machine, K: Kit<M>> {
     images: [Image<M>; PASSES.len() + 1],
     queues: [baton_workloads::Shared<M, Guarded<M, K, u32>>; PASSES.len()],
     meeting: baton_workloads::Shared<M, Central<M>>,
 }
 
-/// The threads.
+/// The threads of the program.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let (side, strip) = (scale.size as usize, scale.grain as usize);
     let participants = NonZeroU32::new(threads.max(1)).unwrap_or(NonZeroU32::MIN);

@@ -1,5 +1,6 @@
-//! The build of a k-d tree (as OMP2012's kdtree): a task splits a range of points at its median, across and along by
-//! turns, and makes two tasks of the halves. Nodes are given out in a critical section of their own.
+//! The build of a k-d tree (as in OMP2012's kdtree): a task splits a range of points at its median,
+//! by the two coordinates in turn, and makes two tasks of the halves. Nodes are given out in a
+//! critical section of their own.
 
 use super::Scale;
 use super::pool::Pool;
@@ -10,27 +11,27 @@ use baton_machine::units::Cycles;
 use baton_workloads::{Body, Shared, Team, share, xorshift};
 use std::sync::Arc;
 
-/// Cycles a point of finding a median: about three looks at each (quickselect).
+/// Cycles of a point in the search for a median: about three looks at each point (quickselect).
 const CYCLES: u64 = 12;
 
 type Point = [u32; 2];
 
-/// A node: its range, and its halves if it has some.
+/// A node: its range, and its halves if it has halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Node {
     begin: u32,
     len: u32,
-    /// By which coordinate it is split.
+    /// The coordinate by which the range is split.
     axis: u32,
-    /// Nodes of the two halves; 0: a leaf.
+    /// The nodes of the two halves; 0: the node is a leaf.
     halves: [u32; 2],
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Data<M: Machine, K: Kit<M>> {
     points: Places<M, Point>,
     nodes: Places<M, Node>,
-    /// Nodes given out so far.
+    /// Number of nodes given out.
     given: Shared<M, Guarded<M, K, u32>>,
     pool: Pool<M, K>,
     leaf: u32,
@@ -45,13 +46,13 @@ fn input(scale: Scale) -> Vec<Point> {
     (0..scale.size).map(point).collect()
 }
 
-/// Puts the median of the points at their middle, smaller ones before it.
+/// Puts the median of the points at their middle, smaller points before it.
 fn split(points: &mut [Point], axis: u32) {
     let key = |point: &Point| (point[axis as usize], point[1 - axis as usize]);
     points.select_nth_unstable_by_key(points.len() / 2, key);
 }
 
-/// What one thread computes: the points in the order of the leaves.
+/// Sorts the points in the order of the leaves, as one thread does.
 fn plain(points: &mut [Point], axis: u32, leaf: usize) {
     if points.len() > leaf {
         split(points, axis);
@@ -61,10 +62,10 @@ fn plain(points: &mut [Point], axis: u32, leaf: usize) {
     }
 }
 
-/// The threads.
+/// The threads of the program.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let points = input(scale);
-    // Leaves have at least half of the grain: as many nodes at most.
+    // A leaf has at least half of the grain, which bounds the number of nodes.
     let most = 4 * (scale.size / scale.grain).max(1) as usize;
     let root = Node { len: scale.size, ..Node::default() };
     let data = Arc::new(Data::<M, K> {
@@ -94,7 +95,7 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 }
 
 impl<M: Machine, K: Kit<M>> Data<M, K> {
-    /// Splits a node's range, if it is too long for a leaf; returns its halves.
+    /// Splits a node's range if it is too long for a leaf. Returns its halves.
     fn task(&self, kit: &K, number: u32) -> Vec<u32> {
         // SAFETY: (here and below) a node, and its range, belong to the task of its number from the moment in which it went
         // into the pool, whose lock orders it after the thread that made it.
@@ -126,7 +127,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         halves.to_vec()
     }
 
-    /// Points in the leaves below a node, which must follow each other without a gap.
+    /// Number of points in the leaves below a node, which must follow each other without a gap.
     fn covered(&self, number: u32, begin: u32) -> Result<u32, String> {
         // SAFETY: the threads have ended.
         let node = unsafe { self.nodes.get(number as usize) };

@@ -1,7 +1,9 @@
-//! Real programs: they read and write their data through the machine, and their results are compared with a plain run.
+//! Real programs: they read and write their data through the machine, and their results are
+//! compared with those of a plain run.
 //!
-//! Each is a small relative of a kind that PARSEC or SPEC OMP2012 has. It computes on the host what it has read through
-//! the machine, and charges the machine for it: cycles a byte, point or cell, stated as constants in its file.
+//! Each program is a small relative of a kind that PARSEC or SPEC OMP2012 has. The program computes
+//! on the host with data that it has read through the machine, and charges the machine for the
+//! computation: cycles per byte, point or cell, stated as constants in the program's file.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -29,7 +31,7 @@ use baton_machine::Machine;
 use baton_workloads::Team;
 use thiserror::Error;
 
-/// A program.
+/// A program by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Two passes of a filter over an image.
@@ -44,31 +46,32 @@ pub enum Program {
     Align,
 }
 
-/// What is said of a program.
+/// The name, description and limits of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// One line that says what the program does.
     pub what: &'static str,
-    /// What [`Scale::size`] counts.
+    /// The things that [`Scale::size`] counts.
     pub size: &'static str,
-    /// What [`Scale::grain`] counts: the smaller, the more often threads take locks.
+    /// The things that [`Scale::grain`] counts: the smaller the grain, the more often threads take
+    /// locks.
     pub grain: &'static str,
-    /// Its usual scale.
+    /// The usual scale of the program.
     pub usual: Scale,
-    /// The smallest and the largest size; a power of two.
+    /// The smallest and the largest size, powers of two.
     pub sizes: (u32, u32),
-    /// The smallest and the largest grain; a power of two, and no more than the size.
+    /// The smallest and the largest grain, powers of two; a grain is at most the size.
     pub grains: (u32, u32),
 }
 
-/// How large a program's input is, and in which pieces it is worked on.
+/// The size of a program's input, and the size of the pieces in which threads take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// The input's size.
+    /// The size of the input.
     pub size: u32,
-    /// A piece's size.
+    /// The size of a piece.
     pub grain: u32,
     /// Seed of the input.
     pub seed: u64,
@@ -84,27 +87,27 @@ impl Scale {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("program `{program}`: {what} is {found}; expected {expected}")]
 pub struct BadScale {
-    /// The program.
+    /// The name of the program.
     pub program: &'static str,
     /// Size or grain, and what it counts.
     pub what: String,
-    /// What was asked for.
+    /// The value that was asked for.
     pub found: u32,
-    /// What can be.
+    /// The values that the program can have.
     pub expected: String,
 }
 
 impl Program {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Program; 5] =
         [Program::ImageFilter, Program::Dedup, Program::KdTree, Program::Sort, Program::Align];
 
-    /// The program of that name.
+    /// The program with that name.
     pub fn named(name: &str) -> Option<Program> {
         Program::ALL.into_iter().find(|program| program.info().name == name)
     }
 
-    /// What is said of it.
+    /// The name, description and limits of the program.
     pub const fn info(self) -> Info {
         match self {
             Program::ImageFilter => Info {
@@ -155,10 +158,10 @@ impl Program {
         }
     }
 
-    /// Whether the program can be had in this scale.
+    /// Checks that the program can run in this scale.
     ///
     /// # Errors
-    /// Why not.
+    /// The first number that is outside of its limits.
     pub fn check(self, scale: Scale) -> Result<(), BadScale> {
         let info = self.info();
         let check = |what: &str, counts: &str, found: u32, (least, most): (u32, u32)| {
@@ -172,10 +175,10 @@ impl Program {
         check("grain", info.grain, scale.grain, (info.grains.0, info.grains.1.min(scale.size)))
     }
 
-    /// The threads. The check: the result is what a plain sequential run computes.
+    /// The threads. The check: the result is that of a plain sequential run.
     ///
     /// # Errors
-    /// As [`Program::check`].
+    /// Those of [`Program::check`].
     pub fn team<M: Machine, K: Kit<M>>(self, threads: u32, scale: Scale, kit: &K) -> Result<Team, BadScale> {
         self.check(scale)?;
         Ok(match self {

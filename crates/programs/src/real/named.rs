@@ -83,10 +83,11 @@ impl<const P: usize> Workload for Whole<P> {
     fn bytes(&self) -> usize {
         let Scale { size, grain, .. } = self.scale;
         match Self::PROGRAM {
-            // An alignment has edges: 8 bytes a letter and block.
+            // An alignment keeps edges: 8 bytes for each letter and block.
             Program::Align => size as usize * (size / grain) as usize * 12,
             Program::ImageFilter => 4 * (size as usize).pow(2),
-            // Dedup keeps a compressed chunk for each that could be: 10 bytes a byte.
+            // Dedup keeps room for a compressed chunk wherever one could begin: 10 bytes for each
+            // byte.
             _ => size as usize * 24,
         }
     }

@@ -1,34 +1,37 @@
-//! A bag of tasks: threads take the newest one first, and end when none is left and none is worked on.
+//! A bag of tasks: threads take the newest task first, and end when no task is left and no thread
+//! works on one.
 
 use crate::monitor::{Guarded, Kit};
 use crate::places::Places;
 use baton_machine::Machine;
 use baton_workloads::{Shared, share};
 
-/// What the lock guards, beside the tasks themselves.
+/// The values that the lock guards, beside the tasks themselves.
 struct Bag {
-    /// Tasks that wait to be taken: the first so many places.
+    /// Number of tasks that wait to be taken: they stand in the first places.
     waiting: usize,
-    /// Taken, and not done yet.
+    /// Number of tasks that are taken and not done.
     working: u32,
 }
 
-/// The bag.
+/// A bag of tasks.
 pub(super) struct Pool<M: Machine, K: Kit<M>> {
     bag: Shared<M, Guarded<M, K, Bag>>,
-    /// Read and written in the monitor only.
+    /// The tasks, read and written inside the monitor only.
     tasks: Places<M, u32>,
 }
 
 impl<M: Machine, K: Kit<M>> Pool<M, K> {
-    /// A bag with its first tasks, under the program's lock `number`; never more than `most` wait at a time.
+    /// A bag with its first tasks, under the program's lock `number`; at most `most` tasks wait at
+    /// a time.
     pub(super) fn new(kit: &K, number: u32, most: usize, first: &[u32]) -> Self {
         let bag = Bag { waiting: first.len(), working: 0 };
         let tasks = Places::new(most.max(first.len()), |at| first.get(at).copied().unwrap_or(0));
         Pool { bag: share::<M, _>(Guarded::new(kit, number, bag)), tasks }
     }
 
-    /// Takes tasks and does them until all are done. `work` returns the tasks that its own has made ready.
+    /// Takes tasks and does them until all are done. `work` returns the tasks that its task has
+    /// made ready.
     pub(super) fn run(&self, kit: &K, mut work: impl FnMut(u32) -> Vec<u32>) {
         loop {
             let taken = self.bag.when(kit, |bag| {

@@ -1,5 +1,5 @@
-//! A merge sort by tasks (as the tasking benchmarks' `sort`): ranges are sorted whole, then merged pair by pair. A merge is
-//! ready when both of its halves are.
+//! A merge sort by tasks (as in the tasking benchmarks' `sort`): ranges are sorted whole, then
+//! merged pair by pair. A merge is ready when both of its halves are.
 
 use super::Scale;
 use super::pool::Pool;
@@ -10,16 +10,17 @@ use baton_machine::{Atomic, Machine, Ordering::AcqRel, OwnedSlice};
 use baton_workloads::{Body, Team, xorshift};
 use std::sync::Arc;
 
-/// Cycles a key and level of sorting a range whole: a comparison, and often a mispredicted branch.
+/// Cycles of a key and level in the sort of a whole range: a comparison, and often a mispredicted
+/// branch.
 const SORT_CYCLES: u64 = 8;
-/// Cycles a key that is merged.
+/// Cycles of a key that is merged.
 const MERGE_CYCLES: u64 = 6;
 
-/// What the threads share. Tasks are numbered as a heap: 1 merges all, node `n` has halves `2n` and `2n + 1`, and the
-/// last `leaves` nodes are ranges.
+/// The data that the threads share. Tasks are numbered as in a heap: task 1 merges all, node `n`
+/// has halves `2n` and `2n + 1`, and the last `leaves` nodes are ranges.
 struct Data<M: Machine, K: Kit<M>> {
     keys: Places<M, u32>,
-    /// By node: halves that are done.
+    /// By node: the number of halves that are done.
     done: OwnedSlice<M, M::Atomic<u32>>,
     pool: Pool<M, K>,
     leaves: u32,
@@ -30,7 +31,7 @@ fn input(scale: Scale) -> Vec<u32> {
     (0..scale.size).map(|_| (xorshift(&mut state) >> 32) as u32).collect()
 }
 
-/// The threads.
+/// The threads of the program.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let keys = input(scale);
     let leaves = scale.size / scale.grain;
@@ -57,9 +58,9 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 }
 
 impl<M: Machine, K: Kit<M>> Data<M, K> {
-    /// Sorts or merges a node's range; returns the merge that this makes ready.
+    /// Sorts or merges a node's range. Returns the merge that this makes ready.
     fn task(&self, node: u32) -> Vec<u32> {
-        // A node of depth d covers a 2^d-th of the keys.
+        // A node of depth d covers a share of 1 / 2^d of the keys.
         let depth = node.ilog2();
         let len = self.keys.0.len() >> depth;
         let begin = (node as usize - (1 << depth)) * len;
@@ -77,7 +78,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
             // SAFETY: as above.
             unsafe { self.keys.set(begin + at, key) };
         }
-        // AcqRel: the thread that finds the other half done has seen its writes.
+        // AcqRel: the thread that finds the other half done has seen that half's writes.
         let last = node > 1 && self.done[node as usize / 2].fetch_add(1, AcqRel) == 1;
         if last { vec![node / 2] } else { Vec::new() }
     }

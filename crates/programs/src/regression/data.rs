@@ -1,4 +1,4 @@
-//! Rows to learn from: those of a CSV file, or made ones.
+//! Rows to learn from: those of a CSV file, or generated rows.
 
 use baton_workloads::inputs::{InputError, Problem, Spot, open, text};
 use baton_workloads::xorshift;
@@ -7,22 +7,23 @@ use std::path::Path;
 /// Rows of attributes, each with a label of 0 or 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Data {
-    /// Attributes of a row.
+    /// Number of attributes of a row.
     pub attributes: usize,
-    /// The rows, one behind the other; scaled, each attribute around 0 with a standard deviation of 1.
+    /// The rows, one behind the other, scaled so that each attribute has a mean of 0 and a standard
+    /// deviation of 1.
     pub(crate) values: Vec<f64>,
-    /// By row.
+    /// The label of each row.
     pub(crate) labels: Vec<f64>,
 }
 
-/// Most attributes of a row.
+/// Largest number of attributes of a row.
 const MOST: usize = 1024;
 
 /// Attributes and rows of the Statlog (Heart) data, with which the paper works.
 const HEART: (usize, usize) = (13, 270);
 
 impl Data {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.labels.len()
     }
@@ -32,11 +33,12 @@ impl Data {
         (&self.values[row * self.attributes..(row + 1) * self.attributes], self.labels[row])
     }
 
-    /// As many rows and attributes as the Statlog (Heart) data has. They are made: attributes uniform, labels drawn from a logistic
-    /// model with weights of its own. They are no measurement of any patient.
+    /// Generated rows, as many and with as many attributes as the Statlog (Heart) data has:
+    /// attributes are uniform, labels are drawn from a logistic model with weights of its own. They
+    /// are no measurement of any patient.
     pub fn made(seed: u64) -> Data {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        // The generator's first numbers hang on few bits of the seed.
+        // The first numbers of the generator depend on few bits of the seed, so they are left out.
         (0..16).for_each(|_| _ = xorshift(&mut state));
         let mut unit = || (xorshift(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
         let weights: Vec<f64> = (0..HEART.0).map(|_| 4.0 * unit() - 2.0).collect();
@@ -53,12 +55,13 @@ impl Data {
     /// Reads a CSV file.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// What is wrong with the file, and in which line.
     pub fn open(file: &Path) -> Result<Data, InputError> {
         open(file, Data::parse)
     }
 
-    /// One row a line, the label last: two values, of which the greater one is 1. A first line without a number names the columns.
+    /// Parses rows, one in each line, with the label last. Labels have two values, of which the
+    /// greater is 1. A first line without a number names the columns.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Data, Problem> {
         let text = text(bytes)?.trim_start_matches('\u{feff}');
         let (mut columns, mut values, mut labels) = (None, Vec::new(), Vec::new());
@@ -72,7 +75,7 @@ impl Data {
                     return Err(bad(format!("{} columns; expected 2 to {most}, the label last", cells.len())));
                 }
                 columns = Some(cells.len());
-                // Names of columns, or the first row.
+                // The first line has names of columns, or is the first row.
                 if cells.iter().all(|cell| cell.parse::<f64>().is_err()) {
                     continue;
                 }
@@ -88,7 +91,8 @@ impl Data {
         Ok(Data { attributes, values, labels: binary(&labels)? }.scaled())
     }
 
-    /// Each attribute around 0, with a standard deviation of 1; one that is the same everywhere stays.
+    /// Scales each attribute to a mean of 0 and a standard deviation of 1; an attribute with a
+    /// single value stays.
     fn scaled(mut self) -> Data {
         let rows = self.rows() as f64;
         for attribute in 0..self.attributes {
@@ -103,11 +107,11 @@ impl Data {
         self
     }
 
-    /// The rows in an order of chance: a file's may stand in the order of their labels.
+    /// The rows in a random order, because a file's rows may stand in the order of their labels.
     pub(crate) fn shuffled(&self, seed: u64) -> Data {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut order: Vec<usize> = (0..self.rows()).collect();
-        // Fisher and Yates.
+        // The shuffle of Fisher and Yates.
         for last in (1..order.len()).rev() {
             order.swap(last, (xorshift(&mut state) >> 16) as usize % (last + 1));
         }
@@ -127,7 +131,7 @@ fn row(cells: &[&str], line: usize, values: &mut Vec<f64>, labels: &mut Vec<(usi
     Ok(())
 }
 
-/// Labels of 0 and 1, from numbers of which there are two.
+/// Turns labels with two values into 0 and 1.
 fn binary(labels: &[(usize, f64)]) -> Result<Vec<f64>, Problem> {
     let mut found: Vec<f64> = Vec::new();
     for &(line, label) in labels {
@@ -149,7 +153,7 @@ fn binary(labels: &[(usize, f64)]) -> Result<Vec<f64>, Problem> {
     }
 }
 
-/// What stands between two cells.
+/// The separator between two cells.
 #[derive(Clone, Copy)]
 enum Separator {
     Mark(char),
@@ -157,7 +161,8 @@ enum Separator {
 }
 
 impl Separator {
-    /// By the first line: a comma, a semicolon, or blanks (as in the Statlog files).
+    /// The separator from the first line: a comma, a semicolon, or blanks (as in the Statlog
+    /// files).
     fn of(text: &str) -> Separator {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         [',', ';'].into_iter().find(|mark| first.contains(*mark)).map_or(Separator::Blanks, Separator::Mark)

@@ -1,4 +1,4 @@
-//! How the workers' vectors come together.
+//! The ways in which the workers' vectors are added up.
 
 use super::ATTRIBUTE_CYCLES;
 use baton_machine::queues::QueueRequest;
@@ -10,16 +10,16 @@ use baton_workloads::requests::{DeviceQueues, unmade};
 use baton_workloads::{Refused, Shared, share};
 use std::sync::Arc;
 
-/// A worker's end: the sum of all workers' vectors takes the place of its own.
+/// A worker's end of the exchange: replaces the worker's vector by the sum of all workers' vectors.
 pub(super) trait Sum: Send {
     fn all(&mut self, vector: &mut [f64]);
 }
 
-/// The ends.
+/// The ends of all workers.
 pub(super) struct Ends {
-    /// One a worker.
+    /// One end for each worker.
     pub(super) workers: Vec<Box<dyn Sum>>,
-    /// What lies in the machine: for after the run.
+    /// The queues in the machine, which are given back after the run.
     pub(super) kept: Box<dyn Send>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn ends<M: Machine, Q: RawQueue<M, Item = u64>>(
     }
 }
 
-/// The worker that adds, with a queue from and a queue to each of the others.
+/// The worker that adds, with a queue from each of the other workers and a queue to each.
 struct Master<M: Machine, Q: RawQueue<M, Item = u64>> {
     up: Arc<Vec<Shared<M, Q>>>,
     down: Arc<Vec<Shared<M, Q>>>,
@@ -70,7 +70,7 @@ struct Master<M: Machine, Q: RawQueue<M, Item = u64>> {
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Sum for Master<M, Q> {
     fn all(&mut self, vector: &mut [f64]) {
-        // To zeros, as the device does: -0.0 becomes 0.0.
+        // The vectors are added to zeros, as in the device: -0.0 becomes 0.0.
         vector.iter_mut().for_each(|item| *item += 0.0);
         for queue in &*self.up {
             // SAFETY: this thread alone takes from it.
@@ -86,7 +86,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Sum for Master<M, Q> {
     }
 }
 
-/// A worker that does not.
+/// A worker that does not add.
 struct Other<M: Machine, Q: RawQueue<M, Item = u64>> {
     up: Shared<M, Q>,
     down: Shared<M, Q>,

@@ -1,9 +1,11 @@
-//! Logistic regression by stochastic gradient descent as a map-reduce (paper 4, sections 3.5 and 4.5): in each iteration every worker
-//! adds up what its rows say, the sum of all workers' vectors goes back to each, and each takes the same step.
+//! Logistic regression by stochastic gradient descent as a map-reduce (paper 4, sections 3.5 and
+//! 4.5): in each iteration every worker adds up the gradients of its rows, the sum of all workers'
+//! vectors goes back to each worker, and each worker takes the same step.
 //!
-//! In the software form the first worker adds: each of the others has a queue to it and one from it. In CAF's form a queue device's
-//! data reducer does. Both add in the same order as one thread does, so that the weights are the same to the last bit: a worker adds
-//! its rows' vectors to zeros, in the rows' order; the workers' vectors are added to zeros, in the workers' order.
+//! In the software form the first worker adds: each other worker has a queue to it and one from it.
+//! In CAF's form the data reducer of a queue device adds. Both forms add in the same order as one
+//! thread does, so that the weights are the same to the last bit: a worker adds its rows' vectors
+//! to zeros, in the rows' order; the workers' vectors are added to zeros, in the workers' order.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -31,20 +33,21 @@ use baton_workloads::{Body, Refused};
 use std::sync::{Arc, Mutex, PoisonError};
 use table::Table;
 
-/// The settings.
+/// The settings of the regression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Threads that work; the first one adds, too, where no device does. Paper 4: up to 16.
+    /// Number of threads that work; the first thread also adds, where no device does. Paper 4: up
+    /// to 16.
     pub workers: u32,
-    /// Rows that a worker looks at in an iteration. Paper 4: varied.
+    /// Number of rows that a worker looks at in an iteration. Paper 4: varied.
     pub rows: u32,
-    /// Steps. Not stated in the paper.
+    /// Number of steps. Not stated in the paper.
     pub iterations: u64,
-    /// How far a step goes along the mean of the rows' gradients. Not stated in the paper.
+    /// The length of a step along the mean of the rows' gradients. Not stated in the paper.
     pub step: f64,
-    /// What adds the workers' vectors.
+    /// Which party adds the workers' vectors.
     pub reduction: Reduction,
-    /// What the order of the rows is drawn from.
+    /// Seed of the order of the rows.
     pub seed: u64,
 }
 
@@ -54,18 +57,19 @@ impl Default for Settings {
     }
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The weights that were learnt, one an attribute.
+    /// The weights that were learnt, one for each attribute.
     pub weights: Vec<f64>,
-    /// The mean loss of all rows (cross entropy) with weights of 0, and with those that were learnt.
+    /// The mean loss of all rows (cross entropy) with weights of 0, and with the weights that were
+    /// learnt.
     pub loss: (f64, f64),
-    /// The share of all rows whose label the weights tell.
+    /// The share of all rows whose label the weights predict.
     pub accuracy: f64,
-    /// Steps.
+    /// Number of steps.
     pub iterations: u64,
-    /// From the first beginning to the end of the slowest thread.
+    /// Nanoseconds from the first beginning to the end of the slowest thread.
     pub nanoseconds: u64,
 }
 
@@ -82,12 +86,13 @@ impl Measured for Outcome {
     }
 }
 
-/// Cycles that it takes to multiply and add an attribute, twice a row, and to add one vector's item to another's.
+/// Cycles to multiply and add an attribute, which happens twice for each row, and to add one item
+/// of a vector to another.
 const ATTRIBUTE_CYCLES: u64 = 2;
 /// Cycles of a row's exponential and division.
 const ROW_CYCLES: u64 = 40;
 
-/// Adds to `gradient` what a row says.
+/// Adds the gradient of a row to `gradient`.
 fn add_row(weights: &[f64], (row, label): (&[f64], f64), gradient: &mut [f64]) {
     let odds = row.iter().zip(weights).fold(0.0, |sum, (value, weight)| sum + value * weight);
     let missing = label - 1.0 / (1.0 + f64::exp(-odds));
@@ -107,12 +112,12 @@ impl Settings {
         ((u128::from(iteration) * u128::from(each) + u128::from(at)) % rows as u128) as usize
     }
 
-    /// How far a step goes for each row.
+    /// The length of a step for each row.
     fn factor(&self) -> f64 {
         self.step / (f64::from(self.workers) * f64::from(self.rows))
     }
 
-    /// What one thread learns, in the same order of additions.
+    /// The weights that one thread learns, in the same order of additions.
     pub fn sequential(&self, data: &Data) -> Vec<f64> {
         let data = data.shuffled(self.seed);
         let (mut weights, n) = (vec![0.0; data.attributes], data.attributes);
@@ -131,11 +136,12 @@ impl Settings {
         weights
     }
 
-    /// The threads. With [`Reduction::Master`] vectors go through queues of the type `Q`. The result fails if a worker has learnt
-    /// something else than one thread alone, to the last bit.
+    /// The threads. With [`Reduction::Master`] vectors go through queues of the type `Q`. The
+    /// result is an error if a worker has learnt weights that differ from those of one thread, to
+    /// the last bit.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         data: &Arc<Data>,
@@ -158,7 +164,7 @@ impl Settings {
         }
         let data = data.clone();
         let result: Judge<Outcome> = Box::new(move || {
-            // What lies in a device is given back by a system call: that is no part of the run.
+            // A queue in a device is given back by a system call, which is no part of the run.
             drop(kept);
             let learnt = std::mem::take(&mut *learnt.lock().unwrap_or_else(PoisonError::into_inner));
             settings.judge(&data, &learnt, spans.whole().0)
@@ -180,7 +186,7 @@ impl Settings {
         Ok(())
     }
 
-    /// A worker's part.
+    /// Runs a worker.
     fn learn<M: Machine>(&self, worker: u32, table: &Table<M>, sum: &mut dyn exchange::Sum, weights: &mut [f64]) {
         let (mut gradient, mut row) = (vec![0.0; table.attributes], vec![0.0; table.attributes]);
         let work = ROW_CYCLES + 2 * ATTRIBUTE_CYCLES * table.attributes as u64;
@@ -211,13 +217,13 @@ impl Settings {
     }
 }
 
-/// The mean loss of all rows, and the share of them that the weights tell.
+/// The mean loss of all rows, and the share of rows whose label the weights predict.
 fn losses(data: &Data, weights: &[f64]) -> (f64, f64) {
     let (mut loss, mut right) = (0.0, 0.0);
     for row in 0..data.rows() {
         let (values, label) = data.row(row);
         let odds = values.iter().zip(weights).fold(0.0, |sum, (value, weight)| sum + value * weight);
-        // ln(1 + e^x) without overflow.
+        // Computes ln(1 + e^x) without overflow.
         let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
         loss += if label == 1.0 { softplus(-odds) } else { softplus(odds) };
         right += f64::from((odds > 0.0) == (label == 1.0));
@@ -240,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_order_of_additions_is_the_stated_one() {
-        // Values whose sum hangs on the order.
+        // Values whose sum depends on the order.
         let values = vec![3e16, 1.0, -3e16, 2.0, 5.0, -1.0];
         let data = Data { attributes: 1, values, labels: vec![1.0; 6] };
         let sum = |seed, workers: u32, rows: u32| {

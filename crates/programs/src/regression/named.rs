@@ -1,4 +1,4 @@
-//! The regression by name, with a queue of the registry.
+//! The regression as a workload, with a queue of the registry.
 
 use super::table::row_bytes;
 use super::{Data, Outcome, Settings};
@@ -9,7 +9,7 @@ use baton_workloads::work::Work;
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use std::sync::Arc;
 
-/// The regression at a queue of the registry.
+/// Makes the team of the regression at a queue of the registry.
 #[derive(Clone)]
 pub struct Regression {
     queue: &'static QueueInfo,

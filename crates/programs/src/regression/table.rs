@@ -4,14 +4,14 @@ use super::Data;
 use baton_machine::{Machine, OwnedSlice};
 use std::cell::UnsafeCell;
 
-/// The rows in the machine's memory, each from a line of its own on. Nothing writes them during a run.
+/// The rows in the machine's memory, each in lines of its own. Nothing writes them during a run.
 pub(super) struct Table<M: Machine> {
     words: OwnedSlice<M, Line>,
     pub(super) attributes: usize,
     pub(super) rows: usize,
 }
 
-/// Words of a line.
+/// Words in a line.
 const WORDS: usize = 8;
 
 /// A line of words.
@@ -23,7 +23,7 @@ unsafe impl<M: Machine> Sync for Table<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Table<M> {}
 
-/// Lines of a row: attributes, then the label.
+/// Number of lines of a row: the attributes, then the label.
 fn lines(attributes: usize) -> usize {
     (attributes + 1).div_ceil(WORDS)
 }
@@ -45,7 +45,7 @@ impl<M: Machine> Table<M> {
         Table { words: OwnedSlice::new(data.rows() * each, line), attributes, rows: data.rows() }
     }
 
-    /// Reads a row; returns its label.
+    /// Reads a row. Returns its label.
     pub(super) fn read(&self, row: usize, into: &mut [f64]) -> f64 {
         let each = lines(self.attributes);
         let row = &self.words[row * each..(row + 1) * each];

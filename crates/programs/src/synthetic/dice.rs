@@ -1,4 +1,5 @@
-//! Where a candidate's parameters come from: strata of ranges, so that few candidates spread over all of them.
+//! The source of a candidate's parameters: strata of ranges, so that few candidates spread over the
+//! whole ranges.
 
 use super::Range;
 use baton_workloads::xorshift;
@@ -12,7 +13,7 @@ pub(super) struct Dice {
 }
 
 impl Dice {
-    /// Of stratum `stratum` of `strata`.
+    /// Dice that draw from stratum `stratum` of `strata`.
     pub(super) fn new(stratum: u32, strata: u32, seed: u64) -> Dice {
         let state = (seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ u64::from(stratum)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut state = state | 1;
@@ -22,9 +23,11 @@ impl Dice {
         Dice { stratum, strata: strata.max(1), drawn: 0, state }
     }
 
-    /// Between the ends, evenly on a logarithmic scale where the least is not 0.
+    /// Draws between the ends of a range, evenly on a logarithmic scale where the least value is
+    /// not 0.
     pub(super) fn within(&mut self, range: Range) -> f64 {
-        // Steps that have no divisor in common with ten or twelve strata, and differ from parameter to parameter.
+        // The steps have no divisor in common with ten or twelve strata, and differ from parameter
+        // to parameter.
         const STEPS: [u32; 8] = [1, 7, 11, 13, 17, 19, 23, 29];
         let step = STEPS[self.drawn as usize % STEPS.len()];
         let stratum = (self.stratum * step + self.drawn) % self.strata;

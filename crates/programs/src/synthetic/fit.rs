@@ -1,17 +1,20 @@
-//! From what is printed of a program to draws that show it, on the baseline alone.
+//! From the figures that are printed of a program to draws that show the same figures, on the
+//! baseline alone.
 //!
-//! A candidate is drawn from one of the profile's tables of ranges. The length of its critical sections and of its own
-//! work are then moved until the shares of critical sections and of competition overhead are what is printed, or,
-//! where nothing is printed, what was drawn from the ranges. Broyden's method does it, in logarithms: it needs one run a step.
-//! Runs are what a fit costs. So a candidate of a program whose shares are both printed begins where the most like of the
-//! draws ended that the profile has already, and one that does not come nearer is given up.
+//! A candidate is drawn from one of the profile's tables of ranges. The length of its critical
+//! sections and of its own work are then moved until the shares of critical sections and of
+//! competition overhead are the printed shares or, where nothing is printed, the shares that were
+//! drawn from the ranges. The moves use Broyden's method, in logarithms, which needs one run for
+//! each step. Runs are the cost of a fit. Therefore a candidate of a program whose shares are both
+//! printed begins at the times of the most similar draw in the profile, and a candidate that does
+//! not come nearer is given up.
 
 use super::dice::Dice;
 use super::keys::DRAW;
 use super::solver::Solver;
 use super::{Draw, Printed, Profile, Range, Ranges};
 
-/// What a run of a draw showed.
+/// The figures that a run of a draw showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown {
     /// Share of thread-time in critical sections.
@@ -20,22 +23,22 @@ pub struct Shown {
     pub coh_share: f64,
     /// Share of acquisitions by threads that did not sleep for them.
     pub entered_spinning: f64,
-    /// Acquisitions a thousand cycles and thread.
+    /// Acquisitions per thousand cycles and thread.
     pub rate: f64,
-    /// Packets a thousand cycles and thread.
+    /// Packets per thousand cycles and thread.
     pub packets: f64,
 }
 
-/// How near a printed share must be met, relative to it.
+/// Largest accepted distance from a printed share, relative to the share.
 pub const NEAR: f64 = 0.05;
 
-/// How near a printed share of acquisitions must be met, in points.
+/// Largest accepted distance from a printed share of acquisitions, in points.
 pub const NEAR_POINTS: f64 = 0.04;
 
-/// Steps that a candidate may take the wrong way.
+/// Number of steps that a candidate may take the wrong way.
 const PATIENCE: u32 = 2;
 
-/// How far off it is then given up, unless it comes nearer.
+/// A candidate that is further off than this, and comes no nearer, is given up.
 const HOPELESS: f64 = 0.25;
 
 /// The shares that a candidate is moved to.
@@ -45,35 +48,36 @@ struct Aim {
     coh_share: f64,
 }
 
-/// What a fit found.
+/// The result of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitted {
     /// The draw.
     pub draw: Draw,
-    /// What it showed.
+    /// The figures that a run of the draw showed.
     pub shown: Shown,
-    /// How far that is [`off`]; 0: it shows what it should.
+    /// Distance from the figures that the draw should show, by [`off`]; 0: the draw shows them all.
     pub off: f64,
 }
 
-/// Where a candidate comes from.
+/// The source of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The part of the ranges that its parameters and aims come from, so that draws spread over them; which one that is
-    /// differs from profile to profile.
+    /// The stratum of the ranges from which parameters and aims come, so that draws spread over the
+    /// ranges; which part of a range a stratum is differs from profile to profile.
     pub stratum: u32,
-    /// Of so many parts.
+    /// Number of strata.
     pub strata: u32,
-    /// Which of the profile's tables of ranges; without it the tables in turn.
+    /// Which of the profile's tables of ranges; `None`: the tables in turn.
     pub table: Option<u32>,
-    /// Of its generator.
+    /// Seed of the generator.
     pub seed: u64,
 }
 
-/// Finds one draw. Gives up after `steps` runs, or where steps do not help, with what came nearest.
+/// Finds one draw. Gives up after `steps` runs, or where steps do not help, and returns the draw
+/// that came nearest.
 ///
 /// # Errors
-/// What `measure` fails with.
+/// The error of `measure`.
 pub fn fit<E>(
     profile: &Profile,
     source: Source,
@@ -81,7 +85,8 @@ pub fn fit<E>(
     measure: impl FnMut(&Draw) -> Result<Shown, E>,
 ) -> Result<Option<Fitted>, E> {
     let Source { stratum, strata, table, seed } = source;
-    // Profiles of the same ranges are programs of their own all the same: other parts, and other places in them.
+    // Profiles of the same ranges are still different programs: their draws come from other strata,
+    // and other places in these.
     let named = |seed| {
         profile.name.bytes().fold(seed, |seed: u64, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
     };
@@ -93,11 +98,12 @@ pub fn fit<E>(
     moved(draw, steps, |shown| off_in(profile, ranges, shown), |_| aim, measure)
 }
 
-/// Moves a draw that was found elsewhere, on another chip or with another lock, until it shows again what it should: what is
-/// printed, or what lies within the ranges where nothing is. Gives up as [`fit`] does.
+/// Moves a draw that was found elsewhere, on another chip or with another lock, until the draw
+/// shows again what is printed, or what lies within the ranges where nothing is printed. Gives up
+/// as [`fit`] does.
 ///
 /// # Errors
-/// What `measure` fails with.
+/// The error of `measure`.
 pub fn refit<E>(
     profile: &Profile,
     draw: Draw,
@@ -107,7 +113,8 @@ pub fn refit<E>(
     let aim = |shown: &Shown| {
         let apart = |ranges: &&Ranges| off_in(profile, ranges, shown);
         let nearest = profile.ranges.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
-        // A little within the ends, so that chance does not lead out again.
+        // The aim lies a little within the ends of a range, so that chance does not lead out of the
+        // range again.
         let within = |is: f64, range: Option<Range>| {
             range.map_or(is, |Range { least, most }| {
                 let (low, high) = (least * (1.0 + NEAR / 2.0), most * (1.0 - NEAR / 2.0));
@@ -123,7 +130,8 @@ pub fn refit<E>(
     moved(draw, steps, |shown| off(profile, shown), aim, measure)
 }
 
-/// Moves section and think time until a run is nowhere off. `aim` says once, of the first run, what the shares are moved to.
+/// Moves section and think time until a run shows the figures. After the first run, `aim` says to
+/// which shares they are moved.
 fn moved<E>(
     mut draw: Draw,
     steps: u32,
@@ -145,20 +153,21 @@ fn moved<E>(
         if fitted.off < before {
             nearest = Some(fitted);
         }
-        // Runs differ by some 5% by chance, so that what is near may get there; what is far and comes no nearer will not.
+        // Runs differ by some 5% by chance, so a candidate that is near may get there; one that is
+        // far and comes no nearer will not.
         if step >= PATIENCE && fitted.off > HOPELESS && fitted.off > 0.7 * before {
             break;
         }
         let missed = [(shown.cs_share, aim.cs_share), (shown.coh_share, aim.coh_share)];
         let solver = solver.get_or_insert_with(|| Solver::expecting(&draw, &shown));
         let [section, think] = solver.step(missed.map(|(is, should)| (is.max(1e-4) / should.max(1e-4)).ln()));
-        // A section that is shorter than what its lines take cannot be had.
+        // A section cannot be shorter than the time of its lines.
         let times = (
             scaled(draw.section_cycles, section).clamp(5, 1_000_000),
             scaled(draw.think_cycles, think).clamp(10, 10_000_000),
         );
         if times == (draw.section_cycles, draw.think_cycles) {
-            // The same run again shows the same.
+            // A repeated run shows the same figures.
             break;
         }
         (draw.section_cycles, draw.think_cycles) = times;
@@ -166,13 +175,13 @@ fn moved<E>(
     Ok(nearest)
 }
 
-/// How far a run is off what is printed, and off the ranges where nothing is: the sum of what is too much or too little,
-/// each relative to what it should be. 0: it shows all of it.
+/// Distance of a run from the printed figures, and from the ranges where nothing is printed: the
+/// sum of the deviations, each relative to the figure. 0: the run shows all figures.
 pub fn off(profile: &Profile, shown: &Shown) -> f64 {
     profile.ranges.iter().map(|ranges| off_in(profile, ranges, shown)).fold(f64::INFINITY, f64::min)
 }
 
-/// The same, of a draw from these ranges.
+/// Distance of a run of a draw from these ranges.
 fn off_in(profile: &Profile, ranges: &Ranges, shown: &Shown) -> f64 {
     let Printed { cs_share, coh_share, entered_spinning, .. } = profile.printed;
     let within = |is: f64, Range { least, most }: Range| {
@@ -198,7 +207,7 @@ fn scaled(cycles: u64, logarithm: f64) -> u64 {
     (cycles as f64 * logarithm.exp()).round() as u64
 }
 
-/// A draw to begin with, and what it is moved to.
+/// A draw to begin with, and the shares to which it is moved.
 fn candidate(profile: &Profile, ranges: &Ranges, dice: &mut Dice) -> (Draw, Aim) {
     let Printed { cs_share, coh_share, .. } = profile.printed;
     let aim = Aim {
@@ -217,7 +226,7 @@ fn candidate(profile: &Profile, ranges: &Ranges, dice: &mut Dice) -> (Draw, Aim)
         spread: dice.within(ranges.spread),
         phase: dice.within(ranges.phase).round() as u32,
         misses,
-        // Who asks for much asks for much at a time, as far as its outstanding misses go.
+        // A program that asks for many lines asks for many at a time, up to its outstanding misses.
         burst: (misses / 8.0).clamp(1.0, 16.0) as u32,
         writes: 0.3,
         own_lines: 384,
@@ -225,7 +234,8 @@ fn candidate(profile: &Profile, ranges: &Ranges, dice: &mut Dice) -> (Draw, Aim)
     if let Some(found) = most_like(profile, &draw) {
         (draw.section_cycles, draw.think_cycles) = (found.section_cycles, found.think_cycles);
     }
-    // Measured as it will be written: runs are so sensitive that a fifth digit changes their shares.
+    // The draw is measured as it will be written: runs are so sensitive that a fifth digit changes
+    // their shares.
     for key in DRAW {
         let value = key.written(&draw);
         (key.set)(&mut draw, value);
@@ -233,8 +243,9 @@ fn candidate(profile: &Profile, ranges: &Ranges, dice: &mut Dice) -> (Draw, Aim)
     (draw, aim)
 }
 
-/// Of the draws of the same shape that the profile has, the one that is most like `draw`, if both shares are printed: the
-/// fit moved it to them, and they say what the times must be. Else draws spread by beginning at other times.
+/// The draw of the profile, of the same shape, that is most like `draw`, if both shares are
+/// printed: the fit moved that draw to the printed shares, so its times are a good begin. Otherwise
+/// draws spread because they begin at other times.
 fn most_like<'a>(profile: &'a Profile, draw: &Draw) -> Option<&'a Draw> {
     let Printed { cs_share, coh_share, .. } = profile.printed;
     cs_share.and(coh_share)?;
@@ -247,7 +258,8 @@ fn most_like<'a>(profile: &'a Profile, draw: &Draw) -> Option<&'a Draw> {
     same_shape.min_by(|a, b| apart(a).total_cmp(&apart(b)))
 }
 
-/// Whether two draws are the same program: every parameter within a twentieth.
+/// Whether two draws are the same program: every parameter of one is within a twentieth of the
+/// other's.
 pub fn alike(a: &Draw, b: &Draw) -> bool {
     DRAW.iter().all(|key| {
         let (a, b) = ((key.get)(a), (key.get)(b));
@@ -296,7 +308,7 @@ mod tests {
         }
     }
 
-    /// A world whose overhead is 2,000 cycles an acquisition, and more with every lock fewer.
+    /// A model in which the overhead is 2,000 cycles per acquisition, and more with fewer locks.
     fn world(draw: &Draw) -> Shown {
         let section = draw.section_cycles as f64 + 100.0 * f64::from(draw.section_lines);
         let overhead = 2000.0 + 4000.0 / f64::from(draw.locks);
@@ -338,7 +350,7 @@ mod tests {
     fn a_draw_is_moved_where_the_world_is_another_one() {
         let profile = profile();
         let found = fit(&profile, source(2), 20, |draw| Ok::<_, ()>(world(draw))).unwrap().unwrap().draw;
-        // Waking costs more there, so that the draw as it is shows too much overhead.
+        // In this model a wake-up costs more, so that the draw, unchanged, shows too much overhead.
         let dearer = |draw: &Draw| {
             let section = draw.section_cycles as f64 + 100.0 * f64::from(draw.section_lines);
             let overhead = 3000.0 + 6000.0 / f64::from(draw.locks);
@@ -355,7 +367,8 @@ mod tests {
         assert_eq!(again.off, 0.0);
         let Draw { section_cycles, think_cycles, .. } = again.draw;
         assert_eq!(again.draw, Draw { section_cycles, think_cycles, ..found }, "nothing else is moved");
-        // What it shows already is left as it is, and a share without a printed value is moved into its range alone.
+        // A share that the draw shows already is left as it is, and a share without a printed value
+        // is moved into its range alone.
         let same = refit(&profile, found, 20, |draw| Ok::<_, ()>(world(draw))).unwrap().unwrap();
         assert_eq!(same.draw, found);
         let mut open = profile.clone();
@@ -381,7 +394,7 @@ mod tests {
         profile.draws.push(Numbered { number: 0, draw: other });
         let (from_a_draw, again) = runs(&profile);
         assert!(again.off == 0.0 && from_a_draw < from_ranges, "{from_a_draw} runs for {from_ranges}");
-        // Another shape's times would lead astray.
+        // The times of a draw of another shape would lead astray.
         profile.draws[0].draw.phase = 7;
         assert_eq!(runs(&profile), (from_ranges, found));
     }

@@ -2,25 +2,25 @@
 
 use super::{Draw, Range, Ranges};
 
-/// What a number may be.
+/// The limits of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The least.
+    /// The least value.
     pub least: f64,
-    /// The greatest.
+    /// The greatest value.
     pub most: f64,
-    /// Only whole numbers.
+    /// Whether only whole numbers are allowed.
     pub whole: bool,
 }
 
 impl Limits {
-    /// What stands in messages.
+    /// The limits in words, for messages.
     pub fn expected(self) -> String {
         let what = if self.whole { "a whole number" } else { "a number" };
         format!("{what} from {} to {}", self.least, self.most)
     }
 
-    /// Whether a number keeps them.
+    /// Whether a number is within the limits.
     pub fn hold(self, value: f64) -> bool {
         (self.least..=self.most).contains(&value) && (!self.whole || value.fract() == 0.0)
     }
@@ -42,7 +42,7 @@ pub(super) struct DrawKey {
 }
 
 impl DrawKey {
-    /// Its value as it stands in a file: four digits are enough, and the file stays readable.
+    /// The value as it stands in a file, with four digits, so that the file stays readable.
     pub(super) fn written(&self, draw: &Draw) -> f64 {
         let value = (self.get)(draw);
         if self.limits.whole { value } else { (value * 1e4).round() / 1e4 }
@@ -110,8 +110,8 @@ range_keys! {
     packets, number(0.0, 1000.0);
 }
 
-/// What a draw's number may be: seeds of further runs are a thousand apart.
+/// The limits of a draw's number: the seeds of further runs are a thousand apart.
 pub(super) const NUMBER: Limits = whole(0.0, 999.0);
 
-/// A share that may be printed.
+/// The limits of a share that may be printed.
 pub(super) const SHARE: Limits = number(0.0, 1.0);

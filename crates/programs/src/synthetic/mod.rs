@@ -1,7 +1,9 @@
-//! Profiles: synthetic programs that stand in for real ones of which only a few figures are printed.
+//! Profiles: synthetic programs that stand in for real programs of which only a few figures are
+//! printed.
 //!
-//! A profile file says what is printed of a program, what a stand-in is drawn from, and the stand-ins themselves: its
-//! draws. They were found on the baseline alone (`docs/reference/workloads.md` says how); a file that is frozen is not fitted again.
+//! A profile file has the printed figures of a program, the ranges from which stand-ins are drawn,
+//! and the stand-ins themselves: its draws. The draws were found on the baseline alone
+//! (`docs/reference/workloads.md` says how); a file that is frozen is not fitted again.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -32,14 +34,14 @@ pub use team::Run;
 /// A rate of which only the class is printed (OCOR, table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Low.
+    /// A low rate.
     Low,
-    /// High.
+    /// A high rate.
     High,
 }
 
 impl Class {
-    /// As it stands in the file.
+    /// The name of the class in the file.
     pub fn name(self) -> &'static str {
         match self {
             Class::Low => "low",
@@ -48,12 +50,13 @@ impl Class {
     }
 }
 
-/// What is printed of the program without the mechanism under study. The fit may look at nothing else.
+/// The figures that are printed of the program without the mechanism under study. The fit may look
+/// at nothing else.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Printed {
-    /// How often it takes locks, among the programs.
+    /// How often the program takes locks, compared with the other programs.
     pub cs_rate: Class,
-    /// How much it sends, among the programs.
+    /// How much the program sends, compared with the other programs.
     pub network: Class,
     /// Share of the run in critical sections, where it is printed.
     pub cs_share: Option<f64>,
@@ -66,39 +69,41 @@ pub struct Printed {
 /// A parameter's least and greatest value. A fit draws from between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// The least value.
     pub least: f64,
-    /// The greatest.
+    /// The greatest value.
     pub most: f64,
 }
 
 impl Range {
-    /// Whether it holds `value`.
+    /// Whether the range holds `value`.
     pub fn contains(self, value: f64) -> bool {
         (self.least..=self.most).contains(&value)
     }
 }
 
-/// What draws are drawn from. Parameters first, then what a draw must show where nothing sharper is printed.
+/// The ranges from which draws are drawn: first the parameters, then the figures that a draw must
+/// show where nothing sharper is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranges {
-    /// Acquisitions a thread.
+    /// Acquisitions of each thread.
     pub acquisitions: Range,
-    /// Locks.
+    /// Number of locks.
     pub locks: Range,
     /// Share of acquisitions that go to the first lock, beside its even share of the others.
     pub hot: Range,
     /// Share of the other acquisitions that go round the locks in turn.
     pub even: Range,
-    /// Cycles computed in a critical section, to begin with: the fit moves them.
+    /// Cycles computed in a critical section before the first step of the fit, which moves them.
     pub section_cycles: Range,
     /// Lines that a critical section reads and writes.
     pub section_lines: Range,
-    /// Cycles of a thread's own work between two critical sections, to begin with: the fit moves them.
+    /// Cycles of a thread's own work between two critical sections, before the first step of the
+    /// fit, which moves them.
     pub think_cycles: Range,
     /// Acquisitions from one meeting of all threads to the next.
     pub phase: Range,
-    /// How far think times lie from their mean.
+    /// Largest deviation of a think time from the mean, as a share of the mean.
     pub spread: Range,
     /// Lines of its own that a thread reads or writes in a thousand cycles of its own work.
     pub misses: Range,
@@ -106,54 +111,58 @@ pub struct Ranges {
     pub cs_share: Range,
     /// Share of the run in competition overhead.
     pub coh_share: Range,
-    /// Acquisitions a thousand cycles and thread.
+    /// Acquisitions per thousand cycles and thread.
     pub rate: Range,
-    /// Packets a thousand cycles and thread.
+    /// Packets per thousand cycles and thread.
     pub packets: Range,
 }
 
-/// One stand-in: a program of threads that compute, walk over lines of their own, and take locks.
+/// A stand-in: a program of threads that compute, walk over lines of their own, and take locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Draw {
-    /// Acquisitions a thread: its fixed work.
+    /// Acquisitions of each thread: the fixed work of the thread.
     pub acquisitions: u64,
-    /// Locks.
+    /// Number of locks.
     pub locks: u32,
     /// Share of acquisitions that go to the first lock, beside its even share of the others.
     pub hot: f64,
-    /// Of the other acquisitions, the share that go round the locks in turn, so that as many threads come to each, as where
-    /// data are divided among threads. The rest go by chance.
+    /// The share of the other acquisitions that go round the locks in turn, so that as many threads
+    /// come to each lock, as where data are divided among threads. The rest of the acquisitions go
+    /// to random locks.
     pub even: f64,
-    /// Cycles computed in a critical section, beside what its lines take.
+    /// Cycles computed in a critical section, without the time of its lines.
     pub section_cycles: u64,
-    /// Lines that a critical section reads and writes; each lock guards its own. 0: its data stand in the lock's line.
+    /// Number of lines that a critical section reads and writes; each lock guards lines of its own.
+    /// 0: the data stand in the lock's line.
     pub section_lines: u32,
-    /// Cycles of a thread's own work between two critical sections, in the mean.
+    /// Mean number of cycles of a thread's own work between two critical sections.
     pub think_cycles: u64,
-    /// How far each lies from the mean: within this share.
+    /// Largest deviation of a think time from the mean, as a share of the mean.
     pub spread: f64,
-    /// Acquisitions from one meeting of all threads at a barrier to the next, as between parallel loops; 0: they never meet.
+    /// Acquisitions from one meeting of all threads at a barrier to the next, as between parallel
+    /// loops; 0: the threads never meet.
     pub phase: u32,
     /// Lines of its own that a thread reads or writes in a thousand cycles of its own work.
     pub misses: f64,
-    /// Lines of its own that it asks for at a time.
+    /// Number of lines of its own that a thread asks for at a time.
     pub burst: u32,
-    /// Of these accesses, the share that write.
+    /// The share of the accesses to own lines that write.
     pub writes: f64,
-    /// Lines of its own that it walks over, round and round.
+    /// Number of lines of its own that a thread walks over, round and round.
     pub own_lines: u32,
 }
 
 impl Draw {
-    /// The same program with its own misses at `load` times their rate: a profile knows its network's load as high or
-    /// low only, so a study sweeps it.
+    /// The same program with the rate of its own misses multiplied by `load`: a profile knows the
+    /// load of its network as high or low only, so a study sweeps the load.
     #[must_use]
     pub fn with_load(mut self, load: f64) -> Draw {
         self.misses = (self.misses * load).min(1000.0);
         self
     }
 
-    /// Bytes of machine memory that `threads` threads of it use on lines of `line` bytes, generously.
+    /// An upper bound of the bytes of machine memory that `threads` threads of the draw use on
+    /// lines of `line` bytes.
     pub fn bytes(&self, threads: u32, line: usize) -> usize {
         let own = (self.own_lines as usize + 2) * line * threads as usize;
         own + (self.locks as usize) * (self.section_lines as usize + 4) * line.max(128)
@@ -163,15 +172,15 @@ impl Draw {
 /// A profile file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// The program that it stands in for.
+    /// The name of the program for which the profile stands in.
     pub name: String,
-    /// The collection that this program is from.
+    /// The collection that the program is from.
     pub suite: String,
-    /// What is printed of it.
+    /// The figures that are printed of the program.
     pub printed: Printed,
-    /// What its draws are drawn from, in turn: one shape of program each.
+    /// The ranges from which draws are drawn, in turn: one table for each shape of program.
     pub ranges: Vec<Ranges>,
-    /// The stand-ins, by number; none in a file that was not fitted yet.
+    /// The stand-ins, by number; none in a file that has not been fitted.
     pub draws: Vec<Numbered>,
 }
 
@@ -182,18 +191,19 @@ impl Profile {
     }
 }
 
-/// A draw as it stands in a file. Its number stays its own when another one is taken out, as its seed hangs on it: the
-/// draws are so sensitive that another seed moves what one shows.
+/// A draw as it stands in a file. A draw keeps its number when another draw is taken out, because
+/// its seed depends on the number: draws are so sensitive that another seed changes the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbered {
-    /// Its number.
+    /// The number of the draw.
     pub number: u32,
-    /// What it is.
+    /// The draw itself.
     pub draw: Draw,
 }
 
 impl Numbered {
-    /// The seed that it was found with, and that a study's `again`th run of it takes, from 0.
+    /// The seed with which the draw was found, and that a study's run number `again` of the draw
+    /// takes, from 0.
     pub fn seed(&self, again: u64) -> u64 {
         1 + u64::from(self.number) + 1000 * again
     }

@@ -6,7 +6,7 @@ use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use core::num::NonZeroU32;
 
-/// A draw of a profile file, a thread a core.
+/// A draw of a profile file, with one thread on each core.
 #[derive(Clone, Copy)]
 pub struct StandIn {
     lock: &'static LockInfo,

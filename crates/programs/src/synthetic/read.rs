@@ -1,4 +1,5 @@
-//! Reading a profile file: strict, and every problem says file, line, key and what was expected.
+//! Reads a profile file strictly: every problem names the file, the line, the key and what was
+//! expected.
 
 use super::keys::{DRAW, Limits, NUMBER, RANGES, SHARE};
 use super::{Class, Draw, Numbered, Printed, Profile, Range, Ranges};
@@ -11,9 +12,9 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}{}: {problem}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ProfileError {
-    /// The file, or the folder.
+    /// The name of the file or folder.
     pub file: String,
-    /// The line, from 1, where there is one.
+    /// The number of the line, from 1; `None`: the problem has no line.
     pub line: Option<usize>,
     /// What is wrong.
     pub problem: Problem,
@@ -22,42 +23,42 @@ pub struct ProfileError {
 /// What is wrong with a profile file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Problem {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("not TOML: {0}")]
     Syntax(String),
-    /// No such key.
+    /// The file has a key that does not exist.
     #[error("unknown key `{key}`; expected one of {known}")]
     Unknown {
         /// The key, with its table.
         key: String,
-        /// The keys of this table.
+        /// The keys that the table may have.
         known: String,
     },
-    /// A key that every profile must give.
+    /// A key is missing that every profile must give.
     #[error("key `{key}` is missing; expected {expected}")]
     Missing {
         /// The key, with its table.
         key: String,
-        /// What may stand there.
+        /// The values that may stand there.
         expected: String,
     },
-    /// The value is not what the key takes.
+    /// The value of the key is not one that the key takes.
     #[error("key `{key}` is {found}; expected {expected}")]
     Value {
         /// The key, with its table.
         key: String,
-        /// What stands there.
+        /// The value in the file.
         found: String,
-        /// What may stand there.
+        /// The values that may stand there.
         expected: String,
     },
-    /// Two profiles of one name in a folder.
+    /// A folder has two profiles of one name.
     #[error("profile `{0}` stands in another file of this folder; expected a name of its own")]
     Twice(String),
-    /// A folder without profiles.
+    /// A folder has no profile.
     #[error("no *.toml file in it; expected profiles")]
     Empty,
 }
@@ -70,7 +71,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) file: &'a str,
 }
 
-/// A table of it: its name with a dot behind, where it begins, and what stands in it.
+/// A table of the text: its name with a dot behind, where it begins, and its entries.
 pub(crate) struct Table<'a> {
     pub(crate) reading: &'a Reading<'a>,
     pub(crate) prefix: &'static str,
@@ -79,7 +80,7 @@ pub(crate) struct Table<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// The whole text, as TOML.
+    /// Parses the whole text as TOML.
     pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>> {
         DeTable::parse(self.text).or_else(|error| {
             let problem = Problem::Syntax(error.message().to_owned());
@@ -112,7 +113,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Refuses keys that are not `known`, the first one in the file first.
+    /// Refuses keys that are not in `known`; the first such key in the file is named.
     pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
         let mut entries: Vec<_> = self.entries.keys().collect();
         entries.sort_by_key(|name| name.span().start);
@@ -186,7 +187,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A number, whole or not.
+/// A number, whole or not, as a key takes it.
 pub(crate) trait Number {
     fn number(&self) -> Option<f64>;
 }
@@ -202,7 +203,7 @@ impl Number for DeValue<'_> {
     }
 }
 
-/// What stands in the file, for messages.
+/// A value as it stands in the file, for messages.
 fn shown(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text {text:?}"),
@@ -219,7 +220,7 @@ impl Profile {
     /// Reads the profile file at `path`.
     ///
     /// # Errors
-    /// With the file, the line, the key and what was expected.
+    /// The file, the line, the key and what was expected.
     pub fn open(path: &Path) -> Result<Profile> {
         let file = path.display().to_string();
         match std::fs::read_to_string(path) {
@@ -228,10 +229,10 @@ impl Profile {
         }
     }
 
-    /// Reads a profile from the text of a profile file; `file` is its name for messages.
+    /// Reads a profile from the text of a profile file; `file` is the name for messages.
     ///
     /// # Errors
-    /// As [`Profile::open`].
+    /// Those of [`Profile::open`].
     pub fn from_toml(text: &str, file: &str) -> Result<Profile> {
         let reading = Reading { text, file };
         let whole = reading.parse()?;
@@ -278,7 +279,7 @@ fn ranges(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Ranges>> {
     items.iter().map(one).collect()
 }
 
-/// The tables of an array of that name; none where it is absent.
+/// The tables of an array with that name; none if the array is absent.
 fn tables<'a>(top: &Table<'a>, name: &str, expected: &str) -> Result<&'a [Spanned<DeValue<'a>>]> {
     match top.entries.get(name).map(|value| (value, value.get_ref())) {
         None => Ok(&[]),
@@ -294,7 +295,7 @@ fn draws(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Numbered>> {
     for item in items {
         let table = Table::new(reading, "draw.", item)?;
         table.only(&names)?;
-        // One number names one draw, and numbers go up, so that none is given twice.
+        // A number names one draw only, and numbers go up, so that no number is given twice.
         let least = draws.last().map_or(NUMBER.least, |last| f64::from(last.number) + 1.0);
         let number = table.number("number", Limits { least, ..NUMBER })? as u32;
         let mut draw = Draw::default();

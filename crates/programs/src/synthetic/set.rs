@@ -1,4 +1,4 @@
-//! All profiles of a folder, and one hash over them: what a study freezes.
+//! All profiles of a folder, and one hash over them, which a study freezes.
 
 use super::keys::DRAW;
 use super::read::Problem;
@@ -8,9 +8,10 @@ use std::path::Path;
 /// The profiles of a folder, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
-    /// In the order of their names.
+    /// The profiles, in the order of their names.
     pub profiles: Vec<Profile>,
-    /// Over names and texts of the files: 16 hexadecimal digits. It changes with every byte of them.
+    /// A hash over names and texts of the files: 16 hexadecimal digits. The hash changes with every
+    /// byte of them.
     pub hash: String,
 }
 
@@ -18,7 +19,7 @@ impl Set {
     /// Reads every `*.toml` in `folder`.
     ///
     /// # Errors
-    /// With the file, the line, the key and what was expected.
+    /// The file, the line, the key and what was expected.
     pub fn open(folder: &Path) -> Result<Set, ProfileError> {
         let at = || folder.display().to_string();
         let failed = |file, problem| ProfileError { file, line: None, problem };
@@ -52,13 +53,13 @@ impl Set {
         Ok(Set { profiles, hash: hash.text() })
     }
 
-    /// The profile of that name.
+    /// The profile with that name.
     pub fn get(&self, name: &str) -> Option<&Profile> {
         self.profiles.iter().find(|profile| profile.name == name)
     }
 }
 
-/// FNV-1a of 64 bits: notices a change, is no proof against malice.
+/// FNV-1a of 64 bits, which notices a change and is no proof against malice.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -68,7 +69,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// Adds a piece and its length, so that pieces cannot flow together.
+    /// Adds a piece and its length, so that the pieces' bounds count as well.
     fn add(&mut self, piece: &[u8]) {
         for &byte in piece.iter().chain(&(piece.len() as u64).to_le_bytes()) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -80,7 +81,7 @@ impl Fnv {
     }
 }
 
-/// Where the draws of a profile file begin.
+/// The comment at which the draws of a profile file begin.
 const DRAWS: &str = "\n# Draws, as the fit found them.\n";
 
 /// The text of a profile file with one more draw at its end, and a remark of one line.

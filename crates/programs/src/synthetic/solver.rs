@@ -1,21 +1,23 @@
-//! How a candidate is moved towards the shares that it should show.
+//! Moves a candidate towards the shares that it should show.
 
 use super::Draw;
 use super::fit::Shown;
 
-/// Broyden's method for two unknowns: logarithms of section and think time against those of the two shares.
+/// Broyden's method for two unknowns: the logarithms of section and think time against the
+/// logarithms of the two shares.
 pub(super) struct Solver {
-    /// How the shares answer to the times at the beginning.
+    /// How the shares are expected to respond to the times, at the beginning.
     expected: [[f64; 2]; 2],
-    /// The same, corrected with every step.
+    /// How the shares respond to the times, corrected with every step.
     jacobian: [[f64; 2]; 2],
     last: Option<([f64; 2], [f64; 2])>,
 }
 
 impl Solver {
-    /// From what the first run showed: both shares shrink with own work by its share of the run; that of critical
-    /// sections grows with what is computed in them; overhead grows with longer sections where threads come together and sleep,
-    /// and shrinks where they come one by one.
+    /// A solver from the figures of the first run: both shares shrink with own work by its share of
+    /// the run; the share of critical sections grows with the cycles that are computed in them;
+    /// overhead grows with longer sections where threads come together and sleep, and shrinks where
+    /// threads come one by one.
     pub(super) fn expecting(draw: &Draw, shown: &Shown) -> Solver {
         let share = |cycles: u64| cycles as f64 * shown.rate / 1000.0;
         let think = share(draw.think_cycles).clamp(0.05, 1.0);
@@ -25,11 +27,11 @@ impl Solver {
         Solver { expected, jacobian: expected, last: None }
     }
 
-    /// By how much to move both, when they are off by so much.
+    /// The amounts by which both times move, for shares that are off by `off`.
     pub(super) fn step(&mut self, off: [f64; 2]) -> [f64; 2] {
         if let Some((moved, before)) = self.last {
             let length = moved[0] * moved[0] + moved[1] * moved[1];
-            // What chance adds to a small step tells nothing of how the shares answer.
+            // The part of a small step that chance adds says nothing about how the shares respond.
             if length > 0.08 * 0.08 {
                 for (row, (now, before)) in off.iter().zip(before).enumerate() {
                     let told = self.jacobian[row][0] * moved[0] + self.jacobian[row][1] * moved[1];
@@ -41,7 +43,7 @@ impl Solver {
         }
         let [[a, b], [c, d]] = self.jacobian;
         let determinant = a * d - b * c;
-        // A Jacobian that has become useless is begun anew.
+        // A Jacobian that has become useless is replaced by the expected one.
         if determinant.abs() < 0.01 {
             self.last = None;
             if self.jacobian != self.expected {

@@ -1,4 +1,5 @@
-//! A draw's threads: they warm up, meet, and then compute, walk over lines of their own, and take locks.
+//! The threads of a draw: they warm up, meet, and then compute, walk over lines of their own, and
+//! take locks.
 
 use super::Draw;
 use baton_machine::units::Cycles;
@@ -12,20 +13,21 @@ use std::sync::Arc;
 /// How a draw is run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
-    /// Threads.
+    /// Number of threads.
     pub threads: NonZeroU32,
-    /// Acquisitions a thread: its fixed work.
+    /// Acquisitions of each thread: the fixed work of the thread.
     pub acquisitions: u64,
-    /// Bytes of the machine's lines.
+    /// Bytes of a cache line of the machine.
     pub line_bytes: usize,
-    /// Seed of the threads' own generators.
+    /// Seed of the threads' generators.
     pub seed: u64,
 }
 
-/// Bytes of the longest lines that the data is laid out for.
+/// Bytes of the longest line for which the data is laid out.
 const LONGEST_LINE: usize = 256;
 
-/// A lock, and the count that it guards in its own line, as where a mutex stands in the structure that it guards.
+/// A lock, and the count that it guards in its own line, as where a mutex stands in the structure
+/// that it guards.
 #[repr(C, align(256))]
 struct Alone<M: Machine, L> {
     lock: L,
@@ -50,17 +52,18 @@ unsafe impl<M: Machine> Send for Guarded<M> {}
 #[repr(C, align(256))]
 struct Own([u8; LONGEST_LINE]);
 
-/// What the threads share.
+/// The data that the threads share.
 struct Data<M: Machine, L> {
     locks: Vec<Shared<M, Alone<M, L>>>,
-    /// By lock, its lines beyond its own.
+    /// By lock: the lines that it guards beyond its own line.
     guarded: Vec<Arc<OwnedSlice<M, Guarded<M>>>>,
     meeting: Shared<M, Central<M>>,
 }
 
 impl Draw {
-    /// The threads, contending for locks of type `L`. The part that counts begins when all have warmed up. The check:
-    /// each lock's lines counted the same, and all together every acquisition.
+    /// The threads, contending for locks of type `L`. The part that counts begins when all threads
+    /// have warmed up. The check: all lines of a lock counted the same, and the lines of all locks
+    /// together counted every acquisition.
     pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, run: Run, wait: Wait, probe: P) -> Team {
         let data = Arc::new(Data {
             locks: (0..self.locks).map(|_| share::<M, _>(Alone { lock: L::new(), beside: M::Slot::new(0) })).collect(),
@@ -123,7 +126,8 @@ impl Draw {
             if self.phase != 0 && round.is_multiple_of(u64::from(self.phase)) {
                 data.meeting.wait(thread, Wait::Pause);
             } else if round == 0 {
-                // Threads leave the barrier together; a share of the first think time sets them apart.
+                // The threads leave the barrier together; a share of the first think time sets them
+                // apart.
                 cycles = (cycles as f64 * unit(&mut state)) as u64;
             }
             walk.compute(self, cycles, &mut state);
@@ -144,14 +148,15 @@ impl Draw {
         }
     }
 
-    /// The lock of the thread's next critical section, its `round`th.
+    /// The lock of the thread's critical section number `round`.
     fn choose(self, thread: u32, round: u64, state: &mut u64) -> u32 {
         let locks = self.locks.max(1);
         let by_chance = unit(state);
         if by_chance < self.hot {
             0
         } else if unit(state) < self.even {
-            // Of each `locks` threads in a row, each takes another lock, and meets others with every round.
+            // Of `locks` threads in a row, each takes a lock of its own, and meets other threads in
+            // every round.
             let (row, place) = (u64::from(thread / locks), u64::from(thread % locks));
             ((place + round % u64::from(locks) * (1 + row)) % u64::from(locks)) as u32
         } else {
@@ -171,13 +176,13 @@ struct Walk<M: Machine> {
 }
 
 impl<M: Machine> Walk<M> {
-    /// Brings the lines into the machine's caches, as a program's own beginning would.
+    /// Brings the lines into the machine's caches, as the beginning of a real program would.
     fn warm(&mut self) {
         // SAFETY: the region is this thread's own, and as long.
         unsafe { M::touch(self.own.as_ptr().cast::<u8>().cast_mut(), self.lines * self.line, true) };
     }
 
-    /// Computes for so many cycles, with accesses to the next lines in between, `burst` at a time.
+    /// Computes for `cycles` cycles, with accesses to the next lines in between, `burst` at a time.
     fn compute(&mut self, draw: Draw, cycles: u64, state: &mut u64) {
         let burst = (draw.burst as usize).clamp(1, self.lines);
         // Cycles of work until a burst is due.
@@ -201,7 +206,7 @@ impl<M: Machine> Walk<M> {
     }
 }
 
-/// A number from 0 up to 1.
+/// A random number from 0 up to, and without, 1.
 fn unit(state: &mut u64) -> f64 {
     (xorshift(state) >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -1,7 +1,9 @@
-//! Tasks that spawn tasks: the calls of a quicksort, without its data. A task of `n` numbers computes, and spawns one for those below a
-//! pivot and one for those above it; the pivot is a hash of the task, so that the tree is the same on every run and has `n` tasks in all.
+//! Tasks that spawn tasks: the calls of a quicksort, without its data. A task of `n` numbers
+//! computes, and spawns one task for the numbers below a pivot and one for those above it. The
+//! pivot is a hash of the task, so that the tree is the same in every run and has `n` tasks in all.
 //!
-//! Workers take tasks from deques of their own and steal from others', from one queue, or from queues among which a device balances.
+//! Workers take tasks from deques of their own and steal from those of other workers, from one
+//! queue, or from queues among which a device balances tasks.
 
 mod named;
 mod pools;
@@ -21,20 +23,22 @@ use baton_workloads::{Body, Refused, expect, share};
 use pools::{Balanced, Pool, Stealing, Taking, Tally};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The settings.
+/// The settings of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Threads.
+    /// Number of threads.
     pub workers: u32,
-    /// Tasks in all, of which the first one spawns the others.
+    /// Number of tasks in all; the first task spawns the others.
     pub tasks: u32,
-    /// Cycles that a task takes.
+    /// Mean number of cycles of a task.
     pub think: Cycles,
-    /// How far a task lies from it: within this share.
+    /// Largest deviation of a task from `think`, as a share of `think`.
     pub spread: f64,
-    /// Places of each deque or queue, a power of two. A task that finds no room is done at once by the one that spawns it.
+    /// Places of each deque or queue, a power of two. A worker that spawns a task and finds no room
+    /// does the task at once.
     pub capacity: usize,
-    /// By [`Dispatch::Steal`], [`Dispatch::Shared`] or [`Dispatch::Balanced`].
+    /// Where workers find tasks: [`Dispatch::Steal`], [`Dispatch::Shared`] or
+    /// [`Dispatch::Balanced`].
     pub dispatch: Dispatch,
     /// Seed of the tree.
     pub seed: u64,
@@ -47,14 +51,14 @@ impl Default for Settings {
     }
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Tasks that each worker did.
+    /// Number of tasks that each worker did.
     pub by_worker: Vec<u64>,
     /// A digest of the tasks that were done.
     pub digest: u64,
-    /// From the first beginning to the end of the slowest thread.
+    /// Nanoseconds from the first beginning to the end of the slowest thread.
     pub nanoseconds: u64,
 }
 
@@ -70,21 +74,21 @@ impl Measured for Outcome {
     }
 }
 
-/// A task's word: its numbers above, a hash below.
+/// A task as a word: the number of its numbers in the upper half, a hash in the lower half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Task(u64);
 
 impl Task {
     /// A word that is no task.
     const NONE: u64 = u64::MAX;
-    /// Most numbers of a task.
+    /// Largest number of numbers in a task.
     const MOST: u32 = 1 << 31;
 
     fn new(numbers: u32, hash: u64) -> Task {
         Task(u64::from(numbers) << 32 | hash & u64::from(u32::MAX))
     }
 
-    /// The tasks that it spawns: none, one or two.
+    /// The tasks that the task spawns: none, one or two.
     fn spawned(self) -> impl Iterator<Item = Task> {
         let rest = (self.0 >> 32) as u32 - 1;
         let below = (mix(3, self.0) % (u64::from(rest) + 1)) as u32;
@@ -96,15 +100,15 @@ impl Task {
     }
 }
 
-/// Tasks that each worker did, and the sum of their digests.
+/// The tasks that each worker did, and the sum of their digests.
 type Total = (Vec<u64>, u64);
 
 impl Settings {
-    /// The threads. With [`Dispatch::Shared`] tasks go through a queue of the type `Q`. The result fails if a task was not done, or was
-    /// done twice.
+    /// The threads. With [`Dispatch::Shared`] tasks go through a queue of the type `Q`. The result
+    /// is an error if a task was not done, or was done twice.
     ///
     /// # Errors
-    /// What cannot be.
+    /// The settings that cannot be.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(&self, wait: Wait) -> Result<Work<Outcome>, Refused> {
         if !(1..=4096).contains(&self.workers) || !(1..=Task::MOST).contains(&self.tasks) {
             let (workers, tasks) = (self.workers, self.tasks);
@@ -170,7 +174,7 @@ impl Settings {
         Task::new(self.tasks, mix(2, self.seed))
     }
 
-    /// How long a task takes, which is the same with every worker.
+    /// Cycles of a task, which are the same whichever worker does it.
     fn length(&self, task: Task) -> Cycles {
         let unit = (mix(1, task.0) >> 11) as f64 / (1u64 << 53) as f64;
         Cycles((self.think.0 as f64 * (1.0 + self.spread * (2.0 * unit - 1.0))).round() as u64)
@@ -178,7 +182,7 @@ impl Settings {
 
     fn judge<M: Machine>(self, pool: Arc<dyn Pool>, spans: Spans<M>, total: Arc<Mutex<Total>>) -> Judge<Outcome> {
         Box::new(move || {
-            // What lies in a device is given back by a system call: that is no part of the run.
+            // A queue in a device is given back by a system call, which is no part of the run.
             drop(pool);
             let (by_worker, digest) = total.lock().unwrap_or_else(PoisonError::into_inner).clone();
             expect("tasks that were done", by_worker.iter().sum(), u64::from(self.tasks))?;

@@ -1,4 +1,4 @@
-//! Tasks by name, with a queue of the registry.
+//! Tasks as a workload, with a queue of the registry.
 
 use super::{Outcome, Settings, Task};
 use baton_machine::units::Cycles;
@@ -8,7 +8,7 @@ use baton_workloads::inputs::Dispatch;
 use baton_workloads::work::Work;
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 
-/// Tasks at a queue of the registry, or at deques.
+/// Makes the team of tasks at a queue of the registry, or at deques.
 #[derive(Clone, Copy)]
 pub struct Tasks {
     queue: &'static QueueInfo,

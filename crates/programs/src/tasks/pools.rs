@@ -1,4 +1,4 @@
-//! Where workers put the tasks that they spawn, and find those that they do.
+//! The pools into which workers put tasks that they spawn, and in which they find tasks to do.
 
 use super::Task;
 use baton_machine::Ordering::{AcqRel, Acquire};
@@ -11,17 +11,18 @@ use baton_workloads::{Shared, share, xorshift};
 
 /// A pool of tasks.
 pub(super) trait Pool: Send + Sync + 'static {
-    /// Has a worker do tasks, `first` before all others, until all are done.
+    /// Has a worker do tasks until all are done, `first` before all others.
     fn work(&self, worker: u32, first: Option<Task>, one: &mut dyn FnMut(Task));
 }
 
-/// How many tasks are done. Workers add theirs when they run out of tasks, so that the line is not fought for at each.
+/// The number of tasks that are done. A worker adds its own number when it runs out of tasks, so
+/// that workers do not contend for the line at each task.
 pub(super) struct Tally<M: Machine> {
     done: Shared<M, Done<M>>,
     all: u64,
 }
 
-/// Alone in its pair of lines.
+/// A word alone in its pair of lines.
 #[repr(C, align(128))]
 struct Done<M: Machine>(M::Atomic<u64>);
 
@@ -30,20 +31,23 @@ impl<M: Machine> Tally<M> {
         Tally { done: share::<M, _>(Done(M::Atomic::new(0))), all: u64::from(tasks) }
     }
 
-    /// Adds what a worker has done since the last time; whether these are the last tasks.
+    /// Adds the number of tasks that a worker has done since its last call. Returns whether all
+    /// tasks are done.
     fn add(&self, mine: &mut u64) -> bool {
         let more = std::mem::take(mine);
-        // Release: what these tasks did is done. Acquire: what all others did.
+        // Release: publishes the work of these tasks. Acquire: makes the other workers' work
+        // visible.
         more != 0 && self.done.0.fetch_add(more, AcqRel) + more == self.all
     }
 
     fn is_full(&self) -> bool {
-        // Acquire: what all did.
+        // Acquire: makes all workers' work visible.
         self.done.0.load(Acquire) == self.all
     }
 }
 
-/// Does a task, and those of its descendants for which `put` finds no room; says how many.
+/// Does a task, and those of its descendants for which `put` finds no room. Returns the number of
+/// tasks done.
 fn run(task: Task, one: &mut dyn FnMut(Task), mut put: impl FnMut(Task) -> bool) -> u64 {
     let (mut done, mut open) = (0, vec![task]);
     while let Some(task) = open.pop() {
@@ -54,14 +58,15 @@ fn run(task: Task, one: &mut dyn FnMut(Task), mut put: impl FnMut(Task) -> bool)
     done
 }
 
-/// A deque for each worker, which steals from the others' when its own is empty.
+/// A deque for each worker; a worker steals from the other deques when its own is empty.
 pub(super) struct Stealing<M: Machine> {
     pub(super) deques: Vec<Shared<M, Deque<M, u64>>>,
     pub(super) tally: Tally<M>,
 }
 
 impl<M: Machine> Stealing<M> {
-    /// A task of another worker; `None`: all are done. Victims are looked at from a random one on.
+    /// Steals a task of another worker; `None`: all tasks are done. The search for a victim begins
+    /// at a random worker.
     fn steal(&self, worker: usize, random: &mut u64) -> Option<Task> {
         let n = self.deques.len();
         loop {
@@ -139,7 +144,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool for Taking<M, Q> {
     }
 }
 
-/// A queue of a device for each worker, among which the device balances what they spawn.
+/// A queue of a device for each worker, among which the device balances spawned tasks.
 pub(super) struct Balanced<M: Machine> {
     pub(super) group: QueueId,
     pub(super) queues: DeviceQueues<M>,
