@@ -152,11 +152,11 @@ mod tests {
             // The other participant has left, so each of these calls is an episode of its own.
             assert_eq!((baton_barrier_wait(barrier, 0), baton_barrier_drop(barrier, 0)), (1, 0));
             assert_eq!(baton_barrier_drop(barrier, 0), -1);
-            assert!(last_error().contains("the 2 that it was made for"), "{}", last_error());
+            assert!(last_error().contains("all 2 participants of a barrier"), "{}", last_error());
             baton_barrier_free(barrier);
             let tree = baton_barrier_new(c"tree".as_ptr(), 2, std::ptr::null());
             assert_eq!(baton_barrier_drop(tree, 0), -1);
-            assert!(last_error().contains("no participant can drop out of a barrier `tree`"), "{}", last_error());
+            assert!(last_error().contains("participants cannot drop out of a barrier `tree`"), "{}", last_error());
             baton_barrier_free(tree);
         }
     }

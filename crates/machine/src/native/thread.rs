@@ -279,7 +279,7 @@ pub fn node() -> u32 {
 
 #[cfg(target_env = "gnu")]
 unsafe extern "C" {
-    // In glibc since 2.29; it does not enter the kernel.
+    // glibc has had `getcpu` since 2.29; the function does not enter the kernel.
     fn getcpu(cpu: *mut libc::c_uint, node: *mut libc::c_uint) -> libc::c_int;
 }
 

@@ -59,7 +59,7 @@ unsafe impl<L: RawLock<Native>, W: WaitPolicy> Send for Raw<L, W> {}
 impl<L: RawLock<Native> + ZeroInit, W: WaitPolicy> Raw<L, W> {
     const WAIT: Wait = match L::INFO.waits {
         Waits::Fixed(own) => own,
-        Waits::Spinning if W::WAIT.parks() => panic!("nobody would wake a waiter of this lock that sleeps"),
+        Waits::Spinning if W::WAIT.parks() => panic!("no thread would wake a sleeping waiter of this lock"),
         _ => W::WAIT,
     };
 

@@ -45,7 +45,7 @@ struct Counters<M: Machine> {
     /// The counters, from the start of a page on: a node's counters fill pages of their own, which
     /// the machine may place at the node that first arrives.
     counters: OwnedSlice<M, Alone<M>>,
-    /// Number of unused counters before that page.
+    /// Number of unused counters before the page in which the counters start.
     before: usize,
     /// Arrivals that the counter for all waits for.
     top: u32,

@@ -70,13 +70,10 @@ impl std::fmt::Display for DropError {
         match self {
             DropError::NotOffered { barrier } => {
                 let able: Vec<_> = BARRIERS.iter().filter(|info| info.drops).map(|info| info.name).collect();
-                write!(f, "no participant can drop out of a barrier `{barrier}`; of one of {} it can", able.join(", "))
+                write!(f, "participants cannot drop out of a barrier `{barrier}`; they can with {}", able.join(", "))
             }
             DropError::TooMany { barrier, participants } => {
-                write!(
-                    f,
-                    "more participants drop out of a barrier `{barrier}` than the {participants} that it was made for"
-                )
+                write!(f, "all {participants} participants of a barrier `{barrier}` have already dropped out")
             }
         }
     }

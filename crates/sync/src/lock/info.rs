@@ -83,7 +83,7 @@ impl LockInfo {
                 Err(format!("lock `{}` waits by its own policy, {own}, not `{other}`", self.name))
             }
             (Waits::Spinning, Some(other)) if other.parks() => {
-                Err(format!("lock `{}` cannot park: nobody would wake a waiter under `{other}`", self.name))
+                Err(format!("lock `{}` cannot park: no thread would wake a waiter under `{other}`", self.name))
             }
             (_, asked) => Ok(asked.unwrap_or_default()),
         }

@@ -78,7 +78,8 @@ pub(super) struct Ended<T> {
     /// When the wait began; `None` for an acquisition without a wait.
     pub(super) begin: Option<Ticks>,
     pub(super) site: SiteId,
-    /// Whether the wait was given up because of a deadline or a cancellation.
+    /// Whether the wait ended without what the thread waited for: by a deadline, a cancellation, an
+    /// error, or the end of an idle worker.
     pub(super) gave_up: bool,
     pub(super) cause: Option<Cause<T>>,
 }
