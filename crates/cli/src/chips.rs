@@ -1,4 +1,5 @@
-//! Which chip a simulation runs on: the one that was named, else this machine's calibration, else the sample.
+//! Which chip a simulation runs on: the chip that the user named, otherwise this machine's
+//! calibration, otherwise the sample.
 
 use crate::error::BadInput;
 use crate::{places, ui};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
 
-/// Choosing a chip on the command line.
+/// The options that choose a chip on the command line.
 #[derive(Clone, clap::Args)]
 pub(crate) struct ChipArgs {
     /// Chip file, or a name of `baton chips list`. Left out: this machine, as `baton doctor --calibrate` measured it, else a
@@ -19,7 +20,7 @@ pub(crate) struct ChipArgs {
     change: Change,
 }
 
-/// What is changed of a chip file.
+/// The options that change a chip file.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Change {
     /// The chip with this many cores; docs/reference/chip-file.md says what shrinks and grows with them.
@@ -39,12 +40,12 @@ fn window(text: &str) -> Result<WindowSize, String> {
 }
 
 impl ChipArgs {
-    /// The chip of this name, or the one that is taken where none is named.
+    /// The options for the chip of this name; `None`: those of a user who named no chip.
     pub(crate) fn named(chip: Option<PathBuf>) -> ChipArgs {
         ChipArgs { chip, change: Change { cores: None, set: Vec::new(), window: None } }
     }
 
-    /// The file, as it was named: for messages.
+    /// The name of the chip file as the user gave it, for messages.
     pub(crate) fn name(&self) -> String {
         match &self.chip {
             Some(path) => found(path).unwrap_or_else(|_| path.clone()).display().to_string(),
@@ -52,7 +53,7 @@ impl ChipArgs {
         }
     }
 
-    /// Whether a chip was named.
+    /// Whether the user named a chip.
     pub(crate) fn is_named(&self) -> bool {
         self.chip.is_some()
     }
@@ -62,18 +63,19 @@ impl ChipArgs {
         self.change.set.push(setting);
     }
 
-    /// Asks for a chip of so many cores.
+    /// Asks for a chip with `cores` cores.
     pub(crate) fn cores(&mut self, cores: u32) {
         self.change.cores = Some(cores);
     }
 
-    /// For the replay of a recording: where no chip is named, this machine with memory of fixed latencies, if it was calibrated. Its
-    /// replays are no further off than the coherent chip's, and take a third of the time (docs/results/whatif-self-check.md).
+    /// The chip for the replay of a recording: if the user named none, this machine with memory of
+    /// fixed latencies, if it was calibrated. Replays on that chip are no further off than those on
+    /// the coherent chip, and take a third of the time (docs/results/whatif-self-check.md).
     pub(crate) fn for_replay(self) -> ChipArgs {
         ChipArgs { chip: self.chip.or_else(places::this_host_fixed), ..self }
     }
 
-    /// Reads the chip; says so where it is the sample.
+    /// Reads the chip. If it is the sample, a note says so.
     pub(crate) fn open(&self) -> anyhow::Result<Chip> {
         match self.chip.clone().or_else(places::this_host) {
             Some(path) => self.change.open(&path),
@@ -90,7 +92,7 @@ impl ChipArgs {
 }
 
 impl Change {
-    /// Reads the chip file at `path`, or of that name.
+    /// Reads the chip file at `path`, or the shipped one with that name.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Chip> {
         let chip = text(&found(path)?).and_then(|text| text.chip(self.cores, &self.set));
         chip.map(|chip| self.windowed(chip)).map_err(|error| BadInput::new(error).into())
@@ -105,7 +107,8 @@ impl Change {
 }
 
 impl ChipArgs {
-    /// Reads the chip that was named; without one, the built-in sample with `preset` in front of the user's keys.
+    /// Reads the chip that the user named; otherwise the built-in sample with `preset` before the
+    /// user's keys.
     pub(crate) fn open_or(&self, preset: &[&str]) -> anyhow::Result<Chip> {
         if self.chip.is_some() {
             return self.open();
@@ -117,12 +120,14 @@ impl ChipArgs {
     }
 }
 
-/// A chip file, and those that it is based on: beside it, or of the folders that hold chips.
+/// A chip file, with the files that it is based on, from its folder or from the folders that hold
+/// chips.
 pub(crate) fn text(path: &Path) -> Result<ChipText, ChipError> {
     ChipText::open(path, &places::chip_folders())
 }
 
-/// `mesh256` means `mesh256.toml` in the nearest of the folders that hold chips, unless there is a file of that name.
+/// The file for a name: `mesh256` means `mesh256.toml` in the nearest of the folders that hold
+/// chips, unless there is a file with that name.
 pub(crate) fn found(path: &Path) -> Result<PathBuf, BadInput> {
     let bare = path.components().count() == 1 && path.extension().is_none();
     if !bare || path.is_file() {
@@ -142,7 +147,7 @@ pub(crate) fn found(path: &Path) -> Result<PathBuf, BadInput> {
     })
 }
 
-/// The chip files of all folders, each name once, from the nearest folder.
+/// The chip files of all folders. Each name appears once, from the nearest folder.
 pub(crate) fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = Vec::new();
     for folder in places::chip_folders() {
@@ -158,12 +163,12 @@ pub(crate) fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Their names, as `--chip` takes them.
+/// The names of the chip files, as `--chip` takes them.
 pub(crate) fn names() -> Vec<String> {
     files().iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
 }
 
-/// The whole configuration, for results.
+/// The whole configuration of a chip, for results.
 pub(crate) fn echo(chip: &Chip) -> serde_json::Value {
     use baton_chip::config::keys::Value;
     let value = |value| match value {

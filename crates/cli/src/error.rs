@@ -1,12 +1,13 @@
-//! What goes wrong at a command line: bad input (exit code 2) against failure (exit code 1).
+//! Errors of the command line: bad input (exit code 2) and failure (exit code 1).
 //!
-//! A subcommand returns `anyhow::Result<ExitCode>`. An error that has a [`BadInput`] in its chain is the user's to
-//! mend: an unknown name, a file that does not parse. Every other error is a failure of what was tried.
+//! A subcommand returns `anyhow::Result<ExitCode>`. An error that has a [`BadInput`] in its chain
+//! is one that the user can mend: an unknown name, a file that cannot be parsed. Every other error
+//! is a failure of the operation.
 
 pub(crate) use baton_host::BadInput;
 use std::process::ExitCode;
 
-/// Prints an error with its causes and hint on standard error; the exit code says whose it is.
+/// Prints an error with its causes and hint on standard error. Returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let bad = error.chain().find_map(|e| e.downcast_ref::<BadInput>());
     let mut text = error.to_string();

@@ -1,5 +1,6 @@
-//! Words that are not text: `meta.json` is text for people, and arguments and paths are bytes. Where the two differ, the bytes
-//! are kept beside, so that a command can be run again as it was.
+//! Words that are not text: `meta.json` holds text for people, but arguments and paths are bytes.
+//! If the two differ, the bytes are kept beside the text, so that a command can be run again
+//! exactly.
 
 use crate::error::BadInput;
 use baton_trace::Meta;
@@ -7,18 +8,18 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// The recorded command's bytes.
+/// The key of the recorded command's bytes.
 pub(crate) const COMMAND: &str = "command-bytes";
-/// Those of the directory in which it ran.
+/// The key of the bytes of the directory in which the command ran.
 pub(crate) const DIRECTORY: &str = "directory-bytes";
 
-/// The entry for `meta.json`, if any of the words is not text: a list of bytes for each.
+/// The entry for `meta.json` if a word is not text: a list of bytes for each word.
 pub(crate) fn entry(key: &str, words: &[OsString]) -> Option<(String, Value)> {
     let is_text = words.iter().all(|word| word.to_str().is_some());
     (!is_text).then(|| (key.to_owned(), words.iter().map(|word| Value::from(word.as_bytes())).collect()))
 }
 
-/// The words as they were; `text` is what `meta.json` has for people.
+/// The exact words; `text` is the text in `meta.json`.
 pub(crate) fn words(meta: &Meta, key: &str, text: &[String]) -> Result<Vec<OsString>, BadInput> {
     let Some(bytes) = meta.extra.get(key) else { return Ok(text.iter().map(OsString::from).collect()) };
     let words: Result<Vec<Vec<u8>>, _> = serde_json::from_value(bytes.clone());

@@ -1,11 +1,12 @@
-//! The directory that a profile is written into. It gets its name only when it is whole: until then it stands beside
-//! its place under another name, so that a half-written one is never read.
+//! The directory into which a profile is written. The directory gets its name only when it is
+//! complete: until then it has another name, in the same place, so that no reader sees a
+//! half-written profile.
 
 use crate::error::BadInput;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
-/// A directory in the making; it goes away unless it is finished or kept.
+/// A directory under construction. It is removed unless it is finished or kept.
 pub(crate) struct Folder {
     place: PathBuf,
     partial: PathBuf,
@@ -14,7 +15,8 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes one for `place`, which must not exist (or be empty), unless it may be replaced.
+    /// Begins a directory for `place`, which must not exist (or must be empty), unless it may be
+    /// replaced.
     pub(crate) fn begin(place: &Path, replace: bool) -> anyhow::Result<Folder> {
         let place = std::path::absolute(place).context("cannot tell the current directory")?;
         let shown = place.display();
@@ -45,17 +47,17 @@ impl Folder {
         Ok(Folder { place, partial, replace, done: false })
     }
 
-    /// Where to write meanwhile.
+    /// The path into which to write meanwhile.
     pub(crate) fn path(&self) -> &Path {
         &self.partial
     }
 
-    /// Gives it its name, and returns that.
+    /// Gives the directory its name, and returns the name.
     pub(crate) fn finish(mut self) -> anyhow::Result<PathBuf> {
         self.done = true;
         let name = || format!("cannot give {} its name {}", self.partial.display(), self.place.display());
         if self.replace && self.place.exists() {
-            // The old one goes away only when the new one is whole.
+            // The old directory is removed only when the new one is complete.
             let old = self.partial.with_extension("old");
             std::fs::rename(&self.place, &old).with_context(name)?;
             std::fs::rename(&self.partial, &self.place).with_context(name)?;
@@ -66,14 +68,14 @@ impl Folder {
         Ok(self.place.clone())
     }
 
-    /// Leaves what there is under its unfinished name, and returns that.
+    /// Keeps the directory under its unfinished name, and returns that name.
     pub(crate) fn keep_unfinished(mut self) -> PathBuf {
         self.done = true;
         self.partial.clone()
     }
 }
 
-/// Writes a file whole or not at all, with the directories above it.
+/// Writes a file whole or not at all, and makes the directories above it.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let path = std::path::absolute(path)?;
     let parent = path.parent().unwrap_or(Path::new("/"));
@@ -84,18 +86,19 @@ pub(crate) fn write_whole(path: &Path, content: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What an ordinary file may be: the process's mask takes its part.
+/// The permissions of an ordinary file, from which the process's mask is subtracted.
 fn public() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
-/// The file by which a profile is known.
+/// The file that marks a directory as a profile.
 const MARK: &str = "meta.json";
 
 impl Drop for Folder {
     fn drop(&mut self) {
         if !self.done {
-            // Nothing else can be done about it, and an error is already on its way.
+            // Nothing else can be done about an error here, and an earlier error is on its way to
+            // the user.
             let _ = std::fs::remove_dir_all(&self.partial);
         }
     }

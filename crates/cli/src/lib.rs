@@ -1,18 +1,19 @@
-//! The `baton` command as a library. Each subcommand is one file (or folder) under `cmd/`; what they share stands beside it.
+//! The `baton` command as a library. Each subcommand is one file (or folder) under `cmd/`; the
+//! files beside it are shared.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`chips`] | which chip a simulation runs on |
-//! | [`cmd`] | the command line's one definition, and the subcommands |
-//! | [`error`] | bad input against failure, and hints at the nearest known name |
-//! | [`folder`] | directories and files that have their name only when they are whole |
+//! | [`cmd`] | the command line's definition, and the subcommands |
+//! | [`error`] | bad input and failure, and hints at the nearest known name |
+//! | [`folder`] | directories and files that have their name only when they are complete |
 //! | [`places`] | where shipped files and this machine's calibration lie |
 //! | [`plot`] | pages with one picture each |
-//! | [`registry`] | parts that a command of its own adds |
+//! | [`registry`] | parts that a command of your own adds |
 //! | [`values`] | sizes and durations |
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
-// First: its macros stand in for those of `std`.
+// This comes first: its macros replace those of `std`.
 #[macro_use]
 mod ui;
 
@@ -28,7 +29,7 @@ mod values;
 
 pub use registry::Registry;
 
-// What parts are written against, so that a crate with parts needs one dependency.
+// The crates against which parts are written, so that a crate with parts needs one dependency.
 pub use baton_chip as chip;
 pub use baton_machine as machine;
 pub use baton_noc as noc;
@@ -38,11 +39,11 @@ pub use baton_workloads as workloads;
 
 use std::process::ExitCode;
 
-/// Parses the process's command line, runs the subcommand with the built-in parts and those of `registry`, and returns the exit
-/// code. To be called once, at the beginning of `main`.
+/// Parses the process's command line, runs the subcommand with the built-in parts and those of
+/// `registry`, and returns the exit code. `main` calls this once, at its beginning.
 pub fn main_with(registry: Registry) -> ExitCode {
-    // A reader that goes away (`baton list | head -1`) ends us quietly, as it does any Unix filter; Rust ignores
-    // the signal by default and would panic in `println!`.
+    // A reader that goes away (`baton list | head -1`) ends the process quietly, as it ends any
+    // Unix filter. Rust ignores the signal by default and would panic in `println!`.
     // SAFETY: no other thread runs yet, and the default action needs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     match registry.refused() {

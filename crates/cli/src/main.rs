@@ -1,4 +1,4 @@
-//! The `baton` command, with the parts that are built in.
+//! The `baton` command, with the built-in parts.
 
 use baton_cli::Registry;
 use std::process::ExitCode;

@@ -1,15 +1,17 @@
-//! Where files lie that belong to Baton and not to a project: chip files and profiles beside the installed command, this machine's
-//! calibration in the user's data folder.
+//! The folders of files that belong to Baton and not to a project: chip files and profiles beside
+//! the installed command, this machine's calibration in the user's data folder.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Names of the calibration's chip files: with caches, directory and network, and with memory of fixed latencies.
+/// Names of the calibration's chip files: one with caches, directory and network, and one with
+/// memory of fixed latencies.
 const CALIBRATION: &str = "this-host.toml";
 const FIXED: &str = "this-host-fixed.toml";
 
-/// Folders that may hold chip files, the nearest first: `chips` here, this machine's calibration, `share/baton/chips` of the
-/// installation or `chips` of the tree that the command was built in.
+/// Folders that may hold chip files, the nearest first: `chips` in the current directory, this
+/// machine's calibration, then `share/baton/chips` of the installation or `chips` of the tree in
+/// which the command was built.
 pub(crate) fn chip_folders() -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from("chips")];
     folders.extend(machine_folder());
@@ -17,25 +19,26 @@ pub(crate) fn chip_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// A file or folder of the project's, as `profiles/ocor`: here, else where it is shipped. What is nowhere keeps its name.
+/// A file or folder of the project, such as `profiles/ocor`: in the current directory, otherwise
+/// where it is shipped. A path that is in neither stays as it is.
 pub(crate) fn input(path: &Path) -> PathBuf {
     let exe = std::env::current_exe().ok();
     beside(exe.as_deref(), path).filter(|_| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-/// What is shipped under that name.
+/// The shipped file or folder with that name.
 fn beside(exe: Option<&Path>, path: &Path) -> Option<PathBuf> {
     let mut parts = path.iter();
     let folder = shipped(exe?, parts.next()?.to_str()?)?;
     Some(folder.join(parts.as_path())).filter(|path| path.exists())
 }
 
-/// The chip file of this machine that is there, if one is: of this folder, else of the user.
+/// The chip file of this machine, if there is one: in the current directory, otherwise the user's.
 pub(crate) fn this_host() -> Option<PathBuf> {
     found(CALIBRATION)
 }
 
-/// The same with memory of fixed latencies.
+/// The chip file of this machine with memory of fixed latencies, if there is one.
 pub(crate) fn this_host_fixed() -> Option<PathBuf> {
     found(FIXED)
 }
@@ -45,24 +48,27 @@ fn found(name: &str) -> Option<PathBuf> {
     [Some(here), machine_folder().map(|folder| folder.join(name))].into_iter().flatten().find(|path| path.is_file())
 }
 
-/// Where this machine's calibration belongs, with memory of fixed latencies or not; `None` for a user without a home.
+/// The path of this machine's calibration, with memory of fixed latencies or not; `None` for a user
+/// without a home.
 pub(crate) fn calibration(fixed: bool) -> Option<PathBuf> {
     Some(machine_folder()?.join(if fixed { FIXED } else { CALIBRATION }))
 }
 
-/// A data folder may be shared by machines, so each has its own.
+/// The folder of this machine: a data folder may be shared by machines, so each machine has its
+/// own.
 fn machine_folder() -> Option<PathBuf> {
     let data = data(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?;
     Some(data.join("baton/machines").join(machine()))
 }
 
-/// The user's data folder, as the XDG specification has it: an absolute path, else `.local/share` at home.
+/// The user's data folder by the XDG specification: an absolute path, otherwise `.local/share` in
+/// the user's home.
 fn data(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     xdg.and_then(absolute).or_else(|| Some(home.and_then(absolute)?.join(".local/share")))
 }
 
-/// What this machine is known by: the system's id of it, else its name.
+/// The identity of this machine: the system's machine id, otherwise its name.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     let plain =
@@ -71,8 +77,8 @@ fn machine() -> String {
     known.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// A folder that is shipped with the command: `../share/baton/NAME` of an installation, or the one of the tree that `target/…/baton`
-/// was built in.
+/// A folder that is shipped with the command: `../share/baton/NAME` of an installation, or the
+/// folder of the tree in which `target/…/baton` was built.
 fn shipped(exe: &Path, name: &str) -> Option<PathBuf> {
     let dir = exe.parent()?;
     let installed = dir.join("../share/baton").join(name);

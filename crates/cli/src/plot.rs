@@ -1,8 +1,9 @@
-//! Pages with one picture each. One HTML file, no script, no network; the pictures are `baton-plot`'s.
+//! Pages with one picture each: one HTML file, no script, no network. `baton-plot` draws the
+//! pictures.
 
 use baton_plot::{STYLE, escape};
 
-/// A page around a picture, with what it was made from below it.
+/// A page with a title, a picture, the text `after` below it, and what the picture was made from.
 pub(crate) fn page(title: &str, svg: &str, after: &str, made_from: &str) -> String {
     let title = escape(title);
     format!(

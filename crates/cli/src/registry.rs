@@ -1,4 +1,4 @@
-//! Parts that a command of its own adds to those of `baton`.
+//! The parts that a command of your own adds to those of `baton`.
 
 use baton_chip::Simulated;
 use baton_chip::device::DeviceKind;
@@ -27,7 +27,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// No parts but the built-in ones.
+    /// A registry without added parts.
     pub fn new() -> Registry {
         Registry::default()
     }

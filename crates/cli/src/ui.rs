@@ -1,35 +1,37 @@
-//! How the command speaks: data on standard output, everything else on standard error, colour only on a terminal
-//! and never under `NO_COLOR`.
+//! How the command writes: data on standard output, everything else on standard error, colour only
+//! on a terminal and never under `NO_COLOR`.
 
 use std::fmt::Arguments;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
-// Those of `std` panic when the disk behind standard output is full.
+// The macros of `std` panic when the disk behind standard output is full.
 
-/// As `std`'s, but what cannot be written is a failure with a message.
+/// Prints like the macro of `std`; an error of the output ends the process with a message.
 macro_rules! print {
     ($($text:tt)*) => { $crate::ui::out(format_args!($($text)*)) };
 }
 
-/// As `std`'s, but what cannot be written is a failure with a message.
+/// Prints like the macro of `std`; an error of the output ends the process with a message.
 macro_rules! println {
     () => { $crate::ui::out(format_args!("\n")) };
     ($($text:tt)*) => { $crate::ui::out(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// As `std`'s, but what cannot be written is lost: there is nowhere left to say so.
+/// Prints like the macro of `std`; an error of the output is ignored, because there is nowhere left
+/// to report it.
 macro_rules! eprint {
     ($($text:tt)*) => { $crate::ui::err(format_args!($($text)*)) };
 }
 
-/// As `std`'s, but what cannot be written is lost: there is nowhere left to say so.
+/// Prints like the macro of `std`; an error of the output is ignored, because there is nowhere left
+/// to report it.
 macro_rules! eprintln {
     () => { $crate::ui::err(format_args!("\n")) };
     ($($text:tt)*) => { $crate::ui::err(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// Writes to standard output, or ends with exit code 1.
+/// Writes to standard output, or ends the process with exit code 1.
 pub(crate) fn out(text: Arguments<'_>) {
     if let Err(error) = std::io::stdout().write_fmt(text) {
         say("error:", RED, format_args!("cannot write to standard output: {error}"));
@@ -37,16 +39,16 @@ pub(crate) fn out(text: Arguments<'_>) {
     }
 }
 
-/// Writes to standard error, if that can be.
+/// Writes to standard error; ignores an error.
 pub(crate) fn err(text: Arguments<'_>) {
     let _ = std::io::stderr().write_fmt(text);
 }
 
-/// Bold, as an SGR parameter.
+/// The SGR parameter for bold.
 pub(crate) const BOLD: &str = "1";
-/// Red, as an SGR parameter.
+/// The SGR parameter for red.
 pub(crate) const RED: &str = "1;31";
-/// Yellow, as an SGR parameter.
+/// The SGR parameter for yellow.
 pub(crate) const YELLOW: &str = "1;33";
 
 /// When to colour.
@@ -63,7 +65,7 @@ pub(crate) enum Color {
 
 static COLOR: OnceLock<Color> = OnceLock::new();
 
-/// Sets the user's choice, once, before anything is printed.
+/// Sets the user's choice; called once, before anything is printed.
 pub(crate) fn set_color(color: Color) {
     COLOR.get_or_init(|| color);
 }
@@ -72,7 +74,7 @@ fn colored(terminal: bool) -> bool {
     match COLOR.get().copied().unwrap_or_default() {
         Color::Always => true,
         Color::Never => false,
-        // no-color.org: any value that is not empty.
+        // By no-color.org, any value that is not empty counts.
         Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }
 }
@@ -86,22 +88,22 @@ fn paint_if(on: bool, text: &str, sgr: &str) -> String {
     if on { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Text for standard output, painted where that shows colour.
+/// Text for standard output, in colour if standard output shows colour.
 pub(crate) fn paint(text: &str, sgr: &str) -> String {
     paint_if(colored(std::io::stdout().is_terminal()), text, sgr)
 }
 
-/// A line on standard error, behind a painted word that says what kind of line it is.
+/// Prints a line on standard error, behind a coloured word that says what kind of line it is.
 pub(crate) fn say(kind: &str, sgr: &str, text: impl std::fmt::Display) {
     eprintln!("{} {text}", paint_if(err_paints(), kind, sgr));
 }
 
-/// A note about what is going on, on standard error.
+/// Prints a note on standard error.
 pub(crate) fn note(text: impl std::fmt::Display) {
     say("baton:", BOLD, text);
 }
 
-/// A warning, on standard error.
+/// Prints a warning on standard error.
 pub(crate) fn warn(text: impl std::fmt::Display) {
     say("warning:", YELLOW, text);
 }
@@ -111,7 +113,8 @@ pub(crate) fn err_paints() -> bool {
     colored(std::io::stderr().is_terminal())
 }
 
-/// Rows under a header, columns as wide as their widest cell, two spaces between; the last column is not padded.
+/// Formats rows under a header. Columns are as wide as their widest cell, with two spaces between;
+/// the last column is not padded.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = header.iter().map(|h| h.chars().count()).collect();
     for row in rows {

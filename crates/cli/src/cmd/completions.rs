@@ -9,7 +9,7 @@ use clap::Command;
 use clap::builder::PossibleValuesParser;
 use std::process::ExitCode;
 
-/// What to complete for.
+/// The shell for which to print completions.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Locks, waits, barriers, topologies and the chips that are found complete by their names.
@@ -28,15 +28,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The definition with the names that an option may have. Only here: where it is parsed an option takes any text, and what is
-/// wrong with it is said with the nearest name, as several names and other forms are allowed.
+/// The definition with the names that an option may have. Only completions use this form: when a
+/// command is parsed, an option takes any text, and an error names the nearest known name, because
+/// several names and other forms are allowed.
 fn named(command: Command) -> Command {
     let known: [(&str, Vec<&'static str>); 5] = [
         ("lock", lock::locks().iter().map(|lock| lock.name).collect()),
         ("wait", wait::policies().iter().map(|(_, info)| info.name).collect()),
         ("barrier", BARRIERS.iter().map(|barrier| barrier.name).collect()),
         ("topology", TopologyConfig::names().collect()),
-        // clap keeps names for good; this process prints a script and ends.
+        // clap keeps names for ever, so they are leaked; this process prints a script and ends.
         ("chip", chips::names().into_iter().map(|name| &*name.leak()).collect()),
     ];
     fn with(command: Command, known: &[(&str, Vec<&'static str>)]) -> Command {

@@ -1,4 +1,4 @@
-//! `baton list`: what can be chosen, from the registries themselves.
+//! `baton list`: lists what a user can choose, from the registries themselves.
 
 use crate::ui;
 use baton_machine::Native;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What to list, and how.
+/// Options of `baton list`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -59,14 +59,14 @@ enum What {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) what: String,
-    /// What it cannot do or needs; empty if nothing.
+    /// What it cannot do, and what it needs; empty if there is nothing to say.
     pub(super) limits: String,
-    /// Where it comes from.
+    /// Its source: a paper, or another project.
     pub(super) source: String,
-    /// Abilities, each a word.
+    /// Its abilities, one word each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) can: Vec<String>,
-    /// Whether this machine can carry it out, where that is a question.
+    /// Whether this machine can carry it out; `None` where that is no question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) here: Option<bool>,
 }
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     print(&entries, args.json)
 }
 
-/// As a table or as JSON.
+/// Prints entries as a table or as JSON.
 pub(super) fn print(entries: &[Entry], json: bool) -> anyhow::Result<ExitCode> {
     if json {
         println!("{}", serde_json::to_string_pretty(entries)?);
@@ -152,7 +152,7 @@ fn studies() -> Vec<Entry> {
     STUDIES.0.iter().map(entry).collect()
 }
 
-/// The words that hold.
+/// The words whose condition holds.
 fn words(all: &[(&str, bool)]) -> Vec<String> {
     all.iter().filter(|(_, holds)| *holds).map(|(word, _)| (*word).to_owned()).collect()
 }
@@ -182,7 +182,7 @@ fn events() -> Vec<Entry> {
     EVENTS.iter().map(entry).collect()
 }
 
-/// The queue that a queue is on this machine: `auto` takes one.
+/// Names the queue that a queue of the registry is on this machine: `auto` chooses one.
 struct Took;
 
 impl QueueVisitor<Native> for Took {

@@ -5,7 +5,7 @@ use anyhow::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Which page, and where to.
+/// Options of `baton man`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,9 +1,10 @@
 //! The command line's one definition: parsing, help, man pages and completions all come from [`Cli`].
 //!
 //! A subcommand is a file (or folder) here with an `Args` struct that derives `clap::Args` and
-//! `pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode>`, and one line in `commands!` (`docs/extend.md`). Its help ends with
-//! examples (`#[command(after_help = …)]`). Data goes to standard output, notes and progress to standard error.
-//! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
+//! `pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode>`, and one line in `commands!`
+//! (`docs/extend.md`). Its help ends with examples (`#[command(after_help = …)]`). Data goes to
+//! standard output, notes and progress to standard error. Exit codes: 0 done, 1 failed, 2 bad input
+//! ([`crate::error::BadInput`]); `run` and `profile` keep the program's exit code.
 
 mod named;
 mod openmp;
@@ -35,13 +36,14 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 bad input. `run` and `profile` keep the program's own, or
 128 + the signal that killed it. Data goes to standard output, all else to standard error.";
 
-/// Declares the subcommands: the one-line help (the doc comment), the variant that clap names the subcommand after, and the module.
+/// Declares the subcommands: the one-line help (the doc comment), the variant whose name clap gives
+/// to the subcommand, and the module.
 macro_rules! commands {
     ($($(#[$meta:meta])* $name:ident($room:ident),)*) => {
         $(mod $room;)*
 
         #[derive(clap::Subcommand)]
-        // Boxed: some have many options, others none.
+        // The options are boxed, because some subcommands have many and others none.
         enum Command { $($(#[$meta])* $name(Box<$room::Args>)),* }
 
         fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
@@ -87,7 +89,7 @@ commands! {
     Man(man),
 }
 
-/// The definition, for what is generated from it.
+/// The definition of the command line, from which man pages and completions are generated.
 fn definition() -> clap::Command {
     Cli::command()
 }
@@ -113,7 +115,7 @@ mod tests {
         for command in whole.get_subcommands().chain(below).filter(|command| command.get_name() != "help") {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("baton "), "`baton {} --help` shows no example", command.get_name());
-            // clap breaks longer lines anywhere, and an example that is broken cannot be copied.
+            // clap breaks longer lines at any blank, and a broken example cannot be copied.
             for line in help.lines() {
                 assert!(line.chars().count() <= 100, "`baton {} --help`: a long line: {line}", command.get_name());
             }

@@ -1,4 +1,4 @@
-//! `baton run --openmp`: a program of GCC's OpenMP on Baton's runtime.
+//! `baton run --openmp`: runs a program of GCC's OpenMP on Baton's runtime.
 
 use crate::error::BadInput;
 use crate::ui;
@@ -10,7 +10,7 @@ use baton_sync::lock::LOCKS;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The runtime, and what it is to use.
+/// The names of the runtime, and of the lock, barrier and waits that it uses.
 pub(super) struct Names {
     pub(super) runtime: String,
     pub(super) lock: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Names {
     pub(super) tasks: Option<String>,
 }
 
-/// Runs the program; every error comes before it starts.
+/// Runs the program. Every error comes before the program starts.
 pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode> {
     let variables = names.check()?;
     let program = program::find(&args[0])?;
@@ -34,7 +34,7 @@ pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode
 }
 
 impl Names {
-    /// The variables that say it to the runtime, if that knows each name.
+    /// The variables that pass the names to the runtime, if the runtime knows each name.
     pub(super) fn check(&self) -> Result<Vec<(&'static str, &str)>, BadInput> {
         if self.runtime != "baton" {
             return Err(BadInput::unknown("OpenMP runtime", &self.runtime, ["baton"]));
@@ -57,7 +57,7 @@ impl Names {
             ("BATON_OMP_TASKS", &self.tasks),
         ];
         let given: Vec<_> = all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).collect();
-        // The runtime's own reading has the last word: this machine may lack a policy.
+        // The runtime's own reading decides, because this machine may lack a wait policy.
         let variable =
             |asked: &str| given.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned());
         Settings::read(1, variable, |_| ()).map_err(|why| {
@@ -68,7 +68,7 @@ impl Names {
     }
 }
 
-/// Checks the names of `WAIT` or `REASON=WAIT,...`.
+/// Checks the names in `WAIT` or `REASON=WAIT,...`.
 fn waits(text: &str) -> Result<(), BadInput> {
     for part in text.split(',') {
         let (reason, policy) =

@@ -1,4 +1,4 @@
-//! `baton profile`: an unmodified program, recorded.
+//! `baton profile`: records an unmodified program.
 
 use crate::exact;
 use crate::folder::Folder;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What to record, and where to leave it.
+/// Options of `baton profile`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it).
@@ -66,7 +66,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// What is not to be recorded: in a word, and the variable that says so to the library.
+    /// The events that are not recorded: the name of each, and the variable that passes it to the
+    /// library.
     fn left_out(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let all = [(self.no_stacks, "stacks", "BATON_STACKS"), (self.no_switches, "switches", "BATON_SWITCHES")];
         all.into_iter().filter(|(asked, ..)| *asked).map(|(_, what, variable)| (what, variable))
@@ -81,7 +82,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Recorded { folder, meta, end } = recorded;
     let summary = match leave_page(folder.path(), &args.output, &meta) {
         Ok(summary) => summary,
-        // The trace is worth keeping; `baton report` reads it under this name, too.
+        // The trace is worth keeping; `baton report` reads it under this name as well.
         Err(error) => return Err(error.context(format!("the trace is kept in {}", folder.keep_unfinished().display()))),
     };
     let directory = folder.finish()?;
@@ -92,14 +93,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(end.exit())
 }
 
-/// A recorded program: the folder in the making holds its trace.
+/// A recorded program. The unfinished folder holds its trace.
 pub(super) struct Recorded {
     pub(super) folder: Folder,
     pub(super) meta: Meta,
     pub(super) end: End,
 }
 
-/// Runs the program under the recorder. The inner error is the exit code where it left no trace. `silent`: its output is not ours.
+/// Runs the program under the recorder. The inner error is the exit code of a program that left no
+/// trace. `silent`: its output is not passed on.
 pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorded, ExitCode>> {
     let choice = match &args.lock {
         Some(lock) => Some(choice::check(lock, args.wait.as_deref())?),
@@ -152,13 +154,14 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     Ok(Ok(Recorded { folder, meta, end }))
 }
 
-/// Adds what the launcher knows and the page; returns the summary for the terminal. It goes to standard error, as
-/// standard output is the program's.
+/// Adds the launcher's description and the page. Returns the summary for the terminal, which goes
+/// to standard error, because standard output belongs to the program.
 pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow::Result<String> {
     meta.write(directory)?;
     let profile = match Profile::open_as(directory, &named.display().to_string()) {
         Ok(profile) => profile,
-        // A program that locks nothing has a profile, too: there is nothing to see in it. `report` says the same.
+        // A program that locks nothing has a profile as well, in which there is nothing to see;
+        // `report` says the same.
         Err(ProfileError::Empty { losses, .. }) => return Ok(format!("{}.\n", nothing_recorded(&losses))),
         Err(error) => return Err(error.into()),
     };
@@ -167,13 +170,13 @@ pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow:
     Ok(terminal::summary(&profile.report, Style { color: ui::err_paints() }))
 }
 
-/// A path as short as it can be said from here.
+/// A path in its shortest form, relative to the current directory if that is shorter.
 fn shown(path: &Path) -> std::path::Display<'_> {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display()
 }
 
-/// What a report lacks where this was not recorded.
+/// What a report lacks if `what` was not recorded.
 fn unseen(what: &str) -> &'static str {
     match what {
         "stacks" => "the callers of call sites",
@@ -181,7 +184,7 @@ fn unseen(what: &str) -> &'static str {
     }
 }
 
-/// Which processes ran unrecorded.
+/// Which processes ran without being recorded; `None` if all were.
 fn unrecorded(said: &AllSaid) -> Option<String> {
     let said = said.get("unrecorded")?;
     let more = said.processes - said.first.len() as u64;
@@ -189,7 +192,8 @@ fn unrecorded(said: &AllSaid) -> Option<String> {
     Some(format!("{}{more}", said.first.join("; ")))
 }
 
-/// What only Baton itself reads again: the wait policy; and the command and the directory, where they are not text.
+/// Entries that only Baton itself reads: the wait policy, and the command and the directory if
+/// these are not text.
 fn extra(args: &Args, choice: Option<&Choice>) -> BTreeMap<String, serde_json::Value> {
     let mut extra: BTreeMap<_, _> =
         choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect();
@@ -199,7 +203,7 @@ fn extra(args: &Args, choice: Option<&Choice>) -> BTreeMap<String, serde_json::V
     extra
 }
 
-/// What the launcher knows about the run.
+/// The launcher's description of the run.
 fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) -> Meta {
     Meta {
         command: args.program.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),

@@ -1,4 +1,4 @@
-//! `baton report`: what a profile says, on the terminal, as JSON, and for other tools.
+//! `baton report`: shows a profile on the terminal, as JSON, and in the formats of other tools.
 
 use crate::error::BadInput;
 use crate::ui;
@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The profile, and what to make of it.
+/// Options of `baton report`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Without an option: a summary, and DIR/report.html is written anew. F may be `-` for standard
@@ -88,7 +88,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a profile; what is no profile is the user's to mend.
+/// Reads a profile. A folder that holds no profile is bad input.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
     Profile::open(directory).map_err(|error| {
         let bad = BadInput::new(&error);

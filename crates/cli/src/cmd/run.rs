@@ -1,4 +1,4 @@
-//! `baton run`: an unmodified program with another lock.
+//! `baton run`: runs an unmodified program with another lock.
 
 use super::named::{self, program::OneByOne};
 use super::openmp::{self, Names};
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Which lock, and which program.
+/// Options of `baton run`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 The program's exit code is kept (128 + the signal if one killed it). Processes that it starts
@@ -139,10 +139,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(end.exit())
 }
 
-/// Where the counters go: the user's file, or one of ours that goes away.
+/// The file of counters: the user's file, or a temporary one.
 struct Counters {
     file: PathBuf,
-    /// What was in it before.
+    /// The length of the file before the run.
     from: u64,
     _ours: Option<tempfile::TempPath>,
 }
@@ -153,7 +153,7 @@ impl Counters {
             let ours = tempfile::NamedTempFile::new().context("cannot make a file for the counters")?.into_temp_path();
             return Ok(Counters { file: ours.to_path_buf(), from: 0, _ours: Some(ours) });
         };
-        // The program may change its directory.
+        // The path is made absolute, because the program may change its directory.
         let file = std::path::absolute(&file).context("cannot tell the current directory")?;
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
         let length = opened.and_then(|f| f.metadata()).map(|m| m.len());

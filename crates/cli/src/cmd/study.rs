@@ -1,4 +1,4 @@
-//! `baton study`: one paper's claims beside what this system shows.
+//! `baton study`: compares a paper's claims with the results of this system.
 
 use crate::error::BadInput;
 use crate::folder::write_whole;
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Which study, and how much of it.
+/// Options of `baton study`.
 #[derive(clap::Args)]
 #[command(after_help = help())]
 pub(crate) struct Args {
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     profiles: Vec<PathBuf>,
 }
 
-/// The studies that there are, and examples with the first of them.
+/// The list of studies, and examples with the first of them.
 fn help() -> String {
     let line = |entry: &Entry| {
         let inputs: Vec<&str> = entry.chips.iter().chain(entry.profiles).copied().collect();
@@ -111,7 +111,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files that were named, else the study's own: here, or shipped with the command.
+/// The files that the user named, otherwise the study's own: in the current directory, or shipped
+/// with the command.
 fn those(named: &[PathBuf], own: &[&str]) -> Vec<PathBuf> {
     if named.is_empty() { own.iter().map(|path| places::input(Path::new(path))).collect() } else { named.to_vec() }
 }
@@ -120,7 +121,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     write_whole(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Where a page goes, and its pictures: known to be right before a study begins.
+/// The file of a page, and the folder of its pictures. Both are checked before a study begins.
 fn pictures(file: &Path, figures: Option<&Path>) -> anyhow::Result<(PathBuf, PathBuf)> {
     let figures = figures.map_or_else(|| file.with_extension(""), Path::to_owned);
     if figures == file {
@@ -132,7 +133,7 @@ fn pictures(file: &Path, figures: Option<&Path>) -> anyhow::Result<(PathBuf, Pat
     Ok((file.to_owned(), figures))
 }
 
-/// Writes the page and its pictures, the page last: what it links is there.
+/// Writes the page and its pictures; the page comes last, so that the pictures that it links exist.
 fn markdown(findings: &Findings, file: &Path, figures: &Path) -> anyhow::Result<()> {
     let page = page::markdown(findings, &link(file, figures)?);
     for (name, svg) in &page.pictures {
@@ -141,7 +142,7 @@ fn markdown(findings: &Findings, file: &Path, figures: &Path) -> anyhow::Result<
     write(file, &page.page)
 }
 
-/// A folder as a page links it: relative to where the page is.
+/// A folder in the form in which a page links it: relative to the folder of the page.
 fn link(page: &Path, folder: &Path) -> anyhow::Result<String> {
     let whole = |path: &Path| std::path::absolute(path).with_context(|| path.display().to_string());
     let (page, folder) = (whole(page)?, whole(folder)?);
@@ -168,7 +169,7 @@ fn verdict(holds: Option<bool>) -> &'static str {
     }
 }
 
-/// The claims and falsifiers, a line each.
+/// Prints the claims and falsifiers, one on each line.
 fn print(findings: &Findings) {
     for note in &findings.notes {
         println!("{note}");
@@ -220,9 +221,9 @@ mod tests {
         assert!(text.contains("](page/figure-2.svg)"), "{text}");
         let picture = std::fs::read_to_string(folder.path().join("new/page/figure-2.svg")).unwrap();
         assert!(picture.starts_with("<svg xmlns="), "{picture}");
-        // Nothing beside them, and nothing half written.
+        // No other file is there, and none is half written.
         assert_eq!(std::fs::read_dir(folder.path().join("new")).unwrap().count(), 2);
-        // A picture that cannot be written is named, and the page stays as it was.
+        // An error names the picture that cannot be written, and the page stays as it was.
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
         let error = markdown(&Findings { full: true, ..findings() }, &page, &file).unwrap_err();

@@ -9,13 +9,6 @@
 //! Looking again and again until something is significant would find something in pure noise. So
 //! there are looks only at fixed numbers of pairs ([`looks`]), and the k-th look may use 2⁻ᵏ of the
 //! risk of 5%, divided evenly among the candidates.
-//!
-//! Of each pair the logarithm of the ratio of times counts. The estimate is the Hodges-Lehmann one, the median of the means of
-//! all pairs of these; its interval comes from the exact distribution of Wilcoxon's signed ranks. Neither asks how the noise is
-//! distributed, and there is nothing random in it: the same times give the same answer.
-//!
-//! Looking again and again until something is significant would find something in noise alone. So there are looks at set
-//! numbers of pairs ([`looks`]), and the k-th one may use 2⁻ᵏ of the risk of 5%, shared evenly among the candidates.
 
 /// The probability that any interval of one run of `try` misses the truth.
 pub(super) const RISK: f64 = 0.05;

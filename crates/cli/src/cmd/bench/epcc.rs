@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Which runtimes, how often, how many threads.
+/// Options of `baton bench epcc`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 A C program is compiled once and run by turns under each runtime. Each measurement times a construct
@@ -49,22 +49,22 @@ pub(super) struct Args {
     /// Queues of tasks of Baton's runtime, with commas: team, steal.
     #[arg(long, value_name = "QUEUE,…", value_delimiter = ',')]
     tasks: Vec<String>,
-    /// Runs of each.
+    /// Runs of each runtime with each number of threads.
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Repetitions of a measurement within a run.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     outer: u32,
-    /// Microseconds that a repetition takes at least.
+    /// Least duration of a repetition, in microseconds.
     #[arg(long, value_name = "US", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     target: u32,
     /// Nanoseconds of the delay in a construct; an iteration of a scheduled loop takes 15 of them.
     #[arg(long, value_name = "NS", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     delay: u32,
-    /// A run that takes longer is ended, and an error.
+    /// A run that takes longer is ended, and is an error.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
     limit: Duration,
-    /// LLVM's library. Left out: the installed one.
+    /// The file of LLVM's library. Left out: the installed one.
     #[arg(long, value_name = "FILE")]
     libomp: Option<PathBuf>,
     /// The C compiler.

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`epcc`] | options of `baton bench epcc`, runs by turns |
+//! | [`epcc`] | the options of `baton bench epcc`, alternating runs |
 //! | [`program`] | the C program: compiled once, run under a runtime, its output read |
 //! | [`runtime`] | which runtimes there are, and how a program comes to run on each |
 //! | [`summary`] | medians, tables, and the comparison with the first runtime |

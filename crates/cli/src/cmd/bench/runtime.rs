@@ -1,4 +1,5 @@
-//! OpenMP runtimes behind GCC's names: the installed libgomp, LLVM's libomp, and Baton's with what it is to use.
+//! OpenMP runtimes behind GCC's names: the installed libgomp, LLVM's libomp, and Baton's with a
+//! choice of locks, barriers and waits.
 
 use crate::cmd::openmp::Names;
 use crate::error::BadInput;

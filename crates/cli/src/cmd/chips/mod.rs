@@ -1,4 +1,4 @@
-//! `baton chips`: the chip files that there are, and one of them whole, with a picture.
+//! `baton chips`: lists the chip files, and shows one of them with a picture.
 //!
 //! | file | holds |
 //! | --- | --- |

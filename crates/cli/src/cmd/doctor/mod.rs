@@ -1,4 +1,5 @@
-//! `baton doctor`: what this machine offers, by its own account and measured, and what is missing.
+//! `baton doctor`: the features of this machine, as it describes them and as measured, and the
+//! missing ones.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -21,7 +22,7 @@ use baton_host::costs::Budget;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What to do with what is found.
+/// Options of `baton doctor`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Times are medians; in brackets the range in which four fifths of the sample lie. Measure on a

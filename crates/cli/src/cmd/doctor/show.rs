@@ -1,4 +1,4 @@
-//! The findings for people.
+//! The findings as text for a terminal.
 
 use super::findings::{Apart, Findings, UmwaitLimits};
 use crate::ui;
@@ -7,7 +7,7 @@ use baton_host::costs::instructions::Outcome;
 use baton_host::costs::place::Share;
 use std::fmt::Write;
 
-/// All of it, as text.
+/// All findings as text.
 pub(crate) fn text(f: &Findings) -> String {
     let mut out = machine(f);
     out.push('\n');
@@ -24,7 +24,7 @@ pub(crate) fn text(f: &Findings) -> String {
     out
 }
 
-/// What the machine is by its own account: a line each.
+/// The machine as it describes itself, with a line for each item.
 fn machine(f: &Findings) -> String {
     let mut out = String::new();
     let mut line = |key: &str, value: String| {
@@ -71,7 +71,7 @@ fn machine(f: &Findings) -> String {
     out
 }
 
-/// What the kernel allows UMWAIT and TPAUSE.
+/// What the kernel allows UMWAIT and TPAUSE to do.
 fn umwait(control: Option<UmwaitLimits>) -> String {
     let Some(UmwaitLimits { c02, max_ticks }) = control else {
         return "the kernel does not say how deep and how long it may rest (no umwait_control)".into();
@@ -87,7 +87,7 @@ fn umwait(control: Option<UmwaitLimits>) -> String {
     }
 }
 
-/// The wait policies.
+/// The wait policies as text.
 fn waits(f: &Findings) -> String {
     let rows = f.waits.iter().map(|w| {
         let tried = match w.trial {
@@ -99,7 +99,7 @@ fn waits(f: &Findings) -> String {
     ui::table(&["wait", "here", "tried"], &rows.collect::<Vec<_>>())
 }
 
-/// What was measured on one CPU or two, and what could not be.
+/// The figures that were measured on one CPU or two, and those that could not be measured.
 fn figures(f: &Findings) -> String {
     let rows: Vec<_> = f.figures.iter().map(|x| row(f, x.what, &x.spread, x.how)).collect();
     let mut out = ui::table(&["measured", "time", "(four fifths within)", "cycles", "how"], &rows);
@@ -121,7 +121,7 @@ fn figures(f: &Findings) -> String {
     out
 }
 
-/// A share of wake-ups, or that it is none.
+/// A share of wake-ups as text; a share of 0 is "none".
 fn share(share: Share) -> String {
     let percent = |x: f64| format!("{:.0}%", x * 100.0);
     match share.share {
@@ -149,7 +149,7 @@ fn row(f: &Findings, what: &str, s: &Spread, how: &str) -> Vec<String> {
     vec![what.into(), time(s.median), format!("({} – {})", time(s.low), time(s.high)), cycles, how.into()]
 }
 
-/// Nanoseconds with a unit that fits.
+/// Nanoseconds as text, in a unit that fits.
 fn time(ns: f64) -> String {
     match ns {
         _ if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
@@ -159,7 +159,8 @@ fn time(ns: f64) -> String {
     }
 }
 
-/// CPUs at most for a full matrix; beyond, a line for each distance.
+/// Largest number of CPUs for which the whole matrix is shown; with more CPUs, a line for each
+/// distance is shown.
 const MATRIX: usize = 16;
 
 fn pairs(f: &Findings) -> String {
@@ -211,7 +212,7 @@ fn remote(f: &Findings) -> String {
     }
 }
 
-/// Round trips of all pairs that far apart.
+/// The spread of the round trips of all pairs at that distance.
 pub(crate) fn between(f: &Findings, apart: Apart) -> Option<Spread> {
     let pairs = f.line_round_trips.iter().filter(|p| p.apart == apart);
     Spread::of(pairs.filter_map(|p| Some(p.round_trip?.median)).collect())

@@ -1,4 +1,4 @@
-//! Which files, and reading them.
+//! Finds and reads the files of litmus tests.
 
 use crate::error::BadInput;
 use crate::ui;
@@ -14,7 +14,7 @@ pub(super) struct Found {
     pub(super) test: Arc<Test>,
 }
 
-/// Errors shown at most, when many files cannot be read.
+/// Largest number of errors that are shown when many files cannot be read.
 const SHOWN: usize = 20;
 
 /// Reads the files, and those below the folders, in the order of their paths.
@@ -62,7 +62,7 @@ fn search(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), BadInput> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = entry.path();
-        // A link to a folder is not followed: it may lead back up.
+        // A link to a folder is not followed, because it may lead back up.
         if entry.file_type().map_err(failed)?.is_dir() {
             search(&path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "litmus") && path.is_file() {
@@ -72,7 +72,7 @@ fn search(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), BadInput> {
     Ok(())
 }
 
-/// Longest litmus test that is read.
+/// Bytes of the longest litmus test that is read.
 const MOST_BYTES: u64 = 4 << 20;
 
 fn read(path: &Path) -> Result<Test, String> {

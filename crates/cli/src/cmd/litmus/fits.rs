@@ -1,4 +1,5 @@
-//! Whether tests can be played on a chip: its cores, its queue devices, and that no thread waits for ever.
+//! Whether tests can run on a chip: it needs cores and queue devices enough, and no thread may wait
+//! for ever.
 
 use super::files::Found;
 use super::model::{self, endless};
@@ -11,7 +12,7 @@ use baton_litmus::tso::{Buffers, Model};
 use baton_machine::device::Protocol;
 use baton_machine::queues::QueueDevice;
 
-/// The tests fit the chip.
+/// Checks that the tests can run on the chip.
 pub(super) fn check(tests: &[Found], chip: &Chip) -> Result<(), BadInput> {
     for found in tests {
         let (threads, cores) = (found.test.threads.len(), chip.core.count);
@@ -38,7 +39,8 @@ fn queue_devices(chip: &Chip) -> impl Iterator<Item = OneDevice> {
     all.filter(|one| one.kind.name == QueueDevice::KIND)
 }
 
-/// Each of the chip's queue devices has room for the test's queues: which of them a queue lies in is the noise's choice.
+/// Checks that each queue device of the chip has room for the test's queues: the noise chooses the
+/// device of a queue.
 fn has_room(test: &Test, chip: &Chip) -> Result<(), String> {
     let name = &chip.name;
     if queue_devices(chip).next().is_none() {
@@ -73,7 +75,8 @@ fn has_room(test: &Test, chip: &Chip) -> Result<(), String> {
     Ok(())
 }
 
-/// No thread waits for ever, with the chip's store buffers and its devices' request buffers.
+/// Checks that no thread waits for ever, with the store buffers of the chip and the request buffers
+/// of its devices.
 fn ends(found: &Found, chip: &Chip) -> Result<(), BadInput> {
     let is_shared = |value: &Value| matches!(value, Value::Text(text) if text == "shared");
     let shared = queue_devices(chip).any(|one| one.settings.get("buffers").is_some_and(is_shared));

@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`files`] | which files, and reading them |
-//! | [`fits`] | whether tests can be played on a chip |
+//! | [`files`] | finds and reads the files |
+//! | [`fits`] | whether tests can run on a chip |
 //! | [`play`] | a test on the chip, over and over |
-//! | [`model`] | what the abstract machine says of tests |
-//! | [`verdicts`] | what was seen beside what a reference allows |
+//! | [`model`] | the abstract machine's verdicts on tests |
+//! | [`verdicts`] | compares the states that were seen with a reference |
 
 mod files;
 mod fits;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use verdicts::Verdicts;
 
-/// What to run.
+/// Options of `baton litmus`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Reads herd's x86-64 format: movq and movl, mfence, xchg, lock-prefixed instructions, and a dialect
@@ -76,9 +76,9 @@ pub(crate) struct Args {
 struct Row {
     suite: String,
     test: String,
-    /// Whether the final condition was seen.
+    /// Whether a state with the final condition was seen.
     observed: bool,
-    /// Different final states.
+    /// Number of different final states.
     states: usize,
     runs: u32,
     condition: &'static str,

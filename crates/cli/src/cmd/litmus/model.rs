@@ -1,4 +1,4 @@
-//! What the abstract machine says of tests: a table of verdicts.
+//! The abstract machine's verdicts on tests, as a table.
 
 use super::files::Found;
 use crate::error::BadInput;
@@ -9,10 +9,10 @@ use baton_litmus::tso::{Endless, Model, Outcomes, YoungerStores};
 use rayon::prelude::*;
 use std::fmt::Write as _;
 
-/// Configurations of a test that are looked at, at most.
+/// Largest number of configurations of a test that are looked at.
 const MOST: usize = 2_000_000;
 
-/// The paper's ordering with the chip's choice of what younger stores do.
+/// The model with the paper's ordering, and the chip's choice for younger stores.
 pub(super) fn of(chip: &Chip) -> Model {
     Model::paper(match chip.devices.as_ref().map(|devices| devices.younger_stores) {
         Some(OfChip::Pass) => YoungerStores::Pass,
@@ -28,14 +28,14 @@ pub(super) fn column(younger_stores: YoungerStores) -> &'static str {
     }
 }
 
-/// What the model allows a test.
+/// The outcomes that the model allows a test.
 pub(super) fn explore(found: &Found, model: Model) -> Result<Outcomes, BadInput> {
     model.outcomes(&found.test, MOST).ok_or_else(|| {
         BadInput::new(format_args!("{}: the model has more than {MOST} configurations of it", found.path.display()))
     })
 }
 
-/// A test in which a thread can wait for ever is an error.
+/// The error of a test in which a thread can wait for ever.
 pub(super) fn endless(found: &Found, Endless { thread, queue }: Endless, on: &str) -> BadInput {
     let file = found.path.file_name().unwrap_or(found.path.as_os_str()).to_string_lossy();
     let test = &found.test;
@@ -44,7 +44,7 @@ pub(super) fn endless(found: &Found, Endless { thread, queue }: Endless, on: &st
         .hint("give each dequeue an item and each enqueue a place in every execution")
 }
 
-/// The verdict on a test, as a table has it.
+/// The verdict on a test, in the words of a table.
 fn verdict(found: &Found, younger_stores: YoungerStores) -> Result<&'static str, BadInput> {
     let test = &found.test;
     let outcomes = explore(found, Model::paper(younger_stores))?;
@@ -63,7 +63,7 @@ fn verdict(found: &Found, younger_stores: YoungerStores) -> Result<&'static str,
     }
 }
 
-/// The table of verdicts: a row a test, in the order of their paths.
+/// The table of verdicts: a row for each test, in the order of the tests' paths.
 pub(super) fn table(tests: &[Found]) -> Result<String, BadInput> {
     let both = [YoungerStores::Wait, YoungerStores::Pass];
     let row = |found: &Found| {

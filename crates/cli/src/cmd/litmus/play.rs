@@ -1,5 +1,5 @@
-//! A test on the chip, over and over: rounds of many runs in one simulation, each round with another placement of the
-//! threads on the cores and of the locations in lines.
+//! Runs a test on the chip, over and over: rounds of many runs in one simulation, each round with
+//! another placement of the threads on the cores and of the locations in lines.
 
 use super::files::Found;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
@@ -9,11 +9,11 @@ use baton_machine::Machine;
 use baton_machine::units::Cycles;
 use baton_units::CoreId;
 
-/// Runs in one simulation.
+/// Number of runs in one simulation.
 const ROUND: u32 = 250;
-/// Cycles from one run's start to the next one's: enough for the longest to end.
+/// Cycles from one run's start to the next run's start: enough for the longest run to end.
 const PERIOD: u64 = 40_000;
-/// Periods that a round takes at most, for each of its runs: a bound, far above what any test takes.
+/// Bound on the periods of a round, for each of its runs: far above the need of any test.
 const MOST_PERIODS: u64 = 20;
 
 /// Threads meet by the clock, which costs them nothing.
@@ -27,14 +27,16 @@ impl Meet for Clocked {
     }
 }
 
-/// Plays the test `runs` times; the final states. The same for the same seed and test, whatever else is played.
+/// Runs the test `runs` times. Returns the final states, which are the same for the same seed and
+/// test, whichever other tests run.
 pub(super) fn play(found: &Found, chip: &Chip, runs: u32, seed: u64) -> anyhow::Result<Histogram> {
     let seed = mix(seed ^ hash(&[&found.suite, &found.test.name]));
     let line = (chip.cache.line_bytes / 8) as usize;
     let mut seen = Histogram::new();
     for (number, first) in (0..runs).step_by(ROUND as usize).enumerate() {
         let seed = mix(seed.wrapping_add(number as u64));
-        // Mostly a line for each location, now and then all in one or in pairs of lines.
+        // Most rounds have a line for each location; some have all locations in one line, or each
+        // in a pair of lines.
         let stride = [line, line, 2 * line, 1][number % 4];
         let round = Round { runs: ROUND.min(runs - first), seed, stride, line };
         for (state, times) in play_round(found, chip, round)? {
@@ -69,7 +71,7 @@ fn play_round(found: &Found, chip: &Chip, round: Round) -> anyhow::Result<Histog
     Ok(simulation.outside(ready.finals))
 }
 
-/// Fisher and Yates.
+/// Shuffles cores, as Fisher and Yates do.
 fn shuffle(cores: &mut [u32], seed: u64) {
     let mut state = seed;
     for last in (1..cores.len()).rev() {
@@ -86,7 +88,7 @@ fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// FNV-1a.
+/// The FNV-1a hash of the parts.
 fn hash(parts: &[&str]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

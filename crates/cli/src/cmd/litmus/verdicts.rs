@@ -1,4 +1,4 @@
-//! What was seen beside what a reference allows.
+//! Compares the states that were seen with a reference.
 
 use super::Row;
 use crate::error::BadInput;
@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The share of allowed outcomes that should show themselves.
+/// The share of allowed outcomes that should be seen.
 const ENOUGH: f64 = 0.95;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Allow,
     Forbid,
-    /// A `forall` that always holds.
+    /// The condition of a `forall` must always hold.
     Holds,
 }
 
@@ -22,7 +22,8 @@ enum Verdict {
 pub(super) struct Verdicts(BTreeMap<(String, String), Verdict>);
 
 impl Verdicts {
-    /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`, or the column of the tests with queues.
+    /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`, or the column for
+    /// tests with queues.
     pub(super) fn open(path: &Path, queues: &str) -> Result<Verdicts, BadInput> {
         let bad = |line: usize, what: String| BadInput::new(format_args!("{}:{line}: {what}", path.display()));
         let text = baton_trace::files::read_text(path, 64 << 20)
@@ -51,7 +52,7 @@ impl Verdicts {
         Ok(Verdicts(all))
     }
 
-    /// Says on standard error how the two stand; the exit code.
+    /// Prints the comparison on standard error. Returns the exit code.
     pub(super) fn compare(&self, rows: &[Row]) -> ExitCode {
         let (mut wrong, mut missed) = (Vec::new(), Vec::new());
         let (mut forbidden, mut allowed, mut unknown) = (0, 0, 0);

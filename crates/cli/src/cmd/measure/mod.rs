@@ -1,8 +1,9 @@
-//! `baton measure`: the recorded program under other locks, for real, beside what was predicted.
+//! `baton measure`: runs the recorded program under other locks, and shows the times beside the
+//! predictions.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`predictions`] | what `baton whatif --json` said |
+//! | [`predictions`] | the predictions of `baton whatif --json` |
 //! | [`runs`] | interleaved runs of the program |
 
 mod predictions;
@@ -28,7 +29,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Which profile, which locks, how often.
+/// Options of `baton measure`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 The recorded command is run in its directory, without recording, by turns under the recorded
@@ -73,7 +74,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    // The program runs where it was recorded, so this process goes there.
+    // The program runs in the directory where it was recorded, so this process changes to that
+    // directory.
     let directory = std::path::absolute(&args.directory).context("cannot tell the current directory")?;
     let profile = super::report::open(&args.directory)?;
     let meta = described(&profile.trace, &args.directory)?;
@@ -111,7 +113,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The program on Baton's OpenMP runtime, with each of the barriers.
+/// Candidates that run the program on Baton's OpenMP runtime, one for each barrier.
 fn barriers(names: &[String], program: &Program) -> anyhow::Result<Vec<Candidate>> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -137,19 +139,19 @@ fn barriers(names: &[String], program: &Program) -> anyhow::Result<Vec<Candidate
     Ok(named.into_iter().map(one).collect())
 }
 
-/// How long runs of the recorded program take without recording, in nanoseconds. This process goes to the directory in which it was
-/// recorded.
+/// Nanoseconds of each run of the recorded program without recording. This process changes to the
+/// directory in which the program was recorded.
 pub(super) fn alone(trace: &Trace, directory: &Path, runs: u32) -> anyhow::Result<Vec<u64>> {
     let meta = described(trace, directory)?;
     let own = recorded(&meta)?;
     let (program, command) = again(&meta)?;
-    // Only a replaced lock needs the library.
+    // The library is needed only if a lock is replaced.
     let library = if own.choice.is_some() { library::find()? } else { PathBuf::new() };
     let taken = runs::interleaved(&program, &command, &library, &[own], runs)?;
     Ok(taken.iter().flat_map(|taken| &taken.times).map(|time| time.0).collect())
 }
 
-/// What the launcher left about the run, with its command.
+/// The launcher's description of the run, with its command.
 pub(super) fn described(trace: &Trace, directory: &Path) -> Result<Meta, BadInput> {
     let meta = trace.meta.clone().filter(|meta| !meta.command.is_empty());
     meta.ok_or_else(|| {
@@ -158,8 +160,8 @@ pub(super) fn described(trace: &Trace, directory: &Path) -> Result<Meta, BadInpu
     })
 }
 
-/// The recorded program and command. This process goes to the directory in which it was recorded, as the program is found
-/// from there and runs there.
+/// The recorded program and command. This process changes to the directory in which the program was
+/// recorded, because the program is found from there and runs there.
 pub(super) fn again(meta: &Meta) -> Result<(Program, Vec<OsString>), BadInput> {
     let there = directory(meta)?;
     let command = exact::words(meta, exact::COMMAND, &meta.command)?;
@@ -185,16 +187,16 @@ pub(super) fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
     }
 }
 
-/// The best predicted locks that were not recorded, as `lock:wait`.
+/// The best predicted locks, other than the recorded one, as `lock:wait`.
 fn best(said: &[Said], most: u32) -> Vec<String> {
-    // A row of changed locks (`whatif --split`) is no lock that could be run.
+    // A row of changed locks (`whatif --split`) is not a lock that could be run.
     let is_lock = |s: &&Said| LOCKS.iter().any(|lock| lock.name == s.lock);
     let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && s.cut_off == 0).filter(is_lock).collect();
     others.sort_by_key(|s| s.time_ns.median);
     others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
 }
 
-/// The best, the middle and the slowest of those that do not collapse.
+/// The best, the middle and the slowest of the locks that do not collapse.
 fn across(said: &[Said]) -> Vec<String> {
     let most = said.iter().find(|s| s.recorded).map_or(u64::MAX, |s| s.time_ns.median.saturating_mul(3));
     let bearable = said.iter().filter(|s| s.time_ns.median <= most).cloned().collect::<Vec<_>>();
@@ -206,10 +208,11 @@ fn across(said: &[Said]) -> Vec<String> {
     picked
 }
 
-/// What was predicted, with what was measured where it was; then what was measured without a prediction.
+/// The rows of the predictions, with measured times where there are any; then the rows of locks
+/// that were measured without a prediction.
 fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
     let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
-    // The recorded lock comes first, and again where it was asked for.
+    // The recorded lock comes first, and again where the user asked for it.
     let mut first = true;
     rows.retain(|row| !row.recorded || std::mem::take(&mut first));
     for (candidate, taken) in candidates.iter().zip(taken) {
@@ -219,7 +222,7 @@ fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predict
         };
         match rows.iter_mut().find(same) {
             Some(row) => {
-                // The prediction names what stands for the recorded lock in the replay.
+                // The prediction names the lock that represents the recorded lock in the replay.
                 (row.lock, row.wait) = (candidate.lock().to_owned(), candidate.wait());
                 taken.enter(row);
             }

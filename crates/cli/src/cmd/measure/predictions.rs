@@ -1,4 +1,5 @@
-//! What `baton whatif --json` said: the part of its output that is set beside measurements.
+//! The predictions of `baton whatif --json`: the part of its output that is compared with
+//! measurements.
 
 use crate::error::BadInput;
 use baton_replay::doubt::Interval;
@@ -18,13 +19,13 @@ pub(super) struct Said {
     #[serde(default)]
     interval_ns: Option<Interval>,
     overhead_ns: Spread,
-    /// Seeds whose run was cut off, as it took so much longer than the recorded one.
+    /// Number of seeds whose run was cut off, because it took much longer than the recorded run.
     #[serde(default)]
     pub(super) cut_off: u32,
-    /// The network of the simulated chip, where several were asked for.
+    /// The network of the simulated chip, where the user asked for several networks.
     #[serde(default)]
     network: Option<Named>,
-    /// Why the whole prediction should not be trusted; set from the document.
+    /// The reason why the whole prediction should not be trusted; set from the document.
     #[serde(skip)]
     doubt: Option<String>,
 }
@@ -35,7 +36,7 @@ struct Named {
     name: String,
 }
 
-/// Over seeds.
+/// A figure over seeds.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Spread {
     pub(super) median: u64,
@@ -43,7 +44,7 @@ pub(super) struct Spread {
     high: u64,
 }
 
-/// The document.
+/// The JSON document.
 #[derive(Deserialize)]
 struct Document {
     results: Vec<Said>,
@@ -65,7 +66,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
 fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
     let document: Document = serde_json::from_slice(text)?;
     let doubt = (!document.trustworthy).then(|| format!("untrustworthy: {}", document.reasons.join("; ")));
-    // This machine has one network: of several, the first stands for it.
+    // This machine has one network: if the document has several, the first represents it.
     let first = document.results.iter().find_map(|said| said.network.clone());
     // A lock whose every replay failed has no figures.
     let here = document.results.into_iter().filter(|said| said.network.is_none() || said.network == first);
@@ -74,9 +75,9 @@ fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
 }
 
 impl Said {
-    /// As the page shows it.
+    /// The prediction as a row of a page.
     pub(super) fn row(&self) -> Predicted {
-        // The whole reason once, at the recorded lock; it holds for all.
+        // The whole reason stands once, at the recorded lock; it holds for all rows.
         let doubt = self.doubt.as_ref().map(|why| if self.recorded { why.clone() } else { "untrustworthy".into() });
         let cut_off = (self.cut_off > 0).then(|| "collapses: at least this long".to_owned());
         Predicted {

@@ -1,4 +1,4 @@
-//! Interleaved runs: by turns, so that what changes on the machine meanwhile hits all alike.
+//! Interleaved runs: locks take turns, so that changes on the machine affect all of them alike.
 
 use crate::cmd::named::program::OneByOne;
 use crate::ui;
@@ -17,23 +17,24 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// A lock to run the program under.
+/// A lock or runtime under which the program runs.
 #[derive(Clone)]
 pub(crate) struct Candidate {
-    /// One lock for all. None, and none one by one: the program as it is, with glibc's.
+    /// One lock for all mutexes. If this and `one_by_one` are `None`, the program runs unchanged,
+    /// with glibc's locks.
     pub(crate) choice: Option<Choice>,
-    /// Locks one by one.
+    /// Locks that are named one by one.
     pub(crate) one_by_one: Option<OneByOne>,
     /// Baton's OpenMP runtime with a barrier.
     pub(crate) openmp: Option<OpenMp>,
-    /// It is the one that was recorded.
+    /// Whether this is the lock that was recorded.
     pub(crate) recorded: bool,
 }
 
-/// Baton's OpenMP runtime in the place of the installed one, with a barrier and its wait.
+/// Baton's OpenMP runtime in place of the installed one, with a barrier and its wait policy.
 #[derive(Clone)]
 pub(crate) struct OpenMp {
-    /// As `whatif` calls the row.
+    /// The name of the row in `whatif`.
     pub(crate) text: String,
     pub(crate) barrier: &'static str,
     pub(crate) wait: Wait,
@@ -42,22 +43,22 @@ pub(crate) struct OpenMp {
 }
 
 impl Candidate {
-    /// The program as it is, as it was recorded.
+    /// The program unchanged, as it was recorded.
     pub(crate) fn bare() -> Candidate {
         Candidate { choice: None, one_by_one: None, openmp: None, recorded: true }
     }
 
-    /// With its locks replaced.
+    /// The program with all its locks replaced.
     pub(crate) fn replaced(choice: Choice) -> Candidate {
         Candidate { choice: Some(choice), ..Candidate::bare() }.not_recorded()
     }
 
-    /// With locks one by one.
+    /// The program with locks that are named one by one.
     pub(crate) fn one_by_one(one_by_one: OneByOne) -> Candidate {
         Candidate { one_by_one: Some(one_by_one), ..Candidate::bare() }.not_recorded()
     }
 
-    /// With another OpenMP runtime.
+    /// The program on another OpenMP runtime.
     pub(crate) fn openmp(openmp: OpenMp) -> Candidate {
         Candidate { openmp: Some(openmp), ..Candidate::bare() }.not_recorded()
     }
@@ -67,14 +68,14 @@ impl Candidate {
     }
 }
 
-/// How long the runs of a candidate took.
+/// The durations of a candidate's runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Taken {
     pub(super) times: Vec<Nanos>,
 }
 
 impl Taken {
-    /// Enters median and range into a row.
+    /// Writes the median and the range into a row.
     pub(super) fn enter(&self, row: &mut Predicted) {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -85,30 +86,31 @@ impl Taken {
     }
 }
 
-/// What a run gave, but for its time.
+/// The result of a run, other than its time.
 pub(crate) struct Result {
     pub(crate) code: i32,
     pub(crate) output: Vec<u8>,
 }
 
-/// Runs of one command under candidates: each must give what the first gave. Where the program's output differs from run to run by itself,
-/// as that of one that prints times, its exit code.
+/// Runs one command under candidates. Each run must give the result of the first run. If the
+/// program's output differs from run to run by itself, as that of a program that prints times does,
+/// only the exit codes are compared.
 pub(crate) struct Turns<'a> {
     program: &'a Program,
     command: &'a [OsString],
     library: &'a Path,
     first: Option<(Candidate, Result)>,
-    /// The output differs from run to run under the first candidate.
+    /// Whether the output differs from run to run under the first candidate.
     varies: bool,
 }
 
 impl<'a> Turns<'a> {
-    /// None so far.
+    /// Turns without a run so far.
     pub(crate) fn new(program: &'a Program, command: &'a [OsString], library: &'a Path) -> Turns<'a> {
         Turns { program, command, library, first: None, varies: false }
     }
 
-    /// Runs it once. `None`: it took longer than `limit` and was killed.
+    /// Runs the command once. `None`: it took longer than `limit` and was killed.
     pub(crate) fn run(&mut self, candidate: &Candidate, limit: Option<Duration>) -> anyhow::Result<Option<Nanos>> {
         let Some((result, time)) = self.once(candidate, limit)? else { return Ok(None) };
         let Some((first, expected)) = &self.first else {
@@ -123,7 +125,8 @@ impl<'a> Turns<'a> {
             expected.code
         );
         if !self.varies && expected.output != result.output {
-            // Is it the program, or the lock?
+            // A second run under the first candidate shows whether the program or the lock changes
+            // the output.
             let again = self.once(first, None)?;
             ensure!(
                 again.is_some_and(|(again, _)| again.output != expected.output),
@@ -145,7 +148,8 @@ impl<'a> Turns<'a> {
         if let Some(choice) = &candidate.choice {
             exec.preload(self.library);
             exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
-            // What is measured is what was asked for.
+            // The measured lock must be the one that was asked for, so the library's fallback is
+            // off.
             exec.set(KEEP_SPINNING, "on");
         }
         if let Some(one_by_one) = &candidate.one_by_one {
@@ -180,7 +184,7 @@ pub(super) fn interleaved(
     Ok(taken)
 }
 
-/// Runs it once. `None`: it took longer than `limit` and was killed.
+/// Runs the program once. `None`: it took longer than `limit` and was killed.
 pub(crate) fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option<(Result, Nanos)>> {
     let name = exec.name().to_owned();
     let passed_on = PassedOn::begin();
@@ -189,7 +193,7 @@ pub(crate) fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
     passed_on.to(child.id());
-    // Read while it runs: a full pipe would stop it.
+    // The output is read while the program runs, because a full pipe would stop the program.
     let pipe = child.stdout.take().context("no pipe from the program")?;
     let reader = std::thread::spawn(move || {
         let (mut pipe, mut output) = (pipe, Vec::new());
@@ -210,7 +214,8 @@ pub(crate) fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option
     Ok(Some((Result { code, output }, time)))
 }
 
-/// Waits until the child has ended, without taking its status; `false` if the limit comes first.
+/// Waits until the child has ended, without taking its status. Returns `false` if the limit comes
+/// first.
 fn ends_within(child: &Child, limit: Option<Duration>) -> std::io::Result<bool> {
     // SAFETY: the call takes a process id and flags. The child has not been waited for, so its id is its own.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };

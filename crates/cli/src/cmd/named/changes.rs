@@ -1,4 +1,5 @@
-//! `--lock NAME=LOCK`, `--shrink`, `--split` and `--rw` as changes of a replay, one row an option.
+//! `--lock NAME=LOCK`, `--shrink`, `--split` and `--rw` as changes of a replay, with a row for each
+//! option.
 
 use super::recorded::Recorded;
 use crate::error::BadInput;
@@ -8,7 +9,7 @@ use baton_replay::run::Choice;
 use baton_sync::lock;
 use baton_sync::lock::assign::{self, DEFAULT};
 
-/// What was asked for, each option with its values.
+/// The changes that the user asked for: each option with its values.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(in crate::cmd) struct ChangeArgs {
     /// A section made shorter: what threads do under the lock takes FACTOR of its time (0.5), or is so many times shorter (2x). One
@@ -24,7 +25,7 @@ pub(in crate::cmd) struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// Whether nothing was asked for.
+    /// Whether the user asked for no change.
     pub(in crate::cmd) fn is_empty(&self) -> bool {
         self.shrink.is_empty() && self.split.is_empty() && self.rw.is_empty()
     }
@@ -83,7 +84,7 @@ fn treatment(option: &str, value: &str) -> Option<Treatment> {
     }
 }
 
-/// The options of `--lock`: locks for all, and locks one by one.
+/// The options of `--lock`, sorted into locks for all mutexes and locks that are named one by one.
 pub(in crate::cmd) fn sorted(locks: &[String]) -> (Vec<String>, Vec<String>) {
     let (one_by_one, all): (Vec<String>, Vec<String>) =
         locks.iter().cloned().partition(|text| assign::is_assignment(text));
@@ -91,7 +92,8 @@ pub(in crate::cmd) fn sorted(locks: &[String]) -> (Vec<String>, Vec<String>) {
     (names.collect(), one_by_one)
 }
 
-/// `cache_lock=mcs,default=glibc` as a change of the replay; with the names checked against the recording.
+/// Reads `cache_lock=mcs,default=glibc` as a change of the replay, and checks the names against the
+/// recording.
 pub(in crate::cmd) fn one_by_one(text: &str, chip: &Chip, recorded: &Recorded<'_>) -> Result<Change, BadInput> {
     let (mut default, mut parts, mut said) = (Some(choice(assign::GLIBC, None, chip)?), Vec::new(), Vec::new());
     for part in assign::parse(text).map_err(|error| BadInput::new(format!("--lock {error}")))? {
@@ -109,7 +111,7 @@ pub(in crate::cmd) fn one_by_one(text: &str, chip: &Chip, recorded: &Recorded<'_
     Ok(Change { text: if said.is_empty() { text.to_owned() } else { said.join(",") }, default, parts, barrier: None })
 }
 
-/// A lock of the replay. glibc's mutex is the three-state `futex` lock there.
+/// A lock of the replay, in which glibc's mutex is the three-state `futex` lock.
 fn choice(name: &str, wait: Option<&str>, chip: &Chip) -> Result<Choice, BadInput> {
     let named = if name == assign::GLIBC { "futex" } else { name };
     let info =

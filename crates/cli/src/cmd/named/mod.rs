@@ -3,23 +3,24 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`recorded`] | the locks of a profile by their names, and where a later run finds them |
-//! | [`program`] | the same of a program that was not recorded, from its files |
+//! | [`program`] | the locks of a program that was not recorded, by their names in its files |
 //! | [`changes`] | the options as changes of a replay |
 
 pub(super) mod changes;
 pub(super) mod program;
 pub(super) mod recorded;
 
-/// How well a name that was typed fits one of the report's: `svc::cache_lock`, `from Cache::Cache (svc.cpp:12)`, `table+0x28`.
+/// How well a name that the user typed fits a name of the report, such as `svc::cache_lock`, `from
+/// Cache::Cache (svc.cpp:12)`, `table+0x28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// The last part of a path, or a symbol without the offset in it.
+    /// The typed name is the last part of a path, or a symbol without its offset.
     Part,
-    /// The name, or the function or the line of the place that it is made of.
+    /// The typed name is the whole name, or the function or the line of the place in it.
     Whole,
 }
 
-/// Whether `typed` names what the report calls `known`.
+/// How well `typed` fits the report's name `known`; `None` if it does not.
 fn fit(typed: &str, known: &str) -> Option<Fit> {
     let (function, line) = place(known);
     if typed == known || typed == bare(known) || typed == function || line == Some(typed) {
@@ -30,12 +31,12 @@ fn fit(typed: &str, known: &str) -> Option<Fit> {
     (typed == symbol || typed == last || symbol.ends_with(&format!("::{typed}"))).then_some(Fit::Part)
 }
 
-/// A place without the word before it that says what happened there.
+/// The place in a name, without the word before it that says what happened there.
 fn bare(name: &str) -> &str {
     name.strip_prefix("from ").or_else(|| name.strip_prefix("in ")).unwrap_or(name)
 }
 
-/// The function and the line of `from Cache::Cache (svc.cpp:12)`.
+/// The function and the line of a place such as `from Cache::Cache (svc.cpp:12)`.
 fn place(name: &str) -> (&str, Option<&str>) {
     let name = bare(name);
     match name.strip_suffix(')').and_then(|name| name.rsplit_once(" (")) {

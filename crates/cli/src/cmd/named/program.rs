@@ -1,4 +1,5 @@
-//! Names of `baton run --lock NAME=LOCK` in a program's files: its own, and the libraries that the loader brings with it.
+//! Names of `baton run --lock NAME=LOCK` in a program's files: the program's own file, and the
+//! libraries that the loader loads with it.
 
 use super::{Fit, fit};
 use crate::error::BadInput;
@@ -9,16 +10,16 @@ use baton_sync::lock::assign::{self, DEFAULT, ObjectRange};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Locks for some of a program's mutexes, as `BATON_LOCK` takes them.
+/// Locks for some mutexes of a program, in the form of `BATON_LOCK`.
 #[derive(Clone, Debug)]
 pub(in crate::cmd) struct OneByOne {
-    /// As it was asked for.
+    /// The text that the user typed.
     pub(in crate::cmd) text: String,
-    /// The variable's value.
+    /// The value of the variable.
     pub(in crate::cmd) variable: String,
     /// The locks, each with its policy.
     pub(in crate::cmd) choices: Vec<Choice>,
-    /// The name that each place of the variable comes from, in their order.
+    /// The name from which each place of the variable comes, in the order of the places.
     pub(in crate::cmd) names: Vec<String>,
 }
 
@@ -53,7 +54,8 @@ impl OneByOne {
         Ok(OneByOne { text: text.to_owned(), variable: variable.join(","), choices, names })
     }
 
-    /// With the names looked up in a program's files. One that is a place of an object file already stays what it is.
+    /// Looks the names up in a program's files. A name that is already a place of an object file
+    /// stays as it is.
     pub(in crate::cmd) fn of(text: &str, wait: Option<&str>, program: &Program) -> Result<OneByOne, BadInput> {
         let mut files: Option<Vec<PathBuf>> = None;
         OneByOne::new(text, wait, |name| {
@@ -80,20 +82,21 @@ fn unknown(name: &str, program: &Program) -> BadInput {
     )
 }
 
-/// The places of a file that a name stands for: those that it fits whole, else those that it is a part of.
+/// The places of a file for which a name stands: those that the name fits as a whole, otherwise
+/// those of which it is a part.
 fn find(file: &Path, name: &str) -> Vec<ObjectRange> {
     let Some(module) = file.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let fits = |best| symbols::find(file, |known| fit(name, known).is_some_and(|fit| fit >= best));
     let (_, line) = super::place(name);
     let ranges = match line {
-        // `from make (svc.cpp:12)`: the line says it best.
+        // In `from make (svc.cpp:12)` the line is the most exact part.
         Some(line) => symbols::find(file, |known| known == line),
         None => Some(fits(Fit::Whole)).filter(|found| !found.is_empty()).unwrap_or_else(|| fits(Fit::Part)),
     };
     ranges.into_iter().map(|range| ObjectRange { module: module.to_owned(), range }).collect()
 }
 
-/// The libraries that the loader brings with a program, as it tells itself.
+/// The libraries that the loader loads with a program, as the loader itself lists them.
 fn libraries(image: &Path) -> Vec<PathBuf> {
     let mut loader = Command::new(image);
     loader.env("LD_TRACE_LOADED_OBJECTS", "1").env_remove("LD_PRELOAD").stdin(Stdio::null()).stderr(Stdio::null());
@@ -102,7 +105,7 @@ fn libraries(image: &Path) -> Vec<PathBuf> {
     said.lines().filter_map(path).filter(|path| path.is_file()).collect()
 }
 
-/// Names of a variable's places whose mutexes no process has had, each once.
+/// Names of a variable's places that matched no mutex in any process. Each name appears once.
 pub(in crate::cmd) fn unmatched<'a>(names: &'a [String], settled: &[Vec<u64>]) -> Vec<&'a str> {
     let had = |name: &str| {
         settled.iter().any(|places| names.iter().zip(places).any(|(other, &mutexes)| other == name && mutexes > 0))

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Kinds of locks that another lock can stand in for.
 const REPLACED: [&str; 4] = ["mutex", "omp-critical", "omp-lock", "other"];
-/// Names that an error lists.
+/// Largest number of names that an error lists.
 const LISTED: usize = 12;
 /// Bytes of a `pthread_mutex_t`.
 const MUTEX: u64 = 40;
@@ -23,13 +23,13 @@ pub(in crate::cmd) struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    /// Of a profile.
+    /// The locks of a profile, by their names.
     pub(in crate::cmd) fn of(profile: &Profile) -> Recorded<'_> {
         Recorded { profile }
     }
 
-    /// The numbers of the locks that a name stands for, as the report counts them: of the name that fits best, and else of the
-    /// places that take locks.
+    /// The numbers, in the order of the report, of the locks for which a name stands: by the name
+    /// that fits best, otherwise by the places that take locks.
     pub(in crate::cmd) fn find(&self, typed: &str) -> Result<Vec<usize>, BadInput> {
         let report = &self.profile.report;
         let class = |number: u32| report.classes[number as usize].name.as_str();
@@ -90,8 +90,8 @@ impl Recorded<'_> {
         locks.iter().map(life).collect()
     }
 
-    /// Where a later run finds the locks that a name stands for: their own places, the calls that initialise them, or those that
-    /// take them and no others.
+    /// The places at which a later run finds the locks for which a name stands: the locks' own
+    /// places, the calls that initialise them, or the calls that take these locks and no others.
     pub(in crate::cmd) fn places(&self, typed: &str, locks: &[usize]) -> Result<Vec<ObjectRange>, BadInput> {
         let (trace, all) = (&self.profile.trace, &self.profile.analysis.locks);
         let mine: BTreeSet<usize> = locks.iter().copied().collect();
@@ -111,7 +111,7 @@ impl Recorded<'_> {
             };
             places.extend(place.filter(|place| !places.contains(place)));
         }
-        // A call that takes others, too, does not tell which lock it is.
+        // A call that takes other locks as well does not tell which lock it takes.
         for other in (0..all.len()).filter(|other| !mine.contains(other)) {
             for call in self.calls(other) {
                 taken.remove(&call);
@@ -130,7 +130,7 @@ impl Recorded<'_> {
         Ok(places)
     }
 
-    /// The calls that take a lock: process, return address, and when it was seen first.
+    /// The calls that take a lock: process, return address, and the time of the first one.
     fn calls(&self, lock: usize) -> impl Iterator<Item = (ProcessIndex, Address, Ticks)> + '_ {
         let lock = &self.profile.analysis.locks[lock];
         let (trace, process) = (&self.profile.trace, lock.object.process);
@@ -138,14 +138,14 @@ impl Recorded<'_> {
         lock.stats.sites.keys().filter_map(innermost)
     }
 
-    /// A call site's innermost call.
+    /// The innermost call of a call site.
     fn call(&self, process: ProcessIndex, site: SiteId) -> Option<ObjectRange> {
         let trace = &self.profile.trace;
         let at = *trace.site(process, site).first()?;
         self.place(process, at.wrapping_sub(1), 1, trace.site_time(process, site))
     }
 
-    /// So many bytes of an object file, from an address on that it had at a time.
+    /// The place of `bytes` bytes of an object file that was at `address` at `time`.
     fn place(&self, process: ProcessIndex, address: Address, bytes: u64, time: Ticks) -> Option<ObjectRange> {
         let module = self.profile.trace.module(process, address, time)?;
         let start = address.wrapping_sub(module.bias);

@@ -1,4 +1,4 @@
-//! `baton noc explain`: why is it slow, or stuck.
+//! `baton noc explain`: shows why a network is slow or stuck.
 
 use super::options::Options;
 use super::{input, page};
@@ -10,7 +10,7 @@ use baton_noc::explain::{Explanation, Journey, Look, Stage, explain};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What to run, and whom to follow.
+/// Options of `baton noc explain`.
 #[derive(clap::Args)]
 #[command(after_help = super::options::help("\
 Runs from an empty network for `--cycles` and looks: who waits for whom, where flits stand, one
@@ -45,7 +45,8 @@ impl Args {
         let look = |follow| explain(experiment, Look { follow, slices }).map_err(|e| self.options.blame(e));
         match self.follow.as_deref() {
             None => look(None),
-            // The same run once more: it is deterministic, and now its slowest packet is known.
+            // The first run finds the slowest packet; the second run, which is the same because
+            // runs are deterministic, follows it.
             Some("slowest") => look(look(None)?.slowest.map(|(packet, _)| packet)),
             Some(number) => {
                 let bad = || BadInput::new(format!("`--follow {number}`: expected a packet's number, or `slowest`"));
@@ -109,7 +110,7 @@ fn text(e: &Explanation, width: Option<usize>) -> String {
     out
 }
 
-/// A packet's way in words.
+/// The way of a packet in words.
 fn way(j: &Journey) -> String {
     let mut out = format!("\npacket {}", j.packet);
     match (j.src, j.dst, j.flits, j.stages.first()) {
@@ -128,7 +129,7 @@ fn way(j: &Journey) -> String {
     out
 }
 
-/// A grid of shades with the figures.
+/// A grid of shades, with the figures.
 fn heat(held: &[f64], width: usize) -> String {
     const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
     let most = held.iter().copied().fold(1e-9, f64::max);

@@ -1,4 +1,4 @@
-//! `baton noc`: the network on chip, alone.
+//! `baton noc`: the network on chip, without cores and caches.
 
 mod explain;
 mod options;
@@ -12,7 +12,7 @@ use baton_noc::NocError;
 use options::Options;
 use std::process::ExitCode;
 
-/// One run at one load; a subcommand for more.
+/// Options of one run at one load, or a subcommand.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -76,7 +76,7 @@ fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the network refuses is the user's to mend.
+/// Turns an error of the network's input into bad input of the user.
 fn input(error: NocError) -> anyhow::Error {
     BadInput::new(error).into()
 }

@@ -10,7 +10,8 @@ use baton_noc::traffic::Flow;
 use baton_noc::{Config, Header, NocError, Pipeline};
 use std::path::{Path, PathBuf};
 
-/// A network and its traffic. An option that is not given keeps what the file says, or else the reference router's.
+/// A network and its traffic. An option that is not given keeps the value in the file, or otherwise
+/// that of the reference router.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Options {
     /// A TOML file with tables `network` and `traffic`; options override it.
@@ -40,7 +41,7 @@ pub(crate) struct Options {
     flit_bits: Option<u32>,
 }
 
-/// The network. Its endpoints' options stand behind those of the load.
+/// The network. The options of its endpoints stand behind those of the load.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct NetworkOptions {
     /// mesh, torus, ring, cmesh, flattened-butterfly, crossbar, bus; `graph` comes from a file.
@@ -87,7 +88,7 @@ pub(crate) struct NetworkOptions {
     allow_deadlock: bool,
 }
 
-/// What its nodes send.
+/// The traffic that its nodes send.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct LoadOptions {
     /// uniform, transpose, bitcomp, bitrev, shuffle, tornado, neighbor, hotspot, randperm.
@@ -128,7 +129,7 @@ pub(crate) struct LoadOptions {
     batch: Option<u64>,
 }
 
-/// What is taken for options that are left out, then `text`: the end of the help of each `noc` command.
+/// The values of options that are left out, then `text`: the end of the help of each `noc` command.
 pub(crate) fn help(text: &str) -> String {
     let Experiment { network, traffic, cycles, seed, .. } = Experiment::default();
     let flow = traffic.into_iter().next().unwrap_or_default();
@@ -151,10 +152,10 @@ pub(crate) fn help(text: &str) -> String {
     )
 }
 
-/// Width of a flit that is not given.
+/// Width of a flit if the user gives none.
 const FLIT_BITS: u32 = 128;
 
-/// What `--compare` may vary.
+/// The options that `--compare` may vary.
 pub(crate) const COMPARABLE: [&str; 16] = [
     "topology",
     "size",
@@ -174,7 +175,7 @@ pub(crate) const COMPARABLE: [&str; 16] = [
     "seed",
 ];
 
-/// Longest network or traffic file that is read.
+/// Largest size of a network or traffic file that is read.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub(super) fn read(path: &Path) -> anyhow::Result<String> {
@@ -189,7 +190,7 @@ fn set<T>(place: &mut T, value: Option<T>) {
 }
 
 impl Options {
-    /// The experiment that they describe.
+    /// The experiment that the options describe.
     pub(crate) fn experiment(&self) -> anyhow::Result<Experiment> {
         let mut e = match &self.config {
             Some(path) => Experiment::from_toml(&path.display().to_string(), &read(path)?).map_err(input)?,
@@ -209,7 +210,7 @@ impl Options {
         Ok(e)
     }
 
-    /// Sets one option by its name, as `--name value` would: what `--compare` varies.
+    /// Sets one option by its name, as `--name value` would; `--compare` uses this.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> anyhow::Result<()> {
         fn number<T: std::str::FromStr>(name: &str, value: &str) -> anyhow::Result<Option<T>> {
             let bad = || BadInput::new(format!("`--compare {name}={value}`: expected a number"));
@@ -238,7 +239,7 @@ impl Options {
         Ok(())
     }
 
-    /// Prices of events.
+    /// The prices of events.
     pub(crate) fn technology(&self) -> anyhow::Result<Technology> {
         match &self.technology {
             None => Ok(Technology::default()),
@@ -246,7 +247,8 @@ impl Options {
         }
     }
 
-    /// An error of the network as the user's, with the place in the file that it comes from.
+    /// An error of the network as an error of the user's input, with the place in the file that it
+    /// comes from.
     pub(crate) fn blame(&self, error: NocError) -> anyhow::Error {
         let placed = self.config.iter().chain(&self.network.graph).fold(error, |e, path| match read(path) {
             Ok(text) => e.in_file(&path.display().to_string(), &text),
@@ -255,7 +257,7 @@ impl Options {
         input(placed)
     }
 
-    /// Whether they say which topology.
+    /// Whether the options say which topology.
     pub(crate) fn names_topology(&self) -> bool {
         let NetworkOptions { graph, topology, size, .. } = &self.network;
         self.config.is_some() || graph.is_some() || topology.is_some() || size.is_some()
@@ -304,7 +306,7 @@ impl NetworkOptions {
             return Ok(());
         }
         if self.topology.is_some() || self.size.is_some() || self.concentration.is_some() {
-            // A size alone keeps the kind of topology that the file says.
+            // A size alone keeps the kind of topology that the file has.
             let of_file = match n.topology.name() {
                 "graph" => "mesh",
                 name => name,
@@ -336,7 +338,8 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// Replies and bounds. `classes_given`: the number of classes was chosen, and is not raised for replies.
+    /// Sets replies and bounds. `classes_given`: the user chose the number of classes, which is
+    /// then not raised for replies.
     fn closed_loop(&self, flow: &mut Flow, network: &mut Config, classes_given: bool) {
         set(&mut flow.outstanding, self.outstanding);
         set(&mut flow.batch, self.batch);
@@ -349,7 +352,7 @@ impl LoadOptions {
                 network.classes = network.classes.max(u32::from(reply.class) + 1);
             }
         }
-        // Endpoints that refuse must still take what a node waits for.
+        // Endpoints that refuse packets must still take those for which a node waits.
         if let Some(reply) = flow.reply
             && network.response_class == u32::MAX
         {

@@ -1,11 +1,11 @@
-//! A run's figures, for people and for programs.
+//! The figures of a run, as text and as JSON.
 
 use crate::ui;
 use baton_noc::energy::{Area, Energy};
 use baton_noc::experiment::{Experiment, Latency, Outcome, RunResult};
 use serde_json::{Value, json};
 
-/// One object: every figure, and the full configuration. A mean that means nothing is null.
+/// One JSON object with every figure and the full configuration. A mean that means nothing is null.
 pub(crate) fn json(experiment: &Experiment, result: &RunResult, energy: &Energy, area: &Area, seconds: f64) -> Value {
     let mut value = serde_json::to_value(result).unwrap_or_default();
     if result.saturated {
@@ -36,7 +36,7 @@ fn latency(l: &Latency) -> String {
     format!("{:.3}{interval} cycles   median {}, 99% {}, most {}", l.mean, l.p50, l.p99, l.max)
 }
 
-/// A few lines. A run that did not settle shows no mean.
+/// A few lines of text. A run that did not settle shows no mean.
 pub(crate) fn text(r: &RunResult, energy: &Energy, area: &Area) -> String {
     let mut rows = vec![];
     let mut row = |what: &str, figure: String| rows.push(vec![what.to_owned(), figure]);

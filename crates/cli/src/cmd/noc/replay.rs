@@ -1,4 +1,4 @@
-//! `baton noc replay`: recorded packets, with their dependencies.
+//! `baton noc replay`: sends recorded packets, with their dependencies.
 
 use super::input;
 use super::options::Options;
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Which traces, on which network.
+/// Options of `baton noc replay`.
 #[derive(clap::Args)]
 #[command(after_help = super::options::help("\
 Reads Netrace's format, compressed by bzip2 or not, and Baton's own (docs/reference/noc.md).
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Longest trace of packets that is read.
+/// Largest size of a packet trace that is read.
 const MOST_BYTES: u64 = 1 << 30;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {

@@ -1,4 +1,5 @@
-//! `baton noc sweep`: latency against load, all cores used; the result does not depend on how many.
+//! `baton noc sweep`: latency against load, on all cores. The result does not depend on their
+//! number.
 
 use super::options::Options;
 use super::page;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Which loads, and what to leave.
+/// Options of `baton noc sweep`.
 #[derive(clap::Args)]
 #[command(after_help = super::options::help("\
 The saturation load is where mean packet latency reaches three times its value at no load, found
@@ -60,20 +61,21 @@ fn loads(text: &str, points: u32) -> anyhow::Result<Vec<f64>> {
                 return Err(bad().into());
             }
             let step = (to - from) / f64::from(points - 1);
-            // Rounded, so that what is printed is what was run.
+            // The loads are rounded, so that the printed load is the load that ran.
             Ok((0..points).map(|i| ((from + step * f64::from(i)) * 1e6).round() / 1e6).collect())
         }
         None => text.split(',').map(|s| number(s).map_err(Into::into)).collect(),
     }
 }
 
-/// What one sweep gave.
+/// The result of one sweep.
 struct Swept {
-    /// The value compared, or the topology's name.
+    /// The value that is compared, or the topology's name.
     name: String,
     experiment: Experiment,
     points: Vec<Point>,
-    /// Points of the search for the saturation load: the page draws them too, as they stand where the curve bends.
+    /// The points of the search for the saturation load. The page draws them too, because they lie
+    /// where the curve bends.
     search: Vec<Point>,
     saturation: Option<f64>,
 }
@@ -95,7 +97,7 @@ fn variants(args: &Args) -> anyhow::Result<Vec<(String, Experiment)>> {
     values.split(',').map(|v| one(v.trim())).collect()
 }
 
-/// All loads of all variants and the saturation loads, side by side on all cores.
+/// Runs all loads of all variants and the searches for saturation loads, in parallel on all cores.
 fn sweep(args: &Args, rates: &[f64]) -> anyhow::Result<Vec<Swept>> {
     let variants = variants(args)?;
     if let Some((name, _)) = variants.iter().find(|(_, e)| e.traffic.iter().any(|f| f.batch > 0)) {

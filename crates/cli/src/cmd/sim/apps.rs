@@ -1,9 +1,10 @@
 //! Applications beside the one that the command line describes: `--app`.
 //!
-//! An application is said as the command itself would say it, with commas: `--app lock,threads=4,lock=ticket,runs=background`
-//! is `--workload lock --threads 4 --lock ticket`, again and again. It is made of the same workloads, each run with data of its
-//! own, whose results are checked like those of the main one. `copies=N` makes N applications of one text, and `start=` and `arrive=`
-//! say when each comes.
+//! An application is described as the command itself would describe it, with commas: `--app
+//! lock,threads=4,lock=ticket,runs=background` is `--workload lock --threads 4 --lock ticket`,
+//! again and again. It consists of the same workloads. Each run has data of its own, and its result
+//! is checked like that of the main application. `copies=N` makes N applications of one text, and
+//! `start=` and `arrive=` say when each begins.
 
 use super::Args;
 use super::places;
@@ -19,27 +20,27 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-/// What an application cannot say, as it is the whole run's.
+/// Options that an application cannot have, because they concern the whole run.
 const WHOLE_RUNS: [&str; 18] = [
     "chip", "cores", "set", "window", "app", "off", "on", "pin", "cycles", "cpus", "seed", "no-trace", "sweep",
     "least", "most", "pairs", "energy", "json",
 ];
 
-/// An application that was asked for.
+/// An application that the user asked for.
 pub(super) struct App {
-    /// As on the command line.
+    /// The text on the command line.
     pub(super) name: String,
     pub(super) args: Args,
     runs: Runs,
-    /// When it begins.
+    /// The cycle at which it begins.
     start: Cycles,
-    /// The CPUs of its threads, in order, if they were given.
+    /// The CPUs of its threads, in order; empty if none were given.
     pub(super) cpus: Vec<u32>,
     nice: Vec<Nice>,
     pub(super) chosen: Chosen,
 }
 
-/// All of them; what cannot be is refused before anything runs.
+/// All applications. One that cannot be is refused before anything runs.
 pub(super) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Vec<App>> {
     let mut all = Vec::new();
     for (number, text) in (0..).zip(&args.app) {
@@ -52,15 +53,15 @@ pub(super) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Vec<App>> {
     Ok(all)
 }
 
-/// What an `--app` says: one application, or several that are alike.
+/// The content of an `--app`: one application, or several that are alike.
 struct Wanted {
     name: Option<String>,
     args: Args,
     runs: Runs,
     copies: u32,
-    /// The earliest that one begins.
+    /// The earliest cycle at which one begins.
     start: u64,
-    /// From one to the next, in the mean; they are drawn by the seed.
+    /// Mean number of cycles from one application to the next, drawn by the seed.
     arrive: Option<u64>,
 }
 
@@ -80,7 +81,7 @@ impl Wanted {
                 Some((key, _)) if WHOLE_RUNS.contains(&key) => {
                     return Err(BadInput::new(format!("`{key}` is the whole run's; give it as --{key}")).into());
                 }
-                // Lists within a list.
+                // These values are lists within a list.
                 Some((key @ ("at" | "nice" | "clusters"), value)) => {
                     options.push(format!("--{key}={}", value.replace('+', ",")))
                 }
@@ -97,7 +98,7 @@ impl Wanted {
         Ok(Wanted { name, args, runs, copies, start, arrive })
     }
 
-    /// When each of the copies begins; `number` is that of the `--app`.
+    /// The cycles at which the copies begins; `number` is the number of the `--app`.
     fn starts(&self, seed: u64, number: u32) -> Vec<Cycles> {
         let later = match self.arrive {
             Some(mean) => arrivals(seed, number, Cycles(mean), self.copies),
@@ -106,11 +107,11 @@ impl Wanted {
         later.into_iter().map(|after| Cycles(self.start.saturating_add(after.0))).collect()
     }
 
-    /// One of the copies, from 1.
+    /// One of the copies, which are numbered from 1.
     fn app(&self, copy: u32, start: Cycles, chip: &Chip) -> anyhow::Result<App> {
         let args = self.args.clone();
         let mut chosen = workload::choose(&args, chip)?;
-        // The account of locks is the main application's: both number their locks from 0.
+        // The account of locks is the main application's, because both number their locks from 0.
         chosen.recorder = Recorder::quiet();
         let threads = chosen.threads();
         let name = self.name.clone().unwrap_or_else(|| args.workload.text().to_owned());
@@ -126,7 +127,8 @@ impl Wanted {
     }
 }
 
-/// Applications of one `--app`, and the latest that one may begin: some hours of any chip.
+/// Largest number of applications of one `--app`, and latest cycle at which one may begin: some
+/// hours on any chip.
 const MOST_COPIES: u64 = 1024;
 const LATEST: u64 = 1 << 46;
 
@@ -145,10 +147,10 @@ fn parse_runs(text: &str) -> Result<Runs, BadInput> {
     })
 }
 
-/// What was wrong with the first of an application's runs with which anything was.
+/// The error of the first run of an application that had an error.
 pub(super) type Error = Rc<RefCell<Option<String>>>;
 
-/// Puts an application into the simulation.
+/// Adds an application to the simulation.
 pub(super) fn start(simulation: &mut Simulation, app: App) -> anyhow::Result<Error> {
     let error = Error::default();
     let result = error.clone();
@@ -177,7 +179,7 @@ pub(super) fn start(simulation: &mut Simulation, app: App) -> anyhow::Result<Err
     Ok(result)
 }
 
-/// A thread as it is to be started; an empty name: the simulation's own.
+/// A thread with its place. An empty name stands for the simulation's own name.
 pub(super) fn placed(name: String, thread: usize, cpus: &[u32], nice: &[Nice]) -> Spawn {
     let cpus = cpus.get(thread).map(|&cpu| vec![CpuId(cpu)]).unwrap_or_default();
     Spawn { name, cpus, nice: nice.get(thread).copied(), ..Spawn::default() }

@@ -1,11 +1,11 @@
-//! Which of several values of a parameter is the best one, at each point of a sweep.
+//! Finds which value of a parameter is the best, at each point of a sweep.
 
 use super::Args;
 use super::sweep::{self, Axis, Shown};
 use crate::error::BadInput;
 use baton_plot::{Choices, Chosen};
 
-/// What there is to choose from, and what makes one of them the best.
+/// The values to choose from, and the figure that makes one of them the best.
 pub(super) struct Choice {
     pub(super) axis: Axis,
     most: bool,
@@ -25,7 +25,7 @@ impl Choice {
         Ok(Some(Choice { axis, most: args.most.is_some() }))
     }
 
-    /// The choices over the plane of a sweep, in each of its forms; `of` says what ran where.
+    /// The choices over the points of a sweep, in each of their forms; `of` describes the runs.
     pub(super) fn shown(
         &self,
         axes: &[Axis],
@@ -44,7 +44,8 @@ impl Choice {
         Shown { title: choices.title.clone(), svg: choices.svg(), html: choices.table(), heading: choices.what, text }
     }
 
-    /// The choices over the plane of a sweep. `values` has all points for the first value of the choice, then for the next one.
+    /// The choices over the points of a sweep. `values` has all points for the first value of the
+    /// choice, then for the next value, and so on.
     fn over(&self, axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) -> Choices {
         let columns = axes[0].values.clone();
         let points = columns.len() * lines.len();
@@ -65,7 +66,7 @@ impl Choice {
         }
     }
 
-    /// The best value at a point, the first of equals; none where a run lacks the figure.
+    /// The best value at a point, the first of equal ones; `None` if a run lacks the figure.
     fn best(&self, values: &[Option<f64>], points: usize, point: usize) -> Option<Chosen> {
         let of = |which: usize| Some((which, values[which * points + point]?));
         let mut ranked = (0..self.axis.values.len()).map(of).collect::<Option<Vec<(usize, f64)>>>()?;

@@ -1,4 +1,4 @@
-//! How a governor set the cores' clocks, in JSON and as a table.
+//! How a governor set the cores' clocks, as JSON and as a table.
 
 use super::shape::figures;
 use crate::ui;
@@ -7,28 +7,28 @@ use baton_chip::Outcome;
 figures! {
     /// How clocks were governed.
     pub(super) struct Clocks {
-        /// The governor.
+        /// Name of the governor.
         governor: &'static str,
-        /// How often it decided.
+        /// Number of times that the governor decided.
         decisions: u64 as "times",
-        /// Changes of a core's clock that it asked for.
+        /// Number of changes of a core's clock that the governor asked for.
         changes: u64 as "times",
-        /// How long the cores in use had each clock. Sums to cycles for each core.
+        /// Time that the cores in use had each clock. The times of a core sum to cycles.
         at: Vec<AtClock>,
     }
 }
 
 figures! {
-    /// A clock.
+    /// The time at one clock.
     struct AtClock {
         /// The clock.
         clock_hz: u64 as "hertz",
-        /// How long the cores in use had it, all together.
+        /// Time that the cores in use had this clock, all cores together.
         core_cycles: u64 as "cycles",
     }
 }
 
-/// How clocks were governed; `None` without a governor.
+/// The figures of the clocks; `None` without a governor.
 pub(super) fn figures(outcome: &Outcome) -> Option<Clocks> {
     let clocks = outcome.clocks.as_ref()?;
     let at =
@@ -42,7 +42,7 @@ pub(super) fn figures(outcome: &Outcome) -> Option<Clocks> {
 }
 
 impl Clocks {
-    /// For people.
+    /// The figures as text.
     pub(super) fn text(&self) -> String {
         let whole = self.at.iter().map(|at| at.core_cycles).sum::<u64>().max(1);
         let rows = self.at.iter().map(|at| {

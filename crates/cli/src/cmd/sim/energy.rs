@@ -1,4 +1,4 @@
-//! The energy account of a run, in JSON and as a table.
+//! The energy account of a run, as JSON and as a table.
 
 use super::Args;
 use super::shape::figures;
@@ -9,39 +9,40 @@ use baton_chip::{Chip, Outcome};
 use std::collections::BTreeMap;
 
 figures! {
-    /// What a run took.
+    /// The energy of a run.
     pub(super) struct EnergyFigures {
-        /// All of it.
+        /// Energy of the whole run.
         total_joules: f64 as "joules",
-        /// All but the platform's base.
+        /// Energy of the run without the platform's base.
         without_base_joules: f64 as "joules",
-        /// The mean power.
+        /// Mean power.
         average_watts: f64 as "watts",
-        /// The same without the platform's base.
+        /// Mean power without the platform's base.
         without_base_watts: f64 as "watts",
         /// By component: cpus, caches, network, memory, devices, base. Sums to total_joules.
         by_component_joules: BTreeMap<&'static str, f64>,
-        /// A price each, with what it was multiplied by. Sums to total_joules.
+        /// A line for each price, with the amount that it was multiplied by. The lines sum to
+        /// total_joules.
         lines: Vec<LineFigures>,
     }
 }
 
 figures! {
-    /// A price.
+    /// A line of the account.
     struct LineFigures {
-        /// Whose.
+        /// The component: cpus, caches, network, memory, devices or base.
         component: &'static str,
         /// The price's key in the chip file.
         key: &'static str,
-        /// The clock of the CPUs; null where it does not matter.
+        /// The clock of the CPUs; null if the price does not depend on it.
         clock_hz: Option<u64> as "hertz",
-        /// How long, all units together; null for events.
+        /// Time of all units together; null for events.
         seconds: Option<f64> as "seconds",
-        /// How many; null for states.
+        /// Number of events; null for states.
         events: Option<u64> as "events",
-        /// Watts, or joules an event.
+        /// Watts, or joules per event.
         price: f64,
-        /// The product.
+        /// The product of price and amount.
         joules: f64 as "joules",
     }
 }
@@ -82,7 +83,7 @@ pub(super) fn figures(args: &Args, chip: &Chip, outcome: &Outcome) -> anyhow::Re
 }
 
 impl EnergyFigures {
-    /// For people.
+    /// The account as text.
     pub(super) fn text(&self) -> String {
         let mut out = format!(
             "energy {:.6} J ({:.1} W), {:.6} J ({:.1} W) without the platform's base\n",

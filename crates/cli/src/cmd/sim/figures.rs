@@ -1,4 +1,5 @@
-//! From what came out to JSON and a table. Durations are cycles of the chip's clock and say so in their names.
+//! From the outcome of a simulation to JSON and a table. Durations are in cycles of the chip's
+//! clock, as their names say.
 
 use super::Args;
 use super::clocks::{self, Clocks};
@@ -16,7 +17,7 @@ use baton_workloads::Figure;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Name and version of the JSON; a change that breaks a reader raises it.
+/// Name and version of the JSON. A change that breaks a reader raises the version.
 const SCHEMA: &str = "baton-sim/2";
 
 figures! {
@@ -24,57 +25,59 @@ figures! {
     pub(crate) struct Figures {
         /// Name and version of this form.
         schema: Version,
-        /// What the threads did: a workload of `baton sim --help`.
+        /// The workload: one of `baton sim --help`.
         workload: &'static str,
-        /// The lock, barrier or queue; null for the other workloads.
+        /// Name of the lock, barrier or queue; null for other workloads.
         algorithm: Option<&'static str>,
         /// How threads waited.
         wait: String,
-        /// Threads.
+        /// Number of threads.
         threads: u32 as "threads",
         /// Seed of the noise.
         seed: u64,
-        /// Every thread ended; otherwise the run was cut off by --cycles.
+        /// Whether every thread ended; otherwise the run was cut off by --cycles.
         finished: bool,
         /// Length of the run in cycles of the chip's clock.
         pub(super) cycles: u64 as "cycles",
-        /// The same in simulated seconds.
+        /// Length of the run in simulated seconds.
         simulated_seconds: f64 as "seconds",
-        /// How long the simulation took. Differs from run to run.
+        /// Time that the simulation took, which differs from run to run.
         host_seconds: f64 as "seconds",
-        /// Simulated cycles a second of the host.
+        /// Simulated cycles per second of the host.
         cycles_per_second: f64 as "cycles per second",
-        /// Operations that guests did one by one. Tries of waits that were counted without being simulated are not among them.
+        /// Operations that guests did one by one. Tries of waits that were counted without being
+        /// simulated are not included.
         guest_operations: u64 as "operations",
-        /// The same a second of the host.
+        /// Guest operations per second of the host.
         guest_operations_per_second: f64 as "operations per second",
         /// Steps of the engine's queue.
         events: u64 as "events",
         /// Lock acquisitions; 0 for other workloads.
         acquisitions: u64 as "acquisitions",
-        /// Threads put on a core.
+        /// Number of times that a thread was put on a core.
         context_switches: u64 as "switches",
-        /// What the memory system counted; from l2_hits on, 0 on a chip of fixed latencies.
+        /// The counters of the memory system; from l2_hits on, 0 on a chip of fixed latencies.
         memory: Group<MemoryCounts>,
-        /// One for each flit and router that it passed.
+        /// Sum over all flits of the routers that each passed.
         flit_hops: u64 as "flit hops",
         /// The cores, in the order of their numbers; empty on a chip of fixed latencies.
         by_core: Vec<CoreFigures>,
         /// The devices, in the order of their numbers; left out on a chip without any.
         @left_out by_device: Vec<DeviceFigures>,
-        /// What the run took, at the prices of the chip file; with --energy.
+        /// Energy of the run, at the prices of the chip file; with --energy.
         @left_out pub(super) energy: Option<EnergyFigures>,
         /// How clocks were governed; left out without a governor (os.governor).
         @left_out clocks: Option<Clocks>,
-        /// Of the cycles that all ports of all routers had, the share in which a flit passed; null on a chip without a network.
+        /// Share of the cycles of all ports of all routers in which a flit passed; null on a chip
+        /// without a network.
         network_utilisation: Option<f64> as "share",
-        /// What the workload timed of itself. Empty if it times nothing, or was cut off.
+        /// Figures that the workload timed of itself; empty if it times nothing, or was cut off.
         measured: Measured,
         /// The account of all locks together, as `baton report` has it: blocking = critical sections + competition overhead.
         /// Absent with --no-trace and for workloads without locks.
         @left_out lock: Option<LockFigures>,
-        /// Shares of thread-time in the part of the run that counts (a profile warms up first), and rates a thread; absent with
-        /// --no-trace and for workloads without locks.
+        /// Shares of thread-time in the part of the run that counts (a profile warms up first), and
+        /// rates per thread; absent with --no-trace and for workloads without locks.
         @left_out shares: Option<ShareFigures>,
         /// The applications: the one that the command line describes first, then those of --app in order.
         by_app: Vec<system::Application>,
@@ -105,21 +108,21 @@ impl Serialize for Version {
 }
 
 figures! {
-    /// A core.
+    /// The figures of a core.
     struct CoreFigures {
-        /// Its number.
+        /// Number of the core.
         core: u32,
-        /// Requests to its data cache, counted tries included.
+        /// Requests to the core's data cache, counted tries included.
         accesses: u64 as "requests",
-        /// Of them, those that the first level did not serve.
+        /// Requests that the first level did not serve.
         l1_misses: u64 as "requests",
-        /// Of those, the ones that its private caches did not serve.
+        /// Requests that none of the core's private caches served.
         l2_misses: u64 as "requests",
         @flat others: Others,
     }
 }
 
-/// A core's counters that do not stand above as sums.
+/// The counters of a core that are not part of the sums above.
 struct Others(CoreCounts);
 
 /// Counters of which the sums above are made.
@@ -149,10 +152,10 @@ impl CoreFigures {
 }
 
 figures! {
-    /// A device.
+    /// The figures of a device.
     struct DeviceFigures {
         @flat port: PortCounts,
-        /// What the device itself counted, by name.
+        /// The device's own counters, by name.
         counts: BTreeMap<&'static str, u64>,
     }
 }
@@ -163,7 +166,7 @@ impl DeviceFigures {
     }
 }
 
-/// Of the cycles that all router ports had, the share in which a flit passed.
+/// Share of the cycles of all router ports in which a flit passed.
 fn utilisation(chip: &Chip, outcome: &Outcome) -> Option<f64> {
     let (plan, period) = (chip.plan()?, chip.network_period()?);
     let graph = plan.network.topology.build().ok()?;
@@ -175,21 +178,23 @@ fn utilisation(chip: &Chip, outcome: &Outcome) -> Option<f64> {
 figures! {
     /// Shares of thread-time.
     struct ShareFigures {
-        /// Length of the part that counts.
+        /// Length of the part of the run that counts.
         counted_cycles: u64 as "cycles",
-        /// In critical sections.
+        /// Share of thread-time in critical sections.
         sections: f64 as "share",
-        /// In competition overhead: waiting for a lock that no thread held.
+        /// Share of thread-time in competition overhead: waiting for a lock that no thread held.
         overhead: f64 as "share",
-        /// Waiting for locks: others' critical sections and overhead.
+        /// Share of thread-time in waiting for locks: other threads' critical sections and
+        /// overhead.
         blocked: f64 as "share",
-        /// Of all acquisitions, those of threads that had not slept for them.
+        /// Share of all acquisitions whose thread did not sleep for the lock.
         entered_spinning: f64 as "share",
-        /// Of all acquisitions, those that waited.
+        /// Share of all acquisitions that waited.
         contended: f64 as "share",
-        /// Acquisitions a thousand cycles and thread.
+        /// Acquisitions per thousand cycles and thread.
         acquisitions_per_kilocycle: f64 as "acquisitions per 1000 cycles and thread",
-        /// Messages of caches and homes a thousand cycles and thread; null for a workload that does not say which part counts.
+        /// Messages of caches and homes per thousand cycles and thread; null for a workload that
+        /// does not say which part counts.
         messages_per_kilocycle: Option<f64> as "messages per 1000 cycles and thread",
     }
 }
@@ -211,45 +216,45 @@ impl ShareFigures {
 }
 
 figures! {
-    /// The locks' account.
+    /// The account of the locks.
     struct LockFigures {
         /// Acquisitions that waited.
         contended: u64 as "acquisitions",
-        /// Waiting, added over threads: sections plus overhead.
+        /// Time of waiting, added over threads: sections plus overhead.
         blocking_cycles: u64 as "cycles",
-        /// Of it, while the lock was held.
+        /// The part of the waiting while the lock was held.
         sections_cycles: u64 as "cycles",
-        /// Of it, while it was free: competition overhead.
+        /// The part of the waiting while the lock was free: competition overhead.
         overhead_cycles: u64 as "cycles",
         /// Time in which a thread held the lock.
         held_cycles: u64 as "cycles",
-        /// From a release with a thread waiting to the next acquisition.
+        /// Mean time from a release with a thread waiting to the next acquisition.
         handoff_mean_cycles: u64 as "cycles",
-        /// Of the contended acquisitions, the share that did not sleep.
+        /// Share of the contended acquisitions whose thread did not sleep.
         entered_spinning_share: f64 as "share",
-        /// Acquisitions a thousand cycles.
+        /// Acquisitions per thousand cycles.
         rate_per_kilocycle: f64 as "acquisitions per 1000 cycles",
     }
 }
 
 figures! {
-    /// A thread.
+    /// The figures of a thread.
     struct ThreadFigures {
-        /// Its name.
+        /// Name of the thread.
         name: String,
         @flat counts: ThreadCounts,
-        /// Waiting for the lock.
+        /// Time that the thread waited for the lock.
         @left_out blocking_cycles: Option<u64> as "cycles",
-        /// Of it, while the lock was held.
+        /// The part of the waiting while the lock was held.
         @left_out sections_cycles: Option<u64> as "cycles",
-        /// Of it, while it was free.
+        /// The part of the waiting while the lock was free.
         @left_out overhead_cycles: Option<u64> as "cycles",
-        /// Every cycle of the run, each with one reason: sums to `cycles`.
+        /// Every cycle of the run, each with one reason; the reasons sum to `cycles`.
         cycle_stack: CycleStack,
     }
 }
 
-/// Where a thread's cycles went, one reason for each.
+/// The cycles of a thread, by reason.
 struct CycleStack(BTreeMap<&'static str, u64>);
 
 impl Shaped for CycleStack {
@@ -319,12 +324,12 @@ impl Figures {
         }
     }
 
-    /// Adds what applications and CPUs did.
+    /// Adds the figures of applications and CPUs.
     pub(crate) fn with_system(self, known: &[Known], outcome: &Outcome) -> Figures {
         Figures { by_app: system::applications(known, outcome), by_cpu: system::cpus(outcome), ..self }
     }
 
-    /// Adds the locks' account, from the recorded events.
+    /// Adds the account of the locks, from the recorded events.
     pub(crate) fn with_trace(mut self, trace: &Trace, recorder: &LockRecorder) -> Figures {
         let window = recorder.counted(trace);
         let shares = Shares::of(trace, window.clone(), self.threads);
@@ -354,7 +359,7 @@ impl Figures {
         self
     }
 
-    /// For people.
+    /// The figures as text.
     pub(crate) fn text(&self) -> String {
         let mut out = format!(
             "{} {} wait {} · {} threads · {} cycles ({:.3} ms){}\n",
@@ -410,7 +415,8 @@ impl Figures {
     }
 }
 
-/// What was asked of the workload. A bulk of one item is not told: results are those of tools that know of no bulk.
+/// The options of the workload. A bulk of one item is left out, because readers of the results may
+/// know of no bulk.
 fn options(args: &Args) -> serde_json::Value {
     let mut options = serde_json::json!({
         "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,

@@ -6,10 +6,10 @@ use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
-/// Workloads that have such options.
+/// The workloads that have such options.
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
-/// The options.
+/// The options of the workloads with packets, jobs and vectors.
 #[derive(Clone, clap::Args)]
 pub(super) struct InputArgs {
     /// A capture in the classic pcap format, for firewall and clusters (docs/reference/applications.md). Left out: made packets.
@@ -55,7 +55,7 @@ pub(super) struct InputArgs {
     step: f64,
 }
 
-/// One of some values with names.
+/// The value of an option that takes one of several names.
 fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -79,7 +79,7 @@ fn reduction() -> impl TypedValueParser<Value = Reduction> {
 }
 
 impl InputArgs {
-    /// As settings of workloads.
+    /// The options as settings of workloads.
     pub(super) fn knobs(&self) -> Inputs<'_> {
         Inputs {
             packets: self.packets.as_deref(),
@@ -98,7 +98,7 @@ impl InputArgs {
         }
     }
 
-    /// Sets one of them, for a sweep; says whether there is such an option.
+    /// Sets one option, for a sweep. Returns whether there is such an option.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool, BadInput> {
         let bad = |what: &str| BadInput::new(format!("`--sweep {name}`: `{value}` is {what}"));
         let small = || value.parse::<u32>().map_err(|_| bad("no whole number"));
@@ -122,7 +122,7 @@ impl InputArgs {
     }
 }
 
-/// A file for a workload that does not read it is an error.
+/// Refuses a file for a workload that does not read it.
 pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     let (inputs, workload) = (&args.inputs, args.workload.text());
     let files: [(&str, bool, &[&str]); 3] = [
@@ -138,7 +138,7 @@ pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     }
 }
 
-/// The options as a run shows them: of these workloads alone.
+/// Adds the options to those that a run shows, if the workload is one of these.
 pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
     if !WORKLOADS.contains(&args.workload.text()) {
         return;

@@ -1,4 +1,4 @@
-//! What workloads time of themselves, in cycles of the chip's clock.
+//! The figures that workloads time of themselves, in cycles of the chip's clock.
 
 use super::shape::{Field, Shape, Shaped};
 use baton_chip::Chip;
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 /// A workload's own figure as it is shown, in cycles of the chip's clock.
 struct Timed {
-    /// What the workload calls it, in nanoseconds.
+    /// The workload's name of the figure, in nanoseconds.
     given: &'static str,
     name: &'static str,
     unit: &'static str,
     what: &'static str,
-    /// From the workload's value, and cycles a nanosecond.
+    /// Computes the figure from the workload's value and the cycles of a nanosecond.
     value: fn(f64, f64) -> f64,
 }
 
@@ -139,7 +139,7 @@ const TIMED: [Timed; 17] = [
     },
 ];
 
-/// What a workload timed of itself.
+/// The figures that a workload timed of itself.
 pub(super) struct Measured(BTreeMap<&'static str, f64>);
 
 impl Measured {

@@ -11,12 +11,12 @@
 //! | [`apps`] | applications beside the main one |
 //! | [`places`] | where threads may run, and cores that are off |
 //! | [`probe`] | what guests record about their lock |
-//! | [`shape`] | how figures are declared: their JSON, schema, page and units |
-//! | [`figures`] | from what came out to JSON and a table |
-//! | [`measured`] | what workloads time of themselves |
-//! | [`system`] | what applications and CPUs did, in both |
-//! | [`energy`] | the energy account in both |
-//! | [`clocks`] | how a governor set the cores' clocks, in both |
+//! | [`shape`] | declarations of figures: their JSON, schema, page and units |
+//! | [`figures`] | from the outcome to JSON and a table |
+//! | [`measured`] | the figures that workloads time of themselves |
+//! | [`system`] | the figures of applications and CPUs, in both forms |
+//! | [`energy`] | the energy account, in both forms |
+//! | [`clocks`] | how a governor set the cores' clocks, in both forms |
 
 mod apps;
 mod choice;
@@ -43,7 +43,7 @@ use clap::builder::ArgPredicate;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What to simulate.
+/// Options of `baton sim`.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -228,13 +228,13 @@ fn load(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is no load; expected a number from 0 to 1000"))
 }
 
-/// A range's bytes: what the simulated memory has room for.
+/// Reads the bytes of a range, at most as many as the simulated memory has room for.
 fn size(text: &str) -> Result<u64, String> {
     let bytes = crate::values::size(text)?;
     if bytes <= 1 << 32 { Ok(bytes) } else { Err(format!("`{text}` is too large; expected at most 4G")) }
 }
 
-/// Every figure of a run, with its unit and its meaning; as JSON, the schema of the results.
+/// Prints every figure of a run, with its unit and its meaning; as JSON, the schema of the results.
 pub(crate) fn list_figures(json: bool) -> anyhow::Result<ExitCode> {
     let shape = <figures::Figures as shape::Shaped>::shape();
     if json {
@@ -267,7 +267,8 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a page, or the picture alone where the name ends with `.svg`; whole or not at all.
+/// Writes a page, or the picture alone if the name ends with `.svg`. A file is written whole or not
+/// at all.
 fn draw(path: &std::path::Path, title: &str, svg: &str, table: &str, chip: &Chip) -> anyhow::Result<()> {
     let text = match path.extension().is_some_and(|ending| ending == "svg") {
         true => baton_plot::file(svg).ok_or_else(|| BadInput::new("there is nothing to draw"))?,

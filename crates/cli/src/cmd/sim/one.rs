@@ -9,7 +9,7 @@ use baton_chip::{Chip, Options, Simulation};
 use baton_machine::units::Cycles;
 use std::time::Instant;
 
-/// Guest heap beside the data of the workload.
+/// Bytes of guest heap beside the data of the workload.
 const HEAP: usize = 64 << 20;
 
 /// Runs the workload that `args` name on `chip`.

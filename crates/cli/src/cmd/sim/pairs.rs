@@ -1,4 +1,4 @@
-//! Ping-pong between all pairs of cores: how far each is from each other, as a line travels.
+//! Ping-pong between the two cores of every pair: the distance of cores, as a line travels.
 
 use super::{Args, draw, one};
 use crate::error::BadInput;
@@ -8,7 +8,7 @@ use baton_plot::Matrix;
 use rayon::prelude::*;
 use std::process::ExitCode;
 
-/// Runs them all, side by side on the host's cores.
+/// Runs all pairs in parallel on the host's cores.
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.workload.text() != "pingpong" {
         return Err(BadInput::new("--pairs is for --workload pingpong").into());
@@ -48,14 +48,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Cycles from one thread's store to the other's, with the threads on these cores.
+/// Cycles from one thread's store to the other thread's load, with the threads on these cores.
 fn one_way(args: &Args, chip: &Chip, a: u32, b: u32) -> anyhow::Result<f64> {
     let run = |iterations: u64| {
         let args =
             Args { at: vec![a, b], iterations: Some(iterations), cycles: None, threads: Some(2), ..args.clone() };
         Ok::<u64, anyhow::Error>(one::run(&args, chip)?.cycles)
     };
-    // Twice the passes, less once: what starting costs falls out.
+    // A run with twice the passes minus a run with once the passes: the cost of the start cancels.
     let iterations = args.iterations.unwrap_or(100);
     Ok((run(2 * iterations)?.saturating_sub(run(iterations)?)) as f64 / (2 * iterations) as f64)
 }

@@ -1,4 +1,5 @@
-//! Where threads may run, how much of a CPU they get, and which cores are off: `--at`, `--pin`, `--nice`, `--off`, `--on`.
+//! Where threads may run, how large their share of a CPU is, and which cores are off: `--at`,
+//! `--pin`, `--nice`, `--off`, `--on`.
 
 use super::Args;
 use super::apps::App;
@@ -7,16 +8,16 @@ use baton_chip::act::Nice;
 use baton_chip::{Chip, Simulation};
 use baton_units::{CoreId, Cycles};
 
-/// Cores that are switched off or on at a time.
+/// A change at a cycle: cores that are switched off or on.
 pub(super) struct Switch {
     at: u64,
     cores: Vec<u32>,
     online: bool,
-    /// As on the command line.
+    /// The text on the command line.
     text: String,
 }
 
-/// The CPU of each thread; none where the system places them.
+/// The CPU of each thread; empty if the system places the threads.
 pub(super) fn cpus(args: &Args, threads: u32, chip: &Chip) -> anyhow::Result<Vec<u32>> {
     let has = args.cpus.unwrap_or(chip.cpus());
     if args.pin {
@@ -32,7 +33,7 @@ pub(super) fn cpus(args: &Args, threads: u32, chip: &Chip) -> anyhow::Result<Vec
     Ok(args.at.clone())
 }
 
-/// The nice value of each thread; none where all have the usual one.
+/// The nice value of each thread; empty if all have the usual one.
 pub(super) fn nice(args: &Args, threads: u32) -> anyhow::Result<Vec<Nice>> {
     let values = args.nice.iter().map(|&value| {
         let bad = || BadInput::new(format!("--nice {value}: expected {}", Nice::EXPECTED));
@@ -49,12 +50,12 @@ pub(super) fn nice(args: &Args, threads: u32) -> anyhow::Result<Vec<Nice>> {
     }
 }
 
-/// `3,5` or `3-5`.
+/// Reads `3,5` or `3-5`.
 fn cores(text: &str) -> Option<Vec<u32>> {
     baton_chip::config::OffCores::parse(text).map(|off| off.cores)
 }
 
-/// Cores that are off from the beginning go into the chip, as its file would have it.
+/// Puts cores that are off from the beginning into the chip, as a chip file would have them.
 pub(super) fn settle(args: &mut Args) -> anyhow::Result<()> {
     let (always, later): (Vec<String>, Vec<String>) = args.off.drain(..).partition(|text| !text.contains('@'));
     args.off = later;
@@ -84,7 +85,8 @@ fn switches(args: &Args) -> anyhow::Result<Vec<Switch>> {
     off.chain(on).map(switch).collect()
 }
 
-/// Has the simulation switch cores at their times. What would leave a pinned thread, or all, without a core is refused.
+/// Has the simulation switch cores at their times. A change that would leave a pinned thread, or
+/// all threads, without a core is refused.
 pub(super) fn switch(
     simulation: &mut Simulation,
     args: &Args,

@@ -1,4 +1,4 @@
-//! What guests record about their locks.
+//! Records what guests do with their locks.
 
 use baton_chip::account::LockRecorder;
 use baton_workloads::Probe;
@@ -8,17 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default)]
 pub(crate) struct Recorder {
     pub(crate) events: LockRecorder,
-    /// Only counts acquisitions, here: locks are numbered by each application for itself, and events tell locks by numbers.
+    /// Only counts acquisitions, in this counter: each application numbers its locks for itself,
+    /// and events distinguish locks by these numbers.
     quiet: Option<Arc<Mutex<u64>>>,
 }
 
 impl Recorder {
-    /// One that counts and records nothing.
+    /// A recorder that counts acquisitions and records no events.
     pub(crate) fn quiet() -> Recorder {
         Recorder { quiet: Some(Arc::default()), ..Recorder::default() }
     }
 
-    /// Acquisitions so far.
+    /// Number of acquisitions so far.
     pub(crate) fn acquisitions(&self) -> u64 {
         self.quiet.as_ref().map_or_else(|| self.events.acquisitions(), |count| *held(count))
     }

@@ -1,12 +1,13 @@
-//! Figures are declared once, with name, unit and meaning: their JSON, its schema, the page of figures and the units of tables
-//! follow from that. Counters of the chip bring their own declarations.
+//! Declarations of figures: each figure is declared once, with name, unit and meaning. Its JSON,
+//! the schema, the page of figures and the units of tables follow from the declaration. Counters of
+//! the chip bring their own declarations.
 
 use baton_chip::{Counter, Counters};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a value of the JSON looks like.
+/// The form of a value in the JSON.
 pub(super) enum Shape {
     /// A whole number from 0.
     Whole,
@@ -16,38 +17,38 @@ pub(super) enum Shape {
     Text,
     /// True or false.
     Switch,
-    /// This text.
+    /// Exactly this text.
     Constant(&'static str),
-    /// That, or null.
+    /// A value of this form, or null.
     Nullable(Box<Shape>),
-    /// A list of such values.
+    /// A list of values of this form.
     List(Box<Shape>),
-    /// What it is, and its fields.
+    /// An object: its meaning, and its fields.
     Object(&'static str, Vec<Field>),
-    /// An object with fields of any name; of these it is known what they mean.
+    /// An object whose fields may have any name. Of these fields the meaning is known.
     Open(Vec<Field>),
 }
 
 /// A field of an object.
 pub(super) struct Field {
     pub(super) name: &'static str,
-    /// Of a number; empty: it has none.
+    /// Unit of a number; empty: the number has none.
     pub(super) unit: &'static str,
     pub(super) what: &'static str,
     pub(super) shape: Shape,
-    /// It may be left out.
+    /// Whether the field may be left out.
     pub(super) optional: bool,
 }
 
 impl Field {
-    /// A chip's counter.
+    /// The field of a counter of the chip.
     pub(super) fn counter(counter: &Counter) -> Field {
         let Counter { name, unit, what } = *counter;
         Field { name, unit: unit.name(), what, shape: Shape::Whole, optional: false }
     }
 }
 
-/// What has a shape.
+/// A type whose values have a form.
 pub(super) trait Shaped {
     fn shape() -> Shape;
 }
@@ -83,7 +84,7 @@ impl<T: Flat> Serialize for Group<T> {
     }
 }
 
-/// What is left out of the JSON while there is none.
+/// A value that is left out of the JSON while it is absent.
 pub(super) trait Absent {
     fn is_absent(&self) -> bool;
 }
@@ -143,8 +144,9 @@ impl Shaped for Value {
     }
 }
 
-/// Declares figures: `/// meaning`, `name: Type as "unit"`; what is no number has no unit. `@left_out` before a name: the field is
-/// left out while it is absent. `@flat`: its fields, counters of the chip, stand in its place.
+/// Declares figures: `/// meaning`, `name: Type as "unit"`; a value that is no number has no unit.
+/// `@left_out` before a name: the field is left out while it is absent. `@flat`: the fields of the
+/// value, counters of the chip, stand in its place.
 macro_rules! figures {
     ($(#[doc = $group:literal])+ $vis:vis struct $Group:ident {
         $($(#[doc = $what:literal])* $(@$mark:ident)? $seen:vis $name:ident: $type:ty $(as $unit:literal)?,)+
@@ -174,7 +176,7 @@ macro_rules! figures {
     };
 }
 
-/// The fields that a declared one stands for.
+/// The fields for which a declared one stands.
 macro_rules! field {
     ($name:ident, $type:ty, $what:expr, $unit:expr) => {
         vec![$crate::cmd::sim::shape::Field {
@@ -234,7 +236,7 @@ impl Shape {
         }
     }
 
-    /// The fields of what is found here: in it, or in each of a list.
+    /// The fields of this form, or of the elements of a list.
     fn fields(&self) -> &[Field] {
         match self {
             Shape::Object(_, fields) | Shape::Open(fields) => fields,
@@ -243,7 +245,7 @@ impl Shape {
         }
     }
 
-    /// The field at a dotted path; a place in a list is a number, as in `by_app.1.ready_cycles`.
+    /// The field at a dotted path. A place in a list is a number, as in `by_app.1.ready_cycles`.
     pub(super) fn find(&self, path: &str) -> Option<&Field> {
         let mut steps = path.split('.').filter(|step| step.parse::<usize>().is_err()).peekable();
         let mut fields = self.fields();
@@ -257,7 +259,8 @@ impl Shape {
         None
     }
 
-    /// The numbers at and below this place, each with its dotted path, in which `N` is a place in a list.
+    /// The numbers at and below this form, each with its dotted path, in which `N` is a place in a
+    /// list.
     pub(super) fn numbers(&self, path: &str) -> Vec<(String, &Field)> {
         let mut found = Vec::new();
         for field in self.fields() {
@@ -284,7 +287,7 @@ struct Schema<'a> {
 }
 
 impl Schema<'_> {
-    /// Its keywords, after those that a caller has written.
+    /// The keywords of the schema, after those that the caller has written.
     fn keywords<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         if !self.what.is_empty() {
             map.serialize_entry("description", self.what)?;

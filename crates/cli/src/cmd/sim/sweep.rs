@@ -1,5 +1,5 @@
-//! A run for each value of one or two parameters, side by side on the host's cores; the order of the results is that of
-//! the values, whatever ends first.
+//! A run for each value of one or two parameters, in parallel on the host's cores. The results are
+//! in the order of the values, whichever run ends first.
 
 use super::choice::Choice;
 use super::shape::{Shape, Shaped};
@@ -19,7 +19,7 @@ pub(super) struct Axis {
     pub(super) values: Vec<String>,
 }
 
-/// Names that a sweep may change, beside the chip file's keys.
+/// Options that a sweep may change, beside the keys of the chip file.
 const NAMES: [&str; 34] = [
     "size",
     "grain",
@@ -68,7 +68,7 @@ impl Axis {
         Ok(Axis { name: name.trim().to_owned(), values })
     }
 
-    /// The value's place on an axis: the number that it is, else its turn.
+    /// The position of a value on an axis: its number, or its index if it is no number.
     fn place(&self, i: usize) -> f64 {
         if self.numbers() { number(&self.values[i]).unwrap_or(i as f64) } else { i as f64 }
     }
@@ -96,7 +96,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(BadInput::new(format!("`{}` is swept twice", twice.1.name)).into());
     }
     let points: usize = all.iter().map(|axis| axis.values.len()).product();
-    // Everything is looked up before anything runs.
+    // Every name and value is checked before anything runs.
     let prepared = (0..points).map(|point| {
         let mut args = args.clone();
         let mut place = point;
@@ -135,7 +135,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a sweep found, in each of its forms.
+/// The results of a sweep, in each of their forms.
 pub(super) struct Shown {
     pub(super) title: String,
     pub(super) svg: String,
@@ -144,7 +144,7 @@ pub(super) struct Shown {
     pub(super) text: String,
 }
 
-/// A figure over the first axis, a line for each value of the second.
+/// A figure over the first axis, with a line for each value of the second axis.
 fn curves(axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: String, title: String) -> Shown {
     let each = axes[0].values.len();
     let series = lines.iter().enumerate().map(|(line, name)| {
@@ -168,7 +168,7 @@ fn names(axes: &[Axis]) -> String {
     axes.iter().map(|axis| &*axis.name).collect::<Vec<_>>().join(" and ")
 }
 
-/// A figure's name and its unit.
+/// The name of a figure with its unit.
 fn with_unit(figure: &str, shape: &Shape) -> String {
     match shape.find(figure).map_or("", |field| field.unit) {
         "" => figure.to_owned(),
@@ -176,7 +176,8 @@ fn with_unit(figure: &str, shape: &Shape) -> String {
     }
 }
 
-/// For a terminal: a row for each value of the axis, a column for each line; `alone` heads the column where there is but one without a name.
+/// A table for a terminal: a row for each value of the axis, a column for each line. `alone` is the
+/// header of the column if there is one line without a name.
 pub(super) fn table(
     axis: &Axis,
     lines: &[String],
@@ -192,7 +193,7 @@ pub(super) fn table(
     ui::table(&header, &rows.collect::<Vec<Vec<String>>>())
 }
 
-/// The number at a dotted path; of a list, by its place from 0: `by_app.1.ready_cycles`.
+/// The number at a dotted path. A place in a list counts from 0, as in `by_app.1.ready_cycles`.
 fn find(result: &Value, path: &str) -> Option<f64> {
     let step = |at, name: &str| -> Option<&Value> {
         let at: &Value = at;
@@ -201,7 +202,7 @@ fn find(result: &Value, path: &str) -> Option<f64> {
     path.split('.').try_fold(result, step)?.as_f64()
 }
 
-/// The dotted paths of all numbers in a result, without its configuration.
+/// The dotted paths of all numbers in a result, without those of its configuration.
 fn numbers(result: &Value) -> Vec<String> {
     fn walk(at: &Value, path: &str, out: &mut Vec<String>) {
         match at {

@@ -1,4 +1,5 @@
-//! The operating system's figures: what each application and each CPU did, in JSON and as tables.
+//! The figures of the operating system, as JSON and as tables: what each application and each CPU
+//! did.
 
 use super::apps::App;
 use super::shape::{Group, figures};
@@ -7,34 +8,36 @@ use baton_chip::{AmpCounts, AppCounts, AppFigures, AppTimes, Counters, CpuCounts
 use std::collections::BTreeMap;
 
 figures! {
-    /// An application.
+    /// The figures of an application.
     pub(super) struct Application {
-        /// Its name.
+        /// Name of the application.
         name: String,
-        /// What its threads did.
+        /// Workload of its threads.
         workload: &'static str,
-        /// Its lock, barrier or queue; null for the other workloads.
+        /// Name of its lock, barrier or queue; null for other workloads.
         algorithm: Option<&'static str>,
-        /// When it began, or was to; absent: with the simulation.
+        /// Cycle at which it began, or should have begun; absent: at the beginning of the
+        /// simulation.
         @left_out start_cycles: Option<u64> as "cycles",
-        /// Threads of one run.
+        /// Number of threads of one run.
         threads: u32 as "threads",
-        /// How long each of its complete runs took; none for the first one, which has the whole run.
+        /// Length of each of its complete runs; empty for the first application, whose run is the
+        /// whole run.
         run_cycles: Vec<u64> as "cycles",
         @flat counts: AppCounts,
         /// Acquisitions of its locks.
         acquisitions: u64 as "acquisitions",
-        /// Most threads that could run at one moment.
+        /// Largest number of its threads that could run at one moment.
         most_runnable: u32 as "threads",
-        /// Threads that could run, on the mean over the whole run.
+        /// Number of its threads that could run, as the mean over the whole run.
         mean_runnable: f64 as "threads",
         @flat times: AppTimes,
-        /// What it had of fast and slow cores; absent: the policy does not tell them apart.
+        /// Its time on fast and on slow cores; absent if the policy does not distinguish them.
         @left_out amp: Option<Group<AmpCounts>>,
     }
 }
 
-/// What is known of an application before it runs.
+/// The properties of an application before it runs.
 pub(super) struct Known {
     name: String,
     workload: &'static str,
@@ -81,14 +84,14 @@ impl Application {
 }
 
 figures! {
-    /// A CPU.
+    /// The figures of a CPU.
     pub(super) struct Cpu {
-        /// Its number.
+        /// Number of the CPU.
         cpu: u32,
-        /// The core that it is a context of.
+        /// The core of which the CPU is a context.
         core: u32,
-        /// Every cycle of the run by what the CPU did: busy, switching, waking, polling, halted, idle_1 and deeper, off. Sums to
-        /// cycles.
+        /// Every cycle of the run by the CPU's state: busy, switching, waking, polling, halted,
+        /// idle_1 and deeper, off. The cycles sum to cycles.
         cycles: BTreeMap<String, u64>,
         @flat counts: CpuCounts,
     }
@@ -105,7 +108,7 @@ impl Cpu {
     }
 }
 
-/// The figures of a run's applications, the main one first.
+/// The figures of a run's applications, the main application first.
 pub(super) fn applications(known: &[Known], outcome: &Outcome) -> Vec<Application> {
     known.iter().zip(&outcome.apps).map(|(known, figures)| Application::new(known, figures, outcome.cycles.0)).collect()
 }
@@ -115,9 +118,9 @@ pub(super) fn cpus(outcome: &Outcome) -> Vec<Cpu> {
     outcome.cpus.iter().map(Cpu::new).collect()
 }
 
-/// For people.
+/// The figures as text.
 pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
-    // Where all begin with the simulation, nothing is said of it.
+    // If all applications begin with the simulation, the begin is left out.
     let later = apps.iter().any(|app| app.start_cycles.is_some());
     let rows = apps.iter().map(|app| {
         let complete = app.run_cycles.len() as u64;
@@ -143,7 +146,7 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
     }
     let mut out = ui::table(&header, &rows.collect::<Vec<_>>());
     out += &amp_text(apps);
-    // CPUs that no thread ran on, and columns that say nothing, are left out.
+    // CPUs on which no thread ran, and columns without information, are left out.
     let used: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.counts.switches != 0).collect();
     let names: Vec<&String> = cpus.first().map(|cpu| cpu.cycles.keys().collect()).unwrap_or_default();
     let names: Vec<&String> = names.into_iter().filter(|name| used.iter().any(|cpu| cpu.cycles[*name] != 0)).collect();
@@ -168,7 +171,8 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
     out
 }
 
-/// What applications had of fast and slow cores; empty where the policy does not tell them apart.
+/// The time of applications on fast and on slow cores as text; empty if the policy does not
+/// distinguish them.
 fn amp_text(apps: &[Application]) -> String {
     let rows = apps.iter().filter_map(|app| {
         let Group(amp) = app.amp.as_ref()?;

@@ -1,4 +1,5 @@
-//! From the command line to guest threads: the registry of workloads looks names up, and what cannot be is refused before the run.
+//! From the command line to guest threads: the registry of workloads looks names up, and settings
+//! that cannot be are refused before the run.
 
 use super::Args;
 use super::probe::Recorder;
@@ -14,10 +15,10 @@ use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where the profiles of programs of phases lie.
+/// The folder with the profiles of programs of phases.
 const PROGRAMS: &str = "profiles/pa";
 
-/// What the threads do: a workload of the registry.
+/// The workload of the threads, one of the registry.
 #[derive(Clone, Copy)]
 pub(crate) struct Name(&'static WorkloadInfo);
 
@@ -37,12 +38,12 @@ impl Name {
         self.0.name
     }
 
-    /// Whether its locks are recorded.
+    /// Whether the locks of the workload are recorded.
     pub(super) fn has_locks(self) -> bool {
         self.0.has_locks
     }
 
-    /// The figure that a plot shows where none is named.
+    /// The figure that a plot shows if the user names none.
     pub(super) fn figure(self) -> &'static str {
         self.0.figure
     }
@@ -59,7 +60,7 @@ pub(crate) enum Direction {
     Copy,
 }
 
-/// A workload that can run.
+/// A workload that is ready to run.
 pub(crate) struct Chosen {
     workload: baton_programs::Chosen,
     pub(crate) wait: Wait,
@@ -109,7 +110,8 @@ fn knobs<'a>(args: &'a Args, profile: Option<&'a Path>, chip: &Chip) -> Knobs<'a
     }
 }
 
-/// `fftw` means `profiles/pa/fftw.toml`, unless there is a file of that name.
+/// The file for a name: `fftw` means `profiles/pa/fftw.toml`, unless there is a file with that
+/// name.
 fn program(path: &Path) -> PathBuf {
     let bare = path.components().count() == 1 && path.extension().is_none() && !path.is_file();
     if bare {
@@ -119,7 +121,7 @@ fn program(path: &Path) -> PathBuf {
     }
 }
 
-/// Looks everything up.
+/// Looks all names up.
 pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
     if args.profile.is_some() && !["profile", "phases"].contains(&args.workload.text()) {
         return Err(BadInput::new("--profile is for --workload profile and --workload phases").into());
@@ -137,17 +139,17 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
 }
 
 impl Chosen {
-    /// The threads; called inside the simulation.
+    /// The threads; to be called inside the simulation.
     pub(crate) fn team(&self) -> anyhow::Result<Team> {
         Ok(self.workload.team::<Simulated, _>(self.wait, self.recorder.clone()).map_err(bad)?)
     }
 
-    /// The lock, barrier or queue.
+    /// Name of the lock, barrier or queue.
     pub(crate) fn algorithm(&self) -> Option<&'static str> {
         self.workload.algorithm()
     }
 
-    /// The algorithm's own instructions; none where it is memory that the workload probes.
+    /// The instructions of the algorithm itself; none if the workload measures memory.
     pub(crate) fn instructions(&self) -> Instructions {
         match self.workload.charge() {
             Charge::Counted(counted) => Instructions::of(counted),
@@ -157,12 +159,12 @@ impl Chosen {
         }
     }
 
-    /// Bytes of guest memory that the data takes, generously.
+    /// An upper bound of the bytes of guest memory that the data takes.
     pub(crate) fn bytes(&self) -> usize {
         self.workload.bytes()
     }
 
-    /// Threads that are made.
+    /// Number of threads that the workload makes.
     pub(crate) fn threads(&self) -> u32 {
         self.workload.threads()
     }

@@ -1,4 +1,4 @@
-//! The locks and policies that were asked for, each pair that goes together, and the networks.
+//! The locks and policies that the user asked for, in pairs that go together, and the networks.
 
 use crate::error::BadInput;
 use crate::ui;
@@ -13,8 +13,9 @@ use baton_replay::variant::Variants;
 use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{self, LockInfo, Posix};
 
-/// The pairs, locks in the order asked, policies within. A policy that one of several locks does not take is left out
-/// for it, with a note; if that leaves nothing, it is an error.
+/// The pairs: locks in the order in which the user named them, and policies within a lock. A policy
+/// that one of several locks does not take is left out for that lock, with a note; if that leaves
+/// no pair, it is an error.
 pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow::Result<Vec<Choice>> {
     let known = || lock::locks().iter().map(|lock| lock.name);
     let infos: Vec<&LockInfo> = if locks.is_empty() || matches!(locks, [all] if all == "all") {
@@ -56,7 +57,7 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
     }
 }
 
-/// Barriers that stand in the place of all of the program's, each with each policy.
+/// Barriers that replace all barriers of the program, each with each policy.
 pub(crate) fn barriers(names: &[String], waits: &[String], chip: &Chip) -> Result<Vec<Change>, BadInput> {
     let known = || BARRIERS.iter().map(|barrier| barrier.name);
     let parse = |name: &String| name.trim().parse::<Wait>().map_err(BadInput::new);
@@ -81,7 +82,7 @@ pub(crate) fn barriers(names: &[String], waits: &[String], chip: &Chip) -> Resul
     Ok(changes)
 }
 
-/// The chips that each lock runs on: networks, or fast and slow cores.
+/// The chips on which each lock runs: networks, or fast and slow cores.
 pub(crate) fn variants(args: &super::Args, chip: &Chip) -> anyhow::Result<Variants> {
     Ok(match args.asymmetric {
         Some(shape) => Variants::Cores(asymmetric(shape, args, chip)?),
@@ -89,7 +90,7 @@ pub(crate) fn variants(args: &super::Args, chip: &Chip) -> anyhow::Result<Varian
     })
 }
 
-/// The networks, in the order asked. Each must go with the chip.
+/// The networks, in the order in which the user named them. Each must go with the chip.
 fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! `baton whatif`: what another lock, wait policy or chip would do to a recorded program.
+//! `baton whatif`: predicts what another lock, wait policy or chip would do to a recorded program.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -32,7 +32,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The recorded program, and what to predict.
+/// Options of `baton whatif`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 The recorded lock is replayed first and compared with the recorded run. A prediction that is off
@@ -136,7 +136,7 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("`{text}` is no share of computing; expected a number from 0 to 1"))
 }
 
-/// Name and version of the JSON; a change that breaks a reader raises it.
+/// Name and version of the JSON. A change that breaks a reader raises the version.
 const SCHEMA: &str = "baton-whatif/1";
 
 /// The JSON.
@@ -152,7 +152,7 @@ struct Output<'a> {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    // Networks are the coherent chip's.
+    // Only the coherent chip has networks.
     let mut chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
     if let (Some(shape), false) = (args.asymmetric, chip.is_named()) {
         chip.cores(shape.fast + shape.slow);
@@ -160,7 +160,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chip = chip.open()?;
     let variants = choices::variants(&args, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
-    // Where some locks are changed, the others are no answer to what was asked.
+    // If some locks are changed, other locks are no answer to the user's question.
     let named = !(one_by_one.is_empty() && args.changes.is_empty());
     let only_changes = names.is_empty() && (named || !args.barrier.is_empty());
     let barriers = choices::barriers(&args.barrier, &args.wait, &chip)?;
@@ -187,7 +187,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     fewer_cores(&trace, &chip, args.cpus);
     let (trace, mut changes) = changed(trace, &args, &one_by_one, &chip)?;
     changes.extend(barriers);
-    // The check goes to where the program was recorded.
+    // The check changes to the directory in which the program was recorded.
     let html = args.html.as_ref().map(std::path::absolute).transpose().context("cannot tell the current directory")?;
     let alone_ns = match args.check {
         Some(runs) => measure::alone(&trace, &args.directory, runs)?,
@@ -224,12 +224,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         print!("{}", text::text(&prediction, &chip));
     }
-    // Its row says why; the others stand.
+    // The row of the lock says why it failed; the other rows hold.
     let failed = prediction.results.iter().any(|row| row.failed.is_some());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The changes that were asked for, with their names looked up in the recording.
+/// The changes that the user asked for, with their names looked up in the recording.
 fn changed(trace: Trace, args: &Args, one_by_one: &[String], chip: &Chip) -> Result<(Trace, Vec<Change>), BadInput> {
     if trace.is_empty() || (one_by_one.is_empty() && args.changes.is_empty()) {
         return Ok((trace, Vec::new()));
@@ -253,11 +253,12 @@ fn open(directory: &Path) -> anyhow::Result<Trace> {
 
 const RECORD_LESS: &str = "record less: `baton profile --max-size`, or a shorter run";
 
-/// Refuses a recording whose replay would need more memory than is free, before it begins.
+/// Refuses a recording, before its replay begins, if the replay would need more memory than is
+/// free.
 fn enough_memory(directory: &Path) -> anyhow::Result<()> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let events = files.filter(|file| file.file_name().to_string_lossy().starts_with("events."));
-    // What a file takes on its disk: a sparse one is as large as its data.
+    // The bytes that a file takes on its disk: a sparse file is as large as its data.
     let bytes: u64 = events.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512)).sum();
     let need = bytes.saturating_mul(MEMORY_A_BYTE);
     match free_memory() {
@@ -273,14 +274,14 @@ fn enough_memory(directory: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Bytes that can be had without swapping; `None`: not known.
+/// Bytes that are free without swapping; `None`: not known.
 fn free_memory() -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     kib.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Says when the chip is smaller than the machine that the trace comes from.
+/// Notes that the chip is smaller than the machine of the recording.
 fn fewer_cores(trace: &Trace, chip: &Chip, asked: Option<u32>) {
     let recorded = recorded_cpus(trace);
     if asked.is_none() && recorded > chip.cpus() {

@@ -1,5 +1,6 @@
-//! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
-//! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
+//! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of
+//! each lock, with whiskers over seeds, and the same figures as a table. No script, no network; the
+//! reader's settings choose light or dark.
 
 use super::text::{
     alone, assumed, figure, interval, interval_name, less, memory_bound, memory_bound_name, ms, range, remark,
@@ -22,7 +23,7 @@ svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}.bar{fill:var(--bar)}.own{fi
 .scroll{overflow-x:auto}table{border-collapse:collapse}td,th{white-space:nowrap;padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
 td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:last-child{text-align:left}";
 
-/// The page.
+/// The whole page.
 pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> String {
     let command = escape(&command.join(" "));
     let mut body = format!(
@@ -61,17 +62,17 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
     )
 }
 
-/// With a capital and a full stop; nothing of nothing.
+/// A text with a capital and a full stop; an empty text stays empty.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}. ", first.to_uppercase(), letters.as_str()))
 }
 
-/// A lock that takes more than so many times the recorded one's time is off the scale: it would leave nothing to see of
-/// the others.
+/// A lock that takes more than this many times the recorded lock's time is off the scale, because
+/// its bar would make all other bars too short to read.
 const BEYOND: u64 = 5;
 
-/// A row's time, with the ends of its 95% interval where it has one.
+/// The time of a row, with the ends of its 95% interval if it has one.
 fn likely(row: &Predicted) -> Spread {
     row.interval_ns.map_or(row.time_ns, |of| Spread {
         low: of.low,
@@ -153,7 +154,7 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
     out + "</svg></div>\n"
 }
 
-/// The distance of grid lines: 1, 2 or 5 of a power of ten, four to nine of them.
+/// Distance of grid lines: 1, 2 or 5 times a power of ten, so that there are four to nine lines.
 fn step(most: f64) -> f64 {
     let power = 10f64.powf((most / 4.0).log10().floor());
     [5.0, 2.0, 1.0].map(|n| n * power).into_iter().find(|step| most / step >= 4.0).unwrap_or(power)

@@ -20,12 +20,12 @@ pub(crate) fn ms(ns: u64) -> String {
     }
 }
 
-/// The spread's ends; none where there is no spread, as of a single seed.
+/// The ends of a spread; empty if the spread has no width, as that of a single seed.
 pub(crate) fn range(spread: Spread) -> String {
     if spread.low == spread.high { "-".to_owned() } else { format!("{}–{}", ms(spread.low), ms(spread.high)) }
 }
 
-/// The 95% interval of a row's time; where there is none, the spread over seeds.
+/// The 95% interval of a row's time; otherwise the spread over seeds.
 pub(crate) fn interval(row: &Predicted) -> String {
     match row.interval_ns {
         Some(Interval { low, high: Some(high) }) => format!("{}–{}", ms(low), ms(high)),
@@ -34,17 +34,18 @@ pub(crate) fn interval(row: &Predicted) -> String {
     }
 }
 
-/// What [`interval`] is called.
+/// The name of what [`interval`] returns.
 pub(crate) fn interval_name(rows: &[Predicted]) -> &'static str {
     if rows.iter().any(|row| row.interval_ns.is_some()) { "95% interval" } else { "over seeds" }
 }
 
-/// A figure of a row; of one that was cut off a lower bound: what went on when it was is counted only so far.
+/// A figure of a row. For a row that was cut off the figure is a lower bound: operations in
+/// progress are counted only up to the cut.
 pub(crate) fn figure(row: &Predicted, spread: Spread) -> String {
     format!("{}{}", if row.cut_off == 0 { "" } else { "≥ " }, ms(spread.median))
 }
 
-/// Why the recorded run, its replay and the table's first row are three numbers.
+/// The reason why the recorded run, its replay and the table's first row are three numbers.
 pub(crate) fn three_numbers(prediction: &Prediction) -> String {
     let own = prediction.results.first().map_or(0, |row| row.time_ns.median);
     format!(
@@ -57,7 +58,8 @@ pub(crate) fn three_numbers(prediction: &Prediction) -> String {
     )
 }
 
-/// How far off the recorded lock is foretold without recording, where the program was run so; a line, or nothing.
+/// A line that says how far the prediction for the recorded lock is from runs without recording, if
+/// there were such runs.
 pub(crate) fn alone(prediction: &Prediction) -> String {
     prediction.alone.as_ref().map_or_else(String::new, |alone| {
         format!(
@@ -70,7 +72,7 @@ pub(crate) fn alone(prediction: &Prediction) -> String {
     })
 }
 
-/// What is to be said of a row.
+/// The remark on a row.
 pub(crate) fn remark(row: &Predicted) -> String {
     let all = [
         if row.recorded { "recorded lock" } else { "" },
@@ -86,10 +88,10 @@ pub(crate) fn remark(row: &Predicted) -> String {
     all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// What a variant of the chip could not show.
+/// The effect that a variant of the chip could not show.
 fn variant_remark(row: &Predicted) -> &'static str {
     match &row.variant {
-        // OCOR marks only what a lock gives hints for.
+        // OCOR marks only requests of locks that give hints.
         Some(Variant::Network(network)) if network.marks && network.marked_packets == 0 => {
             "carries no marks: this lock gives no hints"
         }
@@ -102,7 +104,7 @@ fn variant_remark(row: &Predicted) -> &'static str {
     }
 }
 
-/// Why a row has no figures, or those of fewer seeds.
+/// The reason why a row has no figures, or only those of fewer seeds.
 fn failure(row: &Predicted) -> String {
     row.failed.as_ref().map_or_else(String::new, |failed| {
         let why = failed.why.lines().next().unwrap_or_default().trim_end_matches(':');
@@ -110,7 +112,7 @@ fn failure(row: &Predicted) -> String {
     })
 }
 
-/// Runs that were cut off, or that took far longer than the others.
+/// Remarks on runs that were cut off, or that took far longer than the others.
 fn collapse(row: &Predicted) -> String {
     let (cut, all) = (row.cut_off as usize, row.by_seed_ns.len());
     if cut == all && all != 0 {
@@ -122,12 +124,12 @@ fn collapse(row: &Predicted) -> String {
     }
 }
 
-/// The network or policy of a row; of the recorded lock's: the chip's own.
+/// The network or policy of a row; for the recorded lock, those of the chip.
 pub(crate) fn variant(row: &Predicted) -> &str {
     row.variant.as_ref().map_or("as it is", Variant::name)
 }
 
-/// The share of computing that waits for memory in a row's replays, where cores are unlike.
+/// The share of computation that waits for memory in a row's replays, if cores differ.
 pub(crate) fn memory_bound(row: &Predicted) -> String {
     match &row.variant {
         Some(Variant::Asymmetric(cores)) => format!("{:.0}%", 100.0 * cores.memory_bound),
@@ -135,13 +137,13 @@ pub(crate) fn memory_bound(row: &Predicted) -> String {
     }
 }
 
-/// What [`memory_bound`] is called; none where no row has one.
+/// The name of what [`memory_bound`] returns; `None` if no row has it.
 pub(crate) fn memory_bound_name(rows: &[Predicted]) -> Option<&'static str> {
     let has = |row: &Predicted| matches!(row.variant, Some(Variant::Asymmetric(_)));
     rows.iter().any(has).then_some("memory-bound")
 }
 
-/// What the rows of fast and slow cores stand on; nothing of others.
+/// The assumptions of rows of fast and slow cores; empty for other rows.
 pub(crate) fn assumed(rows: &[Predicted]) -> &'static str {
     let shares = rows.iter().filter_map(|row| match &row.variant {
         Some(Variant::Asymmetric(cores)) => Some(cores.memory_bound),
@@ -161,12 +163,12 @@ pub(crate) fn assumed(rows: &[Predicted]) -> &'static str {
     }
 }
 
-/// How much less than on the first network, with its range over seeds.
+/// The saving compared with the first network, with its range over seeds.
 pub(crate) fn less(percent: Option<Percent>) -> String {
     percent.map_or_else(|| "-".to_owned(), |p| format!("{:.1}% ({:.1}…{:.1})", p.median, p.low, p.high))
 }
 
-/// What of the chip differs between rows: only then it is a column.
+/// The property of the chip that differs between rows and is then a column.
 pub(crate) fn varies(rows: &[Predicted]) -> Option<&'static str> {
     rows.iter().find_map(|row| row.variant.as_ref()).map(|variant| match variant {
         Variant::Network(_) => "network",

@@ -1,7 +1,9 @@
-//! A coherent chip whose latencies are the measured ones. Network and flits are the shortest that there are; what is left of each
-//! measured latency goes into the one key that its formula (`docs/reference/chip.md`) has for it: the level's own latency, the
-//! directory's for a line in another core's cache, a row miss for memory. Virtual machines often say that CPUs share a last level
-//! that their lines go much further than: so the directory may be further than the bank.
+//! A coherent chip whose latencies are the measured ones. The network and its flits are as short as
+//! they can be; the rest of each measured latency goes into the one key that the formula for that
+//! latency (`docs/reference/chip.md`) has for it: the level's own latency, the directory's latency
+//! for a line in another core's cache, a row miss for memory. Virtual machines often say that CPUs
+//! share a last level although their lines travel much further than that level. Therefore the
+//! directory may be further away than the bank.
 
 use super::super::findings::{Apart, Levels};
 use super::Sheet;
@@ -12,7 +14,7 @@ use baton_host::costs::Spread;
 use baton_machine::discover::Topology;
 use baton_units::Cycles;
 
-/// What a formula is solved for.
+/// The state of the solution.
 struct Solve {
     key: &'static str,
     measured: f64,
@@ -28,7 +30,7 @@ impl Sheet<'_> {
         self.latencies()
     }
 
-    /// Sizes of caches, by `/sys`.
+    /// Writes the sizes of caches, as `/sys` gives them.
     fn levels(&mut self, topology: &Topology) {
         let levels = Levels::of(&topology.caches, topology.threads_per_core());
         let line = u64::from(self.chip.cache.line_bytes);
@@ -55,7 +57,8 @@ impl Sheet<'_> {
         self.chip.coherent.as_mut().expect("the sample is a coherent chip")
     }
 
-    /// One home and one memory controller a group of cores under one last level; a crossbar in each.
+    /// Writes one home and one memory controller for each group of cores under one last level; each
+    /// group has a crossbar.
     fn places(&mut self) {
         let core = &self.chip.core;
         let (dies, hz) = (core.count / core.per_cluster.max(1), self.hz);
@@ -107,7 +110,8 @@ impl Sheet<'_> {
         step("l1.latency", figure(self, "hit"), |p| Some(p.hit));
         step("l2.latency", figure(self, "l2"), |p| p.l2);
         step("shared.latency", figure(self, "last-level"), |p| p.bank);
-        // As for fixed latencies: a hot line, as locks are. A load of one that lay in the other's cache for long takes longer.
+        // The latency of a hot line, as for fixed latencies, because locks are hot. A load of a
+        // line that has long been in the other core's cache takes longer.
         let transfer = self.pairs(Apart::SameCluster, |p| p.round_trip).map(|s| s.times(0.25));
         let how = "a quarter of a line's round trip, median of the pairs";
         step("directory.latency", transfer.map(|s| (s.median, words(&s, how))), |p| Some(p.transfer.same_cluster));
@@ -117,7 +121,7 @@ impl Sheet<'_> {
             let rest = price(&Prices::of(&self.chip).context("the calibrated chip's network")?);
             let Some(rest) = rest else { continue };
             let whole = self.cycles(measured);
-            // The hit's key is all of its latency.
+            // All of a hit's latency goes into the key of the hit.
             let (own, rest) =
                 if key == "l1.latency" { (whole.max(1), 0) } else { (whole.saturating_sub(rest.0), rest.0) };
             let note = match rest {
@@ -134,7 +138,8 @@ impl Sheet<'_> {
     }
 }
 
-/// The fewest ways from `least` on that give a power of two of sets, or what comes nearest to it.
+/// The least number of ways, from `least` on, that gives a power of two of sets; otherwise the
+/// number that comes nearest.
 fn ways(lines: u64, least: u64) -> u64 {
     let mut ways = lines.max(1);
     while ways.is_multiple_of(2) && ways / 2 >= least {

@@ -1,5 +1,6 @@
-//! Idle states, as wake-ups show them: the longer a CPU has idled, the longer it takes to wake it. Where the times go up for good, a
-//! deeper state begins: first it polls, then it has halted, then come the states beyond.
+//! Idle states, as wake-ups show them: the longer a CPU has been idle, the longer its wake-up
+//! takes. Where the times rise for good, a deeper state begins: first the CPU polls, then it is
+//! halted, then come the deeper states.
 
 use super::Sheet;
 use super::system::steps;
@@ -7,7 +8,7 @@ use baton_chip::config::keys::Value;
 use baton_host::costs::Spread;
 use baton_host::costs::futex::PERCENTS;
 
-/// Sleeps whose wake-ups take about as long.
+/// A range of sleeps whose wake-ups take about as long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     /// The longest of the sleeps, in nanoseconds.
@@ -15,11 +16,11 @@ struct Level {
     latency: Spread,
 }
 
-/// A level begins where this and all later wake-ups take a quarter longer than the level before: noise alone makes some difference, and
-/// goes down again.
+/// A level begins where this wake-up and all later ones take a quarter longer than the level
+/// before. Noise alone makes some difference, but that difference goes down again.
 const STEP: f64 = 1.25;
 
-/// Levels of wake-ups by sleep, in order.
+/// The levels of wake-ups, by the length of the sleep before.
 fn levels(wakes: &[(u64, Spread)]) -> Vec<Level> {
     let middle = |wakes: &[(u64, Spread)], pick: fn(&Spread) -> f64| {
         let mut all: Vec<f64> = wakes.iter().map(|(_, s)| pick(s)).collect();
@@ -48,7 +49,8 @@ fn levels(wakes: &[(u64, Spread)]) -> Vec<Level> {
 }
 
 impl Sheet<'_> {
-    /// Wake-ups of CPUs that still poll for work, of halted ones, and of those that have idled for longer.
+    /// Writes the wake-ups of CPUs that still poll for work, of halted CPUs, and of CPUs that have
+    /// been idle for longer.
     pub(super) fn wakes(&mut self) {
         let call = self.median("futex-wake-none");
         let wakes: Vec<(u64, Spread)> =
@@ -82,7 +84,8 @@ impl Sheet<'_> {
         }
     }
 
-    /// How wake-ups vary behind sleeps of up to `last` nanoseconds: waiters at a lock sleep so long.
+    /// Writes how wake-ups vary behind sleeps of up to `last` nanoseconds, which is how long
+    /// waiters at a lock sleep.
     fn spread(&mut self, call: f64, last: u64) {
         let rows = self.found.wake_by_sleep.iter().filter(|row| row.slept_ns <= last);
         let rows: Vec<_> = rows.map(|row| row.percentiles_ns).collect();
@@ -92,7 +95,8 @@ impl Sheet<'_> {
     }
 }
 
-/// Percentiles over the median, the middle one of the rows each, as a chip file has them; none where the median is nothing.
+/// Percentiles divided by the median, the middle row of each, in the form of a chip file; `None` if
+/// the median is 0.
 fn thousandths(rows: &[[f64; PERCENTS.len()]], call: f64) -> Option<String> {
     let middle = PERCENTS.iter().position(|&percent| percent == 50)?;
     let over = |row: &[f64; PERCENTS.len()], at: usize| (row[at] - call).max(0.0) / (row[middle] - call);
@@ -101,7 +105,7 @@ fn thousandths(rows: &[[f64; PERCENTS.len()]], call: f64) -> Option<String> {
     let each = PERCENTS.iter().enumerate().map(|(at, percent)| {
         let mut all: Vec<f64> = rows.iter().map(|row| over(row, at)).collect();
         all.sort_by(f64::total_cmp);
-        // Middles of different rows may fall where each row's own rise.
+        // The middles of different rows may fall even where each row rises.
         least = ((all[all.len() / 2] * 1000.0).round() as u32).clamp(least, 1_000_000);
         format!("{percent}:{least}")
     });
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_level_begins_where_wake_ups_are_slower_for_good() {
-        // Polls up to 80 µs, has halted up to 640 µs, and is deep asleep behind that.
+        // The CPU polls for up to 80 µs, is halted for up to 640 µs, and sleeps deeply after that.
         assert_eq!(shown(&[5.0, 5.2, 5.1, 20.0, 21.0, 19.0, 90.0, 88.0]), [(80, 5.1), (640, 20.0), (2_560, 90.0)]);
     }
 

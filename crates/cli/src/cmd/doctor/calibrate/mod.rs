@@ -25,9 +25,9 @@ use baton_host::costs::Spread;
 use baton_replay::doubt::THIS_HOST;
 use std::collections::BTreeMap;
 
-/// What stands where a thing cannot be measured.
+/// The text of the sample chip, whose values stand in for what cannot be measured.
 const SAMPLE: &str = include_str!("../../../../../../chips/sample-host-coherent.toml");
-/// The same for a chip of fixed latencies.
+/// The text of the sample chip with fixed latencies.
 const FIXED: &str = include_str!("../../../../../../chips/sample-host.toml");
 /// Without a time-stamp counter a cycle is a nanosecond.
 const NO_COUNTER: u64 = 1_000_000_000;
@@ -50,17 +50,17 @@ pub(crate) fn chip_file(findings: &Findings, fixed: bool) -> anyhow::Result<Stri
     sheet.wakes();
     sheet.noise();
     let text = sheet.chip.to_toml_with(|key| sheet.comment(key.path));
-    // What we write, everyone must be able to read.
+    // The written file must be one that every reader accepts.
     Chip::from_toml(&text, "the calibrated chip").context("the measured numbers make no valid chip")?;
     Ok(text)
 }
 
-/// The comment of a key that nothing was put to.
+/// The comment of a key that nothing was measured for.
 fn not_measured() -> String {
     "not measured: the sample host's".to_owned()
 }
 
-/// The chip in the making.
+/// The chip file under construction.
 struct Sheet<'a> {
     found: &'a Findings,
     chip: Chip,
@@ -92,19 +92,19 @@ impl<'a> Sheet<'a> {
         (ns * self.hz as f64 / 1e9).round() as u64
     }
 
-    /// A price in nanoseconds, with where it comes from.
+    /// Writes a price in nanoseconds, with its origin.
     fn price(&mut self, path: &'static str, s: &Spread, how: &str) {
         let comment =
             format!("{:.1} ns, four fifths of {} within {:.1} – {:.1}: {how}", s.median, s.samples, s.low, s.high);
         self.put(path, Value::Whole(self.cycles(s.median)), comment);
     }
 
-    /// A price that is worked out of low ends.
+    /// Writes a price that is computed from low ends of samples.
     fn low(&mut self, path: &'static str, ns: f64, how: &str) {
         self.put(path, Value::Whole(self.cycles(ns)), format!("{ns:.1} ns: {how}"));
     }
 
-    /// A price that is one figure, less something.
+    /// Writes a price that is one figure minus another amount.
     fn figure(&mut self, path: &'static str, id: &str, less: f64, less_what: &str) {
         let Some(figure) = self.found.figure(id) else { return };
         let how =
@@ -153,7 +153,8 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Cores and contexts of each, of so many CPUs of which each core has so many; with the words of `core.count`.
+/// The number of cores, the contexts of each, and the comment of `core.count`, for `allowed` CPUs
+/// of which each core has `of_a_core`.
 fn cores(allowed: u64, of_a_core: Option<u32>) -> (u64, u64, String) {
     let what = "CPUs that this process may run on (sched_getaffinity)";
     match of_a_core.map(u64::from) {

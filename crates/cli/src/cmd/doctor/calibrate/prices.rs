@@ -1,4 +1,5 @@
-//! What was measured as prices: of a core by itself, of lines between cores at fixed latencies, of waiting, and of futexes and switches.
+//! The measured figures as prices: of a core by itself, of lines between cores at fixed latencies,
+//! of waiting, and of futexes and switches.
 
 use super::super::findings::{Apart, Pair};
 use super::super::show;
@@ -18,7 +19,7 @@ impl Sheet<'_> {
         self.figure("wait.pause", "pause", 0.0, "");
     }
 
-    /// Accesses at fixed latencies.
+    /// Writes the accesses of a chip with fixed latencies.
     pub(super) fn fixed(&mut self) {
         self.figure("cache.hit", "hit", 0.0, "");
         self.figure("cache.memory", "memory", 0.0, "");
@@ -49,7 +50,8 @@ impl Sheet<'_> {
         self.comments.insert("cache.occupancy", why.into());
     }
 
-    /// A figure of the pairs that far apart: the spread of their medians; of a single pair, its own spread.
+    /// A figure of the pairs at that distance: the spread of the pairs' medians or, for a single
+    /// pair, its own spread.
     pub(super) fn pairs(&self, apart: Apart, figure: fn(&Pair) -> Option<Spread>) -> Option<Spread> {
         let of: Vec<Spread> =
             self.found.line_round_trips.iter().filter(|p| p.apart == apart).filter_map(figure).collect();
@@ -59,7 +61,8 @@ impl Sheet<'_> {
         }
     }
 
-    /// Monitors: what a call costs by its trial, and what waking takes by round trips beside spinning.
+    /// Writes the prices of monitors: a call's price by its trial, and a wake-up's price by round
+    /// trips compared with spinning.
     pub(super) fn waits(&mut self) {
         let Some(two) = self.found.cpus.two else { return };
         let trip = |wait| lines::round_trip(two, wait, Duration::from_millis(100)).map(|s| s.median);
@@ -101,12 +104,13 @@ impl Sheet<'_> {
             let how = "a seventh of what a wake of 8 sleepers takes longer than of one, low ends of both";
             self.low("os.futex_wake_more", more, how);
         }
-        // Other threads that had the CPU meanwhile are in the upper part of these samples.
+        // The upper part of these samples includes other threads that had the CPU meanwhile.
         let switch = self.found.figure("context-switch");
         if let Some(switch) = switch {
             self.low("os.context_switch", switch.spread.low, &format!("low end: {}", switch.how));
         }
-        // A round trip on one CPU is two wakes, two waits and two switches; such a wake sends no interrupt.
+        // A round trip on one CPU consists of two wake-ups, two waits and two switches; such a
+        // wake-up sends no interrupt.
         if let Some(trip) = self.found.figure("futex-round-trip-one") {
             let more = self.chip.os.futex.wake_more.0 as f64 * 1e9 / self.hz as f64;
             let wake = self.median("futex-wake-none") + more;

@@ -1,16 +1,17 @@
-//! What the kernel takes and where it puts threads: system calls, ticks, interrupts, migration, and its policy. What could not
-//! be measured well is left at nothing, and its comment says why.
+//! The time that the kernel takes and the places where it puts threads: system calls, ticks,
+//! interrupts, migration, and its policy. A key that could not be measured well stays at 0, and its
+//! comment says why.
 
 use super::super::findings::Findings;
 use super::Sheet;
 use baton_chip::config::keys::Value;
 
-/// Keys that a figure gives as it is, and the figure's name.
+/// Keys whose value is a figure, with the name of the figure.
 const PRICES: [(&str, &str); 4] =
     [("os.syscall", "syscall"), ("os.interrupt", "interrupt"), ("os.tick_cost", "tick"), ("os.migrate", "migration")];
 
 impl Sheet<'_> {
-    /// Prices of the kernel beside futexes.
+    /// Writes the prices of the kernel other than those of futexes.
     pub(super) fn system(&mut self) {
         for (key, id) in PRICES {
             self.figure(key, id, 0.0, "");
@@ -27,10 +28,12 @@ impl Sheet<'_> {
         }
     }
 
-    /// Which scheduling policy is the kernel's: by its version, and by where it puts woken threads.
+    /// Writes the scheduling policy of the kernel: by the kernel's version, and by where it puts
+    /// woken threads.
     pub(super) fn policy(&mut self) {
         let kernel = &self.found.kernel.name;
-        // Linux 6.6 brought the policy, 6.12 the delayed dequeue that decides where woken threads are.
+        // Linux 6.6 brought the policy; Linux 6.12 brought the delayed dequeue that decides where
+        // woken threads run.
         if version(kernel).is_none_or(|version| version < (6, 12)) {
             let how = format!("{kernel}: before Linux 6.12, or no Linux");
             self.put("os.scheduler", Value::Text("fair".into()), how);
@@ -75,13 +78,13 @@ impl Sheet<'_> {
     }
 }
 
-/// Linux's version, from its name.
+/// Linux's version, from the name of a release.
 fn version(kernel: &str) -> Option<(u32, u32)> {
     let mut numbers = kernel.strip_prefix("Linux ")?.split(['.', '-', ' ']).map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// How long the sleeps were, as text.
+/// The lengths of the sleeps, as text.
 pub(super) fn steps(found: &Findings) -> String {
     let all: Vec<String> = found.wake_by_sleep.iter().map(|w| format!("{}", w.slept_ns / 1_000)).collect();
     format!("{} µs", all.join(", "))

@@ -1,4 +1,5 @@
-//! The written chip simulated: the micro-workloads of `baton sim`, beside what was measured on the machine.
+//! Simulates the written chip: the micro-workloads of `baton sim`, beside the figures that were
+//! measured on the machine.
 
 use super::super::findings::{Apart, Findings};
 use crate::ui;
@@ -11,15 +12,16 @@ use baton_workloads::Team;
 use baton_workloads::chase::Chase;
 use baton_workloads::pingpong::PingPong;
 
-/// Loads that are timed, and passes to and fro.
+/// Number of loads that are timed, and of passes to and fro.
 const LOADS: u64 = 4_000;
 const PASSES: u64 = 500;
-/// A small last level stands for the real one where memory is meant: the way to memory is the same, and sooner reached.
+/// Bytes of a small last level that stands for the real one where memory is meant: the way to
+/// memory is the same, and reached sooner.
 const SMALL_LEVEL: u64 = 256 << 10;
 
-/// A table: measured, by the formulas, simulated.
+/// The table with measured figures, those of the formulas, and simulated ones.
 pub(crate) fn verify(found: &Findings, chip: &Chip) -> anyhow::Result<String> {
-    // What differs between seeds is no part of a latency.
+    // Noise that differs between seeds is no part of a latency.
     let mut chip = chip.clone();
     (chip.noise.latency, chip.noise.start) = (0.0, baton_units::Cycles(0));
     let hz = chip.core.clock;
@@ -77,7 +79,8 @@ pub(crate) fn verify(found: &Findings, chip: &Chip) -> anyhow::Result<String> {
     Ok(ui::table(&header, &rows))
 }
 
-/// Runs a team with its threads on cores 0, 1, …: cycles of the run, and what it measured.
+/// Runs a team with its threads on cores 0, 1, …. Returns the cycles of the run, and the figures
+/// that the team measured.
 fn run(chip: &Chip, heap: usize, team: impl FnOnce() -> Team) -> anyhow::Result<(u64, Vec<f64>)> {
     let options = Options { heap_bytes: (16 << 20) + 2 * heap, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options)?;
@@ -91,14 +94,15 @@ fn run(chip: &Chip, heap: usize, team: impl FnOnce() -> Team) -> anyhow::Result<
     Ok((outcome.cycles.0, figures.iter().map(|figure| figure.value).collect()))
 }
 
-/// Nanoseconds a load of a chain over so many bytes.
+/// Nanoseconds of a load in a chain over `bytes` bytes.
 fn chase(chip: &Chip, bytes: usize, stride: usize) -> anyhow::Result<f64> {
     let chase = Chase { bytes, stride, iterations: LOADS };
     let (_, figures) = run(chip, bytes, || chase.team::<Simulated>())?;
     figures.first().copied().context("the chase tells its latency")
 }
 
-/// Nanoseconds that a line takes to the other thread: twice the passes, less once, so that what starting costs falls out.
+/// Nanoseconds that a line takes to the other thread: a run with twice the passes minus a run with
+/// once the passes, so that the cost of the start cancels.
 fn pingpong(chip: &Chip) -> anyhow::Result<f64> {
     let of = |iterations| {
         Ok::<u64, anyhow::Error>(run(chip, 0, || PingPong { iterations }.team::<Simulated>(Wait::Spin))?.0)
@@ -107,7 +111,8 @@ fn pingpong(chip: &Chip) -> anyhow::Result<f64> {
     Ok(nanos(chip.core.clock, cycles as f64 / (2 * PASSES) as f64))
 }
 
-/// Nanoseconds a load of lines that the other core has written: a range that fits into its private caches.
+/// Nanoseconds of a load of lines that the other core has written, in a range that fits into its
+/// private caches.
 fn remote(chip: &Chip) -> anyhow::Result<f64> {
     use baton_machine::{Atomic, Machine, Ordering, Owned, units::Cycles};
     use std::cell::Cell;
@@ -125,7 +130,7 @@ fn remote(chip: &Chip) -> anyhow::Result<f64> {
     let (written, read, timed) = (lines.clone(), lines, took.clone());
     let spawn = |core, after| Spawn { affinity: vec![CoreId(core)], after: Cycles(after), ..Spawn::default() };
     simulation.spawn(spawn(1, 0), move || written.iter().for_each(|line| line.0.store(1, Ordering::Release)))?;
-    // Long after the last store has left its buffer.
+    // The loads begin long after the last store has left its buffer.
     simulation.spawn(spawn(0, 10_000_000), move || {
         let start = baton_chip::act::time();
         for line in read.iter() {

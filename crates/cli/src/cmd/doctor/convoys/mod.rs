@@ -1,4 +1,5 @@
-//! `baton doctor --convoys`: how long convoys last on this machine, and on a chip that stands for it.
+//! `baton doctor --convoys`: how long convoys last on this machine, and on a chip that represents
+//! it.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -23,54 +24,58 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Instant;
 
-/// One lock that is handed over to who is next, and one that running threads take from sleepers.
+/// One lock that is handed over to the next waiter, and one that running threads take from sleeping
+/// waiters.
 const LOCKS: [&str; 2] = ["mcs", "futex"];
 const THREADS: [u32; 2] = [2, 4];
-/// Threads a CPU.
+/// Numbers of threads on each CPU.
 const CROWDS: [u32; 2] = [1, 2];
 /// Nanoseconds between a thread's acquisitions.
 const THINKS: [u64; 4] = [200, 1_000, 5_000, 20_000];
-/// Nanoseconds of a hold, and of the one that stalls: long enough for all others to go to sleep.
+/// Nanoseconds of a hold, and of the hold that stalls: the stall is long enough for all other
+/// threads to go to sleep.
 const CRITICAL: u64 = 300;
 const STALL: u64 = 200_000;
-/// Acquisitions of each thread before the stall, at the least, and from there on.
+/// Least number of acquisitions of each thread before the stall, and number of acquisitions after
+/// it.
 const BEFORE: u32 = 100;
 const AFTER: u32 = 600;
-/// Convoys a row; each on the chip has a seed of its own.
+/// Number of convoys in a row of the table; on the chip, each convoy has a seed of its own.
 const TRIALS: u64 = 11;
-/// Convoys of fewer hand-offs count as if they had so many: they are over at once.
+/// Convoys with fewer hand-offs count as if they had this number: they end at once.
 const SHORT: u64 = 4;
-/// They agree within this factor.
+/// The machine and the chip agree if they are within this factor.
 const FACTOR: f64 = 2.0;
 
-/// What was found.
+/// The figures that were measured and simulated.
 #[derive(Clone, Debug, Serialize)]
 struct Found {
-    /// The chip file.
+    /// The name of the chip file.
     chip: String,
     critical_ns: u64,
     stall_ns: u64,
-    /// Convoys of each row, on each side.
+    /// Number of convoys of each row, on the machine and on the chip.
     trials: u64,
-    /// Hand-offs behind the stall, at most.
+    /// The rows: hand-offs behind the stall.
     rows: Vec<Row>,
-    /// Holds that were long by themselves.
+    /// Numbers of holds that were long by themselves.
     long_holds: Beside<LongHolds>,
-    /// What other programs used of the CPUs meanwhile, and whether that is too much; none where the kernel does not tell.
+    /// The share of the CPUs' time that other programs used meanwhile, and whether that is too
+    /// much; `None` if the kernel does not tell.
     others_share: Option<f64>,
     disturbed: Option<bool>,
-    /// Rows that need more CPUs than there are.
+    /// The rows that need more CPUs than there are.
     left_out: Vec<String>,
 }
 
-/// The machine and the chip.
+/// A figure of the machine and of the chip.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Beside<T> {
     measured: T,
     simulated: T,
 }
 
-/// A lock under threads on CPUs.
+/// A row: one lock, with a number of threads on the CPUs.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     lock: &'static str,
@@ -78,24 +83,24 @@ struct Row {
     threads: u32,
     cpus: u32,
     think_ns: u64,
-    /// Hand-offs to sleepers behind the stall.
+    /// Hand-offs to sleeping waiters behind the stall.
     handoffs: Beside<Handoffs>,
-    /// Measured by simulated.
+    /// The measured number divided by the simulated one.
     factor: f64,
     agrees: bool,
 }
 
-/// How many hand-offs the convoys of a row took.
+/// The numbers of hand-offs that the convoys of a row took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Handoffs {
     median: u64,
     low: u64,
     high: u64,
-    /// Convoys that had not ended when the threads had.
+    /// Number of convoys that had not ended when the threads ended.
     to_the_end: u64,
 }
 
-/// Holds that were long by themselves.
+/// Numbers of holds that were long by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct LongHolds {
     long: u64,
@@ -103,7 +108,7 @@ struct LongHolds {
     longest_ns: u64,
 }
 
-/// What a row is about.
+/// The settings of a row.
 #[derive(Clone, Copy)]
 struct Asked {
     lock: &'static LockInfo,
@@ -115,7 +120,7 @@ struct Asked {
     after: u32,
 }
 
-/// Starts convoys, on the machine and on the chip, and prints what became of them.
+/// Runs convoys, on the machine and on the chip, and prints how long they lasted.
 pub(super) fn run(chip: &ChipArgs, json: bool) -> anyhow::Result<()> {
     let found = find(&chip.open()?, chip.name())?;
     if found.disturbed == Some(true) {
@@ -142,7 +147,7 @@ fn find(chip: &Chip, name: String) -> anyhow::Result<Found> {
         (0..TRIALS).map(|_| trial::native(row, cpus, turn_ns)).collect()
     });
     let measured: Vec<Vec<Lasted>> = measured.collect::<anyhow::Result<_>>()?;
-    // Of all CPUs, as the watch looks at all of them.
+    // The CPU time of all CPUs, because the watch looks at all of them.
     let all = start.elapsed().as_secs_f64() * allowed_cpus().len() as f64;
     let others_share = neighbours.seen().map(|seen| seen.others.as_secs_f64() / all);
     let simulate = |&row: &Asked| (1..=TRIALS).map(|seed| trial::simulated(row, chip, seed)).collect();
@@ -161,7 +166,7 @@ fn find(chip: &Chip, name: String) -> anyhow::Result<Found> {
     })
 }
 
-/// The CPUs to take, those on cores of their own first.
+/// The CPUs to use, those on cores of their own first.
 fn cpus(topology: &Topology, allowed: &[u32]) -> Vec<u32> {
     let sibling = |cpu: u32| {
         let of = topology.cpus.iter().find(|known| known.id == cpu);
@@ -172,7 +177,7 @@ fn cpus(topology: &Topology, allowed: &[u32]) -> Vec<u32> {
     first
 }
 
-/// The rows, and in words those that take more CPUs than the machine or the chip has.
+/// The rows, and the descriptions of those that need more CPUs than the machine or the chip has.
 fn asked(cpus: u32, cores: u32) -> anyhow::Result<(Vec<Asked>, Vec<String>)> {
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     for (threads, a_cpu) in THREADS.into_iter().flat_map(|threads| CROWDS.map(|a_cpu| (threads, a_cpu))) {

@@ -1,10 +1,10 @@
-//! The table for people.
+//! The findings as text for a terminal.
 
 use super::{FACTOR, Found, Handoffs, LongHolds, Row};
 use crate::ui;
 use std::fmt::Write;
 
-/// All of it, as text.
+/// All findings as text.
 pub(super) fn text(found: &Found) -> String {
     let header = ["lock", "threads", "CPUs", "think", "measured", "simulated", "factor", ""];
     let rows: Vec<_> = found.rows.iter().map(row).collect();

@@ -62,8 +62,8 @@ fn long_holds_are_summed_over_all_rows() {
     assert_eq!(long_holds(&rows), LongHolds { long: 6, holds: 300, longest_ns: 300 });
 }
 
-/// A lock that is handed over makes a convoy where its threads come back at once; one that may be taken from sleepers makes
-/// none. The same seed gives the same.
+/// A lock that is handed over makes a convoy where its threads come back at once; a lock that
+/// running threads may take from sleeping waiters makes none. The same seed gives the same convoy.
 #[test]
 fn on_the_chip_a_handed_over_lock_makes_a_convoy_and_a_barging_one_none() {
     let row = |name: &str| {
@@ -77,7 +77,8 @@ fn on_the_chip_a_handed_over_lock_makes_a_convoy_and_a_barging_one_none() {
     assert_eq!(row("mcs"), handed_over);
 }
 
-/// On the machine: every hold is there, whatever the machine is like, and the stall is none of the long ones.
+/// On the machine, every hold is recorded, whatever the machine is like, and the stall is not among
+/// the long holds.
 #[test]
 fn a_convoy_on_this_machine_comes_to_an_end() {
     let cpus = cpus(&Topology::discover(), &allowed_cpus());

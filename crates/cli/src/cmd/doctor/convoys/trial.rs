@@ -1,4 +1,4 @@
-//! One convoy, on the machine and on the chip: the same workload.
+//! One convoy, on the machine and on the chip, from the same workload.
 
 use super::{Asked, BEFORE, CRITICAL, STALL};
 use anyhow::Context;
@@ -10,7 +10,7 @@ use baton_units::{CoreId, Cycles, Nanos};
 use baton_workloads::Team;
 use baton_workloads::convoy::{Convoy, Holds, Lasted, Make};
 
-/// The workload, on a machine that computes for so many cycles in a nanosecond.
+/// The workload, on a machine that computes for `cycles` cycles in a nanosecond.
 fn team<M: Machine>(asked: Asked, cycles: f64) -> anyhow::Result<(Team, Holds)> {
     let cycles = |ns: u64| Cycles((ns as f64 * cycles) as u64);
     let convoy = Convoy {
@@ -24,7 +24,7 @@ fn team<M: Machine>(asked: Asked, cycles: f64) -> anyhow::Result<(Team, Holds)> 
     visit::<M, _>(asked.lock.name, Make(convoy, asked.wait)).map_err(anyhow::Error::msg)
 }
 
-/// On these CPUs, where a cycle of `Native::work` takes so many nanoseconds.
+/// Runs the convoy on these CPUs, where a cycle of `Native::work` takes `turn_ns` nanoseconds.
 pub(super) fn native(asked: Asked, cpus: &[u32], turn_ns: f64) -> anyhow::Result<Lasted> {
     let (team, holds) = team::<Native>(asked, 1.0 / turn_ns)?;
     std::thread::scope(|s| {
@@ -47,7 +47,7 @@ pub(super) fn native(asked: Asked, cpus: &[u32], turn_ns: f64) -> anyhow::Result
     Ok(holds.lasted())
 }
 
-/// On the chip's first cores.
+/// Runs the convoy on the first cores of the chip.
 pub(super) fn simulated(asked: Asked, chip: &Chip, seed: u64) -> anyhow::Result<Lasted> {
     let options = Options { seed, instructions: Instructions::of(asked.lock.counted), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options)?;

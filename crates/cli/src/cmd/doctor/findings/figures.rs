@@ -1,4 +1,4 @@
-//! Times of single things, one after the other.
+//! Measures the times of single operations, one after the other.
 
 use super::{Cpus, Figure, LeftOut, Levels, Progress};
 use baton_host::costs::kernel::Kernel;
@@ -6,7 +6,7 @@ use baton_host::costs::{Budget, Spread, core, futex, gaps, memory, moving, sched
 use baton_machine::discover::Topology;
 use std::time::Duration;
 
-/// What has been measured so far, and what could not be.
+/// The figures that have been measured, and the ones that could not be measured.
 pub(super) struct Taken<'a> {
     pub(super) figures: Vec<Figure>,
     pub(super) left_out: Vec<LeftOut>,
@@ -16,13 +16,13 @@ pub(super) struct Taken<'a> {
 type Names = (&'static str, &'static str, &'static str);
 
 impl Taken<'_> {
-    /// Measures one thing: its name for programs, for people, and how.
+    /// Measures one figure: its name for programs, its name for people, and how it is measured.
     fn add(&mut self, id: &'static str, what: &'static str, how: &'static str, measure: &dyn Fn() -> Option<Spread>) {
         self.progress.step(what);
         self.figures.extend(measure().map(|spread| Figure { id, what, how, spread }));
     }
 
-    /// The same for what may not be there, or not measured well: then the reason is kept.
+    /// Measures a figure that may not exist, or not be measurable well: then the reason is kept.
     fn attempt(&mut self, (id, what, how): Names, measure: &dyn Fn() -> Result<Spread, String>) {
         self.progress.step(what);
         match measure().and_then(steady) {
@@ -32,7 +32,8 @@ impl Taken<'_> {
     }
 }
 
-/// Refuses a sample of which four fifths lie further apart than three times the median to either side: that is no price.
+/// Refuses a sample whose middle four fifths extend more than three times the median to either
+/// side: such a sample is no price.
 fn steady(spread: Spread) -> Result<Spread, String> {
     const WIDEST: f64 = 3.0;
     if spread.high <= WIDEST * spread.median && spread.median <= WIDEST * spread.low {
@@ -42,7 +43,7 @@ fn steady(spread: Spread) -> Result<Spread, String> {
     Err(format!("too unsteady: {median:.0} ns, but four fifths of {samples} within {low:.0} – {high:.0}"))
 }
 
-/// Measures all of them.
+/// Measures all figures.
 pub(super) fn take<'a>(
     budget: Budget,
     progress: &'a Progress,
@@ -58,7 +59,7 @@ pub(super) fn take<'a>(
     taken
 }
 
-/// Cores, caches and memory.
+/// Measures cores, caches and memory.
 fn hardware(t: &mut Taken, budget: Budget, topology: &Topology, cpus: &Cpus) {
     let last_level = topology.caches.iter().map(|c| c.bytes).max().unwrap_or(0);
     t.add("hit", "first-level cache hit", "a chain of dependent loads over 2 KiB", &|| Some(core::hit(budget)));
@@ -92,7 +93,7 @@ fn hardware(t: &mut Taken, budget: Budget, topology: &Topology, cpus: &Cpus) {
     t.add("work", "a cycle of Native::work", "the calibrated loop, by its iterations", &|| Some(core::work(budget)));
 }
 
-/// Futexes.
+/// Measures futexes.
 fn sleeping(t: &mut Taken, budget: Budget, cpus: &Cpus) {
     let one = cpus.allowed[0];
     t.add("futex-wake-none", "futex wake, nobody asleep", "a loop of them", &|| Some(futex::wake_none(budget)));
@@ -119,7 +120,7 @@ fn sleeping(t: &mut Taken, budget: Budget, cpus: &Cpus) {
     });
 }
 
-/// Which thread has the CPU.
+/// Measures how threads are switched and placed on CPUs.
 fn scheduling(t: &mut Taken, budget: Budget, cpus: &Cpus) {
     let one = cpus.allowed[0];
     t.add(
@@ -149,7 +150,7 @@ fn scheduling(t: &mut Taken, budget: Budget, cpus: &Cpus) {
     }
 }
 
-/// What the kernel takes from a thread that runs.
+/// Measures the time that the kernel takes from a running thread.
 fn interrupts(t: &mut Taken, budget: Budget, cpus: &Cpus, kernel: &Kernel) {
     let one = cpus.allowed[0];
     t.add("syscall", "system call that does nothing", "a loop of getppid", &|| Some(futex::system_call(budget)));

@@ -1,4 +1,4 @@
-//! What was found, and how it is measured, step by step.
+//! The findings about a machine, and how they are measured, step by step.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -14,53 +14,53 @@ use baton_machine::discover::{self, Processor, Topology};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Everything that was found.
+/// All findings.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Findings {
     pub(crate) processor: Proc,
     pub(crate) cpus: Cpus,
     pub(crate) kernel: Kernel,
-    /// Wait policies.
+    /// The wait policies, and whether the machine can carry them out.
     pub(crate) waits: Vec<Verdict>,
-    /// Ticks a second of the invariant time-stamp counter; none where there is none.
+    /// Ticks per second of the invariant time-stamp counter; `None` if there is no such counter.
     pub(crate) tsc_hz: Option<u64>,
-    /// What was measured, in order.
+    /// The measured figures, in the order in which they were measured.
     pub(crate) figures: Vec<Figure>,
-    /// Round trips of a line between each pair of CPUs.
+    /// Round trips of a line between the two CPUs of each pair.
     pub(crate) line_round_trips: Vec<Pair>,
-    /// What could not be measured, or not well enough to be a price.
+    /// The figures that could not be measured, or not well enough to be a price.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Stores that wait while one misses; none where that cannot be measured.
+    /// Number of stores that wait while one misses; `None` if that cannot be measured.
     pub(crate) store_buffer: Option<u32>,
-    /// Where woken threads go; none where it cannot be measured.
+    /// Where woken threads go; `None` if that cannot be measured.
     pub(crate) places: Option<place::Places>,
-    /// From the wake of a sleeper to its first instruction, by how long it has slept.
+    /// Time from the wake of a sleeper to its first instruction, by the length of its sleep.
     pub(crate) wake_by_sleep: Vec<WakeBySleep>,
 }
 
-/// The processor, by its own account.
+/// The processor, as it describes itself.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Proc {
     pub(crate) model: String,
     pub(crate) architecture: &'static str,
     pub(crate) hypervisor: Option<String>,
-    /// Name and purpose of each thing that matters here, and whether it is offered.
+    /// Name and purpose of each feature that matters here, and whether the processor offers it.
     pub(crate) features: Vec<Feature>,
-    /// What the kernel allows UMWAIT and TPAUSE; none where it does not say.
+    /// What the kernel allows UMWAIT and TPAUSE to do; `None` if the kernel does not say.
     pub(crate) umwait_control: Option<UmwaitLimits>,
 }
 
-/// What the kernel allows UMWAIT and TPAUSE.
+/// What the kernel allows UMWAIT and TPAUSE to do.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct UmwaitLimits {
-    /// They may rest at C0.2; otherwise at C0.1 at most.
+    /// Whether they may rest at C0.2; otherwise they rest at C0.1.
     pub(crate) c02: bool,
-    /// The longest that one rests, in ticks of the time-stamp counter; 0: without bound.
+    /// The longest rest, in ticks of the time-stamp counter; 0: without bound.
     pub(crate) max_ticks: u32,
 }
 
 impl Proc {
-    /// Whether the feature of that name is offered.
+    /// Whether the processor offers the feature with that name.
     pub(crate) fn offers(&self, name: &str) -> bool {
         self.features.iter().any(|feature| feature.name == name && feature.offered)
     }
@@ -73,15 +73,16 @@ pub(crate) struct Feature {
     pub(crate) offered: bool,
 }
 
-/// The CPUs and how they hang together.
+/// The CPUs, and how they share cores and caches.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Cpus {
     pub(crate) online: usize,
-    /// Those that this process may run on.
+    /// The CPUs on which this process may run.
     pub(crate) allowed: Vec<u32>,
-    /// Two of them, on different cores if there are such: what takes two CPUs is measured there.
+    /// Two of these CPUs, on different cores if possible: figures that need two CPUs are measured
+    /// on them.
     pub(crate) two: Option<(u32, u32)>,
-    /// How many of them each core has; none where cores have unequal numbers.
+    /// Number of CPUs of each core; `None` if cores have different numbers.
     pub(crate) contexts: Option<u32>,
     pub(crate) cores: usize,
     pub(crate) threads_per_core: usize,
@@ -101,31 +102,31 @@ pub(crate) struct Cache {
     pub(crate) shared_by: usize,
 }
 
-/// One thing that was measured.
+/// One figure that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Figure {
-    /// A name for programs.
+    /// The name for programs.
     pub(crate) id: &'static str,
-    /// A name for people.
+    /// The name for people.
     pub(crate) what: &'static str,
-    /// How it is measured.
+    /// How the figure is measured.
     pub(crate) how: &'static str,
     #[serde(flatten)]
     pub(crate) spread: Spread,
 }
 
-/// One thing that was not.
+/// One figure that was not measured.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LeftOut {
-    /// The figure's name for programs.
+    /// The name for programs.
     pub(crate) id: &'static str,
-    /// Its name for people.
+    /// The name for people.
     pub(crate) what: &'static str,
-    /// Why not.
+    /// The reason why it was not measured.
     pub(crate) why: String,
 }
 
-/// How far two CPUs are apart.
+/// The distance of two CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Apart {
@@ -135,16 +136,16 @@ pub(crate) enum Apart {
     CrossSocket,
 }
 
-/// A round trip of a line.
+/// The figures of a pair of CPUs.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Pair {
     pub(crate) cpus: (u32, u32),
     pub(crate) apart: Apart,
-    /// None if the CPUs were too busy to answer.
+    /// The round trip of a line; `None` if the CPUs were too busy to answer.
     pub(crate) round_trip: Option<Spread>,
-    /// What a write costs more when the other one has a copy.
+    /// The time by which a write is longer if the other CPU has a copy.
     pub(crate) upgrade: Option<Spread>,
-    /// A load of a line that the other one has written.
+    /// The time of a load of a line that the other CPU has written.
     pub(crate) remote: Option<Spread>,
 }
 
@@ -152,30 +153,30 @@ pub(crate) struct Pair {
 pub(crate) struct WakeBySleep {
     pub(crate) slept_ns: u64,
     pub(crate) latency: Spread,
-    /// Those of [`futex::PERCENTS`].
+    /// The percentiles [`futex::PERCENTS`].
     pub(crate) percentiles_ns: [f64; futex::PERCENTS.len()],
 }
 
 impl Findings {
-    /// The figure of that id, if it could be measured.
+    /// The figure with that identifier, if it was measured.
     pub(crate) fn figure(&self, id: &str) -> Option<&Figure> {
         self.figures.iter().find(|f| f.id == id)
     }
 
-    /// Why there is no such figure, if that is known.
+    /// The reason why there is no such figure, if it is known.
     pub(crate) fn why_not(&self, id: &str) -> Option<&str> {
         self.left_out.iter().find(|left| left.id == id).map(|left| &*left.why)
     }
 }
 
-/// How long a sleeper sleeps before it is woken: from one whose CPU may still poll for work to one whose CPU is as deep asleep as it
-/// gets.
+/// Lengths of the sleeps before a wake-up: from one after which the CPU may still poll for work to
+/// one after which it is as deeply asleep as it gets.
 const SLEEPS_US: [u64; 10] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
-/// Measuring each pair takes no longer than this in all.
+/// Bound on the time for the measurements of all pairs.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(20);
 
-/// Finds it all out.
+/// Measures and collects all findings.
 pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
     progress.step("asking the processor and the kernel");
     let topology = Topology::discover();
@@ -244,17 +245,18 @@ fn cpus(topology: &Topology) -> Cpus {
     }
 }
 
-/// Which of the machine's caches stands for which level of a chip.
+/// The machine's caches that represent the levels of a chip.
 pub(crate) struct Levels<'a> {
     pub(crate) first: Option<&'a discover::Cache>,
-    /// Private, beyond the first.
+    /// The private cache beyond the first level.
     pub(crate) second: Option<&'a discover::Cache>,
-    /// Shared by cores, or the third.
+    /// The cache that cores share, or the third level.
     pub(crate) last: Option<&'a discover::Cache>,
 }
 
 impl Levels<'_> {
-    /// A chip has at most two private levels and a shared one: the largest of what is private beyond the first is the second.
+    /// A chip has at most two private levels and a shared one: the largest private cache beyond the
+    /// first level becomes the second level.
     pub(crate) fn of(caches: &[discover::Cache], threads_per_core: usize) -> Levels<'_> {
         let mut data: Vec<_> = caches.iter().filter(|c| c.kind != "Instruction").collect();
         data.sort_by_key(|c| c.level);
@@ -303,14 +305,14 @@ fn wake_by_sleep(budget: Budget, progress: &Progress, two: Option<(u32, u32)>) -
     SLEEPS_US.iter().filter_map(measure).collect()
 }
 
-/// Says on a terminal how far the measuring is.
+/// Shows on a terminal how far the measurements are.
 pub(crate) struct Progress(indicatif::ProgressBar);
 
 impl Progress {
-    /// As many as [`find`] takes on a machine with more than one CPU.
+    /// Number of steps that [`find`] takes on a machine with more than one CPU.
     const STEPS: u64 = 32;
 
-    /// A bar on standard error; none where that is no terminal.
+    /// A progress bar on standard error; nothing is shown where that is no terminal.
     pub(crate) fn new() -> Progress {
         let bar = indicatif::ProgressBar::new(Progress::STEPS);
         let style = indicatif::ProgressStyle::with_template("{bar:24} {pos:>2}/{len} {msg}").expect("a valid template");

@@ -1,4 +1,4 @@
-//! Latency against load: one curve, or several beside each other.
+//! Latency against load: one curve, or several curves beside each other.
 
 use super::{document, escape, number};
 use crate::cmd::noc::options::read;
@@ -8,21 +8,22 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// One curve: what was run, or what an earlier run or another program's table says.
+/// One curve: the points of a run, of an earlier run, or of another program's table.
 pub(crate) struct Curve {
-    /// What sets it apart from the others.
+    /// The name that distinguishes the curve from the others.
     pub(crate) name: String,
-    /// (load, mean packet latency or nothing where it did not settle, half its 95% interval, 99th percentile, flits
-    /// accepted).
+    /// The points: load, mean packet latency (`None` if the run did not settle), half its 95%
+    /// interval, 99th percentile, flits accepted.
     pub(crate) points: Vec<CurvePoint>,
-    /// Saturation load, where it was looked for and found.
+    /// The saturation load, if it was searched for and found.
     pub(crate) saturation: Option<f64>,
-    /// The configuration, as JSON; null where there is none.
+    /// The configuration, as JSON; null if there is none.
     pub(crate) configuration: Value,
 }
 
 impl Curve {
-    /// A curve of points in any order. Loads beyond one and a half of the saturation load would only press it together.
+    /// A curve of points in any order. Loads beyond one and a half times the saturation load would
+    /// only compress the curve.
     pub(crate) fn of<'a>(
         name: &str,
         points: impl Iterator<Item = &'a Point>,
@@ -37,7 +38,7 @@ impl Curve {
     }
 }
 
-/// One load of a curve.
+/// The figures of a curve at one load.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CurvePoint {
     rate: f64,
@@ -63,7 +64,7 @@ impl From<&Point> for CurvePoint {
     }
 }
 
-/// A point's figures for programs.
+/// A point's figures as JSON.
 pub(crate) fn point(p: &Point) -> Value {
     let r = &p.result;
     let mean = (!r.saturated).then_some(r.packet_latency.mean);
@@ -79,7 +80,8 @@ pub(crate) fn point(p: &Point) -> Value {
     })
 }
 
-/// Reads curves from an earlier sweep's `--json`, or one from a table of loads and mean latencies with commas.
+/// Reads curves from an earlier sweep's `--json`, or one curve from a table of loads and mean
+/// latencies with commas.
 pub(crate) fn earlier(path: &Path) -> anyhow::Result<Vec<Curve>> {
     let (text, file) = (read(path)?, path.display().to_string());
     let name = path.file_stem().map_or_else(|| file.clone(), |s| s.to_string_lossy().into_owned());
@@ -109,7 +111,8 @@ pub(crate) fn earlier(path: &Path) -> anyhow::Result<Vec<Curve>> {
     Ok(curves.ok_or_else(|| bad("expected what `baton noc sweep --json` prints, with its `points`".into()))?)
 }
 
-/// Loads and latencies: lines that do not begin with a number are headings; a latency that is none did not settle.
+/// Reads loads and latencies. Lines that do not begin with a number are headings; a latency that is
+/// not a number did not settle.
 fn table(text: &str) -> Result<Vec<CurvePoint>, String> {
     let mut points = vec![];
     for (n, line) in (1..).zip(text.lines()) {
@@ -135,7 +138,7 @@ const BOTTOM: f64 = 48.0;
 const TOP: f64 = 16.0;
 const RIGHT: f64 = 16.0;
 
-/// Round steps for an axis up to `most`.
+/// Round steps for an axis that reaches to `most`.
 fn ticks(most: f64) -> Vec<f64> {
     let raw = most / 6.0;
     let power = 10f64.powf(raw.log10().floor());
@@ -143,7 +146,7 @@ fn ticks(most: f64) -> Vec<f64> {
     (0..).map(|i| f64::from(i) * step).take_while(|v| *v <= most * 1.0001).collect()
 }
 
-/// From figures to places.
+/// Maps figures to positions in the picture.
 struct Axes {
     most_x: f64,
     most_y: f64,
@@ -153,7 +156,8 @@ impl Axes {
     fn of(curves: &[Curve]) -> Axes {
         let points = || curves.iter().flat_map(|c| &c.points);
         let most_x = points().map(|p| p.rate).chain(curves.iter().filter_map(|c| c.saturation)).fold(1e-6, f64::max);
-        // Beyond the knee the curve goes through the roof: the axis ends at five times the value at no load.
+        // Beyond the knee a curve rises without bound: the axis ends at five times the value at no
+        // load.
         let floor = points().filter_map(|p| p.mean).fold(f64::INFINITY, f64::min);
         let floor = if floor.is_finite() { floor } else { 1.0 };
         let top = points().filter_map(|p| p.mean).fold(floor, f64::max);
@@ -236,7 +240,7 @@ impl Axes {
     }
 }
 
-/// The page.
+/// The whole page.
 pub(crate) fn curves(title: &str, curves: &[Curve]) -> String {
     let axes = Axes::of(curves);
     let class = |i: usize| format!("k{}", i % 6);

@@ -6,19 +6,19 @@ use baton_noc::topology::Graph;
 use serde_json::json;
 use std::fmt::Write;
 
-/// What the page shows.
+/// The content of the page.
 pub(crate) struct Map<'a> {
     /// A line that says what was run.
     pub(crate) title: &'a str,
-    /// What was found.
+    /// The findings of the run.
     pub(crate) found: &'a Explanation,
-    /// Where the routers stand.
+    /// The positions of the routers.
     pub(crate) graph: &'a Graph,
     /// The configuration, as text.
     pub(crate) configuration: String,
 }
 
-/// The page.
+/// The whole page.
 pub(crate) fn map(m: &Map<'_>) -> String {
     let e = m.found;
     let mut body = format!(
@@ -65,7 +65,7 @@ pub(crate) fn map(m: &Map<'_>) -> String {
     document(m.title, STYLE, &body)
 }
 
-/// Three digits are enough for a colour.
+/// Values rounded to three digits, which are enough for a colour.
 fn short(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| (v * 1000.0).round() / 1000.0).collect()
 }
@@ -84,11 +84,11 @@ fn data(m: &Map<'_>) -> String {
         .collect();
     let grid = m.graph.grid.as_ref().map(|g| [g.width, g.height]);
     let all = json!({ "routers": m.graph.routers, "grid": grid, "links": ends, "slices": slices });
-    // A closing tag inside would end the script element.
+    // A closing tag inside the text would end the script element.
     all.to_string().replace("</", "<\\/")
 }
 
-/// A packet's way as bars in time, and in words.
+/// The way of a packet as bars in time, and in words.
 fn journey(j: &Journey) -> String {
     let (Some(first), Some(last)) = (j.stages.first(), j.stages.last()) else { return String::new() };
     let (from, to) = (first.from, last.to.max(first.from + 1));

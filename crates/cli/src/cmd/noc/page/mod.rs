@@ -1,4 +1,4 @@
-//! Pages that `baton noc` leaves: one HTML file each, pictures as SVG, no network.
+//! The pages of `baton noc`: one HTML file each, with pictures as SVG, without a network.
 
 mod curves;
 mod heat;
