@@ -60,7 +60,7 @@ commands! {
     /// Compare two profiles
     Diff(diff),
     /// Find out whether another lock makes a program faster: record, predict, measure
-    Try(attempt),
+    Try(r#try),
     /// Run a program, unmodified, with another lock
     Run(run),
     /// Run the recorded program under other locks, beside what was predicted

@@ -5,7 +5,6 @@ mod common;
 #[path = "../../../report/tests/support/schema.rs"]
 mod schema;
 
-mod attempt;
 mod bench;
 mod coz_examples;
 mod full;
@@ -19,4 +18,5 @@ mod noc_page;
 mod openmp;
 mod packets;
 mod sim;
+mod r#try;
 mod wrong_input;

@@ -29,7 +29,7 @@ const LARGE_CIRCLES: &[Exception] = &[
     ("check", "world/loom.rs", 4),
     ("chip", "machine/device.rs", 5),
     ("chip", "machine/futex.rs", 4),
-    ("cli", "cmd/attempt/against.rs", 4),
+    ("cli", "cmd/try/against.rs", 4),
     ("cli", "cmd/noc/explain.rs", 8),
     ("cli", "cmd/sim/apps.rs", 12),
     ("coherence", "cache/event.rs", 5),
