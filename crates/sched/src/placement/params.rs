@@ -47,7 +47,7 @@ words! {
         #[default] Sp = "sp",
         /// Higher than that of SP.
         First = "first",
-        /// Higher than that of the other threads of the class MP, but lower than that of SP.
+        /// Between the classes: above the other threads of MP and below SP.
         Mp = "mp",
         /// No special priority.
         Ignored = "ignored",
