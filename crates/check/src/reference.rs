@@ -36,7 +36,7 @@ thread_local! {
     static QUEUES: RefCell<Vec<Option<Queue>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins an execution.
+/// Forgets the state of the last execution, because a new one begins.
 pub(crate) fn begin() {
     QUEUES.with(RefCell::take);
 }

@@ -14,9 +14,9 @@ use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink};
 use baton_units::{Cycles, NodeId};
 
 /// A sink that discards delivered packets.
-struct Nobody;
+struct Discard;
 
-impl Sink for Nobody {
+impl Sink for Discard {
     fn delivered(&mut self, _packet: &Delivered) {}
 }
 
@@ -31,7 +31,7 @@ fn main() -> Result<(), NocError> {
         for _ in 0..number(3, 100) {
             let packet = Packet { src: NodeId(0), dst: far, flits: 1, header: Header::default(), tag: 0 };
             network.inject(packet)?;
-            network.run_to(network.now() + gap, &mut Nobody);
+            network.run_to(network.now() + gap, &mut Discard);
         }
     } else {
         let rate = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(0.1);
@@ -39,7 +39,7 @@ fn main() -> Result<(), NocError> {
         let mut injector = Injector::new(&flow, network.graph(), config.classes, 1, 0)?;
         for _ in 0..number(3, 1000) {
             injector.poll(&mut network);
-            network.step(&mut Nobody);
+            network.step(&mut Discard);
         }
     }
     println!("{}", network.flit_hops());

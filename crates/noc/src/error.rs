@@ -8,9 +8,9 @@ pub enum NocError {
     /// A value outside its range.
     #[error("`{key}` = {value}: expected {expected}")]
     Value {
-        /// The configuration key.
+        /// The configuration key that has the value.
         key: String,
-        /// The value given.
+        /// The value that was given.
         value: String,
         /// What would have been accepted.
         expected: String,
@@ -20,7 +20,7 @@ pub enum NocError {
     Unknown {
         /// The kind of thing that was named, such as `arbiter`.
         what: &'static str,
-        /// The name given.
+        /// The name that was given.
         name: String,
         /// The nearest known name, if one is near.
         hint: Option<String>,
@@ -58,7 +58,7 @@ pub enum NocError {
     TooLarge {
         /// Estimated size in MiB.
         mib: u64,
-        /// The limit `memory_limit_mib`.
+        /// The limit, `memory_limit_mib` of the configuration.
         limit: u64,
     },
     /// A trace that cannot be read.

@@ -32,7 +32,7 @@ const ONE: u64 = 1000;
 
 /// What a waiting thread has reported of its wait.
 #[derive(Clone, Copy, Debug, Default)]
-struct Said {
+struct WaitReport {
     lock: Option<u64>,
     holder: Option<ThreadId>,
     /// Whether the wait ends only when the thread reports that it has taken the lock or has left.
@@ -42,7 +42,7 @@ struct Said {
     all: bool,
 }
 
-impl Said {
+impl WaitReport {
     /// Whether the thread waits for some thread that exists but may not be known.
     fn waits_for_some(&self) -> bool {
         self.all || !self.lasts
@@ -52,7 +52,7 @@ impl Said {
 #[derive(Default)]
 struct Crit {
     /// Threads that have reported that they wait, and whose wait has not ended.
-    waiting: BTreeMap<ThreadId, Said>,
+    waiting: BTreeMap<ThreadId, WaitReport>,
     /// Holders of locks, as reported by the holders themselves. `held` is the number of locks that
     /// each thread holds.
     owners: BTreeMap<u64, ThreadId>,
@@ -62,7 +62,7 @@ struct Crit {
     /// For each thread for which others wait: how many wait for it, in thousandths of a thread.
     weights: BTreeMap<ThreadId, u64>,
     /// What a thread has reported of the wait that it is about to begin.
-    said: Said,
+    said: WaitReport,
 }
 
 impl Crit {
@@ -77,7 +77,7 @@ impl Crit {
     /// Ends the thread's wait. If it waited for a lock for which others wait, and `takes` is set,
     /// the thread becomes the lock's holder.
     fn ends(&mut self, id: ThreadId, takes: bool) {
-        let Some(Said { lock: Some(lock), .. }) = self.waiting.remove(&id) else { return };
+        let Some(WaitReport { lock: Some(lock), .. }) = self.waiting.remove(&id) else { return };
         if !self.waiting.values().any(|said| said.lock == Some(lock)) {
             self.holders.remove(&lock);
         } else if takes {
@@ -88,7 +88,7 @@ impl Crit {
         }
     }
 
-    fn waits(&mut self, id: ThreadId, said: Said) {
+    fn waits(&mut self, id: ThreadId, said: WaitReport) {
         self.ends(id, false);
         if let (Some(lock), Some(holder)) = (said.lock, said.holder) {
             self.holders.insert(lock, holder);
@@ -97,7 +97,7 @@ impl Crit {
     }
 
     fn hears_lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) {
-        let said = Said { lock: Some(lock), holder: None, lasts: true, all: notice == LockNotice::Arrived };
+        let said = WaitReport { lock: Some(lock), holder: None, lasts: true, all: notice == LockNotice::Arrived };
         match notice {
             LockNotice::Wanted | LockNotice::Arrived => self.waits(id, said),
             LockNotice::Taken => {
@@ -135,7 +135,7 @@ impl Crit {
         }
     }
 
-    fn holder(&self, said: &Said) -> Option<ThreadId> {
+    fn holder(&self, said: &WaitReport) -> Option<ThreadId> {
         let of = |lock: u64| self.owners.get(&lock).or_else(|| self.holders.get(&lock)).copied();
         said.lock.and_then(of).or(said.holder)
     }
@@ -160,7 +160,7 @@ impl Crit {
         for &id in self.waiting.keys() {
             match self.blocker(board, id) {
                 Ok(blocker) => *self.weights.entry(blocker).or_default() += ONE,
-                Err(last) if self.waiting.get(&last).is_some_and(Said::waits_for_some) => {
+                Err(last) if self.waiting.get(&last).is_some_and(WaitReport::waits_for_some) => {
                     *unknown.entry(board.thread(last).app).or_default() += ONE;
                 }
                 // The lock is changing hands, or its holder sleeps.
@@ -187,7 +187,7 @@ impl Rule for Crit {
     fn hears(&mut self, _: u64, board: &Board, event: &Event, _: &mut Vec<crate::placement::Answer>) {
         match event {
             Event::Waits(_, lock, holder) => {
-                self.said = Said { lock: *lock, holder: *holder, ..Said::default() };
+                self.said = WaitReport { lock: *lock, holder: *holder, ..WaitReport::default() };
             }
             Event::Notice(id, Notice::Spinning) => {
                 let said = std::mem::take(&mut self.said);

@@ -34,8 +34,8 @@ def ranked(name, old, new, why=""):
 
 MUTANTS = [
     # What crit hears.
-    crit("wait: without the lock", "self.said = Said { lock: *lock, holder: *holder, ..Said::default() };", "self.said = Said { lock: None, holder: *holder, ..Said::default() };"),
-    crit("wait: without the holder", "lock: *lock, holder: *holder, ..Said::default()", "lock: *lock, holder: if @ { None } else { *holder }, ..Said::default()"),
+    crit("wait: without the lock", "self.said = WaitReport { lock: *lock, holder: *holder, ..WaitReport::default() };", "self.said = WaitReport { lock: None, holder: *holder, ..WaitReport::default() };"),
+    crit("wait: without the holder", "lock: *lock, holder: *holder, ..WaitReport::default()", "lock: *lock, holder: if @ { None } else { *holder }, ..WaitReport::default()"),
     crit("wait: none is noted", "self.waits(*id, said);", ""),
     crit("wait: what was said stays for the next", "std::mem::take(&mut self.said)", "self.said"),
     crit("wait: its lock's notice replaced by a spinner's", "if !self.lasts(*id) {\n                    self.waits", "if @ || !self.lasts(*id) {\n                    self.waits"),
@@ -78,7 +78,7 @@ MUTANTS = [
     crit("weights: of the unknown all to each", "+= weight / working.len() as u64;", "+= if @ { weight } else { weight / working.len() as u64 };"),
     crit("weights: of the unknown to all applications", "board.thread(**id).app == app && ", "(@ || board.thread(**id).app == app) && "),
     crit("weights: of the unknown to those that wait", "&& !self.waiting.contains_key(id)", "&& (@ || !self.waiting.contains_key(id))"),
-    crit("weights: of one whose lock changes hands to all", "Err(last) if self.waiting.get(&last).is_some_and(Said::waits_for_some)", "Err(last) if @ || self.waiting.get(&last).is_some_and(Said::waits_for_some)"),
+    crit("weights: of one whose lock changes hands to all", "Err(last) if self.waiting.get(&last).is_some_and(WaitReport::waits_for_some)", "Err(last) if @ || self.waiting.get(&last).is_some_and(WaitReport::waits_for_some)"),
     crit("weights: of the first of a chain, not the last", "board.thread(last).app).or_default()", "board.thread(if @ { id } else { last }).app).or_default()",
          "the threads of a chain that ends at a barrier are of one application wherever locks are not shared by several"),
     crit("weights: none after the last wait", "!self.waiting.is_empty() || !self.weights.is_empty()", "!self.waiting.is_empty()"),

@@ -41,7 +41,7 @@ struct Guest {
     looked: Option<usize>,
 }
 
-struct State {
+struct Guests {
     guests: Vec<Guest>,
     last: Choice,
     /// Number of writes of all guests to all cells, in the order in which loom runs them.
@@ -50,8 +50,8 @@ struct State {
 }
 
 thread_local! {
-    static STATE: RefCell<State> =
-        const { RefCell::new(State { guests: Vec::new(), last: Choice::End, writes: 0, abandoned: false }) };
+    static STATE: RefCell<Guests> =
+        const { RefCell::new(Guests { guests: Vec::new(), last: Choice::End, writes: 0, abandoned: false }) };
 }
 
 ::loom::thread_local! {
@@ -61,13 +61,13 @@ thread_local! {
 /// The payload with which guests of an abandoned execution unwind.
 pub(crate) struct Abandoned;
 
-fn with<R>(f: impl FnOnce(&mut State) -> R) -> R {
+fn with<R>(f: impl FnOnce(&mut Guests) -> R) -> R {
     STATE.with(|state| f(&mut state.borrow_mut()))
 }
 
-/// Begins an execution.
+/// Forgets the state of the last execution, because a new one begins.
 pub(super) fn begin() {
-    with(|state| *state = State { guests: Vec::new(), last: Choice::End, writes: 0, abandoned: false });
+    with(|state| *state = Guests { guests: Vec::new(), last: Choice::End, writes: 0, abandoned: false });
 }
 
 /// Announces guests before they are started. Returns the number of the first. Loom numbers its
@@ -129,7 +129,7 @@ fn give_way(me: usize) -> bool {
     })
 }
 
-impl State {
+impl Guests {
     /// Whether `me` is loom's default: the guest that has yielded least, and the lowest number
     /// among equals.
     fn is_default(&self, me: usize, yielder: Option<usize>) -> bool {

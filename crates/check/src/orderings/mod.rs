@@ -38,7 +38,7 @@ thread_local! {
     static PASSED: RefCell<Option<Rc<AtomicU32>>> = const { RefCell::new(None) };
 }
 
-/// Begins an execution.
+/// Resets the state of this host thread, because a new execution begins.
 pub(crate) fn begin() {
     execution::begin();
     reference::begin();
@@ -55,7 +55,7 @@ pub(crate) fn let_deadlines_pass() {
     fairness::written();
 }
 
-/// Ends an execution.
+/// Drops the state of the execution that has ended.
 pub(crate) fn end() {
     PASSED.with(|passed| passed.borrow_mut().take());
 }

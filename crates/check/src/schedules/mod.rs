@@ -46,7 +46,7 @@ thread_local! {
     static WHIMS: Cell<Whims> = const { Cell::new(Whims::Some) };
 }
 
-/// Begins an execution.
+/// Resets the state of this host thread, because a new execution begins.
 pub(crate) fn begin(whims: Whims) {
     WHIMS.set(whims);
     execution::begin();

@@ -45,7 +45,7 @@ impl stateright::Model for Rules {
 }
 
 /// What an exploration found.
-pub struct Figures {
+pub struct Exploration {
     /// Number of worlds that differ in more than names.
     pub states: usize,
     /// Number of moves tried.
@@ -60,7 +60,7 @@ pub struct Figures {
 }
 
 /// Explores every world that can be reached. Stops at the first fault, or after `most` worlds.
-pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Figures {
+pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Exploration {
     let start = Instant::now();
     let mut checker =
         stateright::Model::checker(Rules(Arc::clone(model))).threads(threads).finish_when(HasDiscoveries::Any);
@@ -73,7 +73,7 @@ pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Figur
         let steps = path.into_vec().into_iter().map(|(world, step)| format!("{step:?}\n      of {world:?}"));
         (name.to_owned(), steps.collect())
     });
-    Figures {
+    Exploration {
         states: checker.unique_state_count(),
         generated: checker.state_count(),
         depth: checker.max_depth(),

@@ -105,11 +105,11 @@ pub enum Pipeline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Latencies {
-    /// Virtual-channel allocation.
+    /// Latency of virtual-channel allocation.
     pub vc_alloc: u32,
-    /// Switch allocation.
+    /// Latency of switch allocation.
     pub switch_alloc: u32,
-    /// Switch traversal.
+    /// Latency of crossing the switch.
     pub traversal: u32,
     /// A link of length 1. The latency of a longer link is its length times this.
     pub link: u32,

@@ -16,7 +16,7 @@
 /// Constants of a technology; lengths in µm, capacitances in fF, voltage in V.
 pub(super) struct Process {
     vdd: f64,
-    /// Contacted gate pitch.
+    /// Pitch of contacted gates, in µm.
     gate_pitch: f64,
     /// Widths of the smallest N and P transistor.
     width: (f64, f64),

@@ -11,9 +11,9 @@ pub struct Latency {
     pub mean: f64,
     /// The half the width of the mean's 95% interval; absent if too few packets arrived.
     pub half_width_95: Option<f64>,
-    /// Median.
+    /// Median of the latencies.
     pub p50: u64,
-    /// 99th percentile.
+    /// The 99th percentile of the latencies.
     pub p99: u64,
     /// Largest latency of any measured packet.
     pub max: u64,
@@ -54,7 +54,7 @@ pub struct LinkLoad {
     pub length: u32,
     /// Flits that crossed the channel in the whole run.
     pub flits: u64,
-    /// Flits per cycle.
+    /// Mean number of flits per cycle.
     pub load: f64,
 }
 
@@ -105,7 +105,7 @@ pub struct RunResult {
     pub round_trip: Option<RoundTrips>,
     /// Results by message class.
     pub classes: Vec<ClassResult>,
-    /// Loads by channel.
+    /// Load of each channel.
     pub links: Vec<LinkLoad>,
 }
 

@@ -1,4 +1,4 @@
-//! Runs one experiment.
+//! Experiments, and the loop that runs one.
 
 use super::collector::Measure;
 use super::interval::BatchMeans;

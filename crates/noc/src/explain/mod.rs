@@ -30,7 +30,7 @@ impl Default for Look {
     }
 }
 
-/// What [`explain`] found.
+/// What [`explain`] found out about a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// Number of cycles simulated.

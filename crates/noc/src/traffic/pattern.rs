@@ -60,12 +60,12 @@ impl std::str::FromStr for Pattern {
 /// A pattern, ready for one topology.
 #[derive(Clone, Debug)]
 pub struct Destinations {
-    kind: Kind,
+    kind: DestinationKind,
     nodes: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum DestinationKind {
     Uniform,
     Fixed(Vec<u32>),
     Hotspot { share: u64, hot: Vec<u32> },
@@ -79,27 +79,29 @@ impl Destinations {
         let bits = nodes.trailing_zeros();
         let by_bits = |name: &str, f: &dyn Fn(u32) -> u32| {
             if nodes.is_power_of_two() {
-                Ok(Kind::Fixed((0..nodes).map(f).collect()))
+                Ok(DestinationKind::Fixed((0..nodes).map(f).collect()))
             } else {
                 Err(bad("traffic", name, format!("a number of nodes that is a power of two, not {nodes}")))
             }
         };
         let kind = match flow.pattern {
-            Pattern::Uniform => Kind::Uniform,
-            Pattern::Transpose => Kind::Fixed(transpose(graph)?),
+            Pattern::Uniform => DestinationKind::Uniform,
+            Pattern::Transpose => DestinationKind::Fixed(transpose(graph)?),
             Pattern::Bitcomp => by_bits("bitcomp", &|n| nodes - 1 - n)?,
             Pattern::Bitrev => by_bits("bitrev", &|n| if bits == 0 { n } else { n.reverse_bits() >> (32 - bits) })?,
             Pattern::Shuffle => by_bits("shuffle", &|n| (n << 1 | n >> bits.saturating_sub(1)) & (nodes - 1))?,
-            Pattern::Tornado => Kind::Fixed(shifted(graph, |k| k.saturating_sub(1) / 2)),
-            Pattern::Neighbor => Kind::Fixed(shifted(graph, |_| 1)),
-            Pattern::Hotspot => Kind::Hotspot { share: threshold(flow.hot_share), hot: flow.hot_nodes.clone() },
+            Pattern::Tornado => DestinationKind::Fixed(shifted(graph, |k| k.saturating_sub(1) / 2)),
+            Pattern::Neighbor => DestinationKind::Fixed(shifted(graph, |_| 1)),
+            Pattern::Hotspot => {
+                DestinationKind::Hotspot { share: threshold(flow.hot_share), hot: flow.hot_nodes.clone() }
+            }
             Pattern::Randperm => {
                 let mut all: Vec<u32> = (0..nodes).collect();
                 let mut rng = Rng::new(seed, 0x7065_726d, 0);
                 for i in (1..all.len()).rev() {
                     all.swap(i, rng.below(i as u64 + 1) as usize);
                 }
-                Kind::Fixed(all)
+                DestinationKind::Fixed(all)
             }
         };
         Ok(Destinations { kind, nodes: u64::from(nodes) })
@@ -109,10 +111,10 @@ impl Destinations {
     #[inline]
     pub fn draw(&self, src: u32, rng: &mut Rng) -> u32 {
         match &self.kind {
-            Kind::Uniform => rng.below(self.nodes) as u32,
-            Kind::Fixed(table) => table[src as usize],
-            Kind::Hotspot { share, hot } if rng.chance(*share) => hot[rng.below(hot.len() as u64) as usize],
-            Kind::Hotspot { .. } => rng.below(self.nodes) as u32,
+            DestinationKind::Uniform => rng.below(self.nodes) as u32,
+            DestinationKind::Fixed(table) => table[src as usize],
+            DestinationKind::Hotspot { share, hot } if rng.chance(*share) => hot[rng.below(hot.len() as u64) as usize],
+            DestinationKind::Hotspot { .. } => rng.below(self.nodes) as u32,
         }
     }
 }

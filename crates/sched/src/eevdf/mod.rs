@@ -42,7 +42,7 @@ mod queue;
 use crate::{Affinity, Born, Cpus, Decision, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
 use load::Load;
-use queue::{Entity, Queue, State};
+use queue::{Entity, Queue, ThreadState};
 
 /// The policy's row in the registry.
 pub const POLICY: Policy = Policy {
@@ -121,7 +121,7 @@ impl Eevdf {
         self.order += 1;
         let order = self.order;
         self.thread_mut(id).order = order;
-        self.turn(id, State::Ready, now);
+        self.turn(id, ThreadState::Ready, now);
         let cpu = self.thread(id).cpu;
         if !self.queue(cpu).members.contains(&id) {
             self.queue(cpu).members.push(id);
@@ -174,7 +174,7 @@ impl Eevdf {
         let goes: Vec<ThreadId> =
             self.queues[cpu.0 as usize].members.iter().copied().filter(|&id| !self.may_have(cpu, id)).collect();
         for id in goes {
-            let delayed = self.thread(id).state == State::Delayed;
+            let delayed = self.thread(id).state == ThreadState::Delayed;
             self.remove(id, now);
             if !delayed {
                 self.moves(id, now, out);
@@ -200,7 +200,7 @@ impl Scheduler for Eevdf {
     }
 
     fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
-        if self.thread(id).state == State::Delayed {
+        if self.thread(id).state == ThreadState::Delayed {
             self.waker = None;
             // Linux looks at the thread's lag before it counts what the current thread has run
             // since it was switched to. So a waker that was level with the thread is ahead once
@@ -219,21 +219,21 @@ impl Scheduler for Eevdf {
         let cpu = self.leave(id, now.0, out);
         self.queue(cpu).members.push(id);
         match self.lag(id) {
-            ..0 => self.turn(id, State::Delayed, now.0),
+            ..0 => self.turn(id, ThreadState::Delayed, now.0),
             _ => self.remove(id, now.0),
         }
     }
 
     fn exit(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         self.leave(id, now.0, out);
-        self.turn(id, State::Blocked, now.0);
+        self.turn(id, ThreadState::Blocked, now.0);
         self.thread_mut(id).load = Load::GONE;
     }
 
     fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         let cpu = self.leave(id, now.0, out);
         self.queue(cpu).members.push(id);
-        self.turn(id, State::Ready, now.0);
+        self.turn(id, ThreadState::Ready, now.0);
         if !self.may_have(cpu, id) {
             self.remove(id, now.0);
             self.moves(id, now.0, out);
@@ -244,7 +244,7 @@ impl Scheduler for Eevdf {
         let next = loop {
             match self.best(cpu, false) {
                 // The sleeper's debt is paid, so it leaves the queue now.
-                Some(id) if self.thread(id).state == State::Delayed => {
+                Some(id) if self.thread(id).state == ThreadState::Delayed => {
                     self.remove(id, now.0);
                     let thread = self.thread_mut(id);
                     thread.lag = thread.lag.min(0);
@@ -257,7 +257,7 @@ impl Scheduler for Eevdf {
             }
         };
         if let Some(id) = next {
-            self.turn(id, State::Running, now.0);
+            self.turn(id, ThreadState::Running, now.0);
             let thread = self.thread_mut(id);
             (thread.fresh, thread.protected) = (false, thread.deadline);
         }
@@ -291,7 +291,7 @@ impl Scheduler for Eevdf {
     fn set_affinity(&mut self, now: Cycles, id: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>) {
         self.thread_mut(id).affinity = affinity.clone();
         let cpu = self.thread(id).cpu;
-        if self.thread(id).state != State::Blocked && !affinity.has(cpu) {
+        if self.thread(id).state != ThreadState::Blocked && !affinity.has(cpu) {
             self.clear(cpu, now.0, out);
         }
     }

@@ -7,7 +7,7 @@ use crate::{Affinity, Born, Nice, ThreadId};
 use baton_units::CpuId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ThreadState {
     /// The thread sleeps and is in no queue.
     Blocked,
     /// The thread sleeps, but stays in its queue until the others have caught up with it.
@@ -16,12 +16,12 @@ pub(super) enum State {
     Running,
 }
 
-/// A thread.
+/// What the policy knows of a thread.
 pub(super) struct Entity {
     pub(super) affinity: Affinity,
     pub(super) cpu: CpuId,
     /// State of the thread; only [`Eevdf::turn`] sets it.
-    pub(super) state: State,
+    pub(super) state: ThreadState,
     pub(super) load: Load,
     pub(super) nice: Nice,
     /// Virtual run time, relative to the thread's queue. `left` is the part that is not a whole
@@ -47,7 +47,7 @@ impl Entity {
         Entity {
             affinity: born.affinity.clone(),
             cpu: born.near,
-            state: State::Blocked,
+            state: ThreadState::Blocked,
             load: Load::NEW,
             nice: born.nice,
             virtual_time: 0,
@@ -62,7 +62,7 @@ impl Entity {
     }
 }
 
-/// A CPU's queue.
+/// A CPU's queue, with its current thread.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) current: Option<ThreadId>,
@@ -193,15 +193,15 @@ impl Eevdf {
         let lag = self.lag(id);
         self.queue(cpu).members.retain(|&other| other != id);
         self.thread_mut(id).lag = lag;
-        self.turn(id, State::Blocked, now);
+        self.turn(id, ThreadState::Blocked, now);
     }
 
     /// Records the thread's new state, and its load up to now.
-    pub(super) fn turn(&mut self, id: ThreadId, state: State, now: u64) {
+    pub(super) fn turn(&mut self, id: ThreadId, state: ThreadState, now: u64) {
         let half = self.half;
         let thread = self.thread_mut(id);
         // Linux counts a sleeper in debt that stays queued as wanting to run.
-        thread.load.turns(now, half, state != State::Blocked);
+        thread.load.turns(now, half, state != ThreadState::Blocked);
         thread.state = state;
     }
 
@@ -218,6 +218,6 @@ impl Eevdf {
 
     pub(super) fn waiting(&self, cpu: CpuId) -> impl Iterator<Item = ThreadId> + '_ {
         let members = self.queues[cpu.0 as usize].members.iter().copied();
-        members.filter(|&id| self.thread(id).state == State::Ready)
+        members.filter(|&id| self.thread(id).state == ThreadState::Ready)
     }
 }

@@ -13,7 +13,7 @@
 //! stay within some slices of each other, whatever their number and weights, unless one is entitled
 //! to more than a CPU.
 
-use super::{Fair, Queue, State};
+use super::{Fair, Queue, ThreadState};
 use crate::{Decision, ThreadId};
 use baton_units::CpuId;
 
@@ -64,7 +64,7 @@ impl Fair {
         // The thread keeps its run time. Levelled with its new neighbours, it would lose what it is
         // owed, or owes.
         let thread = self.thread_mut(id);
-        (thread.cpu, thread.state) = (to, State::Blocked);
+        (thread.cpu, thread.state) = (to, ThreadState::Blocked);
         self.arrive(id, now, out);
         true
     }

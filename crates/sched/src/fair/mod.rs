@@ -28,7 +28,7 @@ pub const POLICY: Policy = Policy {
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     Blocked,
     Ready,
     Running,
@@ -37,7 +37,7 @@ enum State {
 struct Thread {
     affinity: Affinity,
     cpu: CpuId,
-    state: State,
+    state: ThreadState,
     nice: Nice,
     /// Run time divided by weight, relative to the queue's least. `left` is the part that is not a
     /// whole cycle yet.
@@ -129,7 +129,7 @@ impl Fair {
         let from = self.thread(id).cpu;
         let (own, there) = (self.thread(id).run_time, self.least(from, now));
         let least = self.least(to, now);
-        let credit = if self.thread(id).state == State::Blocked { self.params.sleeper_credit.0 } else { 0 };
+        let credit = if self.thread(id).state == ThreadState::Blocked { self.params.sleeper_credit.0 } else { 0 };
         let ahead = there.saturating_sub(own).min(credit);
         let thread = self.thread_mut(id);
         (thread.run_time, thread.cpu) = ((least + own.saturating_sub(there)).saturating_sub(ahead), to);
@@ -140,7 +140,7 @@ impl Fair {
         self.order += 1;
         let order = self.order;
         let thread = self.thread_mut(id);
-        (thread.order, thread.state) = (order, State::Ready);
+        (thread.order, thread.state) = (order, ThreadState::Ready);
         let cpu = thread.cpu;
         self.queue(cpu).ready.push(id);
         self.arm(cpu, now, out);
@@ -175,7 +175,7 @@ impl Fair {
     }
 
     /// Takes the thread off its CPU.
-    fn leave(&mut self, id: ThreadId, state: State, now: u64, out: &mut Vec<Decision>) -> CpuId {
+    fn leave(&mut self, id: ThreadId, state: ThreadState, now: u64, out: &mut Vec<Decision>) -> CpuId {
         let run_time = self.exact_run_time(id, now);
         let thread = self.thread_mut(id);
         ((thread.run_time, thread.left), thread.state) = (run_time, state);
@@ -220,7 +220,7 @@ impl Scheduler for Fair {
         self.threads[at] = Some(Thread {
             affinity: born.affinity.clone(),
             cpu: born.near,
-            state: State::Blocked,
+            state: ThreadState::Blocked,
             nice: born.nice,
             run_time: 0,
             left: 0,
@@ -236,15 +236,15 @@ impl Scheduler for Fair {
     }
 
     fn block(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
-        self.leave(id, State::Blocked, now.0, out);
+        self.leave(id, ThreadState::Blocked, now.0, out);
     }
 
     fn exit(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
-        self.leave(id, State::Blocked, now.0, out);
+        self.leave(id, ThreadState::Blocked, now.0, out);
     }
 
     fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
-        let from = self.leave(id, State::Ready, now.0, out);
+        let from = self.leave(id, ThreadState::Ready, now.0, out);
         if self.may_have(from, id) {
             // The caller picks from this queue next, so no CPU needs to be woken.
             self.enqueue(id, now.0, out);
@@ -267,7 +267,7 @@ impl Scheduler for Fair {
         let stolen = first.is_none() && next.is_some();
         if let Some(id) = next {
             let thread = self.thread_mut(id);
-            (thread.state, thread.fresh) = (State::Running, false);
+            (thread.state, thread.fresh) = (ThreadState::Running, false);
             self.busy += 1;
         }
         self.queue(cpu).current = next;
@@ -301,10 +301,10 @@ impl Scheduler for Fair {
     fn set_affinity(&mut self, now: Cycles, id: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>) {
         self.thread_mut(id).affinity = affinity.clone();
         let cpu = self.thread(id).cpu;
-        if self.thread(id).state != State::Blocked && !affinity.has(cpu) {
+        if self.thread(id).state != ThreadState::Blocked && !affinity.has(cpu) {
             self.clear(cpu, now.0, out);
-        } else if self.thread(id).state == State::Ready {
-            // A CPU that is idle may take the thread now.
+        } else if self.thread(id).state == ThreadState::Ready {
+            // The new affinity may include an idle CPU, which then takes the waiting thread.
             self.offer(cpu, out);
         }
     }

@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// Without a base, and with the part x of the time spent computing, energy compares (1 + x) × 7
-    /// with 10, which turns at 3/7. With a delay it compares (1 + x)² × 7, which turns at 0.195,
+    /// at the slow clock with 10 at the fast one, which turns at 3/7. With a delay it compares (1 + x)² × 7, which turns at 0.195,
     /// and with the delay's square at 0.126.
     #[test]
     fn each_goal_turns_where_the_formula_says() {

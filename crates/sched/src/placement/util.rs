@@ -46,7 +46,7 @@ impl Util {
     fn value_at(&self, now: u64, half_life: u64) -> u64 {
         let towards = u64::from(self.runs) << FRACTION;
         let left = left(now - self.at, half_life);
-        // Both are below 2^31.
+        // The values are below 2^31 and `left` is at most 2^32, so the products fit into 64 bits.
         if self.value >= towards {
             towards + (((self.value - towards) * left) >> 32)
         } else {

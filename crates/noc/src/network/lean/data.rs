@@ -79,7 +79,7 @@ pub(crate) struct Wheels {
     pub(crate) credits: Wheel<u32>,
     /// Flits from a source.
     pub(crate) injected: Wheel<Arrival>,
-    /// Credits from endpoints.
+    /// Credits that endpoints return.
     pub(crate) returned: Wheel<u32>,
 }
 

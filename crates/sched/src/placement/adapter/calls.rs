@@ -1,6 +1,6 @@
 //! What the operating system reports and asks.
 
-use super::{Adapter, Event, State, Thread};
+use super::{Adapter, Event, Thread, ThreadState};
 use crate::placement::AppUse;
 use crate::{Affinity, AppId, Born, Decision, LockNotice, Notice, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
@@ -15,7 +15,7 @@ impl Scheduler for Adapter {
             app: born.app,
             affinity: born.affinity.clone(),
             cpu: born.near,
-            state: State::Blocked,
+            state: ThreadState::Blocked,
             bound_for: None,
             waits: (0, 0),
             last: None,
@@ -40,12 +40,12 @@ impl Scheduler for Adapter {
 
     fn block(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         self.stop(now.0, id, &Event::Block(id), out);
-        self.thread_mut(id).state = State::Blocked;
+        self.thread_mut(id).state = ThreadState::Blocked;
     }
 
     fn exit(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         self.stop(now.0, id, &Event::Exit(id), out);
-        self.thread_mut(id).state = State::Blocked;
+        self.thread_mut(id).state = ThreadState::Blocked;
     }
 
     fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
@@ -57,7 +57,7 @@ impl Scheduler for Adapter {
             self.thread_mut(id).bound_for = None;
             self.queue(to).awaits -= 1;
         }
-        self.thread_mut(id).state = State::Blocked;
+        self.thread_mut(id).state = ThreadState::Blocked;
         let bound_for = bound_for.filter(|&to| self.may_have(to, id));
         if bound_for.is_none() {
             self.tell(now, &Event::Yields(id), out);
@@ -80,7 +80,7 @@ impl Scheduler for Adapter {
         }
         let id = next?;
         let thread = self.thread_mut(id);
-        thread.state = State::Running;
+        thread.state = ThreadState::Running;
         let (last, app) = (thread.last.replace(cpu), thread.app);
         if last.is_some_and(|last| !self.cpus.siblings(last, cpu)) {
             self.accounts.of(app).had.migrations += 1;
@@ -128,12 +128,12 @@ impl Scheduler for Adapter {
             self.unbind(id, out);
         }
         match state {
-            State::Blocked => {}
-            State::Ready if !affinity.has(cpu) => self.clear(cpu, now.0, out),
-            // A CPU that is idle may take the thread now.
-            State::Ready => out.extend(self.idle_near(id).map(Decision::Start)),
-            State::Running if !affinity.has(cpu) => out.push(Decision::Preempt(cpu)),
-            State::Running => {}
+            ThreadState::Blocked => {}
+            ThreadState::Ready if !affinity.has(cpu) => self.clear(cpu, now.0, out),
+            // The new affinity may include an idle CPU, which then takes the waiting thread.
+            ThreadState::Ready => out.extend(self.idle_near(id).map(Decision::Start)),
+            ThreadState::Running if !affinity.has(cpu) => out.push(Decision::Preempt(cpu)),
+            ThreadState::Running => {}
         }
     }
 

@@ -22,7 +22,7 @@ use baton_units::{CpuId, Cycles};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     /// The thread is in no queue: it is blocked, or is about to enter a queue.
     Blocked,
     Ready,
@@ -33,7 +33,7 @@ struct Thread {
     app: AppId,
     affinity: Affinity,
     cpu: CpuId,
-    state: State,
+    state: ThreadState,
     /// The CPU to which the thread goes when it has lost its own.
     bound_for: Option<CpuId>,
     /// The time since which the thread waits, and its number among those that entered a queue.
@@ -144,15 +144,15 @@ impl Adapter {
         }
         let (state, from) = (self.thread(id).state, self.thread(id).cpu);
         match state {
-            State::Blocked => {
+            ThreadState::Blocked => {
                 let thread = self.thread_mut(id);
                 (thread.cpu, thread.moved) = (to, true);
             }
-            State::Ready => {
+            ThreadState::Ready => {
                 self.queue(from).ready.retain(|&other| other != id);
                 self.enqueue(id, to, now, out);
             }
-            State::Running => {
+            ThreadState::Running => {
                 self.unbind(id, out);
                 self.thread_mut(id).bound_for = Some(to);
                 self.queue(to).awaits += 1;

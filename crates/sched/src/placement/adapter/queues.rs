@@ -1,6 +1,6 @@
 //! The run queues: which one a thread enters, and what an idle CPU takes.
 
-use super::{Adapter, Event, State};
+use super::{Adapter, Event, ThreadState};
 use crate::{Decision, ThreadId};
 use baton_units::{CpuId, Cycles};
 use std::cmp::Reverse;
@@ -46,7 +46,7 @@ impl Adapter {
     /// Puts the thread into the queue of a CPU, behind those that have waited longer.
     pub(super) fn enqueue(&mut self, id: ThreadId, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let thread = self.thread_mut(id);
-        (thread.cpu, thread.state, thread.moved, thread.fresh) = (cpu, State::Ready, false, false);
+        (thread.cpu, thread.state, thread.moved, thread.fresh) = (cpu, ThreadState::Ready, false, false);
         let waits = thread.waits;
         let ready = &self.queues[cpu.0 as usize].ready;
         let at = ready.iter().rposition(|&other| self.thread(other).waits < waits).map_or(0, |at| at + 1);
