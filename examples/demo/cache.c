@@ -30,7 +30,7 @@ struct shard {
     uint64_t hits, misses;
 };
 
-static pthread_mutex_t cache_lock[MOST_SHARDS];
+static pthread_mutex_t cache_lock[MOST_SHARDS] = {[0 ... MOST_SHARDS - 1] = PTHREAD_MUTEX_INITIALIZER};
 static struct shard *shards;
 static uint32_t n_shards, n_threads;
 static uint64_t n_requests;
@@ -148,7 +148,6 @@ int main(int argc, char **argv) {
     }
     shards = calloc(n_shards, sizeof *shards);
     if (shards == NULL) return 1;
-    for (uint32_t i = 0; i < n_shards; i++) pthread_mutex_init(&cache_lock[i], NULL);
 
     static pthread_t threads[MOST_THREADS];
     for (uint32_t i = 0; i < n_threads; i++)

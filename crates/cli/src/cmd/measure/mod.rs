@@ -281,7 +281,22 @@ fn table(rows: &[Predicted]) -> String {
     if intervals {
         header.insert(3, "95% interval");
     }
-    ui::table(&header, &rows.iter().map(cells).collect::<Vec<_>>())
+    let (shown, collapsed) = apart(rows);
+    let mut out = ui::table(&header, &shown.into_iter().map(cells).collect::<Vec<_>>());
+    if !collapsed.is_empty() {
+        let names: Vec<String> = collapsed.iter().map(|row| format!("{}:{}", row.lock, row.wait)).collect();
+        out += &format!("predicted to collapse, and not measured: {}\n", names.join(", "));
+    }
+    out
+}
+
+/// The rows of the table, and the rows of locks that are predicted to collapse and were not
+/// measured, which share one line below the table.
+fn apart(rows: &[Predicted]) -> (Vec<&Predicted>, Vec<&Predicted>) {
+    let collapses = |row: &&Predicted| {
+        !row.recorded && row.measured_ns.is_none() && row.remark.as_deref() == Some(predictions::COLLAPSES)
+    };
+    rows.iter().partition(|row| !collapses(row))
 }
 
 impl Candidate {
@@ -331,6 +346,17 @@ mod tests {
         ];
         assert_eq!(best(&all, 1), ["clh:pause"]);
         assert_eq!(best(&all, 9), ["clh:pause", "mcs:pause"]);
+    }
+
+    #[test]
+    fn rows_that_collapse_unmeasured_are_one_line() {
+        let said = [said("futex", 9, true, 0), said("mcs", 7, false, 1), said("tas", 8, false, 1), said("clh", 5, false, 0)];
+        let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
+        let text = table(&rows);
+        assert!(text.ends_with("predicted to collapse, and not measured: mcs:pause, tas:pause\n"), "{text}");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        rows[1].measured_ns = Some(Nanos(70));
+        assert_eq!(table(&rows).lines().count(), 5);
     }
 
     #[test]

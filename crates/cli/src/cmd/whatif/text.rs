@@ -176,6 +176,16 @@ pub(crate) fn varies(rows: &[Predicted]) -> Option<&'static str> {
     })
 }
 
+/// The rows of the table, and the rows of locks that collapse in every run, which share one line
+/// below the table. On several networks or policies every row stays in the table, for comparison.
+fn apart(rows: &[Predicted]) -> (Vec<&Predicted>, Vec<&Predicted>) {
+    let collapses = |row: &&Predicted| {
+        row.variant.is_none() && !row.recorded && row.cut_off != 0 && row.cut_off as usize == row.by_seed_ns.len()
+    };
+    rows.iter().partition(|row| !collapses(row))
+}
+
+/// The whole prediction as text.
 pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
     let mut out = format!(
         "{} threads on {} cores of chip {} · recorded with {}\nself-check: {}\n{:.1}% of the events not replayable\n",
@@ -196,7 +206,8 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
     out.push('\n');
     let varies = varies(&prediction.results);
     let memory = memory_bound_name(&prediction.results);
-    let rows = prediction.results.iter().map(|row| {
+    let (shown, collapsed) = apart(&prediction.results);
+    let rows = shown.iter().map(|row| {
         let share = 100.0 * row.contended as f64 / row.acquisitions.max(1) as f64;
         let mut cells = vec![
             row.lock.clone(),
@@ -237,6 +248,10 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         header.insert(3, memory);
     }
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
+    if !collapsed.is_empty() {
+        let names: Vec<String> = collapsed.iter().map(|row| format!("{}:{}", row.lock, row.wait)).collect();
+        out += &format!("collapse, more than {COLLAPSE}× the recorded lock's time: {}\n", names.join(", "));
+    }
     out += "overhead: competition overhead, added over threads\n";
     if let (Some(varies), Some(first)) = (varies, prediction.results.iter().find_map(|row| row.variant.as_ref())) {
         out +=
