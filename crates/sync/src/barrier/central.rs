@@ -48,7 +48,7 @@ impl<M: Machine> Central<M> {
 unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "central",
-        what: "one counter, one sense: the last to arrive lets all go",
+        what: "one counter and one sense: the last thread to arrive releases all",
         source: "Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 7",
         limits: "every arrival takes one line, every release invalidates it for all",
         indexed: false,

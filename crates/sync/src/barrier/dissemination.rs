@@ -44,7 +44,7 @@ impl<M: Machine> Dissemination<M> {
 unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "dissemination",
-        what: "log n rounds in which each tells one other; no line is fought for",
+        what: "log n rounds in which each participant signals one other; no contended line",
         source: "Hensgen, Finkel and Manber, IJPP 1988; Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 9",
         limits: "participants need an index; n log n messages; at most 2^31 participants",
         indexed: true,

@@ -57,7 +57,7 @@ impl<M: Machine> Gomp<M> {
 unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "gomp",
-        what: "libgomp's: arrivals count down, the last one moves the generation on",
+        what: "libgomp's barrier: arrivals count down, the last one advances the generation",
         source: "libgomp of GCC 12, config/linux/bar.c",
         limits: "as central; libgomp's own wait is spin-park(300000), spin-park(100) with more threads than CPUs",
         indexed: false,

@@ -270,9 +270,9 @@ unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "levels",
         what: "a counter for each core, each cluster that shares a cache, each NUMA node and the machine, where several \
-               participants are there; one word that lets all go",
+               participants are there; one word that releases all",
         source: "Akkan, Lang and Ionkov, paper 2, section III, with more levels",
-        limits: "as two-level, but that places are noted in the first episode",
+        limits: "as two-level, except that sites are recorded in the first episode",
         indexed: true,
         drops: true,
         counted: Counted { instructions: 580.0, accesses: 63 },

@@ -279,7 +279,7 @@ impl<M: Machine> TwoLevel<M> {
 unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
     const INFO: BarrierInfo = BarrierInfo {
         name: "two-level",
-        what: "a counter for each NUMA node, one over the nodes, one word that lets all go; on one node: central",
+        what: "a counter for each NUMA node, one over the nodes, one word that releases all; on one node it is central",
         source: "Akkan, Lang and Ionkov, paper 2, section III",
         limits: "participants need an index, and count at the node where the index was first, wherever they move; \
                  a pthread barrier's arrivals are numbered, and a number need not come from the same node again",

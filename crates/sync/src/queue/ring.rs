@@ -29,7 +29,7 @@ pub struct Many;
 impl Threads for Many {
     const INFO: QueueInfo = QueueInfo {
         name: "ring",
-        what: "ring with a head and a tail a side; claims and moves items in bulk",
+        what: "ring with a head and a tail for each side; claims and moves items in bulk",
         source: "DPDK rte_ring (multi-producer, multi-consumer); the CAF paper's software baseline",
         limits: "a preempted thread holds up those of its side; a claim that sleeps through 2^32 others goes wrong",
         producers: Side::Multi,

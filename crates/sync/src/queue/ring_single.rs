@@ -11,7 +11,7 @@ pub struct One;
 impl Threads for One {
     const INFO: QueueInfo = QueueInfo {
         name: "ring-single",
-        what: "the ring's mode for one producer and one consumer: a claim is a store, and no thread was before",
+        what: "the ring's mode for one producer and one consumer: a claim is a plain store",
         source: "DPDK rte_ring (single-producer, single-consumer); algorithm 1 of the CAF paper",
         limits: "one producer, one consumer",
         producers: Side::Single,
