@@ -135,7 +135,7 @@ pub(super) const KEYS: &[Key] = &[
     key!(
         "os.amp.crit_waiters",
         ValueKind::Count(1, 4096),
-        "of the policy crit: a thread for which so many others wait gets a fast core at once; absent: 1",
+        "of the policy crit: a thread for which this number of other threads waits gets a fast core at once; absent: 1",
         |_, chip| {
             let waiters = chip.os.sched.amp.crit_waiters;
             (waiters != USUAL.crit_waiters).then_some(Value::Whole(u64::from(waiters)))

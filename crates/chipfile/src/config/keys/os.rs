@@ -131,7 +131,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: ValueKind::Parsed(IdleStates::EXPECTED, |text| IdleStates::parse(text).is_some()),
         fixed: Need::May,
         coherent: Need::May,
-        what: "deeper idle states: after so many idle cycles a wake-up takes so many in the place of os.wake_idle; absent: none",
+        what: "deeper idle states, each as idle cycles:wake-up cycles: after that many idle cycles a wake-up takes this time instead of os.wake_idle; absent: none",
         get: |_, chip| (!chip.os.idle.states.0.is_empty()).then(|| Value::Text(chip.os.idle.states.text())),
         set: |_, chip, value| chip.os.idle.states = IdleStates::parse(&text(value)).unwrap_or_default(),
     },

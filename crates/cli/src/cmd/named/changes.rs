@@ -12,14 +12,16 @@ use baton_sync::lock::assign::{self, DEFAULT};
 /// The changes that the user asked for: each option with its values.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(in crate::cmd) struct ChangeArgs {
-    /// A section made shorter: what threads do under the lock takes FACTOR of its time (0.5), or is so many times shorter (2x). One
-    /// option is one row; several with commas are one row together.
+    /// Shorter critical sections: the work under the lock takes FACTOR of its time (0.5), or is
+    /// divided by FACTOR (2x). Each option is one row; several changes with commas are one row
+    /// together.
     #[arg(long, value_name = "NAME=FACTOR")]
     pub(in crate::cmd) shrink: Vec<String>,
-    /// A lock split N ways: each acquisition takes one of the parts, drawn by the seed.
+    /// The lock split into N locks: each acquisition takes one of them, drawn by the seed.
     #[arg(long, value_name = "NAME=N")]
     pub(in crate::cmd) split: Vec<String>,
-    /// A reader-writer lock in its place: this share of the holds (0.9, or 90%), drawn by the seed, only reads.
+    /// A reader-writer lock instead of the lock: this share of the holds (0.9, or 90%), drawn by
+    /// the seed, only reads.
     #[arg(long, value_name = "NAME=SHARE")]
     pub(in crate::cmd) rw: Vec<String>,
 }

@@ -12,13 +12,14 @@ const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression
 /// The options of the workloads with packets, jobs and vectors.
 #[derive(Clone, clap::Args)]
 pub(super) struct InputArgs {
-    /// A capture in the classic pcap format, for firewall and clusters (docs/reference/applications.md). Left out: made packets.
+    /// A capture in the classic pcap format, for firewall and clusters
+    /// (docs/reference/applications.md). Left out: generated packets.
     #[arg(long, value_name = "FILE.pcap")]
     packets: Option<PathBuf>,
     /// The firewall's rules: a line each, ACTION PROTOCOL SOURCE DESTINATION PORTS; the first that fits decides.
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// Rows for regression, the label in the last column. Left out: made rows.
+    /// Rows for regression, the label in the last column. Left out: generated rows.
     #[arg(long, value_name = "FILE.csv")]
     data: Option<PathBuf>,
     /// Threads of each stage of clusters, the sources first: 1,1 is one to one.
@@ -30,10 +31,10 @@ pub(super) struct InputArgs {
     /// 64-byte blocks of a packet that threads write and read, from its first; a firewall's header has 3.
     #[arg(long, value_name = "N", default_value_t = 3)]
     blocks: u32,
-    /// One made packet in so many is suspicious; 0: none.
+    /// One generated packet in N is suspicious; 0: none.
     #[arg(long, value_name = "N", default_value_t = 8)]
     suspicious: u32,
-    /// Packets of a bulk that a thread prefetches ahead; 0: none.
+    /// Number of packets of a bulk that a thread prefetches ahead; 0: none.
     #[arg(long, value_name = "N", default_value_t = 3)]
     prefetch: u32,
     /// Whether threads push packets that they pass on out of their caches: to the shared level, or to the consumer's core, where
@@ -44,13 +45,14 @@ pub(super) struct InputArgs {
     /// wait (shared, steal). Left out: balanced with --queue qmd, else slots, steal, and for OpenMP shared.
     #[arg(long, value_name = "HOW", value_parser = dispatch())]
     dispatch: Option<Dispatch>,
-    /// What adds regression's vectors: the first worker, or the queue device. Left out: device with --queue qmd, else master.
+    /// Which party adds regression's vectors: the first worker (master), or the queue device
+    /// (device). Left out: device with --queue qmd, otherwise master.
     #[arg(long, value_name = "WHAT", value_parser = reduction())]
     reduction: Option<Reduction>,
     /// Rows that a worker of regression looks at in an iteration.
     #[arg(long, value_name = "N", default_value_t = 8)]
     rows: u32,
-    /// How far a step of regression goes.
+    /// Length of a step of regression.
     #[arg(long, value_name = "X", default_value_t = 0.5)]
     step: f64,
 }

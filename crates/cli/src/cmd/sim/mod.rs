@@ -112,10 +112,12 @@ pub(crate) struct Args {
     /// Cores that are switched on again at a cycle, as in 3@200000. May be given several times.
     #[arg(long, value_name = "CORES@CYCLE")]
     on: Vec<String>,
-    /// Another application on the same chip: a workload and options of this command, as in lock,threads=4,lock=ticket. Beside them:
-    /// name=NAME, and runs=N, runs=background (until all others are through) or runs=together:N (until all that say so have run N
-    /// times); start=CYCLE, copies=N (so many applications), and arrive=MEAN (they come so many cycles apart in the mean, drawn by the
-    /// seed). Its at, nice and clusters have + between values. May be given several times. The account of locks is the first application's.
+    /// Another application on the same chip: a workload and options of this command, as in
+    /// lock,threads=4,lock=ticket. It may also have name=NAME; runs=N, runs=background (until all
+    /// others are through) or runs=together:N (until all that say so have run N times);
+    /// start=CYCLE; copies=N (N applications); and arrive=MEAN (mean cycles between the starts of
+    /// copies, drawn by the seed). The values of at, nice and clusters have + between them. May be
+    /// given several times. The account of locks is the first application's.
     #[arg(long, value_name = "WORKLOAD,NAME=VALUE,…")]
     app: Vec<String>,
     /// Cycles computed with the lock held.
@@ -139,7 +141,7 @@ pub(crate) struct Args {
     /// Bytes from one thread's word to the next in false-sharing.
     #[arg(long, value_name = "SIZE", default_value = "8", value_parser = size)]
     spacing: u64,
-    /// One access in so many is a write in read-mostly; 0: none.
+    /// In read-mostly, one access in N is a write; 0: none.
     #[arg(long, value_name = "N", default_value_t = 100)]
     one_write_in: u64,
     /// Places in the queue.
@@ -175,7 +177,7 @@ pub(crate) struct Args {
     /// End the run at this cycle.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     cycles: Option<u64>,
-    /// CPUs in use, the first so many. Left out: all.
+    /// Number of CPUs in use: the first N. Left out: all.
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
     /// Seed of the noise.
@@ -202,8 +204,8 @@ pub(crate) struct Args {
     /// workload is about.
     #[arg(long, value_name = "NAME", requires = "sweep")]
     figure: Option<String>,
-    /// Say what the run took, at the prices of the chip file's table `energy`. A price that it needs and that is missing is an
-    /// error.
+    /// Print the energy of the run, at the prices of the chip file's table `energy`. A missing
+    /// price is an error.
     #[arg(long)]
     energy: bool,
     /// Draw the sweep, or the pairs, into this page; the picture alone if the name ends with .svg.

@@ -62,9 +62,10 @@ pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers. Or locks one by one, as one row:
-    /// NAME=LOCK,…,default=LOCK, where a name is one of the report's (a lock, a function, FILE:LINE), and LOCK may be glibc or have
-    /// its wait policy behind a colon. What is not named stays glibc's.
+    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers.
+    /// Or locks one by one, as one row: NAME=LOCK,…,default=LOCK, where NAME is a name of the
+    /// report (a lock, a function, FILE:LINE), and LOCK may be glibc or have its wait policy behind
+    /// a colon. A lock that is not named stays glibc's.
     #[arg(long, value_name = "LOCKS")]
     lock: Vec<String>,
     #[command(flatten)]
@@ -72,8 +73,9 @@ pub(crate) struct Args {
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
-    /// Barriers, with commas (`baton list barriers`): each stands in the place of all of the program's, those at the ends of OpenMP's
-    /// constructs too, with each policy of `--wait` (left out: futex). Locks stay as they are.
+    /// Barriers, with commas (`baton list barriers`): each one replaces all barriers of the
+    /// program, also those at the ends of OpenMP's constructs, with each policy of `--wait` (left
+    /// out: futex). Locks stay as they are.
     #[arg(long, value_name = "BARRIERS", value_delimiter = ',')]
     barrier: Vec<String>,
     /// Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and
@@ -82,11 +84,11 @@ pub(crate) struct Args {
     /// The chip must have routers. Left out: the chip's own, as it is.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
     network: Vec<String>,
-    /// Fast and slow cores, as in 1+12: replays each lock on so many cores of a chip that is named, or on a machine like this one with
-    /// so many. The fast ones have the chip's clock.
+    /// Fast and slow cores, as in 1+12: replays each lock on one fast and twelve slow cores, of the
+    /// chip of --chip or of a machine like this one. Fast cores have the chip's clock.
     #[arg(long, value_name = "FAST+SLOW", conflicts_with_all = ["network", "cpus", "cores", "check"])]
     asymmetric: Option<Shape>,
-    /// The clock of the fast cores over that of the slow ones.
+    /// The clock of the fast cores divided by the clock of the slow cores.
     #[arg(long, value_name = "R", default_value_t = 2.0, value_parser = ratio, requires = "asymmetric")]
     ratio: f64,
     /// Policies that give threads the fast cores, with commas; the others are compared with the first one
@@ -99,8 +101,9 @@ pub(crate) struct Args {
         requires = "asymmetric"
     )]
     policy: Vec<String>,
-    /// The share of the program's computing, 0 to 1, that may wait for memory at most, and takes as long on a slow core. A recording does
-    /// not say how much does: each policy is replayed with none and with so much.
+    /// The largest share of the program's computing time, 0 to 1, that may be spent waiting for
+    /// memory, which takes as long on a slow core. A recording does not have that share: each
+    /// policy is replayed with the shares 0 and F.
     #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = share, requires = "asymmetric")]
     memory_bound: f64,
     #[command(flatten)]
@@ -108,14 +111,15 @@ pub(crate) struct Args {
     /// Threads that the program starts, if more than were recorded.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
-    /// CPUs in use, the first so many. Left out: as many as the recorded run had, as far as the chip has them.
+    /// Number of CPUs in use: the first N. Left out: as many as the recorded run had, at most as
+    /// many as the chip has.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
     /// Runs of each lock, each with another seed.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
-    /// First runs the recorded command so many times as it is, without recording, in the directory where it was recorded, and sets the
-    /// median beside what is foretold of its own lock.
+    /// First runs the recorded command N times unchanged, without recording, in the directory where
+    /// it was recorded, and compares the median with the prediction for the command's own lock.
     #[arg(long, value_name = "N", conflicts_with_all = ["threads", "cpus"], value_parser = clap::value_parser!(u32).range(1..=1000))]
     check: Option<u32>,
     /// As JSON (docs/schema/whatif.schema.json).
