@@ -18,14 +18,14 @@ BUILT   ?= target/release
 RUNNER = CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
 WITHIN = $(RUNNER)='env -u $(RUNNER) timeout $(if $(CI),-k,--foreground -k) 10 900'
 
-# What the demo does: an index of this tree by more threads than a small machine has CPUs.
-DEMO         ?= demo
-DEMO_THREADS ?= 4
-DEMO_ROUNDS  ?= 1
-DEMO_RUNS    ?= 5
-DEMO_SEEDS   ?= 1
-# Every lock, with waiters that sleep: there are more threads than a small machine has CPUs.
-DEMO_WAITS   ?= spin-park,futex
+# The demo: threads that share a cache under one lock, more of them than a small machine has CPUs.
+DEMO          ?= demo
+DEMO_THREADS  ?= 4
+DEMO_REQUESTS ?= 150000
+DEMO_RUNS     ?= 5
+DEMO_SEEDS    ?= 3
+# Locks that are predicted; the three that are predicted best are measured.
+DEMO_LOCKS    ?= spin-park,adaptive,ttas,mcs-barging,mcs,ticket
 
 .PHONY: all demo build test lint tables docs book bench install install-c tools
 
@@ -41,13 +41,13 @@ build: tools
 chips/this-host-fixed.toml: | build
 	$(BUILT)/baton doctor --calibrate --fixed --output $@ > /dev/null
 
-## demo: profiles a C program, predicts every lock, runs a handful, and leaves demo/report.html
+## demo: profiles a C program, predicts locks for it, measures the best of them, and leaves demo/report.html
 demo: build chips/this-host-fixed.toml
 	@mkdir -p $(DEMO)
-	$(CC) -O2 -g -o $(DEMO)/index examples/demo/index.c -lpthread
-	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/index $(DEMO_THREADS) $(DEMO_ROUNDS) crates docs
-	$(BUILT)/baton whatif $(DEMO)/profile --wait $(DEMO_WAITS) --seeds $(DEMO_SEEDS) --check $(DEMO_RUNS) --json > $(DEMO)/whatif.json
-	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --across --runs $(DEMO_RUNS)
+	$(CC) -O2 -g -o $(DEMO)/cache examples/demo/cache.c -lpthread
+	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/cache $(DEMO_THREADS) 1 $(DEMO_REQUESTS)
+	$(BUILT)/baton whatif $(DEMO)/profile --lock $(DEMO_LOCKS) --seeds $(DEMO_SEEDS) --check $(DEMO_RUNS) --json > $(DEMO)/whatif.json
+	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --best 3 --runs $(DEMO_RUNS)
 	@cp $(DEMO)/profile/report.html $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html: where the threads waited, and what was predicted beside what was measured."
 
