@@ -19,6 +19,7 @@
 //! | [`reductions`] | reductions over tasks |
 //! | [`events`] | events of detached tasks |
 //! | [`teams`] | leagues of teams |
+//! | [`later`] | copies and waits that become tasks |
 //! | [`target`] | target regions, on the host |
 //! | [`memory`] | allocators |
 //! | [`display`] | what a program asks to be shown |
@@ -31,6 +32,7 @@ pub mod doacross;
 mod environment;
 pub mod events;
 pub mod fortran;
+pub mod later;
 pub mod locks;
 pub mod loops;
 pub mod memory;

@@ -8,7 +8,7 @@ use crate::reductions;
 use baton_machine::Native;
 use baton_omp::share::{Work, shared_memory};
 use baton_omp::team::{Context, Function};
-use baton_omp::{Schedule, ScheduleKind, Space, Why};
+use baton_omp::{Runtime, Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
 pub(crate) fn runtime_schedule() -> Schedule {
@@ -31,6 +31,7 @@ pub(crate) fn numbered(number: i64, chunk: u64) -> Schedule {
 }
 
 /// Writes the bounds of a chunk; whether there is one.
+#[inline(always)]
 unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool {
     if let Some((first, end)) = chunk {
         // SAFETY: the compiler passes two words of its own.
@@ -54,7 +55,21 @@ unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64,
     unsafe { give(chunk, from, to) }
 }
 
+#[inline(always)]
 unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+    // A call in the last place needs no frame, and what stands before it none either.
+    match Runtime::<Native>::known() {
+        Some(place) if !ordered && place.stride.get() != 0 => {
+            // SAFETY: by contract.
+            unsafe { give(place.next_chunk_by(place.stride.get()), from, to) }
+        }
+        // SAFETY: by contract.
+        _ => unsafe { next_otherwise(ordered, from, to) },
+    }
+}
+
+#[inline(never)]
+unsafe fn next_otherwise(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
     let chunk = if ordered { place().next_ordered_chunk() } else { place().next_chunk() };
     // SAFETY: by contract.
     unsafe { give(chunk, from, to) }

@@ -8,7 +8,7 @@ use baton_machine::discover::{Topology, allowed_cpus};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 /// The process's threads; with OMP_DISPLAY_AFFINITY they show themselves.
 struct Shown(NativeThreads);
@@ -16,6 +16,15 @@ struct Shown(NativeThreads);
 impl Threads for Shown {
     fn start(&self, body: Body) -> Result<(), String> {
         self.0.start(body)
+    }
+
+    fn refused(&self, asked: u32, threads: u32, why: &str) {
+        static SAID: Once = Once::new();
+        SAID.call_once(|| {
+            eprintln!(
+                "libbaton_gomp: a region asked for {asked} threads and gets {threads}: no more can be started: {why}"
+            );
+        });
     }
 
     fn cpus(&self) -> u32 {

@@ -246,7 +246,7 @@ pub extern "C" fn GOMP_offload_unregister(_: *const c_void, _: i32, _: *const c_
 pub extern "C" fn GOMP_offload_unregister_ver(_: u32, _: *const c_void, _: i32, _: *const c_void) {}
 
 /// The host's number as a device, as there is no other.
-const HOST_NUMBER: i32 = 0;
+pub(crate) const HOST_NUMBER: i32 = 0;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_alloc(bytes: usize, device: i32) -> *mut c_void {
@@ -265,6 +265,16 @@ pub unsafe extern "C" fn omp_target_free(memory: *mut c_void, device: i32) {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_is_present(address: *const c_void, device: i32) -> i32 {
     i32::from(address.is_null() || device == HOST_NUMBER)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_target_is_accessible(_: *const c_void, _: usize, device: i32) -> i32 {
+    i32::from(device == HOST_NUMBER)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_mapped_ptr(address: *const c_void, device: i32) -> *mut c_void {
+    if device == HOST_NUMBER { address.cast_mut() } else { core::ptr::null_mut() }
 }
 
 #[unsafe(no_mangle)]

@@ -104,13 +104,19 @@ pub(crate) unsafe fn depends(list: *const usize) -> Vec<Depend> {
         return (0..count).map(|n| plain(2 + n, n >= writes)).collect();
     }
     let (count, writes, reads) = (word(1), word(2) + word(3), word(4));
-    let object = |at: usize| {
-        let object = core::ptr::with_exposed_provenance::<usize>(word(at));
-        // SAFETY: the compiler filled the two words of the object.
-        unsafe { Depend { address: object.read(), reads: object.add(1).read() == IN } }
-    };
-    let one = |n: usize| if n < writes + reads { plain(5 + n, n >= writes) } else { object(5 + n) };
+    // SAFETY: by contract.
+    let stored = |at: usize| unsafe { object(core::ptr::with_exposed_provenance(word(at))) };
+    let one = |n: usize| if n < writes + reads { plain(5 + n, n >= writes) } else { stored(5 + n) };
     (0..count).map(one).collect()
+}
+
+/// The dependence that an `omp_depend_t` object holds.
+///
+/// # Safety
+/// The compiler filled the two words of the object.
+pub(crate) unsafe fn object(at: *const usize) -> Depend {
+    // SAFETY: by contract.
+    unsafe { Depend { address: at.read(), reads: at.add(1).read() == IN } }
 }
 
 #[unsafe(no_mangle)]

@@ -184,6 +184,13 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// would share).
     fn local() -> &'static Local;
 
+    /// Returns the storage of the calling thread; `None` where a thread that has not used it yet can be told from one that has. Shorter than
+    /// [`Machine::local`], as nothing is set up.
+    #[inline(always)]
+    fn used_local() -> Option<&'static Local> {
+        Some(Self::local())
+    }
+
     /// Returns storage that all threads of this machine, and only they, share. Every call returns
     /// the same reference.
     fn shared() -> &'static Shared<Self::Atomic<usize>>;

@@ -76,7 +76,7 @@ impl<M: Machine> Runtime<M> {
 
     #[inline]
     fn known_thread<'a>() -> Option<&'a Thread<M>> {
-        let thread = core::ptr::with_exposed_provenance::<Thread<M>>(M::local().get(Use::OpenMp));
+        let thread = core::ptr::with_exposed_provenance::<Thread<M>>(M::used_local()?.get(Use::OpenMp));
         // SAFETY: null, or `adopt` left it there for this thread; it stays until the thread ends.
         unsafe { thread.as_ref() }
     }
@@ -284,7 +284,8 @@ impl<M: Machine> Runtime<M> {
             let (settings, threads) = (self.settings.clone(), self.threads.clone());
             // SAFETY: the pool keeps the worker until it is gone; one that is not started goes at once.
             let body = Box::new(move || unsafe { work(begin, waits, &settings, &*threads) });
-            if self.threads.start(body).is_err() {
+            if let Err(why) = self.threads.start(body) {
+                self.threads.refused(size, id, &why);
                 return id;
             }
             pool.workers.push(worker);

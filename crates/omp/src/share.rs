@@ -36,6 +36,19 @@ pub struct Work {
     pub ordered: bool,
 }
 
+impl Work {
+    /// Iterations by which each thread of a team of `threads` can advance the counter of this loop with one addition: the chunk of a dynamic
+    /// loop that is not ordered. Zero: the schedule is another one, or the counter could overflow when each thread has found the loop's end.
+    pub(crate) fn stride(&self, threads: u32) -> u64 {
+        let chunk = self.schedule.chunk.max(1);
+        if self.schedule.kind != ScheduleKind::Dynamic || self.ordered {
+            return 0;
+        }
+        let beyond = chunk.checked_mul(u64::from(threads)).and_then(|beyond| beyond.checked_add(self.space.count));
+        if beyond.is_some() { chunk } else { 0 }
+    }
+}
+
 /// A slot of the ring.
 #[repr(align(128))]
 pub struct Share<M: Machine> {
@@ -176,7 +189,14 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// The next chunk of a dynamic or guided schedule.
+    /// Advances the counter of a dynamic loop by `stride` iterations; returns the first of them, which may lie beyond the loop's end.
+    #[inline]
+    pub(crate) fn advance(&self, stride: u64) -> u64 {
+        // Relaxed: the counter hands out numbers, and orders nothing else.
+        self.next.fetch_add(stride, Relaxed)
+    }
+
+    /// The next chunk of a dynamic or guided schedule whose counter an addition cannot advance.
     pub fn take(&self, work: &Work) -> Option<(u64, u64)> {
         let (count, chunk) = (work.space.count, work.schedule.chunk.max(1));
         // Relaxed, here and below: the counter hands out numbers, and orders nothing else.

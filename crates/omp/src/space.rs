@@ -32,6 +32,7 @@ impl Space {
     }
 
     /// The loop's values at which iterations `from` to before `to` begin and end.
+    #[inline(always)]
     pub fn values(&self, from: u64, to: u64) -> (u64, u64) {
         let at = |n: u64| self.start.wrapping_add(self.step.wrapping_mul(n));
         // The last chunk ends where the loop ends: one step past the last iteration may not be a number any more.

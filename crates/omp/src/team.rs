@@ -193,6 +193,8 @@ pub struct Context<M: Machine> {
     pub(crate) share: Cell<*const Share<M>>,
     /// What the work-share that it is in was said to be.
     pub work: Cell<Work>,
+    /// Iterations by which an addition to the work-share's counter takes the next chunk; 0: chunks are taken otherwise.
+    pub stride: Cell<u64>,
     /// The chunk that it has.
     pub chunk: Cell<(u64, u64)>,
     /// Static chunks that it had.
@@ -222,6 +224,7 @@ impl<M: Machine> Context<M> {
             next_single: Cell::new(0),
             share: Cell::new(core::ptr::null()),
             work: Cell::new(Work::default()),
+            stride: Cell::new(0),
             chunk: Cell::new((0, 0)),
             trip: Cell::new(0),
             in_order: Cell::new(false),

@@ -8,6 +8,11 @@ pub trait Threads: Send + Sync + 'static {
     /// Starts a thread that runs `body` and that no thread joins. The error says why there is none.
     fn start(&self, body: Body) -> Result<(), String>;
 
+    /// Told when a region that asked for `asked` threads gets `threads`, as no more can be started, for the reason `why`.
+    fn refused(&self, asked: u32, threads: u32, why: &str) {
+        let _ = (asked, threads, why);
+    }
+
     /// How many CPUs the process may use; at least one.
     fn cpus(&self) -> u32;
 

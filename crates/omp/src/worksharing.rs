@@ -34,6 +34,7 @@ impl<M: Machine> Context<M> {
         });
         self.share.set(share);
         self.work.set(work);
+        self.stride.set(work.stride(team.size));
         self.chunk.set((0, 0));
         self.trip.set(0);
         self.in_order.set(false);
@@ -47,7 +48,25 @@ impl<M: Machine> Context<M> {
     }
 
     /// The thread's next chunk, as the loop's values at its begin and end.
+    #[inline]
     pub fn next_chunk(&self) -> Option<(u64, u64)> {
+        match self.stride.get() {
+            0 => self.next_chunk_by_schedule(),
+            stride => self.next_chunk_by(stride),
+        }
+    }
+
+    /// As [`next_chunk`](Context::next_chunk), where an addition of `stride`, which is not 0, to the work-share's counter takes the chunk.
+    #[inline(always)]
+    pub fn next_chunk_by(&self, stride: u64) -> Option<(u64, u64)> {
+        // SAFETY: only this thread uses its place, and nothing below writes there.
+        let space = unsafe { &(*self.work.as_ptr()).space };
+        let from = self.share().advance(stride);
+        (from < space.count).then(|| space.values(from, space.count.min(from + stride)))
+    }
+
+    #[inline(never)]
+    fn next_chunk_by_schedule(&self) -> Option<(u64, u64)> {
         let work = self.work.get();
         let chunk = match work.schedule.kind {
             ScheduleKind::Static | ScheduleKind::Auto => {

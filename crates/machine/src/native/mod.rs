@@ -101,6 +101,11 @@ unsafe impl Machine for Native {
     }
 
     #[inline(always)]
+    fn used_local() -> Option<&'static Local> {
+        thread::used_local()
+    }
+
+    #[inline(always)]
     fn shared() -> &'static Shared<Self::Atomic<usize>> {
         static SHARED: Shared<cell::NativeAtomic<usize>> =
             Shared::new([const { cell::NativeAtomic::new(0) }; shared::WORDS]);

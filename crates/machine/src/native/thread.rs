@@ -42,6 +42,14 @@ pub fn local() -> &'static Local {
     unsafe { &(*place).local }
 }
 
+/// Returns the storage of the calling thread, if it has used it before.
+#[inline(always)]
+pub fn used_local() -> Option<&'static Local> {
+    let place: *const Place = own::get();
+    // SAFETY: as in `local`; null becomes `None`.
+    unsafe { place.as_ref() }.map(|place| &place.local)
+}
+
 /// A thread's storage. Only the owner accesses it; after the owner's death, only the sweeping
 /// thread.
 #[repr(C, align(128))]
