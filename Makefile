@@ -104,11 +104,12 @@ install: build
 	$(BUILT)/baton completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/baton'
 	$(MAKE) install-c
 
-## install-c: baton.h, the C library and its pkg-config file, as built
+## install-c: baton.h, baton_lock.h, the C library and its pkg-config file, as built
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 install-c:
 	install -D -m 644 crates/capi/include/baton.h '$(DESTDIR)$(PREFIX)/include/baton.h'
+	install -D -m 644 crates/capi/include/baton_lock.h '$(DESTDIR)$(PREFIX)/include/baton_lock.h'
 	install -D -m 755 $(BUILT)/libbaton.so '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(VERSION)'
 	ln -sf libbaton.so.$(VERSION) '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(MAJOR)'
 	ln -sf libbaton.so.$(MAJOR) '$(DESTDIR)$(PREFIX)/lib/libbaton.so'

@@ -4,7 +4,7 @@ use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
 use baton_sync::lock::assign::{self, DEFAULT, ObjectRange, Part};
-use baton_sync::lock::{LockInfo, info};
+use baton_sync::lock::{LockInfo, info, plugin};
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 
@@ -133,7 +133,10 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
 
 /// A lock by its name, with the wait policies asked for.
 fn one(name: &str, asked: Option<&str>) -> Result<Served, String> {
-    let lock = info(name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?;
+    let lock = match plugin::parse(name) {
+        Some(_) => plugin::load(name).map_err(|error| format!("BATON_LOCK: {error}"))?,
+        None => info(name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?,
+    };
     Ok(Served { lock, wait: wait(asked, |policy| lock.wait_of_a_mutex(policy))? })
 }
 

@@ -5,11 +5,12 @@ use crate::config::{self, Config, Locks, Served};
 use crate::hook::{self, Code, slot};
 use crate::mutex::each::Ways;
 use crate::mutex::moved;
+use crate::mutex::plugin::Plugged;
 use crate::mutex::replace::{self, Polled, Queued, StandIn, Timed, TimedQueue};
 use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stall, stats, thread, watch};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
-use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
+use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, plugin, visit_posix};
 use core::ffi::c_int;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -172,6 +173,10 @@ fn install<P: Probe>(config: &Config) {
 
 /// A lock's functions.
 fn ways<P: Probe>(served: Served) -> Ways {
+    if plugin::is_loaded(served.lock) {
+        leaving::install();
+        return Choice::<P>(served.wait, PhantomData).ways::<Plugged>();
+    }
     visit_posix::<Native, _>(served.lock.name, Choice::<P>(served.wait, PhantomData))
         .unwrap_or_else(|error| message::refuse(format_args!("BATON_LOCK: {error}")))
 }

@@ -1,7 +1,7 @@
 //! Lists of parts that a program may add to before it reads them.
 //!
 //! A registry is a list of parts that are built in. A command that is `baton` with more in it adds parts of its own at the
-//! beginning of `main`; whoever reads the list afterwards finds both. The first read closes the list, so that all readers see
+//! beginning of `main`; a read of the list then gives both. The first read closes the list, so that all readers see
 //! the same parts. A list that nothing was added to costs no memory.
 
 use std::fmt;

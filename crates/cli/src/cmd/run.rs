@@ -23,6 +23,7 @@ Examples:
   baton run --lock mcs -- ./app --threads 8
   baton run --lock cache_lock=mcs,default=glibc -- ./app     another lock for one mutex
   baton run --lock svc.cpp:66=mcs:futex,Queue::push=ticket -- ./app
+  baton run --lock ./libmylock.so:mylock -- ./app            a lock of your own (baton_lock.h)
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
   baton run --lock mcs --wait pause --keep-spinning -- ./app
   baton run --lock clh --stats counters.json -- make -j4

@@ -17,6 +17,7 @@ mod noc;
 mod noc_page;
 mod openmp;
 mod packets;
+mod plugin;
 mod sim;
 mod r#try;
 mod wrong_input;

@@ -5,7 +5,7 @@ use super::crowd::Crowd;
 use crate::error::BadInput;
 use baton_machine::{Native, Wait, wait::POLICIES};
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
-use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
+use baton_sync::lock::{self, LOCKS, LockInfo, Posix, plugin};
 
 /// If this variable is `on`, waiters that only spin are left alone, even where threads outnumber
 /// the CPUs.
@@ -24,6 +24,9 @@ pub struct Choice {
 pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     if lock::added::is_added(lock) {
         return Err(of_the_command("lock", lock));
+    }
+    if plugin::parse(lock).is_some() {
+        return of_a_library(lock, waits);
     }
     let info = LOCKS.iter().find(|l| l.name == lock);
     let lock = info.ok_or_else(|| BadInput::unknown("lock", lock, LOCKS.iter().map(|l| l.name)))?;
@@ -53,6 +56,15 @@ pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     Err(BadInput::new(missing.join("; ")).hint(
         "name others behind a comma to fall back on, as in `--wait umwait,pause`; `baton doctor` shows what is here",
     ))
+}
+
+/// A plug-in, which is loaded here too, so that what is wrong with it is said before the program runs.
+fn of_a_library(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
+    if waits.is_some() {
+        return Err(BadInput::new(format!("plug-in `{lock}` waits in its own way: leave out --wait")));
+    }
+    let lock = plugin::load(lock).map_err(BadInput::new)?;
+    Ok(Choice { lock, wait: lock.wait(None).map_err(BadInput::new)? })
 }
 
 /// A part that was added to the command: the library that is loaded into the program has the built-in ones only.

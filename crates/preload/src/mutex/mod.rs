@@ -17,6 +17,7 @@
 //! | [`place`] | the named lock inside the mutex, or behind a pointer where it does not fit |
 //! | [`spare`] | the lock that serves those who cannot stand in a queue |
 //! | [`moved`] | waiters of condition variables, moved to their mutex by a broadcast |
+//! | [`plugin`] | a lock of a shared library of the user's |
 //! | [`replace`] | lock, trylock, timed lock, unlock by a lock of `sync` |
 //! | [`glibc`] | the same by glibc, recorded and counted |
 //! | [`functions`] | what the slots of the mutex functions point to |
@@ -29,6 +30,7 @@ pub mod functions;
 pub mod glibc;
 pub mod moved;
 pub mod place;
+pub mod plugin;
 pub mod replace;
 pub mod spare;
 

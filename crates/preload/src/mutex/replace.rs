@@ -107,7 +107,8 @@ impl<L: TryLock<Native> + ZeroInit> StandIn for Polled<L> {
 
 /// How waiters wait: a policy for each lock of the registry, so that several can serve a program, and reading one costs what
 /// reading a static costs.
-pub static WAITS: [Policy; LOCKS.len()] = [const { Policy::new(Wait::Pause) }; LOCKS.len()];
+/// The last one is a plug-in's.
+pub static WAITS: [Policy; LOCKS.len() + 1] = [const { Policy::new(Wait::Pause) }; LOCKS.len() + 1];
 
 /// The lock's place in [`WAITS`].
 const fn number<S: StandIn>() -> usize {

@@ -57,7 +57,7 @@ pub fn on<M: Machine, L: TryLock<M> + ZeroInit>() -> Verbs {
         info: L::INFO,
         // SAFETY: the room fits an `L`, as asserted above, and holds nothing yet.
         make: |room| unsafe { room.cast::<L>().write(L::new()) },
-        // SAFETY: `make` put an `L` there, which nobody uses any more.
+        // SAFETY: `make` put an `L` there, which is no longer in use.
         clear: |room| unsafe { room.cast::<L>().drop_in_place() },
         provide: L::provide,
         // SAFETY: `make` put an `L` there, which is shared.
@@ -79,8 +79,8 @@ pub fn is_added(name: &str) -> bool {
     LIST.added().iter().any(|lock| lock.name == name)
 }
 
-/// Adds a lock with its verbs on each machine that it is to run on. Nobody can wait for it with a deadline, and it stands in for no
-/// mutex of a running program.
+/// Adds a lock with its verbs on each machine that it is to run on. The lock has no timed wait, and does not replace mutexes of
+/// running programs.
 ///
 /// # Errors
 /// The name is taken or is none, locks have been looked up already, there are too many, or what the lock says of itself does not go together.
@@ -130,7 +130,7 @@ impl<M: Machine, const PLACE: usize> Added<M, PLACE> {
 
 impl<M: Machine, const PLACE: usize> Drop for Added<M, PLACE> {
     fn drop(&mut self) {
-        // SAFETY: `new` (or zeroed memory) made a lock there, and nobody uses it any more.
+        // SAFETY: `new` (or zeroed memory) made a lock there, which is no longer in use.
         unsafe { (Self::verbs().clear)(self.room.get().cast()) }
     }
 }
@@ -220,12 +220,13 @@ macro_rules! at_place {
     };
 }
 
-/// As [`visit`](super::visit), for added locks.
+/// Calls the visitor with an added lock, as [`visit`](super::visit) does with a built-in one.
 pub(super) fn visit<M: Machine, V: LockVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, UnknownLock> {
     at_place!(name, visitor, 0 1 2 3)
 }
 
-/// As [`visit_try`](super::visit_try), for added locks.
+/// Calls the visitor with an added lock, as [`visit_try`](super::visit_try) does with a built-in
+/// one.
 pub(super) fn visit_try<M: Machine, V: TryVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
     at_place!(name, visitor, 0 1 2 3)
 }

@@ -6,6 +6,7 @@ pub mod barging;
 pub mod instrumented;
 pub mod known;
 pub mod one_spinner_paper;
+pub mod plugin;
 
 mod backoff;
 mod info;
