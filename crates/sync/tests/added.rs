@@ -106,8 +106,10 @@ impl TryVisitor<Native> for Tries {
         let held = lock.try_lock();
         let again = lock.try_lock().is_some();
         let first = held.is_some();
-        // SAFETY: the first try took it.
-        held.map_or((), |token| unsafe { lock.unlock(token, self.0) });
+        if let Some(token) = held {
+            // SAFETY: the first try took it.
+            unsafe { lock.unlock(token, self.0) };
+        }
         [first, again, lock.try_lock().is_some()]
     }
 }
