@@ -7,8 +7,7 @@
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | [`registry`] | every workload by name |
-//! | [`added`] | workloads that a command adds to these |
+//! | [`registry`] | every workload by name, and those that a command adds |
 //! | [`real`] | real programs: a filter, a pipeline, a tree, a sort, an alignment |
 //! | [`kernels`] | real kernels of numerical and biological programs |
 //! | [`packets`] | packets that travel through queues: a pipeline of clusters, a firewall |
@@ -20,7 +19,6 @@
 //! | `places` | values that threads share by the order of their phases |
 //! | [`monitor`] | what real programs and kernels share data under |
 
-pub mod added;
 pub mod distributor;
 pub mod kernels;
 pub mod monitor;
@@ -33,5 +31,5 @@ pub mod regression;
 pub mod synthetic;
 pub mod tasks;
 
-pub use added::workloads;
+pub use registry::added::{self, workloads};
 pub use registry::{Chosen, WORKLOADS};

@@ -2,7 +2,9 @@
 //! crate. A program is one file or folder that implements [`Workload`], and one line here. The
 //! simulator's command knows the workloads that stand here.
 
-use crate::added::{self, AnyProbe, Own, workloads};
+pub mod added;
+
+use added::{AnyProbe, Own, workloads};
 use baton_machine::{Machine, Wait};
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use std::any::TypeId;

@@ -3,7 +3,7 @@
 //! A workload is generic over the machine and the probe. The command says on which machines ([`Added::on`]); its probe comes
 //! behind a pointer ([`AnyProbe`]).
 
-use crate::registry::WORKLOADS;
+use super::WORKLOADS;
 use baton_machine::units::open::{NotAdded, OpenList};
 use baton_machine::{Machine, Wait};
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
