@@ -24,8 +24,14 @@ pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode
     let variables = names.check()?;
     let program = program::find(&args[0])?;
     let folder = openmp::find()?;
-    openmp::check(&program.image, &folder)?;
+    let loads = openmp::loads(&program.image, &folder)?;
     let mut exec = Exec::new(program, args);
+    if loads == openmp::Loads::WhileItRuns {
+        ui::note(
+            "the program loads no libgomp.so.1 when it starts: Baton's is preloaded for libraries that it opens while it runs",
+        );
+        exec.preload(&openmp::preloaded(&folder)?);
+    }
     exec.set("LD_LIBRARY_PATH", openmp::search_path(&folder));
     for (name, value) in variables {
         exec.set(name, value);

@@ -86,6 +86,64 @@ fn run_puts_baton_s_runtime_in_the_place_of_libgomp() {
     assert!((code, out.as_str()) == (Some(2), "") && error.contains("did you mean `ticket`"), "{error}");
 }
 
+/// A library of `gcc -fopenmp` that loads a copy of libgomp under another name, as wheels of Python have it.
+fn wheel(folder: &Path) {
+    const SOURCE: &str = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <omp.h>
+        extern void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
+        int team(void) {
+            int size = 0;
+            #pragma omp parallel num_threads(3)
+            #pragma omp single
+            size = omp_get_num_threads();
+            return size;
+        }
+        const char *served_by(void) {
+            Dl_info found;
+            return dladdr((void *)GOMP_parallel, &found) ? found.dli_fname : "none";
+        }"#;
+    let gcc = Command::new("gcc").arg("-print-file-name=libgomp.so.1").output().unwrap().stdout;
+    let mut bytes = std::fs::read(String::from_utf8(gcc).unwrap().trim()).unwrap();
+    // The name is as long as the one that it takes the place of.
+    let (from, to) = (b"libgomp.so.1\0", b"libwheel.so1\0");
+    for at in 0..bytes.len() - from.len() {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    std::fs::write(folder.join("libwheel.so1"), bytes).unwrap();
+    std::fs::write(folder.join("module.c"), SOURCE).unwrap();
+    let mut compile = Command::new("gcc");
+    compile.current_dir(folder).args(["-fopenmp", "-O1", "-fPIC", "-c", "module.c"]);
+    done(&mut compile);
+    let mut link = Command::new("gcc");
+    link.current_dir(folder).args(["-shared", "-o", "module.so", "module.o", "libwheel.so1", "-Wl,-rpath,$ORIGIN"]);
+    done(&mut link);
+}
+
+#[test]
+fn copies_of_libgomp_in_wheels_are_served() {
+    if !baton_needs::has("gcc", "openmp") || !baton_needs::has("python3", "openmp") {
+        return;
+    }
+    let folder = folder(true);
+    wheel(folder.path());
+    let script = "import ctypes; m = ctypes.CDLL('./module.so'); m.served_by.restype = ctypes.c_char_p; print(m.team(), m.served_by().decode())";
+    let python = |command: &mut Command| {
+        let out = command.current_dir(folder.path()).env_remove("LD_PRELOAD").output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let [alone, _] = python(Command::new("python3").args(["-c", script]));
+    assert!(alone.starts_with("3 ") && alone.contains("libwheel.so1"), "{alone}");
+    let mut baton = Command::new(folder.path().join("bin/baton"));
+    let [served, note] = python(baton.args(["run", "--openmp", "baton", "--", "python3", "-c", script]));
+    assert!(served.starts_with("3 ") && served.contains("lib/baton/openmp/libgomp.so.1"), "{served}");
+    assert!(note.contains("is preloaded for libraries that it opens"), "{note}");
+}
+
 #[test]
 fn run_says_how_the_openmp_library_is_made() {
     if !baton_needs::has("gcc", "openmp") {

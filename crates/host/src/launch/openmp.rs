@@ -48,30 +48,74 @@ pub fn search_path(folder: &Path) -> OsString {
     path
 }
 
-/// Asks the loader what it would load for `image` with `folder` searched first. Returns an error
-/// unless that is Baton's OpenMP library. The program does not start.
+/// When a program loads an OpenMP library of GCC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loads {
+    /// The loader loads it before `main`, and takes Baton's.
+    AtStart,
+    /// The program opens libraries while it runs, and one of them may load a libgomp, perhaps a copy under another name, as wheels of
+    /// Python have it. Baton's must be preloaded.
+    WhileItRuns,
+}
+
+/// Fails unless the loader takes Baton's OpenMP library for `image` when the program starts.
 pub fn check(image: &Path, folder: &Path) -> Result<(), BadInput> {
+    match loads(image, folder)? {
+        Loads::AtStart => Ok(()),
+        Loads::WhileItRuns => Err(loads_none(image, "")),
+    }
+}
+
+/// The file to preload for a program that opens libraries while it runs.
+pub fn preloaded(folder: &Path) -> Result<PathBuf, Failed> {
+    if folder.to_string_lossy().contains(char::is_whitespace) {
+        let cannot = "LD_PRELOAD cannot name a path with a space; move the tree";
+        return Err(Failed::new(format_args!("{SONAME} lies in `{}`: {cannot}", folder.display())));
+    }
+    Ok(folder.join(SONAME))
+}
+
+/// Asks the loader what it would load for `image` with `folder` searched first. Returns an error
+/// if that is another OpenMP library than Baton's, or if there is none and the program opens no
+/// libraries. The program does not start.
+pub fn loads(image: &Path, folder: &Path) -> Result<Loads, BadInput> {
     let mut ask = Command::new(image);
     ask.env("LD_TRACE_LOADED_OBJECTS", "1").env(SEARCH, search_path(folder)).env_remove("LD_PRELOAD");
     let output = ask.stdin(Stdio::null()).output();
     let output = output.map_err(|why| BadInput::new(format!("cannot ask what `{}` loads: {why}", image.display())))?;
-    judge(&String::from_utf8_lossy(&output.stdout), image, folder)
+    judge(&String::from_utf8_lossy(&output.stdout), image, folder, opens_libraries)
+}
+
+/// Whether the program, or one of the libraries that are loaded with it, calls `dlopen`. The C library and the loader define it.
+fn opens_libraries(files: &[&Path]) -> bool {
+    const NAME: &[u8] = b"\0dlopen\0";
+    let defines = |file: &Path| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        ["libc.so", "libc-", "libdl", "ld-"].iter().any(|start| name.starts_with(start))
+    };
+    let calls =
+        |file: &&Path| std::fs::read(file).is_ok_and(|bytes| bytes.windows(NAME.len()).any(|word| word == NAME));
+    files.iter().copied().filter(|file| !defines(file)).any(|file| calls(&file))
+}
+
+fn loads_none(image: &Path, list: &str) -> BadInput {
+    let other = ["libomp.so", "libiomp5.so"].iter().find(|other| list.contains(*other));
+    let also = other.map_or(String::new(), |name| format!(" It loads {name}, which has another interface."));
+    let what = format!("neither `{}` nor a library that it is linked with loads {SONAME}.{also}", image.display());
+    BadInput::new(what).hint("compile it with `gcc -fopenmp` (gfortran, g++) and without -static")
 }
 
 /// Finds the OpenMP library in the loader's list, whose lines are `NAME => PATH (ADDRESS)`.
-fn judge(list: &str, image: &Path, folder: &Path) -> Result<(), BadInput> {
-    let mut names = list.lines().filter_map(|line| line.trim().split_once(" => "));
-    let Some((_, from)) = names.find(|(name, _)| *name == SONAME) else {
-        let other = ["libomp.so", "libiomp5.so"].iter().find(|other| list.contains(*other));
-        let also = other.map_or(String::new(), |name| format!(" It loads {name}, which has another interface."));
-        let what = format!("neither `{}` nor a library that it is linked with loads {SONAME}.{also}", image.display());
-        let hint = "compile it with `gcc -fopenmp` (gfortran, g++) and without -static; a library that a program opens while it \
-                    runs is served by LD_LIBRARY_PATH alone (docs/reference/omp.md)";
-        return Err(BadInput::new(what).hint(hint));
+fn judge(list: &str, image: &Path, folder: &Path, opens: impl Fn(&[&Path]) -> bool) -> Result<Loads, BadInput> {
+    let path = |from: &'_ str| -> PathBuf { Path::new(from.rsplit_once(" (").map_or(from, |(path, _)| path)).into() };
+    let loaded: Vec<(&str, PathBuf)> =
+        list.lines().filter_map(|line| line.trim().split_once(" => ")).map(|(name, from)| (name, path(from))).collect();
+    let Some((_, from)) = loaded.iter().find(|(name, _)| *name == SONAME) else {
+        let files: Vec<&Path> = std::iter::once(image).chain(loaded.iter().map(|(_, from)| &**from)).collect();
+        return if opens(&files) { Ok(Loads::WhileItRuns) } else { Err(loads_none(image, list)) };
     };
-    let from = Path::new(from.rsplit_once(" (").map_or(from, |(path, _)| path));
     if from.parent() == Some(folder) {
-        return Ok(());
+        return Ok(Loads::AtStart);
     }
     let what = format!("`{}` takes {SONAME} from {} whatever LD_LIBRARY_PATH says", image.display(), from.display());
     Err(BadInput::new(what)
@@ -99,9 +143,11 @@ mod tests {
 
     #[test]
     fn the_loader_s_list_decides() {
-        let judge = |list: &str| judge(list, Path::new("./app"), Path::new("/ours"));
+        let opening = |list: &str, opens| judge(list, Path::new("./app"), Path::new("/ours"), |_| opens);
+        let judge = |list: &str| opening(list, false);
         let first = "\tlinux-vdso.so.1 (0x7f)\n";
-        assert_eq!(judge(&format!("{first}\tlibgomp.so.1 => /ours/libgomp.so.1 (0x7f)\n")), Ok(()));
+        assert_eq!(judge(&format!("{first}\tlibgomp.so.1 => /ours/libgomp.so.1 (0x7f)\n")), Ok(Loads::AtStart));
+        assert_eq!(opening("\tlibm.so.6 => /usr/lib/libm.so.6 (0x7f)\n", true), Ok(Loads::WhileItRuns));
         let none = judge("\tlibomp.so.5 => /usr/lib/libomp.so.5 (0x7f)\n").unwrap_err();
         assert!(none.to_string().contains("loads libgomp.so.1. It loads libomp.so"), "{none}");
         let theirs = judge("\tlibgomp.so.1 => /usr/lib/libgomp.so.1 (0x7f)\n").unwrap_err();
