@@ -1,8 +1,9 @@
 //! Doacross loops: iterations that wait for earlier ones by their numbers.
 //!
-//! The compiler numbers the iterations of each loop of the nest from 0 and hands out the outermost one's. The work-share's memory
-//! has a record: the loops' counts, and a word for each chunk of outermost iterations. A thread runs a chunk in order; the
-//! chunk's word says how many iterations of the nest it has posted, counted as if each one posts.
+//! The compiler numbers the iterations of each loop of the nest from 0 and hands out the iterations
+//! of the outermost loop. The work-share's memory holds a record: the loops' counts, and a word for
+//! each chunk of outermost iterations. A thread runs a chunk in order; the chunk's word says how
+//! many iterations of the nest the thread has posted, counted as if every iteration posted.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule};
@@ -18,23 +19,24 @@ const MOST: usize = 64;
 
 type Word = <Native as Machine>::Atomic<u64>;
 
-/// What the threads know of the nest, at the begin of its memory; the words of the chunks follow.
+/// What the threads know of the nest. It stands at the start of the work-share's memory, before the
+/// words of the chunks.
 #[repr(C, align(64))]
 pub(crate) struct Record {
     counts: [u64; MOST],
     loops: usize,
-    /// Outermost iterations of a word.
+    /// Outermost iterations for each word.
     chunk: u64,
 }
 
-/// What a doacross loop is before its memory is there.
+/// A doacross loop whose memory is not allocated yet.
 pub(crate) struct Nest {
     record: Record,
     words: usize,
 }
 
 impl Nest {
-    /// The nest of `counts`, and its schedule, whose chunks are such that each has a word.
+    /// The nest of `counts`, and its schedule, with chunks long enough that each has a word.
     fn new(counts: &[u64], schedule: Schedule) -> (Nest, Schedule) {
         if counts.len() > MOST {
             missing("a doacross loop with more than 64 nested loops");
@@ -54,7 +56,7 @@ impl Nest {
         (Nest { record: Record { counts: own, loops: counts.len(), chunk }, words }, schedule)
     }
 
-    /// Bytes of its memory.
+    /// Bytes of the record and its words.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Record>() + self.words * size_of::<Word>()
     }
@@ -62,7 +64,8 @@ impl Nest {
     /// Writes the record.
     ///
     /// # Safety
-    /// `at` is that much zeroed memory, aligned to 64 bytes, which no other thread uses yet.
+    /// `at` is [`Nest::bytes`] of zeroed memory, aligned to 64 bytes, which no other thread uses
+    /// yet.
     pub(crate) unsafe fn write(self, at: usize) {
         // SAFETY: by contract. The words of a native cell are zero already.
         unsafe { core::ptr::with_exposed_provenance_mut::<Record>(at).write(self.record) };
@@ -80,7 +83,7 @@ fn record() -> &'static Record {
 }
 
 impl Record {
-    /// The word of an iteration, and how many iterations of its chunk there are up to it.
+    /// The word of an iteration, and the iteration's number within its chunk, counted from 1.
     fn find(&self, at: &[u64]) -> (&'static Word, u64) {
         let (word, outer) = (at[0] / self.chunk, at[0] % self.chunk);
         let inner = self.counts[1..self.loops].iter().zip(&at[1..]);
@@ -92,7 +95,7 @@ impl Record {
 
     fn post(&self, at: &[u64]) {
         let (word, number) = self.find(at);
-        // Release: who sees it sees what the iteration did.
+        // Release: a thread that sees the number sees what the iteration did.
         word.store(number, Ordering::Release);
         place().waits().wake::<Native, u64>(Why::Barrier, word);
     }
@@ -123,9 +126,9 @@ pub unsafe extern "C" fn GOMP_doacross_ull_post(at: *const u64) {
     unsafe { GOMP_doacross_post(at) };
 }
 
-/// The interface is variadic: a number for each loop. On x86-64 and on 64-bit Arm such words come where those of a function
-/// with as many parameters come, in registers and then on the stack. Those that were not passed are read from the
-/// caller's frames, and are not used.
+/// The interface is variadic: a number for each loop. On x86-64 and on 64-bit Arm these numbers lie
+/// where the parameters of a function with as many parameters lie, in registers and then on the
+/// stack. Numbers that the caller did not pass are read from the caller's frames, and are not used.
 macro_rules! waits {
     ($($name:ident)* : $($n:ident)*) => {
         waits! { @each [$($name)*] [$($n: u64),*] [$($n),*] }
@@ -151,7 +154,7 @@ waits! {
     n48 n49 n50 n51 n52 n53 n54 n55 n56 n57 n58 n59 n60 n61 n62 n63
 }
 
-/// Begins a doacross loop; the first chunk.
+/// Begins a doacross loop. Returns whether the thread has a first chunk.
 unsafe fn begin(
     (count, counts): (u32, *const u64),
     schedule: Schedule,

@@ -12,7 +12,8 @@ use crate::target::{omp_pause_resource, omp_pause_resource_all};
 use crate::teams::{omp_set_num_teams, omp_set_teams_thread_limit};
 use core::ffi::c_char;
 
-/// A default integer of 8 bytes as one of 4; what does not fit becomes the nearest that does.
+/// Converts a default integer of 8 bytes to 4 bytes; a number that does not fit becomes the nearest
+/// one that does.
 fn short(n: i64) -> i32 {
     n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }
@@ -162,26 +163,26 @@ pub extern "C" fn omp_get_default_allocator_() -> usize {
     memory::omp_get_default_allocator()
 }
 
-/// A text of Fortran's, which has its length behind the arguments and blanks at its end, as one of C's.
+/// Converts a Fortran text (its length behind the arguments, blanks at its end) to a C text.
 unsafe fn text(from: *const c_char, bytes: usize) -> Vec<u8> {
-    // SAFETY: the program passes so many bytes.
+    // SAFETY: the program passes a text of `bytes` bytes.
     let bytes = unsafe { core::slice::from_raw_parts(from.cast::<u8>(), bytes) };
     let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
     [&bytes[..end], &[0]].concat()
 }
 
-/// A text of C's for a variable of Fortran's, with blanks behind it.
+/// Writes a C text into a Fortran variable, padded with blanks.
 unsafe fn give(whole: &[u8], to: *mut c_char, bytes: usize) {
     for at in 0..bytes {
         let byte = whole.get(at).copied().unwrap_or(b' ');
-        // SAFETY: the program's variable has so many bytes.
+        // SAFETY: the program's variable has `bytes` bytes.
         unsafe { to.add(at).write(byte as c_char) };
     }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_affinity_format_(format: *const c_char, bytes: usize) {
-    // SAFETY: the program passes so many bytes.
+    // SAFETY: the program passes a text of `bytes` bytes.
     unsafe { omp_set_affinity_format(text(format, bytes).as_ptr().cast()) };
 }
 
@@ -198,7 +199,7 @@ pub unsafe extern "C" fn omp_get_affinity_format_(buffer: *mut c_char, bytes: us
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_affinity_(format: *const c_char, bytes: usize) {
-    // SAFETY: the program passes so many bytes.
+    // SAFETY: the program passes a text of `bytes` bytes.
     unsafe { omp_display_affinity(text(format, bytes).as_ptr().cast()) };
 }
 
@@ -219,7 +220,7 @@ pub unsafe extern "C" fn omp_capture_affinity_(
     }
 }
 
-/// A nested lock of Fortran has 8 bytes, too few for ours: they hold its address.
+/// A nested lock of Fortran has 8 bytes, too few for the lock itself: they hold its address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock_(lock: *mut *mut NestLock) {
     let own = Box::into_raw(Box::new(NestLock::default()));

@@ -1,7 +1,7 @@
 //! `omp_*_lock`: the program's word holds the number of a lock in a table. A number of zero is a lock that was never initialised.
 //!
-//! Programs of GCC 4.3 and before call the same names at the version `OMP_1.0`. Their simple locks are the same; their nested ones
-//! have eight bytes and belong to a thread, not to a task.
+//! Programs of GCC 4.3 and before call the same names at the version `OMP_1.0`. Their simple locks
+//! are the same; their nested locks have eight bytes and belong to a thread, not to a task.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
 use crate::parallel::{Lock, new_lock};
@@ -11,12 +11,13 @@ use core::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A lock of the table, which stays: its number is used again once it was destroyed.
+/// A lock of the table. An entry is never freed: its number is used again after the program
+/// destroys the lock.
 #[derive(Default)]
 struct Entry {
     lock: OnceLock<Lock>,
     initialised: AtomicBool,
-    /// The thread that holds it as a nested lock of the old form; 0: none.
+    /// The thread that holds the lock as a nested lock of the old form; 0: none.
     thread: AtomicUsize,
 }
 
@@ -26,11 +27,12 @@ impl Entry {
     }
 }
 
-/// Locks by number, from 1: chunk *n* has those from 2^n on. A chunk and an entry stay where they are, so that a lock is found without
-/// another one.
+/// Locks by number, from 1: chunk *n* has the locks from 2^n on. Chunks and entries never move, so
+/// finding a lock takes no other lock.
 static TABLE: [AtomicPtr<Entry>; u32::BITS as usize] = [const { AtomicPtr::new(null_mut()) }; u32::BITS as usize];
 
-/// The numbers that are free to be used again, and the last one that was used. Who makes a chunk holds it.
+/// The free numbers, and the greatest number ever used. A thread that makes a chunk holds this
+/// mutex.
 static NUMBERS: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
 #[cold]
@@ -115,7 +117,8 @@ fn unset(number: u32, caller: &str) {
     unsafe { find(number, caller).lock().unlock(place().waits().of(Why::Lock)) };
 }
 
-/// Who holds a nested lock: a task, by its thread's place and how many tasks that is within.
+/// The holder of a nested lock: a task, told apart by its thread's place and its depth of nested
+/// tasks.
 fn me() -> usize {
     let place = place();
     (core::ptr::from_ref(place).addr() << 16) + (place.depth.get() & 0xffff) as usize
@@ -160,7 +163,8 @@ both! {
 }
 
 /// # Safety
-/// `lock` is a nested lock of the program's. Others may hold it meanwhile, so that its parts are read as they are.
+/// `lock` is a nested lock of the program. Other threads may hold it meanwhile, so its parts are
+/// read as they are.
 unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
     // SAFETY: by contract; `owner` equals ours only if this thread wrote it, and only the holder writes the count.
     unsafe {
@@ -214,26 +218,26 @@ pub unsafe extern "C" fn omp_unset_nest_lock(lock: *mut NestLock) {
     }
 }
 
-/// `omp_nest_lock_t` of GCC 4.3 and before, which has no room for more.
+/// `omp_nest_lock_t` of GCC 4.3 and before, which has no room for a task.
 #[repr(C)]
 pub struct OldNestLock {
     number: u32,
     count: i32,
 }
 
-/// The calling thread, among those that there are: where a variable of its own is.
+/// Identifies the calling thread among the living ones, by the address of a thread-local variable.
 fn thread() -> usize {
     thread_local!(static HERE: u8 = const { 0 });
     HERE.with(|here| core::ptr::from_ref(here).addr())
 }
 
 /// # Safety
-/// `lock` is a nested lock of the old form of the program's, whose number stays.
+/// `lock` is a nested lock of the old form; its number does not change meanwhile.
 unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
     // SAFETY: by contract.
     let number = unsafe { (*lock).number };
     let entry = find(number, caller);
-    // Relaxed, here and below: it equals ours only if this thread stored it.
+    // Relaxed, here and below: the value equals this thread's only if this thread stored it.
     if entry.thread.load(Ordering::Relaxed) != thread() {
         if wait {
             set(number, caller);

@@ -7,9 +7,9 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// No allocator: the thread's default one is meant.
+/// No allocator: the thread's default allocator is meant.
 const NONE: usize = 0;
-/// The one that is there in any case.
+/// The allocator that always exists.
 const DEFAULT: usize = 1;
 const HIGH_BANDWIDTH: usize = 3;
 const LAST_SPACE: usize = 4;
@@ -50,14 +50,14 @@ struct Allocator {
 }
 
 impl Allocator {
-    /// The program's own allocator of that handle.
+    /// The program's own allocator with that handle.
     fn of(handle: usize) -> Option<&'static Allocator> {
         let own = handle > ALLOCATORS.len();
         // SAFETY: `omp_init_allocator` gave the handle, and the program uses it no more once it is destroyed.
         own.then(|| unsafe { &*core::ptr::with_exposed_provenance::<Allocator>(handle) })
     }
 
-    /// Takes so many bytes of the pool; whether there were so many.
+    /// Takes `bytes` bytes of the pool. Returns whether the pool had them.
     fn take(&self, bytes: usize) -> bool {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.pool);
         // Relaxed: a count, which orders nothing.
@@ -71,12 +71,12 @@ impl Allocator {
     }
 }
 
-/// Whether one of the values that a trait may have; the default always is.
+/// Whether `value` is one of the values that a trait may have; the default always is.
 fn one_of(value: usize, values: &[usize]) -> bool {
     value == BY_DEFAULT || values.contains(&value)
 }
 
-/// An allocator with these traits. `None`: one of them cannot be had.
+/// An allocator with these traits, or `None` if one of the traits is not supported.
 fn with_traits(space: usize, traits: &[Trait]) -> Option<Allocator> {
     let (mut alignment, mut pool) = (size_of::<usize>(), UNLIMITED);
     let (mut fallback, mut other) = (DEFAULT_FALLBACK, NONE);
@@ -116,7 +116,7 @@ fn with_traits(space: usize, traits: &[Trait]) -> Option<Allocator> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_allocator(space: usize, count: i32, traits: *const Trait) -> usize {
     let traits = match usize::try_from(count) {
-        // SAFETY: the program passes so many.
+        // SAFETY: the program passes `count` traits.
         Ok(count) if count > 0 => unsafe { core::slice::from_raw_parts(traits, count) },
         _ => &[],
     };
@@ -144,11 +144,11 @@ pub extern "C" fn omp_get_default_allocator() -> usize {
     place().icv.get().allocator
 }
 
-/// What stands before the memory that a program has.
+/// The header before the memory that a program gets.
 #[derive(Clone, Copy)]
 struct Header {
     begin: *mut c_void,
-    /// With the header and what the alignment took.
+    /// Bytes of the block, header and alignment included.
     bytes: usize,
     allocator: usize,
 }
@@ -162,7 +162,7 @@ impl Header {
     }
 }
 
-/// Memory of so many bytes, or what the allocator falls back to.
+/// Allocates `bytes` bytes, or what the allocator falls back to.
 fn allocate(alignment: usize, bytes: usize, handle: usize) -> *mut c_void {
     if bytes == 0 {
         return null_mut();
@@ -202,12 +202,12 @@ fn fail(bytes: usize) -> ! {
     std::process::exit(1);
 }
 
-/// As [`allocate`], with zeros.
+/// Does the same as [`allocate`], with zeroed memory.
 fn zeroed(alignment: usize, count: usize, bytes: usize, handle: usize) -> *mut c_void {
     let Some(all) = count.checked_mul(bytes) else { return null_mut() };
     let memory = allocate(alignment, all, handle);
     if !memory.is_null() {
-        // SAFETY: it has so many bytes.
+        // SAFETY: the memory has `all` bytes.
         unsafe { memory.cast::<u8>().write_bytes(0, all) };
     }
     memory
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn omp_realloc(memory: *mut c_void, bytes: usize, handle: 
     // SAFETY: the program passes what an allocator gave it.
     let header = unsafe { Header::of(memory) };
     let handle = if handle == NONE { header.allocator } else { handle };
-    // What it has of its pool counts towards what it gets of the same.
+    // The pool that the old block came from may use the old block's bytes for the new one.
     let pool = Allocator::of(header.allocator).filter(|_| handle == header.allocator);
     if let Some(pool) = pool {
         pool.give_back(header.bytes);
@@ -276,7 +276,8 @@ pub unsafe extern "C" fn omp_realloc(memory: *mut c_void, bytes: usize, handle: 
         return null_mut();
     }
     let had = header.bytes - (memory.addr() - header.begin.addr());
-    // SAFETY: both have so many bytes; the old one is given back once.
+    // SAFETY: both blocks have at least the copied number of bytes; the old block is given back
+    // once.
     unsafe {
         core::ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast(), had.min(bytes));
         omp_free(memory, free);

@@ -1,9 +1,11 @@
 //! Reductions over tasks.
 //!
-//! The compiler passes a record in words: how many variables, the bytes of a thread's block, its alignment, the allocator, the next
-//! record, a word of ours, a word for the end; then three words for each variable: its address, its offset in the block, a word of
-//! ours. Registering takes zeroed memory, a block for each thread of the team, and leaves its begin in the third word and its end in
-//! the seventh. A task asks where its thread's copies of variables are.
+//! The compiler passes a record in words: the number of variables, the bytes of a thread's block,
+//! its alignment, the allocator, the next record, a word for this library, and a word for the end.
+//! Three words follow for each variable: its address, its offset in the block, and a word for this
+//! library. Registering takes zeroed memory, one block for each thread of the team, and writes the
+//! start of the memory into the third word and its end into the seventh. A task asks where its
+//! thread's copies of variables are.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::parallel::bind;
@@ -15,10 +17,10 @@ use core::ffi::c_void;
 
 const COUNT: usize = 0;
 const BLOCK: usize = 1;
-/// The alignment, and then where the memory begins.
+/// The alignment; after registering, the start of the memory.
 const BEGIN: usize = 2;
 const NEXT: usize = 4;
-/// Ours: the first of the records that were registered together.
+/// This library's word: the first of the records that were registered together.
 const FIRST: usize = 5;
 const END: usize = 6;
 const VARIABLES: usize = 7;
@@ -58,7 +60,7 @@ impl Record {
         std::iter::successors(Some(self), |record| record.next())
     }
 
-    /// The address and the offset of its variable number `n`.
+    /// The address and the offset of the record's variable number `n`.
     fn variable(self, n: usize) -> (usize, usize) {
         (self.get(VARIABLES + n * WORDS), self.get(VARIABLES + n * WORDS + 1))
     }
@@ -68,8 +70,9 @@ impl Record {
     }
 }
 
-/// Registers the compiler's records for a team of so many threads. `outer`: the records around them. `theirs`: the records of the
-/// thread that came first to the work-share, whose memory they share.
+/// Registers the compiler's records for a team of `threads` threads. `outer`: the records around
+/// them. `theirs`: the records of the thread that came first to the work-share; both threads then
+/// share one memory.
 fn enter(own: Record, outer: usize, theirs: Option<Record>, threads: u32) {
     let mut theirs = theirs;
     let mut at = own;
@@ -118,10 +121,11 @@ pub(crate) unsafe fn register(place: &Context<Native>, record: *mut usize) {
     }
 }
 
-/// A thread that was not the first registers its own record, with the memory of the first one's.
+/// Registers the record of a thread that was not the first, with the memory of the first thread's
+/// record.
 ///
 /// # Safety
-/// The compiler built the record; `first` is the address of the first thread's.
+/// The compiler built the record; `first` is the address of the first thread's record.
 pub(crate) unsafe fn join(place: &Context<Native>, record: *mut usize, first: usize) {
     if let Some(group) = place.group() {
         // SAFETY: by contract.
@@ -163,7 +167,7 @@ fn copy_of(records: Option<Record>, address: usize, thread: usize) -> Option<(us
         let (variable, offset) = record.variables().find(|(variable, _)| *variable == address)?;
         Some((own(record) + offset, variable))
     });
-    // A task within a task names a copy, of whichever thread.
+    // A task within a task may name the copy of any thread.
     by_address.or_else(|| {
         let record = chain().find(|record| (record.get(BEGIN)..record.get(END)).contains(&address))?;
         let offset = (address - record.get(BEGIN)) % record.get(BLOCK);
@@ -178,7 +182,8 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usiz
     // SAFETY: what was registered with the group is a record.
     let records = place.group().and_then(|group| unsafe { Record::at(group.reductions()) });
     for n in 0..count {
-        // SAFETY: the compiler passes so many addresses, and behind them room for so many variables.
+        // SAFETY: the compiler passes `count` addresses, and behind them room for `count`
+        // variables.
         let address = unsafe { addresses.add(n).read() };
         let Some((copy, variable)) = copy_of(records, address, place.id as usize) else {
             eprintln!(

@@ -17,8 +17,8 @@ const NOGROUP: u32 = 1 << 11;
 const REDUCTION: u32 = 1 << 12;
 const STRICT: u32 = 1 << 14;
 
-/// How the iterations are cut: so many tasks, the first `longer` of which have one more than `each`. With `last` the last one has
-/// another number.
+/// How the iterations are cut into `tasks` tasks: the first `longer` tasks have one iteration more
+/// than `each`. With `last` the last task has another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
     tasks: u64,
@@ -28,13 +28,14 @@ struct Cut {
 }
 
 impl Cut {
-    /// `count` iterations (not 0) in `asked` tasks; 0: one for each of `threads`.
+    /// Cuts `count` iterations (not 0) into `asked` tasks; 0: one task for each of `threads`.
     fn into_tasks(count: u64, asked: u64, threads: u64) -> Cut {
         let tasks = if asked == 0 { threads } else { asked }.min(count);
         Cut { tasks, each: count / tasks, longer: count % tasks, last: None }
     }
 
-    /// `count` iterations in tasks of `grain` to twice as many; with `strict` of just so many, but for the last.
+    /// Cuts `count` iterations into tasks of `grain` to twice as many iterations; with `strict`
+    /// into tasks of exactly `grain`, except for the last.
     fn by_grain(count: u64, grain: u64, strict: bool) -> Cut {
         let (grain, tasks) = (grain.max(1), count / grain.max(1));
         if strict {
@@ -49,7 +50,7 @@ impl Cut {
         Cut::into_tasks(count, tasks.max(1), 1)
     }
 
-    /// The iterations of each task, from and to.
+    /// The iterations of each task, as from and to.
     fn parts(self) -> impl Iterator<Item = (u64, u64)> {
         let mut from = 0;
         (0..self.tasks).map(move |task| {
@@ -61,7 +62,7 @@ impl Cut {
     }
 }
 
-/// Makes the tasks. The data begin with the bounds of a task's part.
+/// Makes the tasks. The data of a task begin with the bounds of its part.
 ///
 /// # Safety
 /// The compiler outlined `function` for the data.
@@ -96,7 +97,7 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
     let priority = priority.min(environment().priority);
     let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
     for (from, to) in cut.parts() {
-        // Decided task by task: others run those that wait while this thread runs one.
+        // Decided for each task: other threads run waiting tasks while this thread runs one.
         let at_once = flags & IF == 0 || place.is_inline(Kind::OfLoop);
         let (start, end) = space.values(from, to);
         let bounds = |data: *mut c_void| {

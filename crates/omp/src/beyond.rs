@@ -1,8 +1,10 @@
 //! Work-shares of a cancelled region that the ring has no room for.
 //!
-//! A thread that a cancelled region sends to its end enters no more work-shares, so the slot of the next one that it would have entered is
-//! never free again. The region's other threads may meet any number of work-shares before they come to a cancellation point. Whoever finds
-//! a slot in use, with the region cancelled, closes the slot: from then on work-shares that would stand there are kept here, by their numbers.
+//! A thread that a cancelled region sends to its end enters no more work-shares, so the slot of the
+//! next work-share that it would have entered is never free again. The region's other threads may
+//! meet any number of work-shares before they come to a cancellation point. A thread that finds a
+//! slot in use, with the region cancelled, closes the slot. From then on work-shares for that slot
+//! are kept here, by their numbers.
 
 use crate::objects::{AnyLock, lock};
 use crate::settings::Settings;
@@ -43,7 +45,7 @@ impl<M: Machine> Beyond<M> {
         share
     }
 
-    /// Gives back all of them.
+    /// Gives back all work-shares.
     ///
     /// # Safety
     /// No thread is in a work-share of the team.

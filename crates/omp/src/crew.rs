@@ -1,4 +1,5 @@
-//! Threads that there are already, for programs whose threads are started with them: the bodies of a workload.
+//! Reuses threads that exist already, for programs that start their threads themselves: the bodies
+//! of a workload.
 //!
 //! | a seat's state | meaning |
 //! | --- | --- |
@@ -43,13 +44,15 @@ impl<M: Machine> Clone for Crew<M> {
 }
 
 impl<M: Machine> Crew<M> {
-    /// So many threads beside the initial one, on so many CPUs. Until they have a body they wait by `wait`.
+    /// A crew of `threads` threads beside the initial one, on `cpus` CPUs. Until a thread gets a
+    /// body, it waits by `wait`.
     pub fn new(threads: u32, cpus: u32, wait: Wait) -> Crew<M> {
         let seat = |_| Owned::new(Seat { state: M::Atomic::new(FREE), body: M::Slot::new(None) });
         Crew { seats: Arc::new((0..threads).map(seat).collect()), cpus, wait }
     }
 
-    /// What thread `seat`, from 0, does: runs the bodies that it is given, until the crew is dismissed.
+    /// The body of thread `seat`, from 0: runs the bodies that the thread is given, until the crew
+    /// is dismissed.
     pub fn serve(&self, seat: u32) {
         let Seat { state, body } = &*self.seats[seat as usize];
         loop {
@@ -62,14 +65,15 @@ impl<M: Machine> Crew<M> {
             // SAFETY: the state says that the slot is this thread's.
             let given = unsafe { body.write(|at| (*at).take()) };
             given.into_iter().for_each(|body| body());
-            // Release: the slot is free again. Acquire on failure: the crew is dismissed, and what was done before comes first.
+            // Release: the slot is free again. Acquire on failure: the crew is dismissed, and what
+            // happened before the dismissal comes first.
             if now == DISMISSED || state.compare_exchange(GIVEN, FREE, Release, Acquire).is_err() {
                 return;
             }
         }
     }
 
-    /// Lets each thread end when it has ended its body. No body is started any more.
+    /// Lets each thread end when it has ended its body. The crew starts no body any more.
     pub fn dismiss(&self) {
         for seat in self.seats.iter() {
             // Release: what the caller did comes before the thread's end.
@@ -81,7 +85,7 @@ impl<M: Machine> Crew<M> {
 
 impl<M: Machine> Threads for Crew<M> {
     fn start(&self, body: Body) -> Result<(), String> {
-        // Acquire: the slot's last body was taken out. Relaxed on failure: another seat will do.
+        // Acquire: the slot's last body was taken out. Relaxed on failure: another seat is tried.
         let take = |seat: &&Owned<M, Seat<M>>| seat.state.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok();
         let Some(seat) = self.seats.iter().find(take) else {
             return Err(format!("each of the crew's {} threads has a body", self.seats.len()));

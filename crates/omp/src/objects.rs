@@ -8,21 +8,23 @@ use core::num::NonZeroU32;
 
 /// A barrier of a team, of whatever algorithm.
 pub trait TeamBarrier<M: Machine>: Send + Sync {
-    /// Arrives as participant `index` and waits for the others. Whenever tasks wait meanwhile, it calls `run`, which says whether there
-    /// was one. The last to arrive wakes the others by the policy `wake`.
+    /// Arrives as participant `index` and waits for the others. Whenever tasks wait meanwhile,
+    /// calls `run`, which says whether it found a task. The last thread to arrive wakes the others
+    /// by the policy `wake`.
     fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut() -> bool);
 
-    /// Says that tasks wait, where none did: those that have arrived see it, and are woken by [`wake`](TeamBarrier::wake).
+    /// Says that tasks wait, where none did before: threads that have arrived see it, and
+    /// [`wake`](TeamBarrier::wake) wakes them.
     fn tasks_wait(&self);
 
-    /// Says that none waits any more, where some did.
+    /// Says that no task waits any more, where some did before.
     fn no_task_waits(&self);
 
-    /// Wakes so many of those that have arrived.
+    /// Wakes `n` of the threads that have arrived.
     fn wake(&self, n: u32, wait: Wait);
 }
 
-/// In the machine's memory, as all that threads share.
+/// A barrier in the machine's memory, as everything that threads share.
 struct Named<M: Machine, B>(Owned<M, B>);
 
 impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
@@ -34,13 +36,14 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
         let Some(value) = self.0.arrive(index, wake) else { return };
         loop {
             let _ = M::wait_while(gate.word, value, wait, None);
-            // Acquire: see what all did before they arrived, or what those did that left tasks.
+            // Acquire: the thread sees what all threads did before they arrived, or what a thread
+            // did that left tasks.
             let now = gate.word.load(Acquire);
             if now & !gate.bit != value {
                 return;
             }
             if now != value && !run() {
-                // Another thread has the last of them, and is about to say so.
+                // Another thread has taken the last task, and is about to say so.
                 M::relax();
             }
         }
@@ -48,17 +51,21 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
 
     fn tasks_wait(&self) {
         if let Some(gate) = self.0.gate() {
-            // The bit is clear. Release: who sees it sees that there is a task, at its first look.
-            // C11: no execution is wrong without it. The tasks themselves are ordered by the lock of their list, which who takes one holds;
-            // who sees the bit but not yet the count of those that wait takes none, and looks again. As a Relaxed exchange it would still
-            // be a part of the release sequences of those that arrived before.
+            // The bit is clear. Release: a thread that sees the bit sees at its first look that
+            // there is a task.
+            // C11: no execution is wrong without Release. The tasks themselves are ordered by the
+            // lock of their list, which a thread holds when it takes a task. A thread that sees the
+            // bit but not yet the count of waiting tasks takes none, and looks again. A Relaxed
+            // exchange would still be a part of the release sequences of the threads that arrived
+            // before.
             gate.word.fetch_add(gate.bit, Release);
         }
     }
 
     fn no_task_waits(&self) {
         if let Some(gate) = self.0.gate() {
-            // The bit is set. Relaxed: it hands nothing over, and the last to arrive comes after it, as it saw that no task was left.
+            // The bit is set. Relaxed: it hands nothing over, and the last thread to arrive comes
+            // after it, because that thread saw that no task was left.
             gate.word.fetch_add(gate.bit.wrapping_neg(), Relaxed);
         }
     }
@@ -70,7 +77,7 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
     }
 }
 
-/// Makes a barrier for so many threads.
+/// Makes a barrier for `self.0` threads.
 struct MakeBarrier(NonZeroU32);
 
 impl<M: Machine> BarrierVisitor<M> for MakeBarrier {
@@ -100,16 +107,16 @@ pub fn barrier<M: Machine>(name: &str, participants: NonZeroU32) -> Result<Box<d
     barrier::visit::<M, _>(name, MakeBarrier(participants))
 }
 
-/// A lock of whatever algorithm, which keeps its holder's token.
+/// A lock of any algorithm, which keeps its holder's token.
 pub trait AnyLock<M: Machine>: Send + Sync {
-    /// Takes it.
+    /// Takes the lock.
     fn lock(&self, wait: Wait);
-    /// Takes it if it is free; whether it did.
+    /// Takes the lock if it is free. Returns whether it did.
     fn try_lock(&self) -> bool;
-    /// Frees it.
+    /// Frees the lock.
     ///
     /// # Safety
-    /// The calling thread holds it, locked with the same policy (or by a try).
+    /// The calling thread holds the lock, locked with the same policy (or by a try).
     unsafe fn unlock(&self, wait: Wait);
 }
 
@@ -121,13 +128,14 @@ struct Held<M: Machine, L> {
 }
 
 impl<M: Machine, L: TryLock<M>> Held<M, L> {
-    /// A token that says nothing is not kept.
+    /// Whether the token is kept: a token of no bytes is not.
     const KEEPS: bool = size_of::<L::Token>() != 0;
 
     #[inline]
     fn keep(&self, token: L::Token) {
         if Self::KEEPS {
-            // Relaxed: only the holder touches it, and the lock orders one holder after another.
+            // Relaxed: only the holder touches the token, and the lock orders one holder after
+            // another.
             self.token.store(token.to_word(), Relaxed);
         }
     }

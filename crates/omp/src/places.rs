@@ -1,4 +1,5 @@
-//! Places that threads are bound to: which there are, and which of them each thread of a team gets. Both as GCC 12's libgomp has it.
+//! Places that threads are bound to: the places of a machine, and the place of each thread of a
+//! team. Both follow GCC 12's libgomp.
 
 use baton_machine::discover::{Cpu, Topology};
 
@@ -11,52 +12,54 @@ pub mod bind {
     pub const FALSE: u32 = 0;
     /// Threads are bound, as by [`CLOSE`].
     pub const TRUE: u32 = 1;
-    /// All to the place of the team's first thread.
+    /// All threads go to the place of the team's first thread.
     pub const MASTER: u32 = 2;
-    /// One place after another from that one on.
+    /// Threads go to one place after another, from the first thread's place on.
     pub const CLOSE: u32 = 3;
-    /// As far from each other as can be, each with a part of the places for teams of its own.
+    /// Threads are spread as far from each other as possible; each gets a part of the places for
+    /// its own teams.
     pub const SPREAD: u32 = 4;
 }
 
-/// Which place a thread has, and which places its own teams may have.
+/// The place of a thread, and the places that its own teams may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Its place's number.
+    /// The number of the thread's place.
     pub place: u32,
-    /// The first place of its part.
+    /// The first place of the thread's part.
     pub first: u32,
-    /// Places of its part.
+    /// Places in the thread's part.
     pub count: u32,
 }
 
 /// How a region binds its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// One of [`bind`]'s numbers but false.
+    /// One of [`bind`]'s numbers except `FALSE`.
     pub bind: u32,
     /// Threads of the region.
     pub threads: u32,
-    /// What the thread that began it has around it.
+    /// The seat of the thread that began the region.
     pub outer: Seat,
 }
 
 impl Binding {
-    /// That of an initial thread, which has the first of so many places.
+    /// The binding of an initial thread, which has the first of `places` places.
     pub fn initial(places: u32) -> Binding {
         Binding { bind: bind::MASTER, threads: 1, outer: Seat { place: 0, first: 0, count: places } }
     }
 
-    /// What thread `id` gets.
+    /// The seat of thread `id`.
     pub fn seat(&self, id: u32) -> Seat {
         let Seat { place, first, count } = self.outer;
         if self.bind == bind::MASTER {
             return self.outer;
         }
-        // The place that is `steps` behind ours.
+        // The place `steps` behind the first thread's.
         let behind = |steps: u32| first + (place - first + steps) % count;
         if self.threads > count {
-            // So many at each place, and one more at each of those that come first when the rest goes round.
+            // `each` threads at each place, and one more at the first `rest` places behind the
+            // first thread's.
             let (each, rest) = (self.threads / count, self.threads % count);
             let step = if id < self.threads - rest { id / each } else { id - (self.threads - rest) };
             let own = behind(step);
@@ -69,7 +72,7 @@ impl Binding {
         if self.bind != bind::SPREAD {
             return Seat { place: behind(id), ..self.outer };
         }
-        // As many parts as threads; the first `rest` have one place more.
+        // The places in one part for each thread; the first `rest` parts have one place more.
         let (each, rest) = (count / self.threads, count % self.threads);
         let start = |part: u32| first + part * each + part.min(rest);
         let length = |part: u32| each + u32::from(part < rest);
@@ -80,12 +83,12 @@ impl Binding {
     }
 }
 
-/// What a reader of places has found, and what there is to say of it.
+/// The result of reading places, with a note for the user.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The places; none: the text is no list of places.
+    /// The places; empty: the text is no list of places.
     pub places: Vec<Place>,
-    /// Why not, or what was left out.
+    /// Why the text is no list, or what was left out.
     pub note: Option<String>,
 }
 
@@ -139,12 +142,12 @@ pub fn shown(places: &[Place]) -> String {
     places.iter().map(place).collect::<Vec<_>>().join(",")
 }
 
-/// Numbers of CPUs are below that.
+/// Numbers of CPUs are below this one.
 const MOST: u32 = 1024;
 
 fn by_name(name: &str, topology: &Topology, allowed: &[u32]) -> Option<Vec<Place>> {
     let core = |cpu: &Cpu| cpu.siblings.iter().min().copied().unwrap_or(cpu.id);
-    // A socket, and a place, stands where its first CPU does.
+    // A socket or a place is ordered by its first CPU.
     let socket =
         |cpu: &Cpu| topology.cpus.iter().find(|other| other.socket == cpu.socket).map_or(cpu.id, |first| first.id);
     let group: &dyn Fn(&Cpu) -> u32 = match name {
@@ -157,7 +160,7 @@ fn by_name(name: &str, topology: &Topology, allowed: &[u32]) -> Option<Vec<Place
     };
     let mut cpus: Vec<&Cpu> = topology.cpus.iter().filter(|cpu| allowed.contains(&cpu.id)).collect();
     let order = |cpu: &&Cpu| match name {
-        // Threads of a core stand together.
+        // Threads of a core are neighbours.
         "threads" | "cores" | "sockets" => (socket(cpu), core(cpu), cpu.id),
         _ => (group(cpu), 0, cpu.id),
     };
@@ -209,7 +212,7 @@ impl Reader<'_> {
         number.parse().ok()
     }
 
-    /// `:length` and `:stride`; 1 and 1 where they are not there.
+    /// Reads `:length` and `:stride`; each is 1 if it is missing.
     fn repeated(&mut self) -> Option<(i64, i64)> {
         let length = if self.take(':') {
             self.number().filter(|n| (1..=i64::from(MOST)).contains(n))?

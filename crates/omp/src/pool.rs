@@ -1,4 +1,4 @@
-//! The workers of a thread. Each has a word of its own on which it waits for its next team.
+//! The workers of a thread. Each worker waits on a word of its own for its next team.
 
 use crate::settings::Settings;
 use crate::share::Work;
@@ -14,18 +14,18 @@ use std::collections::BTreeMap;
 
 /// A worker, as the thread that has it in its pool sees it.
 pub(crate) struct Worker<M: Machine> {
-    /// Moves on with each team that it is to join.
+    /// A number that changes with each team that the worker is to join.
     pub(crate) go: M::Atomic<u32>,
-    /// The team; zero: it is to leave.
+    /// The team; zero tells the worker to leave.
     pub(crate) team: M::Atomic<usize>,
-    /// Its number in every team.
+    /// The worker's number in every team.
     pub(crate) id: u32,
     pub(crate) gone: M::Atomic<u32>,
 }
 
-/// The workers of a thread at one level of its regions, and the teams that it had.
+/// The workers of a thread at one level of its regions, and the teams that it has had.
 pub(crate) struct Pool<M: Machine> {
-    /// Each stays until it is gone.
+    /// A worker stays until its `gone` is set.
     pub(crate) workers: Vec<Owned<M, Worker<M>>>,
     pub(crate) teams: BTreeMap<u32, Owned<M, Team<M>>>,
     pub(crate) waits: Waits,
@@ -35,28 +35,30 @@ impl<M: Machine> Drop for Pool<M> {
     fn drop(&mut self) {
         for worker in &self.workers {
             send(worker, 0, &self.waits);
-            // A worker may look at its last team's barrier until it is gone.
+            // Until it is gone, a worker may look at its last team's barrier.
             self.waits.wait::<M, u32>(Why::Join, &worker.gone, 0);
         }
     }
 }
 
-/// A thread, as its word in the machine's local storage leads to it.
+/// A thread, found by its word in the machine's local storage.
 pub(crate) struct Thread<M: Machine> {
     pub(crate) context: Cell<*mut Context<M>>,
-    /// A pool for each level of active regions that it has begun: workers of an outer one are busy.
+    /// A pool for each level of active regions that the thread has begun: workers of an outer
+    /// region are busy.
     pub(crate) pools: RefCell<Vec<Pool<M>>>,
-    /// A team of one that none of its regions has now.
+    /// A team of one thread that none of the thread's regions uses now.
     pub(crate) alone: Cell<Option<Owned<M, Team<M>>>>,
-    /// What it keeps of tasks.
+    /// The memory of ended tasks that the thread keeps.
     pub(crate) spare: Spare<M>,
-    /// Active regions that it has begun and that have not ended.
+    /// Active regions that the thread has begun and that have not ended.
     pub(crate) begun: Cell<usize>,
-    /// Of an initial thread: threads of its regions beside itself.
+    /// For an initial thread: the threads of its regions beside itself.
     pub(crate) busy: M::Atomic<u32>,
-    /// What the next region says of binding; 0: nothing.
+    /// How the next region binds its threads; 0: not said.
     pub(crate) bind: Cell<u32>,
-    /// By level of its regions, the places of the last team that was shown, -1 where there are none.
+    /// For each level of the thread's regions, the places of the last team that was shown, -1 where
+    /// there are none.
     pub(crate) shown: RefCell<BTreeMap<u32, Vec<i32>>>,
 }
 
@@ -78,7 +80,7 @@ pub(crate) fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
     waits.wake::<M, u32>(Why::Idle, &worker.go);
 }
 
-/// Binds a worker to its place, if that is not the one that it has.
+/// Binds a worker to its place, if the worker is bound to another one.
 fn bind<M: Machine>(place: &Context<M>, bound: &mut Option<u32>, settings: &Settings, threads: &dyn Threads) {
     let number = place.seat.map(|seat| seat.place);
     if number != *bound
@@ -89,15 +91,15 @@ fn bind<M: Machine>(place: &Context<M>, bound: &mut Option<u32>, settings: &Sett
     }
 }
 
-/// What travels to a new thread: its worker, and the region that it is in outside any team.
+/// What a new thread is started with: its worker, and the region that it is in outside any team.
 pub(crate) struct Begin<M: Machine>(pub(crate) *const Worker<M>, pub(crate) Region<M>);
 // SAFETY: a worker's region outside any team has null pointers only, and the pool keeps the worker until it is gone.
 unsafe impl<M: Machine> Send for Begin<M> {}
 
-/// What a worker does.
+/// The body of a worker.
 ///
 /// # Safety
-/// The worker stays until it is gone.
+/// The worker stays until its `gone` is set.
 pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, settings: &Settings, threads: &dyn Threads) {
     let Begin(at, outermost) = begin;
     // SAFETY: by contract; it is not used after the last line that touches its cells.
@@ -118,7 +120,8 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         }
         // SAFETY: the pool keeps the team until this worker is gone, and its region has begun.
         let region = unsafe { (*team).region() };
-        // It rests as its last team waited: with more threads than CPUs, for a short time only.
+        // The worker rests as its last team waited: with more threads than CPUs, for a short time
+        // only.
         waits = region.waits;
         let place = Context::new(team, region, worker.id, &thread.spare);
         thread.context.set((&raw const place).cast_mut());
@@ -137,7 +140,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         thread.context.set((&raw const idle).cast_mut());
     }
     M::local().set(Use::OpenMp, 0);
-    // Its own workers end before it.
+    // The worker's own workers end before it.
     drop((thread.pools.take(), thread.alone.take()));
     thread.spare.clear();
     // SAFETY: its address alone.

@@ -1,4 +1,5 @@
-//! What the environment sets. A bad OMP_* or GOMP_* value is named and left out, as libgomp does; a bad BATON_OMP_* value is an error.
+//! What the environment sets. The runtime names a bad OMP_* or GOMP_* value and ignores it, as
+//! libgomp does; a bad BATON_OMP_* value is an error.
 
 use crate::objects;
 use crate::places::{self, Found, Place, bind};
@@ -9,20 +10,20 @@ use baton_machine::{Native, Wait};
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The variables that each thread has its own of.
+/// The variables that each thread has a copy of.
 #[derive(Clone, Copy, Debug)]
 pub struct Icv {
-    /// Threads of a region that says no number.
+    /// Threads of a region that names no number.
     pub threads: u32,
-    /// Whether the runtime may take fewer.
+    /// Whether the runtime may take fewer threads.
     pub dynamic: bool,
     /// What `schedule(runtime)` means.
     pub schedule: Schedule,
     /// How many levels of regions may be active.
     pub levels: u32,
-    /// The default device's number. There is none beside the host.
+    /// The default device's number. The host is the only device.
     pub device: i32,
-    /// Most threads of an initial thread's regions.
+    /// The greatest number of threads in an initial thread's regions.
     pub limit: u32,
     /// The default allocator, as the interface numbers it.
     pub allocator: usize,
@@ -30,10 +31,10 @@ pub struct Icv {
     pub bind: u32,
 }
 
-/// The limit of threads where there is none.
+/// The limit of threads if none is set.
 pub const NO_LIMIT: u32 = i32::MAX as u32;
 
-/// The most levels that can be active, as libgomp has it.
+/// The most levels that can be active, as in libgomp.
 pub const MOST_LEVELS: u32 = 255;
 
 /// Where a team's tasks wait for a thread.
@@ -41,19 +42,19 @@ pub const MOST_LEVELS: u32 = 255;
 pub enum TaskQueue {
     /// In one queue behind the team's lock.
     Team,
-    /// With the thread that made them; others steal them.
+    /// In the list of the thread that made them; other threads steal them.
     Steal,
 }
 
 impl TaskQueue {
-    /// Every form and its name in `BATON_OMP_TASKS`.
+    /// Every form, with its name in `BATON_OMP_TASKS`.
     pub const ALL: [(TaskQueue, &str); 2] = [(TaskQueue::Team, "team"), (TaskQueue::Steal, "steal")];
 }
 
-/// What a runtime is set to.
+/// The settings of a runtime.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What threads begin with.
+    /// The variables that threads begin with.
     pub icv: Icv,
     /// OMP_NUM_THREADS as it stands: the threads of a region at each level, from the outermost on.
     pub threads: Vec<u32>,
@@ -61,11 +62,12 @@ pub struct Settings {
     pub cancellation: bool,
     /// The barrier's name.
     pub barrier: String,
-    /// The lock's name, the internal ones' too.
+    /// The lock's name, also for the runtime's internal locks.
     pub lock: String,
-    /// How threads wait; `None`: `spin` tries and then the kernel.
+    /// How threads wait; `None`: a waiter tries `spin` times and then sleeps in the kernel.
     pub waits: Option<Waits>,
-    /// Tries before a waiter sleeps; `None`: a waiter tries for some time. With more threads than CPUs it offers the CPU a few times only.
+    /// Tries before a waiter sleeps; `None`: a waiter tries for some time. With more threads than
+    /// CPUs a waiter yields the CPU a few times only.
     pub spin: Option<u32>,
     /// Where tasks wait.
     pub tasks: TaskQueue,
@@ -73,22 +75,26 @@ pub struct Settings {
     pub task_wakes: u32,
     /// OMP_PROC_BIND as it stands: how the threads of a region are bound at each level, from the outermost on.
     pub binds: Vec<u32>,
-    /// The places that threads are bound to; none: threads are not bound.
+    /// The places that threads are bound to; empty: threads are not bound.
     pub places: Arc<[Place]>,
 }
 
-/// How long a waiter tries before it sleeps, where each thread has a CPU: some times what a sleep and a wake-up cost. libgomp tries 300,000
-/// times, 7 ms and more; where two threads have come to share a CPU, or another program has one, nothing goes on meanwhile.
+/// How long a waiter tries before it sleeps, where each thread has a CPU: several times the cost of
+/// a sleep and a wake-up. libgomp tries 300,000 times, 7 ms and more. Where two threads have come
+/// to share a CPU, or another program has one, nothing goes on during these tries.
 const BUSY_NS: u32 = 100_000;
 /// How long a worker without a team tries: the next region often comes soon.
 const IDLE_NS: u32 = 500_000;
-/// Tries of a waiter for a lock: a holder that has a CPU keeps it a short time, and who sleeps must be woken by a system call.
+/// Tries of a waiter for a lock: a holder that has a CPU keeps the lock a short time, and waking a
+/// sleeper takes a system call.
 const LOCK_TRIES: u32 = 1000;
-/// Offers of the CPU with more threads than CPUs: what is waited for comes from a thread that waits for a CPU.
+/// Yields of the CPU with more threads than CPUs: the thread that a waiter waits for may itself
+/// wait for a CPU.
 const OFFERS: u32 = 20;
 
 impl Settings {
-    /// The settings of an empty environment on so many CPUs, but with tasks in the team's queue: where it is read, threads steal.
+    /// The settings of an empty environment on `cpus` CPUs, except that tasks are in the team's
+    /// queue. The settings that are read from an environment let threads steal.
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
@@ -115,8 +121,9 @@ impl Settings {
         }
     }
 
-    /// How the threads of a team of `size` wait, on `cpus` CPUs. With more threads than CPUs a number of tries that the user sets bounds
-    /// how often they offer the CPU; policies that the user names are taken as they are.
+    /// How the threads of a team of `size` wait, on `cpus` CPUs. With more threads than CPUs, a
+    /// number of tries that the user sets bounds the yields of the CPU. Policies that the user
+    /// names are taken as they are.
     pub fn waits(&self, size: u32, cpus: u32) -> Waits {
         if let Some(waits) = self.waits {
             return waits;
@@ -139,7 +146,8 @@ impl Settings {
         waits
     }
 
-    /// The settings of an environment. `warn` is told of each bad OMP_* value; the error is that of a bad BATON_OMP_* value.
+    /// Reads the settings from an environment. Each bad OMP_* value is passed to `warn`; a bad
+    /// BATON_OMP_* value is the error.
     pub fn read(
         cpus: u32,
         variable: impl Fn(&str) -> Option<String>,
@@ -191,8 +199,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads OMP_PLACES and GOMP_CPU_AFFINITY, on a machine whose CPUs may be used as far as `here` says, which is asked only if
-    /// threads are bound. `warn` is told of each bad value.
+    /// Reads OMP_PLACES and GOMP_CPU_AFFINITY. `here` tells which CPUs of the machine may be used,
+    /// and is asked only if threads are bound. Each bad value is passed to `warn`.
     pub fn read_places(
         &mut self,
         variable: impl Fn(&str) -> Option<String>,
@@ -266,7 +274,8 @@ impl Settings {
     }
 }
 
-/// The policies of `policy` or of `reason=policy,...`; a reason that is not named waits by `spin-park`.
+/// Reads the policies of `policy` or of `reason=policy,...`; a reason that is not named waits by
+/// `spin-park`.
 fn waits(text: &str) -> Result<Waits, String> {
     let policy = |name: &str| {
         let wait: Wait = name.parse().map_err(|error: baton_machine::wait::UnknownWait| error.to_string())?;
@@ -295,7 +304,7 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// `false`, `true`, or one of the ways to bind for each level.
+/// Reads `false`, `true`, or one way to bind for each level.
 fn binds(text: &str) -> Option<Vec<u32>> {
     let text = text.to_ascii_lowercase();
     let one = |word: &str| match word.trim() {
@@ -317,7 +326,7 @@ fn spin_count(text: &str) -> Option<u32> {
     text.parse::<u64>().ok().map(|n| n.min(u64::from(u32::MAX - 1)) as u32)
 }
 
-/// The schedule of OMP_SCHEDULE's form: `[monotonic:|nonmonotonic:]kind[,chunk]`.
+/// Reads a schedule of OMP_SCHEDULE's form: `[monotonic:|nonmonotonic:]kind[,chunk]`.
 fn schedule(text: &str) -> Option<Schedule> {
     let text = text.to_ascii_lowercase();
     let (modifier, rest) = text.split_once(':').map_or(("", text.as_str()), |(m, rest)| (m.trim(), rest));

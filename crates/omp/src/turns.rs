@@ -1,31 +1,33 @@
 //! The turns of an ordered loop.
 //!
-//! The iterations before a chunk pass the turn on to it by a word that no other chunk waits for at that time, so that a turn wakes one
-//! thread, and the others keep the lines that they wait for. libgomp has a word of each thread; here a word is found by the chunk's
-//! first iteration, as who passes a turn on need not know who waits for it.
+//! The iterations before a chunk pass the turn on to the chunk by a word that no other chunk waits
+//! for at that time. So a turn wakes one thread, and the other threads keep the lines that they
+//! wait for. libgomp has one word for each thread. Here a word is found by the chunk's first
+//! iteration, because the thread that passes a turn on need not know which thread waits for it.
 
 use crate::share::Work;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice};
 
-/// The first iteration of the chunk whose turn it is, alone in its pair of cache lines. A loop has fewer iterations than [`NOBODY`].
+/// The first iteration of the chunk whose turn it is, alone in its pair of cache lines. A loop has
+/// fewer iterations than [`NOBODY`].
 #[repr(align(128))]
 struct Turn<M: Machine>(M::Atomic<u64>);
 
-/// No chunk's first iteration.
+/// Stands for no chunk: no chunk begins with this iteration.
 const NOBODY: u64 = u64::MAX;
 
 /// The words of a work-share.
 pub(crate) struct Turns<M: Machine>(OwnedSlice<M, Turn<M>>);
 
 impl<M: Machine> Turns<M> {
-    /// Words for a team of so many threads, each of which waits for one chunk at a time.
+    /// Words for a team of `threads` threads, each of which waits for one chunk at a time.
     pub(crate) fn new(threads: u32) -> Self {
         Turns(OwnedSlice::new(threads as usize, |_| Turn(M::Atomic::new(NOBODY))))
     }
 
-    /// The first iteration is the next. No other thread is in the work-share.
+    /// Gives the first turn to the first iteration. No other thread is in the work-share.
     pub(crate) fn begin(&self) {
         for (at, turn) in self.0.iter().enumerate() {
             // Relaxed: the work-share's state publishes it.
@@ -33,7 +35,8 @@ impl<M: Machine> Turns<M> {
         }
     }
 
-    /// The word of the chunk that begins with iteration `from`. Two chunks may have the same one: then both are woken, and one waits on.
+    /// The word of the chunk that begins with iteration `from`. Two chunks may have the same word:
+    /// then both threads are woken, and one waits on.
     fn of(&self, work: &Work, from: u64) -> &M::Atomic<u64> {
         let threads = self.0.len() as u64;
         // A static schedule without a chunk's length gives each thread one chunk.
@@ -41,11 +44,11 @@ impl<M: Machine> Turns<M> {
         &self.0[(from / chunk.max(1) % threads) as usize].0
     }
 
-    /// Waits until iteration `from`, which begins the calling thread's chunk, is the next.
+    /// Waits for the turn of iteration `from`, which begins the calling thread's chunk.
     pub(crate) fn wait(&self, work: &Work, from: u64, waits: &Waits) {
         let turn = self.of(work, from);
         loop {
-            // Acquire: what the iterations before did.
+            // Acquire: the thread sees what the earlier iterations did.
             let now = turn.load(Acquire);
             if now == from {
                 return;
@@ -54,10 +57,10 @@ impl<M: Machine> Turns<M> {
         }
     }
 
-    /// Says that iteration `to` is the next, as the thread that had the turn.
+    /// Passes the turn on to iteration `to`. The calling thread had the turn.
     pub(crate) fn pass(&self, work: &Work, to: u64, waits: &Waits) {
         let turn = self.of(work, to);
-        // Release: the next one sees what this one did.
+        // Release: the next thread sees what this one did.
         turn.store(to, Release);
         waits.wake::<M, u64>(Why::Barrier, turn);
     }

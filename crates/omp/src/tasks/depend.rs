@@ -1,43 +1,46 @@
 //! Dependences between the children of a task, by the addresses that they name.
 //!
-//! The parent keeps, of each address, the last child that writes it and those that have read it since. A new child that reads
-//! follows the writer; one that writes follows the writer and the readers. Who follows whom is known to both under the lock of
-//! the team's tasks, until the one that is followed is done.
+//! For each address, the parent keeps the last child that writes it and the children that have read
+//! it since. A new child that reads follows the writer; a new child that writes follows the writer
+//! and the readers. The follower and the child that it follows both know of each other, under the
+//! lock of the team's tasks, until the followed child is done.
 
 use super::group::Count;
 use super::{Shared, Task};
 use baton_machine::{Machine, Slot};
 use std::collections::HashMap;
 
-/// What a task says of an address.
+/// What a task says about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depend {
     /// The address.
     pub address: usize,
-    /// Whether it only reads: `in`. All others (`out`, `inout`, `mutexinoutset`) come one after another.
+    /// Whether the task only reads: `in`. All others (`out`, `inout`, `mutexinoutset`) come one
+    /// after another.
     pub reads: bool,
 }
 
 /// A child that names addresses, as its siblings know it.
 pub(super) struct Node<M: Machine> {
-    /// How many came before it: what follows several does so in this order, the same in each run.
+    /// How many children came before this one. A task that follows several children does so in this
+    /// order, which is the same in each run.
     number: u64,
     state: M::Slot<State<M>>,
 }
 
 struct State<M: Machine> {
     done: bool,
-    /// Who follows.
+    /// The tasks and threads that wait for this child.
     followers: Vec<Follower<M>>,
-    /// How many it follows that are not done.
+    /// How many earlier children that are not done this child follows.
     left: u32,
-    /// The task, until it follows none.
+    /// The task, until it follows no child.
     held: Option<Box<Task<M>>>,
 }
 
 enum Follower<M: Machine> {
     Task(Shared<M, Node<M>>),
-    /// A thread that waits until so many are done.
+    /// A thread that waits until the count is zero.
     Thread(Shared<M, Count<M>>),
 }
 
@@ -46,7 +49,7 @@ unsafe impl<M: Machine> Sync for Node<M> {}
 // SAFETY: as above; a task may be run by any thread of its team.
 unsafe impl<M: Machine> Send for Node<M> {}
 
-/// What the end of a task lets go.
+/// What waits no longer when a task ends.
 pub(super) struct Released<M: Machine> {
     #[expect(clippy::vec_box, reason = "a task stays where it is from its begin to its end")]
     pub(super) tasks: Vec<Box<Task<M>>>,
@@ -66,7 +69,8 @@ impl<M: Machine> Node<M> {
         unsafe { self.state.write(|at| then(&mut *at)) }
     }
 
-    /// The task of this node follows those of `earlier` that are not done. It comes back if there is none.
+    /// Makes the task of this node follow the tasks of `earlier` that are not done. Returns the
+    /// task if there is none to follow.
     ///
     /// # Safety
     /// The team's tasks are locked.
@@ -93,7 +97,8 @@ impl<M: Machine> Node<M> {
         None
     }
 
-    /// A thread waits for those of `earlier` that are not done: what it waits for, if there is one.
+    /// Returns what a thread waits for that waits for the nodes of `earlier`, or `None` if all are
+    /// done.
     ///
     /// # Safety
     /// The team's tasks are locked.
@@ -123,7 +128,7 @@ impl<M: Machine> Node<M> {
         }
     }
 
-    /// Its task is done.
+    /// Marks the node's task as done.
     ///
     /// # Safety
     /// The team's tasks are locked.
@@ -159,19 +164,19 @@ impl<M: Machine> Node<M> {
     }
 }
 
-/// What is known of an address.
+/// The children that have named one address.
 struct Known<M: Machine> {
     writer: Option<Shared<M, Node<M>>>,
     readers: Vec<Shared<M, Node<M>>>,
-    /// Readers at which those that are done are forgotten.
+    /// The number of readers at which readers that are done are forgotten.
     most: usize,
 }
 
 /// The addresses that the children of a task have named.
 pub(super) struct Table<M: Machine> {
-    /// In the order in which they were named, in which they are given up.
+    /// The addresses in the order in which they were named, in which they are freed.
     known: Vec<Known<M>>,
-    /// The place of each address among them.
+    /// The place of each address in `known`.
     places: HashMap<usize, usize>,
     /// Children that were entered.
     children: u64,
@@ -189,7 +194,7 @@ impl<M: Machine> Table<M> {
             let Some(&place) = self.places.get(&depend.address) else { continue };
             let known = &self.known[place];
             let readers = if depend.reads { &[][..] } else { &known.readers[..] };
-            // What only this table knows is done.
+            // A node that only this table knows is done.
             earlier.extend(known.writer.iter().chain(readers).filter(|node| node.is_shared()).cloned());
         }
         earlier.sort_by_key(|node| node.number);
@@ -197,11 +202,12 @@ impl<M: Machine> Table<M> {
         earlier
     }
 
-    /// Enters a new child. Of an address that it names twice, writing counts.
+    /// Enters a new child. Where it names an address twice and one of them writes, the writing
+    /// counts.
     pub(super) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
         let node = Node::new(self.children);
         self.children += 1;
-        // Those that write come last, so that what the new child was entered as before is forgotten.
+        // Writes come last: a write replaces what the new child was entered as before.
         let writes = depends.iter().filter(|depend| !depend.reads);
         for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {
             let place = *self.places.entry(depend.address).or_insert(self.known.len());

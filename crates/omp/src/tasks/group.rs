@@ -1,4 +1,5 @@
-//! What is waited for beside a task's children: the tasks of a group, the event of a detached task, those that others follow.
+//! What threads wait for beside a task's children: the tasks of a group, the event of a detached
+//! task, and tasks that others follow.
 
 use super::{End, Shared};
 use crate::waits::{Waits, Why};
@@ -13,30 +14,35 @@ impl<M: Machine> Count<M> {
         Shared::new(Count(M::Atomic::new(tasks)))
     }
 
-    /// One more, before another thread knows of it.
+    /// Counts one task more, before another thread knows of it.
     pub(super) fn one_more(&self) {
-        // Relaxed: the queue's lock orders it before the task runs, and only the task's own threads wait for it.
+        // Relaxed: the queue's lock orders the addition before the task runs, and only the threads
+        // of the task wait for the count.
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// One less: those that wait are woken if it was the last, or if there may be more that they can run.
+    /// Counts one task less. Wakes the waiting threads if it was the last task, or if they may find
+    /// `more` tasks to run.
     pub(super) fn one_done(&self, waits: &Waits, more: u32) {
-        // Release: who sees it sees what the task did. So does who sees a later one: each is a part of the release sequences of those before.
+        // Release: a thread that sees this value, or a later one, sees what the task did, because
+        // each later change is a part of the release sequences of the earlier ones.
         if self.0.fetch_add(u32::MAX, Release) == 1 || more != 0 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
     }
 }
 
-/// A taskgroup. A task counts in the innermost one alone: a task that makes an inner group cannot end before it.
+/// A taskgroup. A task counts in its innermost group alone: a task that makes an inner group cannot
+/// end before that group.
 pub struct Group<M: Machine> {
     pub(super) tasks: Shared<M, Count<M>>,
     cancelled: M::Atomic<u32>,
-    /// Whether it is that of a work-share with reductions over tasks, which no `cancel taskgroup` means.
+    /// Whether the group belongs to a work-share with reductions over tasks; `cancel taskgroup`
+    /// never means such a group.
     of_share: bool,
-    /// Around it.
+    /// The group around this one.
     pub(super) outer: Option<Shared<M, Group<M>>>,
-    /// What the interface registered for reductions over its tasks: an address, or zero.
+    /// The address that the interface registered for reductions over the group's tasks, or zero.
     reductions: M::Atomic<usize>,
 }
 
@@ -46,13 +52,13 @@ impl<M: Machine> Group<M> {
         Shared::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions })
     }
 
-    /// What was registered for reductions over its tasks.
+    /// The address that was registered for reductions over the group's tasks, or zero.
     pub fn reductions(&self) -> usize {
-        // Acquire: see what is at that address.
+        // Acquire: the thread sees what is at that address.
         self.reductions.load(Acquire)
     }
 
-    /// Registers an address for reductions over its tasks.
+    /// Registers an address for reductions over the group's tasks.
     pub fn set_reductions(&self, address: usize) {
         // Release: see `reductions`.
         self.reductions.store(address, Release);
@@ -60,12 +66,12 @@ impl<M: Machine> Group<M> {
 
     pub(super) fn cancel(&self) {
         if let Some(group) = self.chain().find(|group| !group.of_share) {
-            // Release: who sees it sees what was done before.
+            // Release: a thread that sees the cancellation sees what was done before.
             group.cancelled.store(1, Release);
         }
     }
 
-    /// The group and those around it, from the inside out.
+    /// The group and the groups around it, from the inside out.
     pub(super) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
         std::iter::successors(Some(self), |group| group.outer.as_deref())
     }
@@ -76,15 +82,16 @@ impl<M: Machine> Group<M> {
     }
 }
 
-/// The event of a detached task, which is done when both its body has ended and the event is fulfilled.
+/// The event of a detached task. The task is done when its body has ended and the event is
+/// fulfilled.
 pub struct Event<M: Machine> {
-    /// The first of the two leaves its number.
+    /// Whichever comes first, the end of the body or the fulfilment, leaves its number here.
     state: M::Atomic<u32>,
-    /// What the end of the body left for who fulfils the event.
+    /// What the end of the body left for the thread that fulfils the event.
     end: M::Slot<Option<End<M>>>,
 }
 
-/// Neither.
+/// Neither has happened.
 const PENDING: u32 = 0;
 /// The body has ended.
 const ENDED: u32 = 1;
@@ -104,18 +111,20 @@ impl<M: Machine> Event<M> {
         Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None) }
     }
 
-    /// The body has ended: what is to be done now, if the event is fulfilled already.
+    /// Says that the body has ended. Returns `end` for the caller to carry out if the event is
+    /// fulfilled already.
     pub(super) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
         // SAFETY: the one thread that ran the body writes it, and no other reads it before the state says so.
         unsafe { self.end.write(|at| *at = Some(end)) };
-        // Release: the end. Acquire on failure: what was done before the event was fulfilled; the first of the two has nothing to see.
+        // Release: the end. Acquire on failure: what was done before the event was fulfilled. The
+        // first of the two has nothing to see.
         let first = self.state.compare_exchange(PENDING, ENDED, Release, Acquire).is_ok();
         if first { None } else { self.take() }
     }
 
-    /// Fulfils the event: what is to be done now, if the body has ended.
+    /// Fulfils the event. Returns the end for the caller to carry out if the body has ended.
     pub(super) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
-        // As in `body_ended`, the other way about.
+        // The orderings mirror those of `body_ended`.
         if self.state.compare_exchange(PENDING, FULFILLED, Release, Acquire).is_ok() {
             waits.wake::<M, u32>(Why::Task, &self.state);
             return None;

@@ -1,8 +1,9 @@
 //! Tasks: one queue behind the team's lock, as libgomp has it, or a list of each thread, from which others steal.
 //!
-//! At a taskwait a thread runs children of its task, at the end of a taskgroup tasks of the group, at a barrier any. A thread that
-//! has arrived at a barrier is told of tasks that come later by a bit of the word that it waits for. A team in which
-//! too many tasks wait ([`PER_THREAD`], [`Kind`]) runs further ones at once.
+//! At a taskwait a thread runs children of its task, at the end of a taskgroup tasks of the group,
+//! and at a barrier any task. A bit in the barrier's word tells a thread that has arrived there of
+//! later tasks. A team in which too many tasks wait ([`PER_THREAD`], [`Kind`]) runs further tasks
+//! at once.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -43,7 +44,7 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 use depend::{Node, Table};
 
-/// Waiting tasks for each thread, beyond which a task runs at once.
+/// Waiting tasks for each thread; beyond this number a new task runs at once.
 pub const PER_THREAD: u64 = 64;
 
 /// What kind of task is made.
@@ -51,20 +52,21 @@ pub const PER_THREAD: u64 = 64;
 pub enum Kind {
     /// A task without an event.
     Plain,
-    /// One of a taskloop's tasks, whose maker makes all of them before it runs any.
+    /// A task of a taskloop, whose maker makes all of the loop's tasks before it runs any.
     OfLoop,
-    /// A target region or a mapping with `nowait`, which a thread that is alone leaves for later too.
+    /// A target region or a mapping with `nowait`; even a thread that is alone leaves it for later.
     Target,
-    /// A task with an event: its maker, which may be the one to fulfil the event, never waits for it.
+    /// A task with an event: its maker may be the thread that fulfils the event, and so never waits
+    /// for it.
     Detached,
 }
 
 /// The task that a thread runs.
 pub struct Current<M: Machine> {
-    /// Its children that are not done; `None`: it had none.
+    /// The task's children that are not done; `None`: it had none.
     children: Option<Children<M>>,
     group: Option<Shared<M, Group<M>>>,
-    /// Whether it is final: its children run at once.
+    /// Whether the task is final: its children run at once.
     pub is_final: bool,
     table: Option<Box<Table<M>>>,
 }
@@ -74,7 +76,8 @@ impl<M: Machine> Current<M> {
         Current { children: None, group, is_final, table: None }
     }
 
-    /// The task that a thread is in a region before it meets any other. With reductions over tasks it is in a group that has them.
+    /// The task of a thread in a region before the thread meets any other. With reductions over
+    /// tasks it is in a group that has them.
     pub fn implicit(reductions: usize) -> Self {
         Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
@@ -88,22 +91,23 @@ impl<M: Machine> Current<M> {
     }
 }
 
-/// What is said of a task where it is made.
+/// The clauses of a task.
 pub struct Clauses<M: Machine> {
-    /// Its children run at once.
+    /// The task's children run at once.
     pub is_final: bool,
-    /// The greater, the earlier.
+    /// Tasks with a greater priority run earlier.
     pub priority: i32,
-    /// What it depends on.
+    /// The task's dependences.
     pub depends: Vec<Depend>,
-    /// It is not done before this event is fulfilled.
+    /// The task is not done before this event is fulfilled.
     pub event: Option<Shared<M, Event<M>>>,
-    /// It runs even if it is cancelled before it begins: its data were constructed, and it destroys them.
+    /// The task runs even if it is cancelled before it begins: its data were constructed, and it
+    /// destroys them.
     pub constructed: bool,
 }
 
 impl<M: Machine> Clauses<M> {
-    /// A task of which nothing is said.
+    /// A task without clauses.
     pub fn none() -> Self {
         Clauses { is_final: false, priority: 0, depends: Vec::new(), event: None, constructed: false }
     }
@@ -121,30 +125,31 @@ pub(crate) struct Task<M: Machine> {
     end: End<M>,
 }
 
-/// Who is told that a task is done.
+/// What to notify when a task completes.
 pub(crate) struct End<M: Machine> {
     parent: Parent<M>,
     group: Option<Shared<M, Group<M>>>,
     node: Option<Shared<M, Node<M>>>,
-    /// Whether it has an event: then any thread may end it.
+    /// Whether the task has an event: then any thread may end it.
     detached: bool,
 }
 
-/// A task is done, as a thread of the team says. The team's threads may leave the region from the last line on.
+/// Notifies everything that waits for the task, as thread `thread` of the team. The team's threads
+/// may leave the region from the last line on.
 fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: End<M>) {
     let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     end.parent.one_done(waits, released);
     if let Some(group) = &end.group {
-        // Others than who waits for the group may have made tasks of it meanwhile.
+        // Threads that do not wait for the group may have made tasks of the group meanwhile.
         group.tasks.one_done(waits, 1);
     }
     team.tasks.one_done(thread, waits, end.detached, released);
 }
 
-/// Fulfils the event of a task of that team. Any thread may, of the team or not.
+/// Fulfils the event of a task of that team. Any thread may do so, of the team or not.
 ///
 /// # Safety
-/// The task is not done: it holds its region open, and with it the team.
+/// The task is not done: it holds its region open, and with the region the team.
 pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
     if let Some(end) = event.fulfil(waits) {
         // SAFETY: by contract; the end of the task is what is told here. What it lets go any thread of the team finds with the first.
@@ -160,7 +165,7 @@ impl<M: Machine> Context<M> {
         self.run_as(Current::new(group, is_final), None, body);
     }
 
-    /// Runs `body` as that task, with variables of its own: a copy of those that are there, or others.
+    /// Runs `body` as that task, with a copy of the current variables or with others.
     #[inline]
     fn run_as(&self, task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
         let (outer, outer_icv) = (self.task.replace(task), self.icv.get());
@@ -176,8 +181,8 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Whether the thread that makes a task of that kind runs it at once: there is no region, the thread is alone, the queue is full, or
-    /// the current task is final.
+    /// Whether the thread that makes a task of that kind runs it at once: there is no region, the
+    /// thread is alone, the queue is full, or the current task is final.
     #[inline]
     pub fn is_inline(&self, kind: Kind) -> bool {
         let (queue, size) = (&self.team().tasks, self.team().size);
@@ -194,20 +199,22 @@ impl<M: Machine> Context<M> {
         self.is_outside() || self.task.borrow().is_final
     }
 
-    /// Whether the thread is in no region, whose end would wait for tasks.
+    /// Whether the thread is in no region: no region's end would wait for its tasks.
     #[inline]
     fn is_outside(&self) -> bool {
         self.team().size == 1 && self.region.level == 0
     }
 
-    /// Whether a child with these dependences would follow one that is not done. Such a child is never run at once: its maker would wait,
-    /// perhaps for an event that it fulfils itself later.
+    /// Whether a child with these dependences would follow a child that is not done. A child that
+    /// follows never runs at once: its maker would wait, perhaps for an event that the maker itself
+    /// fulfils later.
     pub fn follows(&self, depends: &[Depend]) -> bool {
         self.task.borrow().table.as_ref().is_some_and(|table| !table.earlier(depends).is_empty())
     }
 
-    /// Leaves a task to whichever thread of the team comes first. `fill` writes its data, which stay where they are. A task with an event
-    /// for which the queue has no room begins at once, and its maker goes on when the body has ended.
+    /// Leaves a task to whichever thread of the team comes first. `fill` writes the task's data,
+    /// which never move. If the queue has no room for a task with an event, the task begins at
+    /// once, and its maker goes on when the body has ended.
     #[inline]
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
         let (parent, group) = {
@@ -244,7 +251,8 @@ impl<M: Machine> Context<M> {
         team.add_behind(self.id, waits, task, &node, &earlier);
     }
 
-    /// Waits for the earlier children of the current task that one with these dependences would follow.
+    /// Waits for the earlier children of the current task that a child with these dependences would
+    /// follow.
     pub fn await_dependences(&self, depends: &[Depend]) {
         let earlier = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.earlier(depends));
         if earlier.is_empty() {
@@ -257,7 +265,7 @@ impl<M: Machine> Context<M> {
 
     /// Waits until the event of a task that ran at once is fulfilled.
     pub fn await_event(&self, event: &Event<M>) {
-        // Acquire: what was done before it was fulfilled.
+        // Acquire: the thread sees what was done before the event was fulfilled.
         while event.word().load(Acquire) == 0 {
             if !self.run_child() {
                 self.waits().wait::<M, u32>(Why::Task, event.word(), 0);
@@ -265,15 +273,15 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Runs a waiting task that `fits`, if there is one. The newest is for who waits for its own: its data are warm, and it leaves the
-    /// larger ones to others.
+    /// Runs a waiting task that `fits`, if there is one. A thread that waits for tasks of its own
+    /// takes the newest: that task's data are warm, and other threads keep the larger ones.
     fn run_one(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
         let Some(task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
         self.run_task(task);
         true
     }
 
-    /// Runs a task that no list has.
+    /// Runs a task that is in no list.
     #[inline]
     fn run_task(&self, mut task: Box<Task<M>>) {
         let current = Current::new(task.end.group.clone(), task.is_final);
@@ -288,7 +296,7 @@ impl<M: Machine> Context<M> {
         });
         let (event, end) = self.take_apart(task);
         let end = match event {
-            // One that did not run has none to fulfil its event.
+            // A task that did not run leaves nothing that would fulfil its event.
             Some(event) if ran => event.body_ended(end),
             _ => Some(end),
         };
@@ -297,7 +305,7 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// What a task that has run leaves to be done. Its memory is kept.
+    /// Splits a task that has run into its event and its end. The task's memory is kept.
     #[inline]
     fn take_apart(&self, task: Box<Task<M>>) -> (Option<Shared<M, Event<M>>>, End<M>) {
         let task = Box::into_raw(task);
@@ -320,20 +328,20 @@ impl<M: Machine> Context<M> {
     /// Runs a waiting child of the current task, if there is one.
     fn run_child(&self) -> bool {
         let Some(children) = self.children() else { return false };
-        // A child that follows another one is let go where that one ends.
+        // A child that follows another one becomes ready where that other child ends.
         let own = self.task.borrow().table.is_none();
         self.run_one(true, own, |task| task.end.parent.is(children))
     }
 
-    /// Runs children of the current task, and waits for the rest, until `count` has that value.
+    /// Runs children of the current task, and waits for the rest, until `count` is `value`.
     fn run_children_until(&self, count: &M::Atomic<u32>, value: u32) {
         self.run_until(count, u32::MAX, value, || self.run_child());
     }
 
-    /// Runs tasks, and waits for the rest, until those bits of `count` have that value.
+    /// Runs tasks, and waits for the rest, until the `bits` of `count` are `value`.
     fn run_until(&self, count: &M::Atomic<u32>, bits: u32, value: u32, run: impl Fn() -> bool) {
         loop {
-            // Acquire: see what the tasks did.
+            // Acquire: the thread sees what the tasks did.
             let now = count.load(Acquire);
             if now & bits == value {
                 return;
@@ -351,10 +359,11 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Whether the current task, or one that it would make now, is cancelled: with a taskgroup around it, or with the region.
+    /// Whether the current task, or a task that it would make now, is cancelled: with a taskgroup
+    /// around it, or with the region.
     #[inline]
     pub fn task_cancelled(&self) -> bool {
-        // Nothing is cancelled where that is off.
+        // Where cancellation is off, nothing is cancelled.
         self.team().cancel.is_on()
             && (self.task.borrow().group.as_ref().is_some_and(|group| group.is_cancelled()) || self.region_cancelled())
     }
@@ -371,7 +380,8 @@ impl<M: Machine> Context<M> {
         self.task.borrow().group.clone()
     }
 
-    /// Begins a taskgroup, with the reductions of the one around it; that of a work-share cannot be cancelled by itself.
+    /// Begins a taskgroup, with the reductions of the group around it. The group of a work-share
+    /// cannot be cancelled by itself.
     pub fn begin_group(&self, of_share: bool) {
         let mut current = self.task.borrow_mut();
         let outer = current.group.take();
@@ -379,7 +389,8 @@ impl<M: Machine> Context<M> {
         current.group = Some(Group::new(outer, of_share, reductions));
     }
 
-    /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.
+    /// Ends the taskgroup: waits for its tasks and their descendants. Does nothing if no group
+    /// began in this task.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
         let this = group.address();
@@ -397,7 +408,7 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Runs the team's tasks until none waits; whether there was one.
+    /// Runs the team's tasks until none waits. Returns whether there was one.
     fn run_any(&self) -> bool {
         let mut ran = false;
         while self.run_one(false, false, |_| true) {
@@ -406,7 +417,8 @@ impl<M: Machine> Context<M> {
         ran
     }
 
-    /// As a thread that has arrived at a barrier, and was told of tasks: runs them until none waits; whether it need not look again at once.
+    /// Runs waiting tasks in a thread that has arrived at a barrier and was told of tasks, until
+    /// none waits. Returns whether the thread need not look again at once.
     pub(crate) fn run_waiting(&self) -> bool {
         let ran = self.run_any();
         let Some(lists) = &self.team().tasks.lists else { return ran };

@@ -1,8 +1,10 @@
-//! The tasks of a team that wait for a thread: in one list behind the team's lock, or in a list of each thread behind a lock of its own.
+//! The tasks of a team that wait for a thread: in one list behind the team's lock, or in one list
+//! for each thread, each behind its own lock.
 //!
-//! In the second form a thread leaves tasks in its own list and takes the newest of them; where none of them fits, it steals the oldest that
-//! does from the next thread that has one. Every list can be searched by every thread, so that who waits for certain tasks finds them
-//! wherever they are.
+//! In the second form a thread leaves tasks in its own list and takes the newest of them. If none
+//! of them fits, the thread steals the oldest fitting task from the next thread that has one. Every
+//! thread can search every list, so a thread that waits for certain tasks finds them wherever they
+//! are.
 
 use super::depend::Node;
 use super::group::Count;
@@ -16,11 +18,12 @@ use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Owned, Slot};
 use std::collections::VecDeque;
 
-/// What a new task adds to those that are not done: one, and above the count a number that moves on, so that a thread that looked for a task
-/// before it was there does not wait for the count that one that ended meanwhile has brought back.
+/// What a new task adds to the count of tasks that are not done: one, and a step of a number above
+/// the count. Without that number a task that ends could bring the count back to the value that a
+/// thread saw before the new task, and the thread would wait although the task is there.
 const ONE_MORE: u32 = 1 + (1 << 24);
 
-/// The count.
+/// The bits that hold the count.
 pub(super) const NOT_DONE: u32 = (1 << 24) - 1;
 
 /// Tasks that wait behind a lock.
@@ -28,7 +31,8 @@ pub(super) const NOT_DONE: u32 = (1 << 24) - 1;
 pub(super) struct List<M: Machine> {
     lock: Box<dyn AnyLock<M>>,
     waiting: M::Slot<VecDeque<Box<Task<M>>>>,
-    /// How many wait. Changed with the lock held, and read without it by who looks whether there is one.
+    /// How many tasks wait. It changes with the lock held; threads read it without the lock to see
+    /// whether there is a task.
     ready: M::Atomic<u32>,
 }
 
@@ -40,13 +44,13 @@ unsafe impl<M: Machine> Send for List<M> {}
 /// A team's tasks.
 #[repr(C)]
 pub struct Queue<M: Machine> {
-    /// The team's list, or that of its first thread. Its lock is that of the dependences too.
+    /// The team's list, or the list of its first thread. Its lock also guards the dependences.
     first: List<M>,
     /// Tasks that are not done, by [`NOT_DONE`]; see [`ONE_MORE`].
     pub(super) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
     wakes: u32,
-    /// Where threads steal.
+    /// The lists of the form in which threads steal.
     pub(super) lists: Option<Owned<M, Lists<M>>>,
 }
 
@@ -57,18 +61,20 @@ impl<M: Machine> List<M> {
 
     /// Whether a task may be there.
     pub(super) fn is_filled(&self) -> bool {
-        // Relaxed: who was told of a task, by a word that it read with Acquire or by a fence, sees that there is one.
+        // Relaxed: a thread that was told of a task, by a word that it read with Acquire or by a
+        // fence, sees that there is one.
         self.ready.load(Relaxed) != 0
     }
 
-    /// With the list locked.
+    /// Calls `then` with the list locked.
     #[inline]
     pub(super) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Box<Task<M>>>) -> R) -> R {
         // SAFETY: the list's lock is held.
         holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
     }
 
-    /// Puts a task behind those of its priority; whether it is the only one. With the list locked.
+    /// Puts a task behind those of its priority, with the list locked. Returns whether it is the
+    /// only task.
     #[inline]
     fn put(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) -> bool {
         if waiting.back().is_none_or(|last| last.priority >= task.priority) {
@@ -76,13 +82,14 @@ impl<M: Machine> List<M> {
         } else {
             put_ahead(waiting, task);
         }
-        // Relaxed: what tells of the task orders it for a thread that does not take the lock.
+        // Relaxed: whatever tells a thread of the task orders this store for a thread that does not
+        // take the lock.
         self.ready.store(waiting.len() as u32, Relaxed);
         waiting.len() == 1
     }
 }
 
-/// Puts a task behind those of its priority, before others.
+/// Puts a task behind tasks of its priority and before tasks of a lower one.
 #[cold]
 fn put_ahead<M: Machine>(waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) {
     let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
@@ -104,27 +111,30 @@ pub(super) fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then:
 }
 
 impl<M: Machine> Queue<M> {
-    /// An empty queue of a team of so many threads.
+    /// An empty queue of a team of `threads` threads.
     pub fn new(settings: &Settings, threads: u32) -> Self {
         let steals = settings.tasks == TaskQueue::Steal && threads > 1;
         let lists = steals.then(|| Owned::new(Lists::new(settings, threads)));
         Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
     }
 
-    /// A region of the team begins.
+    /// Begins a region of the team.
     pub fn begin(&self) {
         self.lists.iter().for_each(|lists| lists.begin());
     }
 
-    /// Whether there is no room for one more task of that kind of `thread`, in a team of `threads`.
+    /// Whether the queue has no room for one more task of that kind, made by `thread` in a team of
+    /// `threads`.
     #[inline]
     pub fn is_full(&self, thread: u32, threads: u32, kind: Kind) -> bool {
         let team = PER_THREAD * u64::from(threads);
         // Relaxed, both: a hint.
         let (waiting, room) = match &self.lists {
-            // A taskloop's tasks make none: while their maker runs one, all others live on those that wait.
+            // A taskloop's tasks make no tasks: while their maker runs one, all other threads live
+            // on those that wait.
             Some(_) if kind == Kind::OfLoop => (self.list_of(thread).ready.load(Relaxed), team),
-            // Few are enough for thieves, as each that is stolen makes its own; more are put away and fetched for nothing.
+            // A few tasks are enough for thieves, as each stolen task makes its own; further tasks
+            // would be put away and fetched for nothing.
             Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD.min(4 * u64::from(threads))),
             None => (self.not_done(), team + 1),
         };
@@ -139,14 +149,14 @@ impl<M: Machine> Queue<M> {
         }
     }
 
-    /// Tasks that are not done, where they wait in one list.
+    /// The tasks that are not done, if tasks wait in one list.
     #[inline]
     pub fn not_done(&self) -> u32 {
         // Relaxed: a hint.
         self.pending.load(Relaxed) & NOT_DONE
     }
 
-    /// Where that thread of the team leaves tasks.
+    /// The list in which that thread of the team leaves tasks.
     #[inline]
     pub(super) fn list_of(&self, thread: u32) -> &List<M> {
         match &self.lists {
@@ -158,20 +168,23 @@ impl<M: Machine> Queue<M> {
     /// Counts one more task that is not done. No other thread can have it yet: it is in no list, or the list's lock is held.
     #[inline]
     fn one_more(&self) {
-        // Release: who sees it sees that there is one more to take.
+        // Release: a thread that sees the count sees that there is one more task to take.
         self.pending.fetch_add(ONE_MORE, Release);
     }
 
-    /// A task is done, as that thread says, and so many that followed it wait for a thread now.
+    /// Counts a task as done for thread `thread`; `released` tasks that followed it now wait for a
+    /// thread.
     pub(super) fn one_done(&self, thread: u32, waits: &Waits, detached: bool, released: u32) {
         if let Some(lists) = &self.lists {
             return lists.ended(thread, waits, detached);
         }
-        // Release: who sees it sees what the task did.
-        // C11: the Acquire half orders nothing: what comes back only says whether to wake. Who sees this or a later change of the count
-        // acquires from each one before, as all are exchanges: parts of each other's release sequences.
+        // Release: a thread that sees the count sees what the task did.
+        // C11: the Acquire half orders nothing: the result only says whether to wake. A thread that
+        // sees this or a later change of the count acquires from each earlier change, because all
+        // are exchanges: parts of each other's release sequences.
         let left = (self.pending.fetch_add(u32::MAX, AcqRel) - 1) & NOT_DONE;
-        // Those that wait here have arrived at no barrier yet: they go on when none is left, and help while there are some.
+        // The threads that wait here have not arrived at a barrier yet: they go on when no task is
+        // left, and help while there are some.
         if left == 0 || released != 0 {
             waits.wake::<M, u32>(Why::Task, &self.pending);
         }
@@ -179,14 +192,14 @@ impl<M: Machine> Queue<M> {
 }
 
 impl<M: Machine> Team<M> {
-    /// The team's list, which is locked, has its first task.
+    /// Says that the team's list, which is locked, has its first task.
     fn fills(&self) {
         if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
             barrier.tasks_wait();
         }
     }
 
-    /// It has none any more.
+    /// Says that the team's list has no task any more.
     fn empties(&self) {
         if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
             barrier.no_task_waits();
@@ -207,7 +220,7 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Wakes so many threads for tasks that were put there.
+    /// Wakes `wakes` threads for tasks that were put into a list.
     fn tell(&self, waits: &Waits, wakes: u32) {
         if let Some(lists) = &self.tasks.lists {
             return self.tell_thieves(lists, waits, wakes);
@@ -218,7 +231,7 @@ impl<M: Machine> Team<M> {
         M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
     }
 
-    /// Adds a task of that thread's.
+    /// Adds a task of that thread.
     #[inline]
     pub(super) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>) {
         let Some(lists) = &self.tasks.lists else {
@@ -231,7 +244,8 @@ impl<M: Machine> Team<M> {
         self.tell_thieves(lists, waits, self.tasks.wakes);
     }
 
-    /// As [`add`](Team::add), a task with a node, which follows those of `earlier` that are not done.
+    /// Adds a task with a node, as [`add`](Team::add) does for others; the task follows those of
+    /// `earlier` that are not done.
     #[inline(never)]
     pub(super) fn add_behind(
         &self,
@@ -265,7 +279,8 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Puts a task, if there is one, into the first list, which is locked. In a queue of the team one more is not done either way.
+    /// Puts a task, if there is one, into the first list, which is locked. In a queue of the team,
+    /// one more task counts as not done either way.
     #[inline]
     fn put_first(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Option<Box<Task<M>>>) {
         if let Some(task) = task
@@ -278,8 +293,10 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
-    /// own the thread takes the newest, of another the oldest. What only the thread itself can have left is sought in its own list alone.
+    /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads
+    /// steal, this holds for each list: the thread takes the newest from its own list, and the
+    /// oldest from another one. A task that only the thread itself can have left is sought in its
+    /// own list alone.
     #[inline]
     pub(super) fn take(
         &self,
@@ -310,10 +327,10 @@ impl<M: Machine> Team<M> {
             return None;
         }
         list.locked(waits, |waiting| {
-            // Those of a higher priority stand in front.
+            // Tasks of a higher priority stand in front.
             let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
             let task = match waiting.back() {
-                // So it is nearly always.
+                // The usual case.
                 Some(last) if newest && !by_priority && fits(last) => waiting.pop_back(),
                 _ => search(waiting, newest && !by_priority, &fits),
             }?;
@@ -326,7 +343,8 @@ impl<M: Machine> Team<M> {
         })
     }
 
-    /// The task of a node is done, as that thread of the team says: what follows it is let go. How many tasks that were.
+    /// Ends the node of a task, as thread `thread` of the team, and releases the tasks that follow
+    /// it. Returns how many.
     pub(super) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
         let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
         let (mut released, tasks) = first.locked(waits, |waiting| {
@@ -349,14 +367,14 @@ impl<M: Machine> Team<M> {
         tasks
     }
 
-    /// What a thread waits for that waits for these nodes, if one is not done.
+    /// What a thread waits for that waits for these nodes; `None`: all are done.
     pub(super) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
         // SAFETY: the lock of the dependences is held.
         self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }
 }
 
-/// Takes the first task from behind, or from the front, that `fits`.
+/// Takes the first task that `fits`, searched from behind or from the front.
 #[inline(never)]
 fn search<M: Machine>(
     waiting: &mut VecDeque<Box<Task<M>>>,

@@ -1,4 +1,5 @@
-//! What is left of tasks that have ended, for the next ones of the same thread: an allocation costs more than most of the rest of a task.
+//! Memory of tasks that have ended, kept for the next tasks of the same thread: an allocation costs
+//! more than most of the rest of a task.
 
 use super::Task;
 use super::children::Children;
@@ -6,7 +7,7 @@ use baton_machine::Machine;
 use core::cell::RefCell;
 use core::mem::MaybeUninit;
 
-/// Memory that a thread keeps of tasks, from one region to the next.
+/// The memory that a thread keeps of tasks, from one region to the next.
 pub struct Spare<M: Machine> {
     tasks: RefCell<Vec<Room<M>>>,
     children: RefCell<Vec<Children<M>>>,
@@ -15,7 +16,7 @@ pub struct Spare<M: Machine> {
 /// Room for a task.
 pub(super) type Room<M> = Box<MaybeUninit<Task<M>>>;
 
-/// At most so many of each kind: some 8 KiB.
+/// The most pieces kept of each kind: some 8 KiB.
 const KEPT: usize = 32;
 
 impl<M: Machine> Default for Spare<M> {
@@ -25,7 +26,7 @@ impl<M: Machine> Default for Spare<M> {
 }
 
 impl<M: Machine> Spare<M> {
-    /// Gives all of it back.
+    /// Gives back all kept memory.
     pub(crate) fn clear(&self) {
         drop((self.tasks.take(), self.children.take()));
     }

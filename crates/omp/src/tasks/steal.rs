@@ -1,11 +1,14 @@
 //! A list of each thread, from which others steal.
 //!
-//! A task that is made and run by one thread touches the lines of that thread alone. So nothing counts all tasks: each thread keeps the
-//! tally of those that it made and of those that it ended, and who must know whether all have ended adds them up.
+//! A task that one thread makes and runs touches the lines of that thread alone. So there is no
+//! count of all tasks: each thread keeps a tally of the tasks that it made and a tally of the tasks
+//! that it ended. A thread that must know whether all tasks have ended adds up the tallies.
 //!
-//! Threads that found no task rest in one of two places. Those that have arrived at a barrier wait for its word, and are told by its bit;
-//! the bit stays set until one of them finds nothing, so that it is written once for many tasks. Those that have not arrived wait for
-//! [`Lists::events`], and say so, so that nothing is written there while no thread waits.
+//! Threads that found no task rest in one of two places. A thread that has arrived at a barrier
+//! waits for the barrier's word, and a bit of that word tells it of tasks. The bit stays set until
+//! one of these threads finds nothing, so one write serves many tasks. A thread that has not
+//! arrived waits for [`Lists::events`], and says so, so that nothing is written there while no
+//! thread waits.
 
 use super::queue::{List, holding, new_lock};
 use crate::objects::AnyLock;
@@ -15,17 +18,19 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine, OwnedSlice};
 
-/// What the lists of a team have beside the first one, which is the team's in any case.
+/// The lists of a team beside the first one, which the team always has.
 pub(super) struct Lists<M: Machine> {
-    /// Those of all threads but the first.
+    /// The lists of all threads except the first.
     pub(super) others: OwnedSlice<M, Apart<List<M>>>,
-    /// Of each thread.
+    /// The tally of each thread.
     tallies: OwnedSlice<M, Apart<Tally<M>>>,
     signs: Apart<Signs<M>>,
-    /// Changes for threads that rest before they arrive: detached tasks that have not ended, by [`DETACHED`], and above that a number
-    /// that moves on by [`SIGNAL`].
+    /// A word that changes for threads that rest before they arrive: the count of detached tasks
+    /// that have not ended, by [`DETACHED`], and above the count a number that moves on by
+    /// [`SIGNAL`].
     events: Apart<M::Atomic<u32>>,
-    /// Orders changes of the barrier's bit. It may be taken with a list's lock held, never the other way about.
+    /// Orders changes of the barrier's bit. A thread may take it while it holds a list's lock,
+    /// never the other way about.
     lock: Box<dyn AnyLock<M>>,
 }
 
@@ -33,13 +38,14 @@ pub(super) struct Lists<M: Machine> {
 #[repr(C, align(128))]
 pub(super) struct Apart<T>(pub(super) T);
 
-/// Tasks, other than detached ones, which are few, and which a thread of no team may end. Only the thread itself writes here.
+/// Tasks made and ended, without detached tasks: these are few, and a thread of no team may end
+/// them. Only the thread itself writes its tally.
 struct Tally<M: Machine> {
     made: M::Atomic<u64>,
     ended: M::Atomic<u64>,
 }
 
-/// What is read at each task and seldom changes.
+/// Words that are read at each task and seldom change.
 struct Signs<M: Machine> {
     /// Whether a task was made in the region.
     used: M::Atomic<u32>,
@@ -52,11 +58,12 @@ struct Signs<M: Machine> {
 /// The count of detached tasks in [`Lists::events`].
 const DETACHED: u32 = (1 << 20) - 1;
 const SIGNAL: u32 = 1 << 20;
-/// How often a thread that found nothing looks again before it rests: others make tasks, or end the last, within that time if they are about to.
+/// How often a thread that found nothing looks again before it rests: within that time other
+/// threads make tasks or end the last one, if they are about to.
 const LOOKS: u32 = 16;
 
 impl<M: Machine> Lists<M> {
-    /// Empty ones of a team of so many threads.
+    /// Empty lists for a team of `threads` threads.
     pub(super) fn new(settings: &Settings, threads: u32) -> Self {
         let (threads, word) = (threads as usize, || M::Atomic::new(0));
         Lists {
@@ -68,15 +75,16 @@ impl<M: Machine> Lists<M> {
         }
     }
 
-    /// A region begins.
+    /// Begins a region.
     pub(super) fn begin(&self) {
         // Relaxed: each thread is told of the region after this.
         self.signs.0.used.store(0, Relaxed);
     }
 
-    /// That thread makes a task, which no other knows yet.
+    /// Counts a task that thread `thread` makes and that no other thread knows yet.
     pub(super) fn made(&self, thread: u32, detached: bool) {
-        // Relaxed, all: a lock is given back before another thread has the task, and a thread that sees that it ended comes after that.
+        // Relaxed, all: a lock is given back before another thread has the task, and a thread that
+        // sees the task's end comes after that.
         if self.signs.0.used.load(Relaxed) == 0 {
             self.signs.0.used.store(1, Relaxed);
         }
@@ -88,34 +96,43 @@ impl<M: Machine> Lists<M> {
         }
     }
 
-    /// A task has ended, as that thread says; of a detached one any thread may say so, and the team may be gone then.
+    /// Counts the end of a task for thread `thread`. For a detached task any thread may call this,
+    /// and the team may be gone then.
     pub(super) fn ended(&self, thread: u32, waits: &Waits, detached: bool) {
         if detached {
             let events = &raw const self.events.0;
-            // Release: who sees it sees what the task did. C11: threads of the team meet at the barrier before they go on, which orders the
-            // same, so that no execution of theirs is wrong without it; a thread of no team that fulfils an event has this order alone.
+            // Release: a thread that sees the count sees what the task did.
+            // C11: threads of the team meet at the barrier before they go on, which gives the same
+            // order, so no execution of theirs is wrong without Release. A thread of no team that
+            // fulfils an event has this order alone.
             self.events.0.fetch_add(u32::MAX, Release);
             M::wake::<u32>(events, u32::MAX, waits.of(Why::Task));
             return;
         }
         let ended = &self.tallies[thread as usize].0.ended;
-        // Release: as above. A thread that runs a task while it waits at the barrier has no other order with one that arrives after it.
-        // C11: the contract `before_a_barrier` needs it, with three preemptions; the mutation check stops at fewer.
+        // Release: the reason is the same as above. A thread that runs a task while it waits at the
+        // barrier has no other order with a thread that arrives after it.
+        // C11: the contract `before_a_barrier` needs it, with three preemptions; the mutation check
+        // stops at fewer.
         ended.store(ended.load(Relaxed) + 1, Release);
-        // SeqCst: either a thread that is about to rest sees this end, or its rest is seen below.
+        // SeqCst: either a thread that is about to rest sees this end, or the code below sees that
+        // the thread rests.
         M::fence(SeqCst);
         if self.signs.0.waiters.load(Relaxed) != 0 && self.all_ended() {
             self.signal(waits, u32::MAX);
         }
     }
 
-    /// Whether all tasks that the calling thread knows of, and all that these made, have ended: it sees what they did.
+    /// Whether all tasks that the calling thread knows of, and all tasks that these made, have
+    /// ended. The thread then sees what they did.
     ///
-    /// Ends are added up first. A thread that sees an end sees what was made before it, so the tasks that are seen to be made are at least as many
-    /// as had been made when the ends were read, and those at least as many as had ended. If the sums are equal, all three are.
+    /// Ends are added up first. A thread that sees an end sees the tasks made before it. So the sum
+    /// of made tasks is at least the number that had been made when the ends were read, and that
+    /// number is at least the number that had ended. If the two sums are equal, all three are.
     fn all_ended(&self) -> bool {
         loop {
-            // Acquire, here and for the ends: what the tasks did and made. C11: of this one see `ended`.
+            // Acquire, here and for the ends: what the tasks did and made. C11: for this load see
+            // `ended`.
             let before = self.events.0.load(Acquire);
             if before & DETACHED != 0 {
                 return false;
@@ -125,29 +142,31 @@ impl<M: Machine> Lists<M> {
             if made != ended {
                 return false;
             }
-            // A task that has ended meanwhile may have left a detached one.
+            // A task that has ended meanwhile may have left a detached task.
             if self.events.0.load(Relaxed) == before {
                 return true;
             }
         }
     }
 
-    /// Wakes so many threads that rest before they arrive.
+    /// Wakes `wakes` of the threads that rest before they arrive.
     fn signal(&self, waits: &Waits, wakes: u32) {
-        // Relaxed: who sees it before it rests has its fence behind this thread's, and so looks for the task, or the last end, in vain no more.
+        // Relaxed: a thread that sees the signal before it rests has its fence behind this thread's
+        // fence, so its look finds the task or the last end.
         self.events.0.fetch_add(SIGNAL, Relaxed);
         M::wake::<u32>(&self.events.0, wakes, waits.of(Why::Task));
     }
 }
 
 impl<M: Machine> Team<M> {
-    /// Wakes so many threads for tasks that the calling thread put into a list. It says so before it arrives at a barrier, and before the task
-    /// ends that it runs.
+    /// Wakes `wakes` threads for tasks that the calling thread put into a list. The calling thread
+    /// does so before it arrives at a barrier, and before the task that it runs ends.
     pub(super) fn tell_thieves(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
         let Some(barrier) = &self.barrier else { return };
-        // SeqCst: either who found no task sees this one, or what it said is seen below.
+        // SeqCst: either a thread that found no task sees this one, or the code below sees what
+        // that thread wrote before it looked.
         M::fence(SeqCst);
-        // Relaxed, both: the fence.
+        // Relaxed, both: the fence orders them.
         if lists.signs.0.told.load(Relaxed) == 0 {
             self.set_bit(lists, waits);
         }
@@ -160,7 +179,8 @@ impl<M: Machine> Team<M> {
     fn set_bit(&self, lists: &Lists<M>, waits: &Waits) {
         let Some(barrier) = &self.barrier else { return };
         holding(&*lists.lock, waits, || {
-            // Relaxed, both: the lock is held. Who sees the last task's end sees this, and clears the bit before it arrives.
+            // Relaxed, both: the lock is held. A thread that sees the last task's end sees the bit,
+            // and clears it before it arrives.
             if lists.signs.0.told.load(Relaxed) == 0 {
                 barrier.tasks_wait();
                 lists.signs.0.told.store(1, Relaxed);
@@ -168,7 +188,8 @@ impl<M: Machine> Team<M> {
         });
     }
 
-    /// The calling thread found no task: those at the barrier need not look.
+    /// Clears the barrier's bit if there is no task: the calling thread found none, and threads at
+    /// the barrier need not look.
     pub(super) fn clear_bit(&self, lists: &Lists<M>, waits: &Waits) {
         let Some(barrier) = &self.barrier else { return };
         let told = &lists.signs.0.told;
@@ -184,11 +205,13 @@ impl<M: Machine> Team<M> {
                 told.store(0, Release);
             }
         });
-        // SeqCst: either who put a task there before sees that the bit is clear, or the task is seen here.
+        // SeqCst: either a thread that put a task there before sees that the bit is clear, or the
+        // code below sees the task.
         M::fence(SeqCst);
         for list in (0..self.size).map(|thread| self.tasks.list_of(thread)) {
             if list.is_filled() {
-                // With the list locked the task has not ended, so that no thread that waits for its end has arrived.
+                // While the list is locked the task has not ended, so no thread that waits for its
+                // end has arrived.
                 list.locked(waits, |waiting| {
                     if !waiting.is_empty() {
                         self.set_bit(lists, waits);
@@ -204,7 +227,7 @@ impl<M: Machine> Team<M> {
 }
 
 impl<M: Machine> Context<M> {
-    /// Runs the team's tasks, wherever they are, until none waits or runs that the thread knows of.
+    /// Runs the team's tasks, wherever they are, until none that the thread knows of waits or runs.
     pub(super) fn hunt(&self, lists: &Lists<M>) {
         // Relaxed: the thread knows of no task if it does not see this.
         if lists.signs.0.used.load(Relaxed) == 0 {
@@ -241,7 +264,7 @@ impl<M: Machine> Context<M> {
         if !self.team().has_ready() && !lists.all_ended() {
             self.waits().wait::<M, u32>(Why::Task, &lists.events.0, seen);
         }
-        // Relaxed: who still sees it wakes none.
+        // Relaxed: a wake-up by a thread that still sees the old count finds no sleeper.
         waiters.fetch_add(u32::MAX, Relaxed);
     }
 }
