@@ -1,5 +1,4 @@
-//! What crosses the border between the engine and a memory system: requests of cores, answers and
-//! notices.
+//! The requests of cores, and the answers and notices of a memory system.
 
 use super::parts::{Part, Parts};
 use crate::base::token::Token;
@@ -17,18 +16,18 @@ pub enum Access {
     Load,
     /// Write it.
     Store,
-    /// Read and write it as one.
+    /// Read the line and write it as one access.
     Atomic,
-    /// Read it and set the link of this context of the core. It breaks when the line is lost and when any context writes it in
-    /// the core's cache.
+    /// Read the line and set the link of this context of the core. The link breaks when the core
+    /// loses the line, and when any context writes the line in the core's cache.
     LoadLinked(u8),
-    /// Write it if that context's link still stands.
+    /// Write the line if the context's link still stands.
     StoreConditional(u8),
-    /// A hint, whose end no thread waits for: it will be read.
+    /// A hint that the line will be read; no thread waits for it.
     Prefetch,
-    /// A hint: it will be written.
+    /// A hint that the line will be written.
     PrefetchExclusive,
-    /// A hint: give it up, to its home or to another core.
+    /// A hint to give the line up, to its home or to another core.
     Push {
         /// The core that is to have the line; `None` for its home.
         to: Option<CoreId>,
@@ -79,9 +78,9 @@ pub struct Served {
 /// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is known when it is served.
+    /// The request was served at once.
     Served(Served),
-    /// A [`Notice::Done`] with its token will say.
+    /// A [`Notice::Done`] with the request's token follows.
     Pending,
 }
 
@@ -92,26 +91,27 @@ pub enum Notice {
     Done {
         /// The request's.
         token: Token,
-        /// When its value is read or written: now, or later if nothing can come between.
+        /// The time at which the value is read or written: now, or later if no other access can
+        /// come between.
         at: u64,
-        /// Where its time went: sums to the time from the request to `at`.
+        /// The parts of the time from the request to `at`, which they sum to.
         parts: Parts,
         /// A store-conditional whose link was broken: nothing is written.
         failed: bool,
     },
     /// A packet to or from a device has arrived.
     Carried {
-        /// The one it was given with.
+        /// The tag that the packet was given with.
         tag: u32,
-        /// It has one of the places that the device's endpoint has in the network.
+        /// Whether the packet has one of the places that the device's endpoint has in the network.
         placed: bool,
     },
-    /// An interrupt has come to its place.
+    /// An interrupt has arrived at its destination.
     Interrupt {
-        /// The one it was sent with.
+        /// The tag that the interrupt was sent with.
         tag: u32,
     },
-    /// The home performs a far atomic: now its word is read and written.
+    /// The home performs a far atomic: its word is read and written at this moment.
     Performed {
         /// The request's.
         token: Token,

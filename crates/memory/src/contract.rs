@@ -26,48 +26,48 @@ pub trait Memory {
     /// Whether a load by `core` would hit at `now`.
     fn holds(&self, core: CoreId, line: Line, now: Cycles) -> bool;
 
-    /// How long such a hit takes there.
+    /// The time that such a hit takes.
     fn hit(&self, core: CoreId) -> Cycles;
 
-    /// A core's clock is this fraction of the reference from now on, and that of its private caches.
+    /// Sets a core's clock, and that of its private caches, to this fraction of the reference.
     fn set_clock(&mut self, core: CoreId, ratio: Ratio);
 
     /// Whether the last store-conditional of that context of `core` that was served failed.
     fn failed(&self, core: CoreId, context: u8) -> bool;
 
-    /// The context's link breaks.
+    /// Breaks the context's link.
     fn unlink(&mut self, core: CoreId, context: u8);
 
-    /// `n` more hits of `core` happened that were not requested one by one.
+    /// Counts `n` more hits of `core` that were not requested one by one.
     fn count_hits(&mut self, core: CoreId, n: u64);
 
-    /// What happened so far.
+    /// The counters so far.
     fn counts(&self) -> MemoryCounts;
 
-    /// What happened so far in the network; nothing where there is none.
+    /// The counters of the network so far; zeros if there is none.
     fn network_counts(&self) -> NetworkCounts {
         NetworkCounts::default()
     }
 
-    /// What happened so far at each core's caches; empty where they are not told apart.
+    /// The counters of each core's caches so far; empty if they are not counted by core.
     fn by_core(&self) -> Vec<CoreCounts>;
 
-    /// Checks what must hold when every request has been served and nothing is under way. A memory system that answers
-    /// each request at once has nothing to check.
+    /// Checks what must hold when every request has been served and nothing is under way. A memory
+    /// system that answers each request at once has nothing to check.
     ///
     /// # Panics
-    /// If it does not hold.
+    /// A condition does not hold.
     fn check_idle(&self) {}
 
-    /// Whether requests are under way that will never be served although something still moves.
+    /// Whether some requests will never be served although events still happen.
     fn is_hung(&self) -> bool {
         false
     }
 
-    /// What is measured begins now: the longest ways of packets so far do not count.
+    /// Begins the measured part: forgets the longest packet so far.
     fn forget_longest(&mut self) {}
 
-    /// Which units wait for what, a line each: for the report of a run that hangs.
+    /// Which units wait for what, with a text for each: for the report of a run that hangs.
     fn explain(&self) -> Vec<String> {
         Vec::new()
     }
@@ -76,10 +76,11 @@ pub trait Memory {
 /// A network that carries packets which are none of the memory system's own. Memory of fixed latencies has none, and
 /// [`MemorySystem::new`](super::MemorySystem::new) refuses a chip that asks for such packets without a network.
 pub trait Transport {
-    /// Carries a packet to or from a device; [`Notice::Carried`] says when it has arrived.
+    /// Carries a packet to or from a device. [`Notice::Carried`] says when it has arrived.
     fn carry(&mut self, packet: Carried, now: Cycles);
 
-    /// A device's endpoint has a place in the network again, which a packet had ([`Notice::Carried`]).
+    /// Notes that a device's endpoint has a free place in the network again, which a packet had
+    /// ([`Notice::Carried`]).
     fn free_place(&mut self, device: u32, now: Cycles);
 
     /// Sends an interrupt; [`Notice::Interrupt`] says when it has arrived.

@@ -70,7 +70,7 @@ pub struct Counter {
     pub what: &'static str,
 }
 
-/// A group of counters.
+/// A group of counters, such as those of a core.
 pub trait Counters {
     /// Its counters, in their order.
     const DECLARED: &'static [Counter];
@@ -174,12 +174,11 @@ mod tests {
     counters! {
         /// A group.
         struct Group {
-            /// What passed,
-            /// on two lines.
+            /// The packets that passed,
             passed: Packets,
             /// The time that they took.
             taken: Cycles,
-            /// The longest of them.
+            /// The longest time of a packet.
             longest: Cycles max,
         }
     }

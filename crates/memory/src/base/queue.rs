@@ -57,9 +57,10 @@ pub struct EventQueue<E = EventId> {
     full: [u64; WORDS],
     words: [u64; SUMMARY],
     far: BinaryHeap<Reverse<(u64, u64, EventId)>>,
-    /// Nothing is earlier than this.
+    /// The present: no event is earlier.
     now: u64,
-    /// Nothing is queued earlier than this: never too late, and exact unless `early` says that it may be too early.
+    /// A time before which no event is queued. It is never too late; it is exact unless `early`
+    /// says that it may be too early.
     earliest: u64,
     early: bool,
     sequence: u64,
@@ -67,7 +68,7 @@ pub struct EventQueue<E = EventId> {
     events: PhantomData<E>,
 }
 
-/// Orders of tries are below this, all others from it on.
+/// Orders of tries are below this number, the orders of all other events start from it.
 const FIRST_SEQUENCE: u64 = 1 << 32;
 
 impl<E: Copy + Into<EventId> + From<EventId>> Default for EventQueue<E> {
@@ -93,13 +94,13 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         }
     }
 
-    /// A time before which nothing happens.
+    /// A time before which no event happens.
     #[inline(always)]
     pub fn earliest(&self) -> u64 {
         self.earliest
     }
 
-    /// When the next event is, exactly; [`u64::MAX`]: never.
+    /// The exact time of the next event; [`u64::MAX`]: there is none.
     #[inline(always)]
     pub fn first(&mut self) -> u64 {
         if self.early { self.look() } else { self.earliest }
@@ -114,7 +115,8 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         self.earliest
     }
 
-    /// Puts the event at `time`, which is not in the past. It must not be in the queue.
+    /// Puts the event into the queue at `time`, which is not in the past. The event must not be in
+    /// the queue.
     #[inline]
     pub fn put(&mut self, event: E, time: u64, rank: Rank) {
         let id = event.into();
@@ -144,7 +146,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
     fn link(&mut self, id: EventId, time: u64, order: u64) {
         let at = (time % SLOTS) as usize;
         let (first, last) = self.slots[at];
-        // From the back: sequences grow, so the place is nearly always the last.
+        // The search goes from the back: sequences grow, so the place is nearly always the last.
         let mut before = last;
         while before != NONE && self.nodes[before as usize].order > order {
             before = self.nodes[before as usize].before;
@@ -166,7 +168,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         self.near += 1;
     }
 
-    /// Takes the event out; whether it was in.
+    /// Takes the event out of the queue. Returns whether it was in the queue.
     #[inline]
     pub fn cancel(&mut self, event: E) -> bool {
         let id = event.into();
@@ -174,7 +176,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         match node.place {
             EventPlace::Nowhere => return false,
             EventPlace::Wheel => self.unlink(id, node),
-            // Its entry in the heap is recognised as stale when it comes up.
+            // The entry in the heap is recognised as stale when it reaches the top.
             EventPlace::Heap => {}
         }
         self.nodes[id as usize].place = EventPlace::Nowhere;
@@ -201,7 +203,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         self.near -= 1;
     }
 
-    /// A slot holds no events any more.
+    /// Notes that a slot holds no events any more.
     #[inline(always)]
     fn empty(&mut self, at: usize) {
         self.full[at / 64] &= !(1 << (at % 64));
@@ -216,7 +218,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         (self.near != 0).then(|| self.slots[self.search()].0)
     }
 
-    /// The first slot of the wheel that holds events, of which there are some.
+    /// The first slot of the wheel that holds events. At least one slot must hold events.
     #[inline]
     fn search(&self) -> usize {
         let from = (self.now % SLOTS) as usize;
@@ -225,7 +227,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         if here != 0 {
             word * 64 + here.trailing_zeros() as usize
         } else {
-            // The next word with events, wrapping; this word's earlier bits come last.
+            // The next word with events, with wrap-around; the earlier bits of this word come last.
             let turn = (word + 1) % WORDS;
             let mut group = turn / 64;
             let mut ahead = self.words[group] & (u64::MAX << (turn % 64));
@@ -238,7 +240,8 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         }
     }
 
-    /// Drops cancelled entries from the top of the heap; the first that is alive.
+    /// Drops cancelled entries from the top of the heap. Returns the first entry that was not
+    /// cancelled.
     #[inline]
     fn first_far(&mut self) -> Option<(u64, u64, EventId)> {
         while let Some(&Reverse((time, order, id))) = self.far.peek() {
@@ -257,7 +260,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         node.place == EventPlace::Heap && node.time == time && node.order == order
     }
 
-    /// Takes the next event out, with its time; the queue's present is then that time.
+    /// Takes the next event out, with its time, which becomes the queue's present.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, E)> {
         self.pop_number().map(|(time, id)| (time, E::from(id)))
@@ -294,7 +297,8 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         Some((time, id))
     }
 
-    /// The same where some events are farther away than the wheel reaches.
+    /// Does the work of [`EventQueue::pop`] when some events are farther away than the wheel
+    /// reaches.
     fn pop_with_far(&mut self) -> Option<(u64, EventId)> {
         let near = self.first_near().map(|id| {
             let node = &self.nodes[id as usize];
@@ -324,7 +328,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         Some((time, id))
     }
 
-    /// Moves the present to `time`: nothing is queued before it.
+    /// Moves the present to `time`; no event may be queued before it.
     #[inline(always)]
     pub fn advance(&mut self, time: u64) {
         debug_assert!(self.now <= time && time <= self.earliest);
@@ -340,7 +344,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(baton_needs::property!(256))]
-        /// The queue against a sorted map, with cancellations, near and far events and ties.
+        /// Compares the queue with a sorted map, with cancellations, near and far events and ties.
         #[test]
         fn events_come_in_order(acts in prop::collection::vec((0u8..4, 0u32..12, 0u64..10_000), 1..400)) {
             let mut queue: EventQueue = EventQueue::new();

@@ -1,15 +1,15 @@
 //! The one seeded generator, split by purpose, so that drawing for one thing does not shift another.
 
-/// What is drawn for.
+/// The purpose for which numbers are drawn.
 #[derive(Clone, Copy)]
 pub enum Purpose {
     /// Noise on latencies.
     Latency = 1,
     /// When threads start.
     Start = 2,
-    /// Monitors that end for no reason.
+    /// Monitored waits that end for no reason.
     Spurious = 3,
-    /// How long wake-ups of idle CPUs take.
+    /// Lengths of the wake-ups of idle CPUs.
     Wake = 4,
     /// When applications come.
     Arrival = 5,

@@ -14,13 +14,13 @@ impl Ratio {
     /// The reference itself.
     pub const ONE: Ratio = Ratio { num: 1, den: 1 };
 
-    /// `clock` beside `reference`, neither of them 0.
+    /// The ratio of `clock` to `reference`, neither of which is 0.
     pub fn of(clock: Hertz, reference: Hertz) -> Ratio {
         let common = gcd(clock.0, reference.0).max(1);
         Ratio { num: (clock.0 / common).max(1), den: (reference.0 / common).max(1) }
     }
 
-    /// When the clock's `cycle`-th edge is.
+    /// The time of the clock's edge number `cycle`.
     #[inline]
     pub fn edge(self, cycle: u64) -> u64 {
         if self == Ratio::ONE {
@@ -32,7 +32,7 @@ impl Ratio {
         }
     }
 
-    /// The first edge that is at or after `time`, by its number.
+    /// The number of the first edge at or after `time`.
     #[inline]
     pub fn cycle_at(self, time: u64) -> u64 {
         match time.checked_sub(1) {
@@ -57,7 +57,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(baton_needs::property!(256))]
-        /// An edge is where the exact moment says, rounded up, and the edge at or after a time is the first that is.
+        /// An edge is at its exact moment, rounded up, and the edge at or after a time is the first
+        /// such edge.
         #[test]
         fn edges_do_not_drift(clock in 1u64..5_000_000_000, reference in 1u64..5_000_000_000, at in 0u64..1 << 40) {
             let ratio = Ratio::of(Hertz(clock), Hertz(reference));

@@ -1,6 +1,6 @@
-//! What a request to the memory system carries with it, so that its answer finds the thread that asked.
+//! The token that a request carries, so that its answer finds the thread that asked.
 
-/// A thread, and which of its accesses this is. The memory system hands it back and does not look at it.
+/// A thread, and one of its accesses. The memory system returns the token without looking at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(u32);
 
@@ -17,13 +17,13 @@ pub enum Asked {
     Handler,
     /// The answer to a posted request: the token names its packet, not a thread.
     Posted,
-    /// One of the loads that it has under way at once, by its number.
+    /// One of the loads that the thread has under way at once, by its number.
     Load(u32),
 }
 
 /// Bits of a thread's number.
 const THREAD: u32 = 22;
-/// Loads under way at once, at most: what is left of a token for their numbers.
+/// Largest number of loads under way at once: the bits of a token that are left for their numbers.
 pub const LOADS: u32 = 512;
 
 impl Token {
@@ -57,7 +57,7 @@ impl Token {
         self.0 & ((1 << THREAD) - 1)
     }
 
-    /// Which of its accesses.
+    /// Which of the thread's accesses the request is.
     #[inline(always)]
     pub fn part(self) -> Asked {
         match self.0 >> THREAD {

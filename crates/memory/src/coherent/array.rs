@@ -9,7 +9,7 @@ pub(super) const MOST_WAYS: usize = 1 << 30;
 /// A level of caches that is too large to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLarge {
-    /// Lines that the caches of all owners could hold, of those that the guest's memory has.
+    /// Number of lines of the guest's memory that the caches of all owners could hold.
     pub(super) lines: usize,
 }
 
@@ -80,7 +80,7 @@ impl Array {
         tags.iter().position(|&tag| tag == line + 1).map(|way| first + way)
     }
 
-    /// The way was used.
+    /// Notes that the way was used.
     #[inline(always)]
     pub(super) fn touch(&mut self, way: usize) {
         match self.replacement {
@@ -104,7 +104,8 @@ impl Array {
         }
     }
 
-    /// The way that the line goes to: a free one, or else the one that replacement chooses among those that `may` go.
+    /// The way for the line: a free one, or the one that replacement chooses among the ways for
+    /// which `may` holds.
     pub(super) fn place(&self, owner: u32, key: u32, may: impl Fn(usize) -> bool) -> Option<usize> {
         let first = self.set(owner, key);
         let ways = first..first + self.ways;
@@ -113,7 +114,7 @@ impl Array {
         }
         match self.replacement {
             Replacement::Lru => {
-                // By age, so that the clock may wrap.
+                // Ages are compared, so that the clock may wrap.
                 ways.filter(|&way| may(way)).max_by_key(|&way| self.clock.wrapping_sub(self.used[way]))
             }
             Replacement::Plru => {
@@ -142,7 +143,7 @@ impl Array {
         self.tags[way] == 0
     }
 
-    /// The line goes into the way.
+    /// Puts the line into the way.
     #[inline]
     pub(super) fn put(&mut self, way: usize, line: u32) {
         self.tags[way] = line + 1;
@@ -151,7 +152,7 @@ impl Array {
         self.touch(way);
     }
 
-    /// The way is free.
+    /// Frees the way.
     #[inline]
     pub(super) fn clear(&mut self, way: usize) {
         self.tags[way] = 0;

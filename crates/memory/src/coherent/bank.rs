@@ -1,4 +1,5 @@
-//! The shared level: a bank at each home, inclusive or not; without one, data comes from memory and goes to memory.
+//! The shared level: a bank at each home, inclusive or not. A chip without a shared level reads
+//! from memory and writes to memory.
 
 use super::exchange::Exchange;
 use super::homes::{Entry, Homes, Visit};
@@ -19,7 +20,7 @@ pub(super) enum Room {
 /// What a bank keeps with a line.
 const CLEAN: u8 = 1;
 const DIRTY: u8 = 2;
-/// A place is kept for it; its data is not here yet.
+/// A place is reserved for the line; its data has not come.
 const EMPTY: u8 = 0;
 
 impl<S: CoreSet> Homes<S> {
@@ -30,7 +31,7 @@ impl<S: CoreSet> Homes<S> {
         self.bank.as_ref().is_some_and(|bank| bank.find(home, key, line).is_some_and(|way| bank.state[way] != EMPTY))
     }
 
-    /// Data goes into the bank, or, without one, to memory.
+    /// Puts data into the bank; without a bank, into memory.
     pub(super) fn bank_fill(&mut self, spec: &Spec, exchange: &mut Exchange, line: u32, dirty: bool, visit: Visit) {
         let (key, home) = (spec.map.number_at_home(line), visit.home);
         let Some(bank) = &mut self.bank else {
@@ -55,7 +56,7 @@ impl<S: CoreSet> Homes<S> {
         }
     }
 
-    /// A line leaves the bank.
+    /// Drops a line from the bank.
     pub(super) fn bank_drop(&mut self, spec: &Spec, exchange: &mut Exchange, line: u32, visit: Visit) {
         let key = spec.map.number_at_home(line);
         let Some(bank) = &mut self.bank else { return };
@@ -67,7 +68,7 @@ impl<S: CoreSet> Homes<S> {
         }
     }
 
-    /// An inclusive bank: where the line of an entry can be.
+    /// Finds where the line of an entry can be in an inclusive bank.
     pub(super) fn bank_room(&mut self, spec: &Spec, exchange: &Exchange, entry: usize, home: u32) -> Room {
         let line = self.entries[entry].line;
         let key = spec.map.number_at_home(line);
@@ -76,7 +77,7 @@ impl<S: CoreSet> Homes<S> {
             bank.touch(way);
             return Room::Here;
         }
-        // A request for the same line that came before has a victim on its way out already.
+        // An earlier request for the same line already has a victim on its way out.
         if self.all[home as usize].parked.iter().any(|&(id, _)| exchange.flights[id].line == line) {
             return Room::Later;
         }
@@ -84,7 +85,7 @@ impl<S: CoreSet> Homes<S> {
             let at = self.entry_of[bank.line(way) as usize];
             at.checked_sub(1).map(|at| &self.entries[at as usize])
         };
-        // A line that no core has goes at once; one that some have must be recalled.
+        // A line that no core has can leave at once; a line that cores have must be recalled.
         let nowhere = |way: usize| entry(way).is_none_or(|entry| entry.is_nowhere() && entry.may_leave());
         let may = |way: usize| entry(way).is_none_or(Entry::may_leave);
         let place = bank.place(home, key, nowhere).or_else(|| bank.place(home, key, may));
@@ -96,7 +97,7 @@ impl<S: CoreSet> Homes<S> {
         self.bank.as_ref().filter(|bank| !bank.is_free(way)).map(|bank| bank.line(way))
     }
 
-    /// Keeps a way of the bank, which is free, for a line.
+    /// Reserves a free way of the bank for a line.
     pub(super) fn bank_keep(&mut self, way: usize, line: u32) {
         if let Some(bank) = &mut self.bank {
             bank.put(way, line);
@@ -104,7 +105,7 @@ impl<S: CoreSet> Homes<S> {
     }
 }
 
-/// A home gives a line to memory.
+/// Writes a line of the home back to memory.
 fn write_to_memory(spec: &Spec, exchange: &mut Exchange, line: u32, visit: Visit) {
     let controller = Unit::Controller(spec.map.controller(line, &exchange.pages));
     let at = visit.now + spec.times.directory;

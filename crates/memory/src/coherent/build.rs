@@ -1,4 +1,4 @@
-//! Chip file → memory system.
+//! Builds the memory system of a chip file.
 
 use super::array::{Array, MOST_WAYS, TooLarge};
 use super::caches::Caches;
@@ -27,23 +27,23 @@ use thiserror::Error;
 /// A coherent chip that cannot be built.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Unbuilt {
-    /// The host has no memory for it.
+    /// The host has too little memory for it.
     #[error("the host has no address space for the directory: {0}")]
     Memory(String),
-    /// Caches beyond what is kept of them.
+    /// The caches of a level are larger than what is simulated of them.
     #[error(
         "all `{table}` caches together could hold {lines} lines of the guests' memory; at most {MOST_WAYS} are simulated: make `{table}.size_bytes` smaller"
     )]
     Caches {
-        /// Their table in the chip file.
+        /// The level's table in the chip file.
         table: &'static str,
-        /// Lines that they could hold.
+        /// Number of lines that the caches could hold.
         lines: usize,
     },
-    /// Packets travel on a network, and there is none.
+    /// Packets need a network, and the chip has none.
     #[error("{0} cannot be packets on a chip without a network")]
     NoNetwork(&'static str),
-    /// The network's own reason.
+    /// The network refuses its configuration.
     #[error("{0}")]
     Network(#[from] NocError),
 }
@@ -72,7 +72,7 @@ impl<S: CoreSet> Coherent<S> {
 /// The network of the floor plan, with bounds where a receiver may refuse packets for a while, and the arbiters that heed
 /// marks if the chip has them.
 fn router(config: &coherent::Coherent, floor: &Plan, devices: &[Attachment], random: &mut Random) -> baton_noc::Config {
-    // A home may refuse requests, and a device; forwards, responses and answers are always taken.
+    // A home and a device may refuse requests; forwards, responses and answers are always taken.
     let own = floor.devices.iter().zip(devices).filter_map(|(&node, device)| {
         device.places.map(|places| EndpointBound { nodes: vec![node], class: DEVICE_CLASS, places })
     });
@@ -139,8 +139,8 @@ impl Spec {
     }
 }
 
-/// What the steps of a request take together at most: its way to its home and to other cores and back, each with what waits at its
-/// end.
+/// Largest time of the steps of a request together: its way to its home and to other cores and
+/// back, with the wait at the end of each way.
 fn steps(chip: &Chip, config: &coherent::Coherent, kinds: &CoresByKind) -> u64 {
     let longest = |level: fn(&Private) -> u64| kinds.each_caches().iter().map(level).max().unwrap_or(0);
     let l2 = longest(|caches| caches.l2.map_or(0, |l2| l2.latency.0));
@@ -151,7 +151,7 @@ fn steps(chip: &Chip, config: &coherent::Coherent, kinds: &CoresByKind) -> u64 {
 }
 
 impl<S: CoreSet> State<S> {
-    /// Caches and homes are empty, and nothing is under way.
+    /// A memory system with empty caches and homes, and no request under way.
     fn new(
         chip: &Chip,
         config: &coherent::Coherent,

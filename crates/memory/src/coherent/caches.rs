@@ -1,7 +1,9 @@
-//! The private caches of all cores: where lines are, and what changes there when an access is performed or a line comes.
+//! The private caches of all cores: where lines are, and how the caches change when an access is
+//! performed or a line comes.
 //!
-//! A core's private levels are one coherence agent. The outer one (the second level where there is one) holds a protocol
-//! state with every line; the first level holds copies of some of these lines.
+//! A core's private levels are one coherence agent. The outer level (the second level where there
+//! is one) holds a protocol state with every line; the first level holds copies of some of these
+//! lines.
 
 use super::array::Array;
 use super::core_times::CoreTimes;
@@ -17,26 +19,26 @@ use baton_units::CoreId;
 /// The private caches of all cores.
 #[derive(Clone)]
 pub(super) struct Caches<S> {
-    /// First levels, where there is a second one.
+    /// The first levels, if the chip has a second level.
     pub(super) l1: Option<Array>,
     /// The outer private level.
     pub(super) outer: Array,
     pub(super) cores: Vec<Core>,
     pub(super) slots: Slab<Slot<S>>,
     pub(super) waiters: Slab<Waiter>,
-    /// By core, at its clock of now.
+    /// The latencies of each core at its present clock.
     pub(super) times: Box<[CoreTimes]>,
 }
 
-/// A line at a core, as a step finds it there and leaves it.
+/// A line at a core, before and after a step.
 #[derive(Clone, Copy)]
 pub(super) struct LineAtCore<S> {
     pub(super) core: u32,
     pub(super) line: u32,
     pub(super) state: State,
-    /// Its way in the outer level.
+    /// The line's way in the outer level.
     pub(super) way: Option<usize>,
-    /// Its transaction's slot, and the transaction.
+    /// The slot of the line's transaction, and the transaction.
     pub(super) slot: Option<u32>,
     pub(super) transaction: Transaction<S>,
 }
@@ -68,19 +70,20 @@ impl<S: CoreSet> Caches<S> {
         Found { state: State::I, way: None, slot: None }
     }
 
-    /// Whether the first level has the line, if there are two.
+    /// Whether the first level of two has the line.
     #[inline]
     pub(super) fn is_near(&self, core: u32, line: u32) -> bool {
         self.l1.as_ref().is_none_or(|l1| l1.find(core, line, line).is_some())
     }
 
-    /// The transaction in a slot, or none under way.
+    /// The transaction in a slot; without a slot, none.
     #[inline(always)]
     pub(super) fn transaction(&self, slot: Option<u32>) -> Transaction<S> {
         slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction)
     }
 
-    /// An access was performed on a copy here: no forward takes the line before a write is over.
+    /// Notes that an access was performed on a copy: no forward takes the line before a write is
+    /// over.
     pub(super) fn performed(
         &mut self,
         exchange: &mut Exchange,
@@ -101,7 +104,7 @@ impl<S: CoreSet> Caches<S> {
         }
     }
 
-    /// The first level gets a copy; the line that makes room for it is no longer the nearest.
+    /// Copies a line into the first level; the line that makes room for it leaves the first level.
     pub(super) fn fill_l1(&mut self, core: u32, line: u32, notices: &mut Vec<Notice>) {
         let Some(l1) = &mut self.l1 else { return };
         if l1.find(core, line, line).is_some() {
@@ -114,13 +117,14 @@ impl<S: CoreSet> Caches<S> {
         l1.put(way, line);
     }
 
-    /// A way that is free or whose line may go.
+    /// A way of the set that is free, or whose line may leave.
     pub(super) fn room(&self, core: u32, line: u32, now: u64) -> Option<usize> {
         let here = &self.cores[core as usize];
         self.outer.place(core, line, |way| self.outer.slot[way] == 0 && !here.pinned(self.outer.line(way), now))
     }
 
-    /// A transaction begins. `counted`: it takes an MSHR; write-backs have a buffer of their own.
+    /// Begins a transaction. `counted`: the transaction takes an MSHR; write-backs have a buffer of
+    /// their own.
     pub(super) fn open(&mut self, core: u32, line: u32, way: Option<usize>, counted: bool) -> u32 {
         let slot = self.slots.put(Slot::new(line, way, counted));
         self.cores[core as usize].used += u32::from(counted);
@@ -131,7 +135,7 @@ impl<S: CoreSet> Caches<S> {
         slot
     }
 
-    /// The access waits for the transaction of its line.
+    /// Lets the access wait for the transaction of its line.
     pub(super) fn wait_behind(&mut self, slot: u32, waiter: u32) {
         let tail = std::mem::replace(&mut self.slots[slot].last, waiter);
         if tail == NONE {
@@ -141,7 +145,8 @@ impl<S: CoreSet> Caches<S> {
         }
     }
 
-    /// The token of the access that began the transaction of the line at `core`, if it is not served.
+    /// The token of the access that began the transaction of the line at `core`, if that access is
+    /// not served.
     pub(super) fn token(&self, core: CoreId, line: u32) -> Option<Token> {
         let slot = self.find(core.0, line).slot?;
         let first = self.slots[slot].first;

@@ -31,7 +31,7 @@ pub struct Coherent<S: CoreSet> {
 #[derive(Clone)]
 pub(super) struct State<S> {
     pub(super) now: u64,
-    /// When something happens next; now, if the engine has not been told everything yet.
+    /// The time of the next event; the present, if the engine has not been told everything yet.
     pub(super) next: u64,
     pub(super) exchange: Exchange,
     pub(super) caches: Caches<S>,
@@ -43,7 +43,7 @@ pub(super) struct State<S> {
 #[derive(Clone)]
 pub(super) struct Wiring {
     pub(super) net: Net,
-    /// Packets that have arrived and are being handled; kept for its room.
+    /// The packets that have arrived and are being handled; kept to reuse its memory.
     arrived: Vec<Arrived>,
     /// The next message of this kind is lost: see [`Coherent::lose_next`].
     #[cfg(debug_assertions)]
@@ -62,8 +62,8 @@ impl Wiring {
 }
 
 impl<S: CoreSet> Coherent<S> {
-    /// Everything that happens at the next moment, which is not after `to`. Moments in which nothing happens but that flits
-    /// move on are passed at once.
+    /// Handles everything that happens at the next moment, which is not after `to`. Moments in
+    /// which only flits move are passed at once.
     pub(super) fn moment(&mut self, to: u64) {
         let message = self.state.exchange.events.first();
         let mut now = message;
@@ -78,8 +78,8 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
-    /// Lets the network come to the next moment in which packets arrive, but not past `until`, and delivers them; the moment
-    /// that it has come to.
+    /// Lets the network advance to the next moment in which packets arrive, but not past `until`,
+    /// and delivers the packets. Returns the moment that the network has reached.
     #[inline(always)]
     fn packets_arrive(&mut self, until: u64) -> u64 {
         let due = self.wiring.net.due();
@@ -104,7 +104,7 @@ impl<S: CoreSet> Coherent<S> {
         now
     }
 
-    /// A message's time has come.
+    /// Handles a message whose time has come.
     #[inline]
     fn happen(&mut self, id: u32, now: u64) {
         let (spec, exchange) = (&self.spec, &mut self.state.exchange);
@@ -132,7 +132,7 @@ impl<S: CoreSet> Coherent<S> {
         self.wiring.loses = Some(kind);
     }
 
-    /// A message leaves: into the network, or to a unit of the same node.
+    /// Sends a message: into the network, or to a unit of the same node.
     #[inline]
     fn send(&mut self, id: u32, now: u64) {
         let (spec, exchange) = (&self.spec, &mut self.state.exchange);
@@ -167,7 +167,7 @@ impl<S: CoreSet> Coherent<S> {
         self.wiring.net.send(now, src, dst, shape.flits, header, id);
     }
 
-    /// A message has come to its receiver.
+    /// Delivers a message to its receiver.
     #[inline]
     fn deliver(&mut self, id: u32, now: u64) {
         let (spec, exchange) = (&self.spec, &mut self.state.exchange);
@@ -199,7 +199,7 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
-    /// Tells others what a home did.
+    /// Tells other units what a home did.
     #[inline(always)]
     fn home_did(&mut self, did: HomeDid, visit: Visit) {
         if let Some((core, line)) = did.atomic
@@ -213,7 +213,7 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
-    /// Notes when something happens next.
+    /// Computes the time of the next event.
     #[inline]
     pub(super) fn refresh(&mut self) {
         let exchange = &mut self.state.exchange;
@@ -224,7 +224,7 @@ impl<S: CoreSet> Coherent<S> {
         };
     }
 
-    /// A packet that is no message of the protocol leaves.
+    /// Sends a packet that is no message of the protocol.
     pub(super) fn depart(&mut self, content: Content, from: Unit, to: Unit, mark: Header, now: Cycles) {
         self.state.now = now.0;
         let exchange = &mut self.state.exchange;

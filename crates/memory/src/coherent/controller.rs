@@ -12,13 +12,14 @@ use std::collections::VecDeque;
 /// A bank.
 #[derive(Clone, Copy, Default)]
 struct Bank {
-    /// Its open row plus one.
+    /// The number of the open row, plus one.
     row: u32,
-    /// From when on a line of that row can be read: lines follow each other as fast as the bus takes them.
+    /// The time from which a line of that row can be read: lines follow each other as fast as the
+    /// bus takes them.
     same_at: u64,
-    /// From when on another row can be opened: the last line must have left.
+    /// The time from which another row can be opened: the last line must have left.
     other_at: u64,
-    /// The look in which a request for the open row was found.
+    /// The look for work in which a request for the open row was found.
     wanted: u64,
 }
 
@@ -29,9 +30,9 @@ pub(super) struct Controller {
     /// Requests in order of arrival; the first `window` of them can be chosen.
     waiting: VecDeque<Request>,
     bus_free_at: u64,
-    /// Counts its looks for work.
+    /// Number of looks for work.
     look: u64,
-    /// The event by which it looks for work again.
+    /// The event by which the controller looks for work again.
     kick: u32,
     kicks_at: u64,
 }
@@ -41,16 +42,16 @@ struct Request {
     flight: u32,
     bank: u32,
     row: u32,
-    /// The row was opened for it.
+    /// Whether the row was opened for this request.
     opened: bool,
 }
 
 /// What a controller can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Read or write for the request at this place, whose row is open.
+    /// Moves the line of the request at this place, whose row is open.
     Move(usize),
-    /// Open the row of the one at this place.
+    /// Opens the row of the request at this place.
     Open(usize),
     /// Nothing before then.
     Until(u64),
@@ -110,7 +111,8 @@ impl Controller {
     fn choose(&mut self, spec: &DramSpec, now: u64) -> Work {
         let Controller { banks, waiting, bus_free_at, look, .. } = self;
         *look += 1;
-        // No sooner than its line can be moved when it has been read: the next request for the bus is chosen late.
+        // A row is opened no sooner than its line can be moved when it has been read, because the
+        // next request for the bus is chosen late.
         let bus = (*bus_free_at / 256).saturating_sub(spec.hit);
         let mut until = u64::MAX;
         for (at, request) in waiting.iter().take(spec.window).enumerate() {
@@ -146,10 +148,11 @@ impl Controller {
         bank.other_at = bank.same_at;
     }
 
-    /// Begins to move the line of the request at a place; the request, and when its line is moved.
+    /// Begins to move the line of the request at a place. Returns the request, and the time at
+    /// which its line is moved.
     fn transfer(&mut self, spec: &DramSpec, at: usize, now: u64) -> (Request, u64) {
         let Some(request) = self.waiting.remove(at) else { unreachable!("chosen among those that wait") };
-        // The bus, in 1/256 of a cycle, so that a fraction of a cycle a line counts.
+        // The bus is counted in 1/256 of a cycle, so that a fraction of a cycle per line counts.
         let begin = self.bus_free_at.max((now + spec.hit) * 256);
         self.bus_free_at = begin + spec.transfer;
         let moved = (begin + spec.transfer).div_ceil(256);
@@ -158,7 +161,7 @@ impl Controller {
         (request, moved)
     }
 
-    /// Begins what can begin, and arranges to look again when more can.
+    /// Begins all work that can begin, and schedules the next look.
     fn look(&mut self, spec: &DramSpec, exchange: &mut Exchange, now: u64) {
         let until = loop {
             match self.choose(spec, now) {
@@ -201,7 +204,7 @@ impl Memories {
         Memories { all: all.collect() }
     }
 
-    /// A read or a write has come to its controller.
+    /// Takes a read or a write at its controller.
     pub(super) fn take(&mut self, spec: &Spec, exchange: &mut Exchange, id: u32, number: u32, now: u64) {
         let flight = &mut exchange.flights[id];
         flight.stage = Stage::Wait;
@@ -212,7 +215,7 @@ impl Memories {
         controller.look(&spec.dram, exchange, now);
     }
 
-    /// A controller's own event.
+    /// Handles a controller's own event.
     pub(super) fn kicked(&mut self, spec: &Spec, exchange: &mut Exchange, number: u32, now: u64) {
         let controller = &mut self.all[number as usize];
         controller.kicks_at = u64::MAX;
@@ -220,7 +223,7 @@ impl Memories {
     }
 }
 
-/// Memory has moved a line: a read is answered, a write is over.
+/// Handles a line that memory has moved: a read is answered, a write is over.
 pub(super) fn moved(exchange: &mut Exchange, id: u32, number: u32, now: u64) {
     let mut flight = exchange.flights.take(id);
     if flight.content == Content::Write {

@@ -20,7 +20,7 @@ impl CoreTimes {
         CoreTimes { l1, l2, lookup: l1 + l2, atomic: chip.cache.atomic.0 }
     }
 
-    /// At another clock, rounded up to whole cycles of the reference.
+    /// The latencies at another clock, rounded up to whole cycles of the reference.
     pub(super) fn scaled(self, ratio: Ratio) -> CoreTimes {
         let (l1, l2) = (ratio.edge(self.l1), ratio.edge(self.l2));
         CoreTimes { l1, l2, lookup: l1 + l2, atomic: ratio.edge(self.atomic) }

@@ -1,5 +1,6 @@
-//! The steps of a core's private caches: an access is presented, or a message comes. All of what a cache does to a line is a
-//! row of `baton-coherence`; here is where the line is, how long it takes and which accesses wait.
+//! The steps of a core's private caches: an access is presented, or a message comes. The rows of
+//! `baton-coherence` say what a cache does to a line; this file says where the line is, how long a
+//! step takes and which accesses wait.
 
 use super::caches::{Caches, LineAtCore};
 use super::effects::CacheEffects;
@@ -17,17 +18,17 @@ use baton_units::{CoreId, Cycles};
 #[derive(Clone, Copy)]
 struct Attempt {
     request: Request,
-    /// When the core asked.
+    /// The time at which the core asked.
     issued: u64,
-    /// It was blocked and is first in line.
+    /// Whether the access was blocked and is first in line.
     again: bool,
 }
 
-/// What became of an access.
+/// The result of presenting an access.
 enum Begun {
     Served(Served, Parts),
     Pending,
-    /// No MSHR or no way is free; nothing has happened.
+    /// No MSHR or no way is free; the access has changed nothing.
     Blocked,
 }
 
@@ -35,11 +36,11 @@ enum Begun {
 #[derive(Clone, Copy)]
 struct Lookup {
     event: Event,
-    /// The nearest cache has the line.
+    /// Whether the nearest cache has the line.
     near: bool,
-    /// How long it took.
+    /// The time that the lookup took.
     took: u64,
-    /// Where the access's time has gone, the lookup included.
+    /// The parts of the access's time up to now, the lookup included.
     parts: Parts,
 }
 
@@ -88,7 +89,8 @@ impl<S: CoreSet> Caches<S> {
             return Begun::Pending;
         }
         if is_write(event) && found.state.is_stable() && self.cores[core as usize].awaited.contains(&line) {
-            // A forward waits here for a sibling's write: another one would have it wait for ever.
+            // A forward waits here for a sibling's write: another write would have the forward wait
+            // for ever.
             return Begun::Blocked;
         }
         let (state, transaction) = (found.state, Transaction::default());
@@ -130,7 +132,8 @@ impl<S: CoreSet> Caches<S> {
         self.hits(spec, exchange, request, here.way, Lookup { event, near, took, parts }, now)
     }
 
-    /// Whether the link of a context does not stand, which a store-conditional to `line` needs; it is noted.
+    /// Whether the link of a context, which a store-conditional to `line` needs, is broken; the
+    /// result is kept for the context.
     #[inline(always)]
     fn link_is_broken(&mut self, core: u32, line: u32, context: usize) -> bool {
         let core = &mut self.cores[core as usize];
@@ -138,7 +141,8 @@ impl<S: CoreSet> Caches<S> {
         core.failed[context]
     }
 
-    /// Opens the transaction that an access begins, with a way for its line if it needs one; whether there was room for both.
+    /// Opens the transaction that an access begins, with a way for its line if it needs one.
+    /// Returns whether there was room for both.
     #[inline(always)]
     fn start(
         &mut self,
@@ -166,7 +170,7 @@ impl<S: CoreSet> Caches<S> {
         true
     }
 
-    /// An access that hits is performed on the copy in `way`.
+    /// Performs an access that hits, on the copy in `way`.
     #[inline(always)]
     fn hits(
         &mut self,
@@ -184,7 +188,7 @@ impl<S: CoreSet> Caches<S> {
             && (is_write(event) || event == Event::LoadLinked)
             && let Some(until) = self.cores[core as usize].pinned_until(line, now)
         {
-            // A sibling's write has its value first, though this one found the line nearer.
+            // A sibling's write has its value first, although this access found the line nearer.
             let waits = (until + 1).saturating_sub(at);
             parts.add(Part::L1, waits);
             at += waits;
@@ -216,7 +220,8 @@ impl<S: CoreSet> Caches<S> {
         served(at, near, false, parts)
     }
 
-    /// A way for a line that is not here. What is there is evicted; `None`: every way of the set is in use.
+    /// Reserves a way for a line that is not here; the line in that way is evicted. `None`: every
+    /// way of the set is in use.
     fn reserve(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, line: u32, now: u64) -> Option<usize> {
         let way = self.room(core, line, now)?;
         if !self.outer.is_free(way) {
@@ -242,7 +247,7 @@ impl<S: CoreSet> Caches<S> {
         self.settle(spec, exchange, &here, now);
     }
 
-    /// A protocol message has come to a core.
+    /// Takes a protocol message at a core.
     pub(super) fn take(
         &mut self,
         spec: &Spec,
@@ -256,7 +261,7 @@ impl<S: CoreSet> Caches<S> {
         let forward = message.kind.class() == Class::Forward;
         let own = &mut self.cores[core as usize];
         if forward && let Some(until) = own.pinned_until(line, now) {
-            // A write here is not over yet.
+            // A write to the line is not over yet.
             own.awaited.push(line);
             exchange.flights[id].charge(Part::Remote, now);
             exchange.flights[id].stage = Stage::Deliver;
@@ -289,7 +294,8 @@ impl<S: CoreSet> Caches<S> {
             charged: false,
             deferred: !forward,
             version: flight.version,
-            // What answers a forward that came before serves another request, whose mark is not kept.
+            // A message that answers an earlier forward serves another request, whose mark is not
+            // kept.
             mark: if forward { flight.mark } else { Default::default() },
             ..CacheEffects::on(&here, spec, self, exchange, now)
         };
@@ -304,7 +310,8 @@ impl<S: CoreSet> Caches<S> {
         }
     }
 
-    /// Puts a line's state where it belongs after a step, and lets go on what waited for the end of its transaction.
+    /// Stores a line's state after a step, and lets accesses go on that waited for the end of its
+    /// transaction.
     fn settle(&mut self, spec: &Spec, exchange: &mut Exchange, here: &LineAtCore<S>, now: u64) {
         let LineAtCore { core, line, state, way, slot, .. } = *here;
         if state.is_stable() {
@@ -338,7 +345,7 @@ impl<S: CoreSet> Caches<S> {
         }
     }
 
-    /// A transaction is over.
+    /// Closes a transaction.
     fn close(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, slot: u32, without_way: bool, now: u64) {
         let closed = self.slots.take(slot);
         let own = &mut self.cores[core as usize];
@@ -356,7 +363,7 @@ impl<S: CoreSet> Caches<S> {
         self.retry(spec, exchange, core, now);
     }
 
-    /// Presents what was blocked for want of an MSHR or a way.
+    /// Presents accesses again that were blocked for want of an MSHR or a way.
     fn retry(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, now: u64) {
         while let Some(front) = self.cores[core as usize].blocked.pop_front() {
             let waiter = self.waiters.take(front);
@@ -366,7 +373,8 @@ impl<S: CoreSet> Caches<S> {
         }
     }
 
-    /// Presents an access that waited; whether it went on. `first`: it was blocked and is first in line.
+    /// Presents an access that waited. Returns whether the access went on. `first`: it was blocked
+    /// and is first in line.
     fn present_again(&mut self, spec: &Spec, exchange: &mut Exchange, waiter: Waiter, first: bool, now: u64) -> bool {
         let Waiter { request, issued, .. } = waiter;
         match self.begin(spec, exchange, &Attempt { request, issued, again: first }, now) {
@@ -393,7 +401,7 @@ fn served(at: u64, hit: bool, failed: bool, parts: Parts) -> Begun {
     Begun::Served(Served { at: Cycles(at), hit, beyond: Part::L2, failed, invalidates: false }, parts)
 }
 
-/// A hint: no thread waits for it.
+/// Whether the access is a hint, for which no thread waits.
 #[inline(always)]
 fn is_hint(event: Event) -> bool {
     matches!(event, Event::PrefetchS | Event::PrefetchM | Event::PushHome | Event::PushTo)

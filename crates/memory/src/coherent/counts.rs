@@ -1,4 +1,4 @@
-//! What the coherent memory system counts.
+//! The counters of the coherent memory system.
 
 use crate::counts::{CoreCounts, MemoryCounts, NetworkCounts};
 use baton_coherence::Kind;
@@ -7,11 +7,11 @@ use baton_coherence::cache::{Event, State};
 /// What is counted.
 #[derive(Clone)]
 pub(super) struct Counts {
-    /// What happened at each core's caches.
+    /// The counters of each core's caches.
     pub(super) cores: Box<[CoreCounts]>,
-    /// What happened beside that: at homes, in memory.
+    /// The counters of homes and memory.
     pub(super) memory: MemoryCounts,
-    /// Packets; flit hops are the network's own.
+    /// The counters of packets; the network itself counts flit hops.
     pub(super) network: NetworkCounts,
 }
 
@@ -24,7 +24,7 @@ impl Counts {
         }
     }
 
-    /// A core's access begins a transaction.
+    /// Counts an access of a core that begins a transaction.
     pub(super) fn note_miss(&mut self, core: u32, event: Event, state: State) {
         let counts = &mut self.cores[core as usize];
         match (event, state) {
@@ -34,7 +34,7 @@ impl Counts {
         }
     }
 
-    /// A protocol message was taken by a core.
+    /// Counts a protocol message that a core has taken.
     #[inline]
     pub(super) fn note_message(&mut self, core: u32, kind: Kind) {
         self.memory.messages += 1;
@@ -46,7 +46,7 @@ impl Counts {
         }
     }
 
-    /// A packet has arrived after so long.
+    /// Counts a packet that has arrived after `took` cycles.
     #[inline]
     pub(super) fn note_packet(&mut self, marked: bool, took: u64) {
         let network = &mut self.network;
@@ -54,12 +54,12 @@ impl Counts {
         *longest = took.max(*longest);
     }
 
-    /// The longest ways of packets so far do not count.
+    /// Forgets the longest packet so far.
     pub(super) fn forget_longest(&mut self) {
         (self.network.longest_marked, self.network.longest_unmarked) = (0, 0);
     }
 
-    /// The whole memory system's counters: what the cores counted is summed.
+    /// The counters of the whole memory system, for which the cores' counters are summed.
     pub(super) fn summary(&self) -> MemoryCounts {
         let mut cores = CoreCounts::default();
         self.cores.iter().for_each(|core| cores += *core);

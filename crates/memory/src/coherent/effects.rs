@@ -1,4 +1,5 @@
-//! What the rows of the protocol do to a core's caches: messages leave, accesses are performed, copies come and go.
+//! What the rows of the protocol do to a core's caches: messages leave, accesses are performed,
+//! copies come and go.
 
 use super::caches::{Caches, LineAtCore};
 use super::exchange::Exchange;
@@ -22,13 +23,13 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
     pub(super) way: Option<usize>,
     pub(super) slot: Option<u32>,
     pub(super) now: u64,
-    /// From now until what is sent leaves.
+    /// Time from now until a message that is sent leaves.
     pub(super) delay: u64,
-    /// Where the request's time has gone up to now.
+    /// The parts of the request's time up to now.
     pub(super) parts: Parts,
-    /// The delay is in `parts` already.
+    /// Whether the delay is in `parts` already.
     pub(super) charged: bool,
-    /// What is sent to other cores answers forwards that came before, whose ways `parts` does not know.
+    /// Messages to other cores answer earlier forwards, whose ways `parts` does not know.
     pub(super) deferred: bool,
     /// The version of the data that the message brings.
     pub(super) version: u32,
@@ -38,7 +39,8 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
 }
 
 impl<'a, S: CoreSet> CacheEffects<'a, S> {
-    /// On a line at a core, now: after a look into all private levels, and for no request.
+    /// The effects on a line at a core at this moment: after a look into all private levels, and
+    /// for no request.
     #[inline(always)]
     pub(super) fn on(
         here: &LineAtCore<S>,
@@ -66,7 +68,7 @@ impl<'a, S: CoreSet> CacheEffects<'a, S> {
         }
     }
 
-    /// The version of the data here.
+    /// The version of the data in this copy.
     fn data(&self) -> u32 {
         match (self.way, self.slot) {
             (Some(way), _) => self.exchange.golden.copy(way),
@@ -75,8 +77,8 @@ impl<'a, S: CoreSet> CacheEffects<'a, S> {
         }
     }
 
-    /// What the served access does to its context's link; whether it is a store-conditional that fails. `once`: the copy is
-    /// not kept.
+    /// Changes the link of the served access's context. Returns whether the access is a
+    /// store-conditional that fails. `once`: the copy is not kept.
     fn links(&mut self, event: Event, access: Access, once: bool) -> bool {
         let core = &mut self.caches.cores[self.core as usize];
         let context = access.context();
@@ -143,14 +145,15 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             self.delay += atomic;
             parts.add(Part::Atomic, atomic);
         }
-        // What the ways of messages do not show was waiting: behind the core's own transactions, or, if the way of the
-        // request itself is not known, for another cache to be done with the line.
+        // The time that the ways of messages do not show was waiting: behind the core's own
+        // transactions, or, if the way of the request itself is not known, for another cache to be
+        // done with the line.
         let waited = if parts.0[Part::L1 as usize] == 0 { Part::Remote } else { Part::L1 };
         parts.add(waited, (at - issued).saturating_sub(parts.total()));
         if event == Event::FarAtomic {
-            // Performed at the home.
+            // The access was performed at the home.
         } else if once {
-            // The value was the newest some time after the load was issued.
+            // The value was the newest at some time after the load was issued.
         } else if let Some(way) = self.way.filter(|_| !failed) {
             self.caches.performed(self.exchange, (self.core, self.line, way), event, at, self.now);
         }

@@ -1,5 +1,5 @@
-//! What the units of the chip share: messages under way, when something happens to them, what the engine is told, and what is
-//! counted.
+//! What the units of the chip share: messages under way and their events, notices for the engine,
+//! and counters.
 
 use super::counts::Counts;
 use super::golden::Golden;
@@ -18,24 +18,26 @@ const PATIENCE: u64 = 2_000_000;
 #[derive(Clone)]
 pub(super) struct Exchange {
     pub(super) flights: Flights,
-    /// By message: when something happens to it.
+    /// The event of each message.
     pub(super) events: EventQueue,
-    /// What the engine has not been told yet.
+    /// Notices that the engine has not been given yet.
     pub(super) notices: Vec<Notice>,
-    /// Where pages of guest memory are.
+    /// The placement of pages of guest memory.
     pub(super) pages: Pages,
-    /// Requests that have not been served.
+    /// Number of requests that have not been served.
     pub(super) outstanding: u64,
-    /// When a request was served last, or the first of those that are not was made.
+    /// The time at which the last request was served, or at which the first request that is not
+    /// served was made.
     progress: u64,
-    /// How long that may be ago.
+    /// Cycles after `progress` at which the memory system counts as hung.
     patience: u64,
     pub(super) counts: Counts,
     pub(super) golden: Golden,
 }
 
 impl Exchange {
-    /// Nothing is under way. `step` is what the steps of one request take together, by the chip file.
+    /// An exchange with no message under way. `step` is the time of all steps of one request
+    /// together, by the chip file.
     pub(super) fn new(flights: Flights, pages: Pages, cores: u32, step: u64) -> Exchange {
         Exchange {
             flights,
@@ -50,27 +52,28 @@ impl Exchange {
         }
     }
 
-    /// Puts a message under way; it leaves at `at`.
+    /// Puts a message under way, which leaves at `at`.
     #[inline]
     pub(super) fn post(&mut self, flight: Flight, at: u64) {
         let id = self.flights.put(flight);
         self.schedule(id, at);
     }
 
-    /// Something happens to a message at `at`.
+    /// Schedules the event of a message at `at`.
     #[inline]
     pub(super) fn schedule(&mut self, id: u32, at: u64) {
         self.events.put(id, at, Rank::Next);
     }
 
-    /// A request waits to be served from `now` on.
+    /// Notes that a request waits to be served from `now` on.
     #[inline]
     pub(super) fn began(&mut self, now: u64) {
         self.progress = if self.outstanding == 0 { now } else { self.progress };
         self.outstanding += 1;
     }
 
-    /// A request that waited is served: its value is read or written at `at`, not before `now`.
+    /// Notes that a request that waited is served: its value is read or written at `at`, which is
+    /// not before `now`.
     #[inline]
     pub(super) fn served(&mut self, token: Token, at: u64, parts: Parts, failed: bool, now: u64) {
         self.notices.push(Notice::Done { token, at, parts, failed });

@@ -21,13 +21,13 @@ impl Golden {
         self.copies.get(&way).copied().unwrap_or(0)
     }
 
-    /// A copy of `line` with that version is read.
+    /// Checks a read of a copy of `line` that has this version.
     pub(super) fn read(&self, line: u32, version: u32) {
         let newest = self.newest.get(&line).copied().unwrap_or(0);
         assert_eq!(version, newest, "line {line}: an old value was read");
     }
 
-    /// The copy in `way` is written; it must be the newest.
+    /// Checks a write of the copy in `way`, which must be the newest.
     pub(super) fn write(&mut self, line: u32, way: usize) {
         self.read(line, self.copy(way));
         let newest = self.newest.entry(line).or_default();
@@ -35,12 +35,12 @@ impl Golden {
         self.copies.insert(way, *newest);
     }
 
-    /// Data comes into a way.
+    /// Notes that data comes into a way.
     pub(super) fn fill(&mut self, way: usize, version: u32) {
         self.copies.insert(way, version);
     }
 
-    /// The version that the home (or memory) has.
+    /// The version at the home (or in memory).
     pub(super) fn home(&self, line: u32) -> u32 {
         self.homes.get(&line).copied().unwrap_or(0)
     }
@@ -50,7 +50,7 @@ impl Golden {
         self.homes.insert(line, version);
     }
 
-    /// The home changes its own data.
+    /// Notes that the home changes its own data.
     pub(super) fn write_home(&mut self, line: u32) {
         self.read(line, self.home(line));
         let newest = self.newest.entry(line).or_default();

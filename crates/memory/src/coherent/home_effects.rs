@@ -18,14 +18,14 @@ pub(super) struct HomeEffects<'a, S: CoreSet> {
     pub(super) visit: Visit,
     /// The message that is presented.
     pub(super) flight: &'a Flight,
-    /// Its data was stored in this step, and is at hand.
+    /// Whether the message's data was stored in this step, and is at hand.
     pub(super) carried: bool,
     /// The core whose far atomic was performed in this step.
     pub(super) atomic: Option<CoreId>,
 }
 
 impl<'a, S: CoreSet> HomeEffects<'a, S> {
-    /// At an entry, for a message.
+    /// The effects on an entry, for a message.
     #[inline(always)]
     pub(super) fn on(
         entry: usize,
@@ -80,7 +80,8 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
             self.exchange.post(flight, at);
             return;
         }
-        // The reader's message waits for memory; its way so far ends where the read leaves.
+        // The reader's message waits for memory; the part of its way so far ends where the read
+        // leaves.
         let leaves = now + times.directory;
         flight.charge(Part::Home, leaves);
         flight.stage = Stage::Wait;
@@ -113,7 +114,7 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
     }
 
     fn victim(&mut self, sharers: &S) -> CoreId {
-        // In turn, so that no sharer is always the one that goes.
+        // Sharers go in turn, so that no sharer is always the one that goes.
         self.homes.victims += 1;
         let turn = self.homes.victims % u32::from(sharers.len().max(1));
         let (mut at, mut chosen) = (0, CoreId(0));

@@ -1,9 +1,9 @@
-//! The steps of a home: a message comes, a request has its turn, a line comes from memory. What a home does to a line is a
-//! row of `baton-coherence`.
+//! The steps of a home: a message comes, a request has its turn, a line comes from memory. The rows
+//! of `baton-coherence` say what a home does to a line.
 //!
-//! A request has its turn at the bank, one every `home.cycles`. If its line is busy it waits there, and all later
-//! requests for the line behind it; each has another turn when the line's state has changed, in order of arrival, or by its mark
-//! (`order.rs`).
+//! A request has its turn at the bank, one every `home.cycles`. If its line is busy the request
+//! waits there, and all later requests for the line wait behind it. Each has another turn when the
+//! line's state has changed, in order of arrival, or by its mark (`order.rs`).
 
 use super::bank::Room;
 use super::exchange::Exchange;
@@ -16,7 +16,7 @@ use baton_coherence::home::{self, Event};
 use baton_coherence::{Class, CoreSet, Kind, Message, Then};
 
 impl<S: CoreSet> Homes<S> {
-    /// A protocol message has come to a home.
+    /// Takes a protocol message at a home.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -47,7 +47,8 @@ impl<S: CoreSet> Homes<S> {
         exchange.schedule(id, at);
     }
 
-    /// A request has its turn; `again`: it has waited for its line, and is the first in line.
+    /// Handles a request's turn. `again`: the request has waited for its line, and is the first in
+    /// line.
     pub(super) fn turn(
         &mut self,
         spec: &Spec,
@@ -90,7 +91,8 @@ impl<S: CoreSet> Homes<S> {
         done
     }
 
-    /// An inclusive bank: makes a place for the line of an entry; whether it has one now.
+    /// Makes a place for the line of an entry in an inclusive bank. Returns whether the line has
+    /// one now.
     fn makes_room(&mut self, spec: &Spec, exchange: &mut Exchange, entry: usize, visit: Visit) -> bool {
         let way = match self.bank_room(spec, exchange, entry, visit.home) {
             Room::Here => return true,
@@ -128,7 +130,8 @@ impl<S: CoreSet> Homes<S> {
         }
     }
 
-    /// After a step: what waited for the line is presented again, if it would not only wait on.
+    /// After a step, presents messages again that waited for the line, unless they would only wait
+    /// on.
     fn go_on(&mut self, spec: &Spec, exchange: &mut Exchange, entry: usize, visit: Visit) {
         if self.entries[entry].leaving && !self.evict(spec, exchange, entry, visit) {
             return;
@@ -157,7 +160,7 @@ impl<S: CoreSet> Homes<S> {
         self.give_turn(spec, exchange, first, Stage::Again, visit);
     }
 
-    /// The shared level wants the place of a line; whether it has got it.
+    /// Asks for the place of a line in the shared level. Returns whether the place is free.
     fn evict(&mut self, spec: &Spec, exchange: &mut Exchange, entry: usize, visit: Visit) -> bool {
         if !self.entries[entry].directory.state.is_stable() {
             return false;
@@ -182,7 +185,7 @@ impl<S: CoreSet> Homes<S> {
         }
     }
 
-    /// A bank has a place again: requests that had none have another turn.
+    /// A bank has a place again: requests that had none get another turn.
     fn unpark(&mut self, spec: &Spec, exchange: &mut Exchange, visit: Visit) {
         let mut parked = std::mem::take(&mut self.all[visit.home as usize].parked);
         for (id, again) in parked.drain(..) {
@@ -191,7 +194,8 @@ impl<S: CoreSet> Homes<S> {
         self.all[visit.home as usize].parked = parked;
     }
 
-    /// A line has come from memory to its home: the messages that wait for its data leave.
+    /// Takes a line that has come from memory to its home: the messages that wait for its data
+    /// leave.
     pub(super) fn line_comes(&mut self, spec: &Spec, exchange: &mut Exchange, id: u32, visit: Visit) {
         let answer = exchange.flights.take(id);
         let line = answer.line;
@@ -202,10 +206,10 @@ impl<S: CoreSet> Homes<S> {
         while let Some(wants) = wanting.pop(&exchange.flights) {
             let mut flight = exchange.flights.take(wants);
             if std::mem::take(&mut first) {
-                // The read went out for this one.
+                // The read was sent for this message.
                 (flight.parts, flight.since) = (answer.parts, answer.since);
             }
-            // A reader that has only just been looked up has its answer when that is over.
+            // The answer to a reader whose lookup is still going on leaves when the lookup is over.
             let mut at = visit.now.max(flight.since);
             flight.charge(Part::Memory, at);
             if let Content::Protocol(Message { kind: Kind::AtomicDone, .. }) = flight.content {

@@ -17,7 +17,7 @@ pub(super) struct Homes<S> {
     pub(super) all: Vec<Home>,
     /// The shared level, a bank a home.
     pub(super) bank: Option<Array>,
-    /// Sharers that had to go for want of a pointer.
+    /// Number of sharers that had to give a line up for want of a pointer.
     pub(super) victims: u32,
 }
 
@@ -28,20 +28,22 @@ pub(super) struct Entry<S> {
     pub(super) directory: Line<S>,
     /// Requests that wait for the line.
     pub(super) waiting: List,
-    /// Messages that wait for the line's data from memory; not empty: it is being read.
+    /// Messages that wait for the line's data from memory. If there are any, the line is being
+    /// read.
     pub(super) wanting: List,
-    /// The first request that waited is about to have another turn.
+    /// Whether the first request that waited is about to have another turn.
     pub(super) again: bool,
-    /// The shared level is giving the line up.
+    /// Whether the shared level is giving the line up.
     pub(super) leaving: bool,
-    /// The first request that waits has begun to be served: it waits for what it has recalled. Kept for [`super::order`].
+    /// Whether the first waiting request has begun to be served: it waits for copies that it has
+    /// recalled. Kept for [`super::order`].
     pub(super) begun: bool,
 }
 
 /// One home.
 #[derive(Clone, Default)]
 pub(super) struct Home {
-    /// When the bank has its next turn to give.
+    /// The time at which the bank can give its next turn.
     pub(super) free_at: u64,
     /// Requests for which an inclusive bank has no place yet, and whether they are the first that wait for their line.
     pub(super) parked: VecDeque<(u32, bool)>,
@@ -54,17 +56,17 @@ pub(super) struct Visit {
     pub(super) now: u64,
 }
 
-/// What a home's step did that concerns other units.
+/// The effects of a home's step on other units.
 #[derive(Clone, Copy, Default)]
 pub(super) struct HomeDid {
-    /// It has performed the far atomic of that core on that line.
+    /// The core whose far atomic the home has performed, and the line.
     pub(super) atomic: Option<(CoreId, u32)>,
-    /// The request has left its place at the home's endpoint.
+    /// Whether the request has left its place at the home's endpoint.
     pub(super) place_is_free: bool,
 }
 
 impl<S: CoreSet> Homes<S> {
-    /// The entry of a line; it is made on first use.
+    /// The entry of a line, which is made on first use.
     #[inline]
     pub(super) fn entry(&mut self, line: u32) -> usize {
         let at = self.entry_of[line as usize];
@@ -85,7 +87,7 @@ impl<S> Entry<S> {
         self.directory.state.is_stable() && !self.leaving && self.wanting.is_empty() && !self.again
     }
 
-    /// Whether no core has it.
+    /// Whether no core has the line.
     pub(super) fn is_nowhere(&self) -> bool {
         self.directory.state == State::I
     }

@@ -1,4 +1,4 @@
-//! Looking inside: what must hold when nothing is under way, and, when a run hangs, which unit waits for what.
+//! Checks of an idle memory system, and, for a run that hangs, which unit waits for what.
 
 use super::caches::Caches;
 use super::chip::Coherent;
@@ -10,14 +10,15 @@ use baton_coherence::home;
 use baton_units::CoreId;
 
 impl<S: CoreSet> Coherent<S> {
-    /// What must hold when the memory system is idle: nothing is under way, every transaction is over, a line has one owner
-    /// at most, and the directory knows which cores have a line.
+    /// Checks the idle memory system: nothing is under way, every transaction is over, a line has
+    /// at most one owner, and the directory knows which cores have a line.
     ///
     /// # Panics
-    /// If it does not hold.
+    /// One of these conditions does not hold.
     pub(super) fn check(&self) {
         let (state, net) = (&self.state, &self.wiring.net);
-        // What a device has no place for stays in the network for ever, if no thread waits for its answer.
+        // A packet for which a device has no place stays in the network for ever, if no thread
+        // waits for its answer.
         let left = self.travelling_to_devices().count();
         assert_eq!(net.in_flight(), left, "packets are left in the network");
         let kicks = state.memories.all.len();
@@ -27,7 +28,7 @@ impl<S: CoreSet> Coherent<S> {
         assert_eq!(self.check_caches(), state.homes.check(), "the directory names copies that are not there");
     }
 
-    /// Every copy is one that the directory knows of; how many there are.
+    /// Checks that the directory knows of every copy. Returns the number of copies.
     fn check_caches(&self) -> u32 {
         let Caches { outer, cores, .. } = &self.state.caches;
         let (homes, golden) = (&self.state.homes, &self.state.exchange.golden);
@@ -51,8 +52,9 @@ impl<S: CoreSet> Coherent<S> {
         held
     }
 
-    /// What waits for what: a line for each core's transaction, for each line whose home is not done, for each message that
-    /// waits, and the network's ring of packets that wait for each other.
+    /// What waits for what: a text for each core's transaction, for each line whose home is not
+    /// done, for each message that waits, and the network's ring of packets that wait for each
+    /// other.
     pub(super) fn waits(&self) -> Vec<String> {
         let (state, net) = (&self.state, &self.wiring.net);
         let mut lines = state.caches.waits();
@@ -163,7 +165,7 @@ impl<S: CoreSet> Caches<S> {
 }
 
 impl<S: CoreSet> Homes<S> {
-    /// No line is under way; how many copies the directory names.
+    /// Checks that no line is under way. Returns the number of copies that the directory names.
     fn check(&self) -> u32 {
         let mut named = 0;
         for entry in &self.entries {

@@ -29,7 +29,8 @@ impl Asked {
         Asked { memory, now: 0 }
     }
 
-    /// Has it done, and waits until nothing is under way any more; whether it did what it asked for.
+    /// Makes an access, and waits until nothing is under way. Returns whether the access was
+    /// performed.
     fn ask(&mut self, core: u32, access: Access, line: Line) -> bool {
         let request =
             Request { token: Token::operation(0), core: CoreId(core), line, access, mark: Default::default() };
@@ -74,7 +75,8 @@ fn a_link_stands_until_the_line_is_written() {
     assert!(!Asked::stands(|asked| _ = asked.ask(0, Access::Store, LINE)), "written by a sibling, in the shared L1");
 }
 
-/// Nothing is invalidated when a sibling's store-conditional writes: the link breaks all the same, and only one of two wins.
+/// A sibling's store-conditional invalidates nothing, but the link breaks all the same, and only
+/// one of two siblings wins.
 #[test]
 fn of_two_siblings_one_wins() {
     let mut asked = Asked::new();
@@ -82,11 +84,12 @@ fn of_two_siblings_one_wins() {
     asked.ask(0, Access::LoadLinked(1), LINE);
     assert!(asked.ask(0, Access::StoreConditional(1), LINE));
     assert!(!asked.ask(0, Access::StoreConditional(0), LINE), "a sibling has written since");
-    // A link is used up by the write that it allowed.
+    // The write that a link allowed uses the link up.
     assert!(!asked.ask(0, Access::StoreConditional(1), LINE));
 }
 
-/// Each context has a link of its own: one to another line leaves the sibling's alone, and no context can use another's.
+/// Each context has a link of its own: a link to another line leaves the sibling's link alone, and
+/// no context can use another's link.
 #[test]
 fn links_are_a_contexts_own() {
     assert!(Asked::stands(|asked| {
@@ -109,7 +112,7 @@ fn an_evicted_line_has_no_link() {
     }));
 }
 
-/// What the engine does when a thread leaves its CPU.
+/// The engine breaks a context's link when a thread leaves its CPU.
 #[test]
 fn a_switch_of_threads_breaks_the_link_of_its_context_alone() {
     assert!(!Asked::stands(|asked| asked.memory.unlink(CoreId(0), 0)));

@@ -1,5 +1,5 @@
-//! Everything that is under way: a slab of messages. Each is always in exactly one place: in the event queue, in the
-//! network, or in a list of those that wait.
+//! Everything that is under way: a slab of messages. Each message is always in exactly one place:
+//! in the event queue, in the network, or in a list of waiting messages.
 
 use crate::parts::{Part, Parts};
 use baton_coherence::Message;
@@ -14,11 +14,11 @@ pub(super) enum Unit {
     Home(u32),
     /// A memory controller.
     Controller(u32),
-    /// A device, which is none of this room's: its packets are carried.
+    /// A device. The memory system only carries its packets.
     Device(u32),
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// A message of the coherence protocol.
@@ -31,30 +31,30 @@ pub(super) enum Content {
     Line,
     /// A packet to a device, or from one, by its tag.
     Carried(u32),
-    /// Calls a device's requests back; of the same numbers.
+    /// Calls back the requests of a device; the numbers are those of the requests.
     Cancel(u32),
-    /// An interrupt for a core, on its way there or to the home that sends it on.
+    /// An interrupt for a core, on its way to the core or to the home that sends it on.
     Interrupt(u32),
 }
 
-/// What happens to a message when its time has come.
+/// What the next event of a message does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It leaves its sender.
+    /// The message leaves its sender.
     Send,
-    /// It is in the network.
+    /// The message is in the network.
     Travel,
-    /// Its receiver takes it.
+    /// The receiver takes the message.
     Deliver,
-    /// It has its turn at its home's bank.
+    /// The message has its turn at its home's bank.
     Turn,
-    /// It has another turn there, after it had waited for the line.
+    /// The message has another turn at the bank, after it had waited for the line.
     Again,
-    /// It waits at its home, or for data; no time is set.
+    /// The message waits at its home, or for data; no time is set.
     Wait,
-    /// Memory has moved its line.
+    /// Memory has moved the message's line.
     Moved,
-    /// Not a message: a controller looks for work.
+    /// A controller looks for work; this is no message.
     Kick,
 }
 
@@ -69,24 +69,26 @@ pub(super) struct Flight {
     pub(super) line: u32,
     pub(super) from: Unit,
     pub(super) to: Unit,
-    /// It comes through the network, and takes one of its home's places, or of its device's.
+    /// Whether the message comes through the network, and takes one of the places of its home or
+    /// device.
     pub(super) placed: bool,
-    /// How often later requests for its line were served before it, where marks decide (`order.rs`).
+    /// How often later requests for the line were served before this message, where marks decide
+    /// (`order.rs`).
     pub(super) passed: u16,
-    /// The next in the list that it is in.
+    /// The next message in the list.
     pub(super) next: u32,
-    /// Up to when `parts` is complete.
+    /// The time up to which `parts` is complete.
     pub(super) since: u64,
-    /// Where the time of the request that it serves has gone so far.
+    /// The parts of the time of the request that the message serves.
     pub(super) parts: Parts,
-    /// The version of the data that it carries (debug builds).
+    /// The version of the data that the message carries (debug builds).
     pub(super) version: u32,
-    /// The mark of the request that caused it.
+    /// The mark of the request that caused the message.
     pub(super) mark: Header,
 }
 
 impl Flight {
-    /// A message of no request that leaves its sender at `at`.
+    /// A message that belongs to no request, and leaves its sender at `at`.
     #[inline(always)]
     pub(super) fn leaving(content: Content, line: u32, from: Unit, to: Unit, at: u64) -> Flight {
         Flight {
@@ -105,7 +107,7 @@ impl Flight {
         }
     }
 
-    /// All time up to `now` that is not yet accounted for went to `part`.
+    /// Charges all time up to `now` that is not yet accounted for to `part`.
     #[inline]
     pub(super) fn charge(&mut self, part: Part, now: u64) {
         self.parts.add(part, now - self.since);
@@ -126,7 +128,7 @@ impl Flights {
         Flights { all: Vec::new(), free: NONE, used: 0 }
     }
 
-    /// Puts a message in; its number.
+    /// Adds a message. Returns its number.
     #[inline]
     pub(super) fn put(&mut self, flight: Flight) -> u32 {
         self.used += 1;
@@ -140,7 +142,7 @@ impl Flights {
         id
     }
 
-    /// Takes a message out.
+    /// Takes a message out of the slab.
     #[inline]
     pub(super) fn take(&mut self, id: u32) -> Flight {
         self.used -= 1;
@@ -151,12 +153,12 @@ impl Flights {
         flight
     }
 
-    /// All that are under way, and places that are free.
+    /// All messages under way, and free places.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
         self.all.iter()
     }
 
-    /// How many are under way.
+    /// Number of messages under way.
     pub(super) fn used(&self) -> u32 {
         self.used
     }

@@ -84,10 +84,11 @@ pub(super) struct Net {
     alone: Vec<u64>,
     longest: u32,
     uniform: bool,
-    /// An empty network to measure that in.
+    /// An empty network in which to measure that time.
     empty: Option<Box<Network<RoundRobin>>>,
     config: Config,
-    /// When something happens next in it, in cycles of the core's clock; [`u64::MAX`]: never.
+    /// The time of the next event in the network, in cycles of the core's clock; [`u64::MAX`]:
+    /// never.
     due: u64,
 }
 
@@ -107,26 +108,27 @@ impl Net {
         })
     }
 
-    /// When something happens next in it, in cycles of the core's clock; [`u64::MAX`]: never.
+    /// The time of the next event in the network, in cycles of the core's clock; [`u64::MAX`]:
+    /// never.
     #[inline(always)]
     pub(super) fn due(&self) -> u64 {
         self.due
     }
 
-    /// When the network has something to do next, in cycles of the core's clock.
+    /// The time of the network's next event, in cycles of the core's clock.
     #[inline(always)]
     fn in_core_cycles(ratio: u64, next: Option<Cycles>) -> u64 {
         next.map_or(u64::MAX, |cycle| cycle.0 * ratio)
     }
 
-    /// Sends a message at `now`, after what the network does at that moment.
+    /// Sends a message at `now`, after the network's own events of that moment.
     #[inline]
     pub(super) fn send(&mut self, now: u64, src: u32, dst: u32, flits: u32, header: Header, message: u32) {
         let cycle = Cycles(now / self.ratio + 1);
         let packet = Packet { src: NodeId(src), dst: NodeId(dst), flits, header, tag: u64::from(message) };
         let (sent, next) = each!(&mut self.network, network => {
             if network.now() < cycle {
-                // Nothing is due before: the caller has let it come to `now`.
+                // No event is due before: the caller has let the network advance to `now`.
                 network.run_to(cycle, &mut NoArrivals);
             }
             (network.inject(packet), network.next_activity())
@@ -137,8 +139,8 @@ impl Net {
         self.due = self.due.min(Net::in_core_cycles(self.ratio, next));
     }
 
-    /// Lets moments pass in which it has something to do, until packets arrive or the next one would come after `until`. Gives
-    /// the last of them, if there was one.
+    /// Lets moments pass in which the network has events, until packets arrive or the next moment
+    /// would be after `until`. Returns the last such moment, if there was one.
     #[inline]
     pub(super) fn run(&mut self, until: u64, arrived: &mut Vec<Arrived>) -> Option<u64> {
         let last = Cycles(until / self.ratio);
@@ -149,7 +151,7 @@ impl Net {
         stepped.map(|cycle| cycle.0 * self.ratio)
     }
 
-    /// An endpoint has one place more for a class, from `now` on.
+    /// Notes that an endpoint has one more place for a class, from `now` on.
     #[inline]
     pub(super) fn release(&mut self, now: u64, node: u32, class: u8) {
         let cycle = Cycles(now / self.ratio + 1);
@@ -163,12 +165,12 @@ impl Net {
         self.due = Net::in_core_cycles(self.ratio, next);
     }
 
-    /// Packets that have not arrived.
+    /// Number of packets that have not arrived.
     pub(super) fn in_flight(&self) -> usize {
         each!(&self.network, network => network.in_flight())
     }
 
-    /// One for each flit and router that it has passed.
+    /// Sum over all flits of the routers that each has passed.
     pub(super) fn flit_hops(&self) -> u64 {
         each!(&self.network, network => network.flit_hops())
     }
@@ -181,7 +183,8 @@ impl Net {
         })
     }
 
-    /// What a packet that is alone takes from its sending to its arrival, in cycles of the core's clock.
+    /// The time of a packet that is alone, from its sending to its arrival, in cycles of the core's
+    /// clock.
     #[inline]
     pub(super) fn alone(&mut self, arrived: &Arrived) -> u64 {
         let way = if self.uniform {
@@ -196,14 +199,14 @@ impl Net {
         }
     }
 
-    /// The same for a packet from `src` to `dst`, in a network that nothing else is sent on.
+    /// The time of a packet from `src` to `dst` that is alone in the network.
     pub(super) fn alone_between(&mut self, src: u32, dst: u32, flits: u32) -> u64 {
-        // Nothing has travelled that way, so that the routers on it are not known.
+        // No packet has travelled that way, so the routers on it are not known.
         self.uniform = false;
         self.alone(&Arrived { message: 0, src, dst, flits, hops: 0, marked: false })
     }
 
-    /// Sends one packet of that length over that way in an empty network, and keeps what it takes.
+    /// Sends one packet of that length over that way in an empty network, and keeps its time.
     #[cold]
     fn measure(&mut self, at: usize, arrived: &Arrived) -> u64 {
         if self.alone.len() <= at {
@@ -228,7 +231,7 @@ impl Net {
                 empty.run_to(Cycles(cycle.0 + 1), &mut came);
             }
         }
-        // It is sent in the cycle before it enters.
+        // The packet is sent in the cycle before it enters the network.
         self.alone[at] = (took + 1) * self.ratio;
         self.alone[at]
     }
@@ -250,7 +253,7 @@ fn stuck(packet: &Stuck) -> String {
     )
 }
 
-/// Where no packet arrives, as nothing happens.
+/// A receiver for times in which no packet arrives.
 struct NoArrivals;
 
 impl Sink for NoArrivals {

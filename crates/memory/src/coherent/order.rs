@@ -10,7 +10,8 @@ use super::homes::Entry;
 use super::message::{Flight, Flights, List, NONE};
 use baton_chipfile::config::mechanism::HomeOrder;
 
-/// A request that is served next, and the one before it in the list; [`NONE`] before the first.
+/// The request that is served next, and the request before it in the list; [`NONE`] before the
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub(super) id: u32,
@@ -18,7 +19,7 @@ pub(super) struct Chosen {
 }
 
 impl<S> Entry<S> {
-    /// The request that is served next. The list is not empty.
+    /// Chooses the request that is served next. The list is not empty.
     #[inline(never)]
     pub(super) fn most_urgent(&self, order: &HomeOrder, flights: &Flights) -> Chosen {
         let head = Chosen { id: self.waiting.head, before: NONE };
@@ -54,7 +55,7 @@ impl<S> Entry<S> {
 }
 
 impl List {
-    /// Takes out a message that stands behind `before`, or first if that is [`NONE`].
+    /// Takes out the message that stands behind `before`, or the first if `before` is [`NONE`].
     fn remove(&mut self, id: u32, before: u32, flights: &mut Flights) {
         let next = flights[id].next;
         if before == NONE {
@@ -101,7 +102,7 @@ mod tests {
             entry.serve(chosen, &mut flights);
             all.push(chosen.id);
         }
-        // The list's end is right: what comes now is first and last.
+        // The list's end is right: a message that comes now is first and last.
         let id = flights.put(Flight::leaving(Content::Read, 0, Unit::Core(0), Unit::Home(0), 0));
         entry.waiting.push(id, &mut flights);
         assert_eq!(entry.waiting.iter(&flights).collect::<Vec<_>>(), [id]);
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(served(&HomeOrder { places: 1, ..wide }, &ranks), [0, 1, 2, 3, 4, 5, 6]);
         // Two at a time: of requests 0 and 1 the marked one, then of 1 and 2, …
         assert_eq!(served(&HomeOrder { places: 2, ..wide }, &ranks), [0, 2, 3, 4, 5, 1, 6]);
-        // One without a rank keeps its turn.
+        // A request without a rank keeps its turn.
         assert_eq!(served(&HomeOrder { ranked_first: false, ..wide }, &ranks), [4, 2, 5, 0, 1, 3, 6]);
     }
 
@@ -127,7 +128,7 @@ mod tests {
             let (mut entry, mut flights) = line(&[None, None]);
             let mut passed_by = 0;
             loop {
-                // More urgent ones come all the time.
+                // More urgent requests come all the time.
                 let mark = Header { class: 0, rank: Rank::new(passed_by % 3) };
                 let flight = Flight { mark, ..Flight::leaving(Content::Read, 0, Unit::Core(0), Unit::Home(0), 0) };
                 let id = flights.put(flight);
@@ -140,7 +141,7 @@ mod tests {
                 passed_by += 1;
             }
             assert_eq!(passed_by, passes);
-            // The one behind it was passed as often, and is next.
+            // The request behind it was passed as often, and is next.
             assert_eq!(entry.most_urgent(&order, &flights).id, 1);
         }
     }

@@ -1,4 +1,4 @@
-//! What messages are as packets: their class, their length and their mark.
+//! The properties of messages as packets: their class, their length and their mark.
 
 use super::message::{Content, Flight, Unit};
 use super::places::REQUESTS;
@@ -12,7 +12,8 @@ use baton_noc::Header;
 pub(super) struct Shape {
     pub(super) class: u8,
     pub(super) flits: u32,
-    /// It takes a place at its receiver's endpoint, if it travels through the network.
+    /// Whether the packet takes a place at its receiver's endpoint, if it travels through the
+    /// network.
     pub(super) placed: bool,
 }
 

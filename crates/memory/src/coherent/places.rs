@@ -96,7 +96,8 @@ impl Pages {
         Pages(vec![UNTOUCHED; pages])
     }
 
-    /// `core` asks for a line: its page belongs from now on to the core's NUMA node, if no core has asked before.
+    /// Notes that `core` asks for a line: the line's page belongs to the core's NUMA node from now
+    /// on, if no core has asked before.
     #[inline]
     pub(super) fn touch(&mut self, line: u32, core: u32, map: &Map) {
         if !self.0.is_empty() {

@@ -1,4 +1,5 @@
-//! What a core's caches keep beside their arrays: transactions under way, accesses that wait, lines that a write pins.
+//! The state that a core's caches keep beside their arrays: transactions under way, accesses that
+//! wait, lines that a write pins.
 
 use super::message::NONE;
 use crate::border::Request;
@@ -14,12 +15,12 @@ pub(super) struct Slot<S> {
     /// The line's way in the outer level, as long as it has one.
     pub(super) way: Option<usize>,
     pub(super) transaction: Transaction<S>,
-    /// The access that began it; [`NONE`]: a hint did, or it is performed.
+    /// The access that began the transaction; [`NONE`]: a hint did, or the access is performed.
     pub(super) first: u32,
-    /// Accesses that wait for its end.
+    /// The accesses that wait for the end of the transaction.
     pub(super) waiting: u32,
     pub(super) last: u32,
-    /// It takes an MSHR.
+    /// Whether the transaction takes an MSHR.
     pub(super) counted: bool,
     /// The version of data that is no longer in a way (debug builds).
     pub(super) version: u32,
@@ -51,7 +52,7 @@ pub(super) struct Waiter {
     pub(super) next: u32,
 }
 
-/// Something that a slab links through itself.
+/// An element that a slab links through itself.
 pub(super) trait Linked: Copy {
     fn next(&mut self) -> &mut u32;
 }
@@ -68,7 +69,7 @@ impl Linked for Waiter {
     }
 }
 
-/// Numbered things that come and go; numbers are used again.
+/// Numbered elements that come and go; numbers are used again.
 #[derive(Clone)]
 pub(super) struct Slab<T> {
     all: Vec<T>,
@@ -95,7 +96,7 @@ impl<T: Linked> Slab<T> {
         id
     }
 
-    /// Takes it out as it was.
+    /// Takes an element out as it was.
     #[inline]
     pub(super) fn take(&mut self, id: u32) -> T {
         self.used -= 1;
@@ -125,33 +126,34 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
-/// What one core keeps.
+/// The state of one core.
 #[derive(Clone, Default)]
 pub(super) struct Core {
     /// MSHRs in use.
     pub(super) used: u32,
     /// Transactions whose line has no way: write-backs and far atomics.
     pub(super) without_way: Vec<u32>,
-    /// Lines with a write that is not over yet, and until when.
+    /// Lines with a write that is not over yet, and the time at which the write is over.
     pub(super) pins: Vec<(u32, u64)>,
-    /// Lines of forwards that wait for such a write; no other one begins before they are answered.
+    /// Lines of forwards that wait for such a write; no other write begins before the forwards are
+    /// answered.
     pub(super) awaited: Vec<u32>,
-    /// Accesses that found no MSHR or no way free, or a forward before them, in order.
+    /// Accesses that found no free MSHR or way, or a forward before them, in their order.
     pub(super) blocked: VecDeque<u32>,
     /// By context: the line of the link of load-linked, plus one.
     pub(super) links: [u32; MOST_CONTEXTS],
-    /// By context: the last store-conditional that was served failed.
+    /// By context: whether the last store-conditional that was served failed.
     pub(super) failed: [bool; MOST_CONTEXTS],
 }
 
 impl Core {
-    /// The line is lost, or written here: every context's link to it breaks.
+    /// Breaks every context's link to the line, which is lost or written here.
     #[inline]
     pub(super) fn unlink(&mut self, line: u32) {
         self.links.iter_mut().filter(|link| **link == line + 1).for_each(|link| *link = 0);
     }
 
-    /// Until when a write keeps the line here, if it is still going on.
+    /// The time until which a write keeps the line here, if the write is still going on.
     #[inline]
     pub(super) fn pinned_until(&self, line: u32, now: u64) -> Option<u64> {
         self.pins.iter().filter(|pin| pin.0 == line && pin.1 > now).map(|pin| pin.1).max()

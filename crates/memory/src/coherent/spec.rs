@@ -1,4 +1,4 @@
-//! What is configured: nothing here changes during a run.
+//! The configuration of the memory system, which does not change during a run.
 
 use super::core_times::CoreTimes;
 use super::places::Map;
@@ -10,7 +10,7 @@ use baton_coherence::Protocol;
 use baton_coherence::cache::Event;
 use baton_noc::Header;
 
-/// A memory system as it is configured.
+/// The configuration of a memory system.
 #[derive(Clone)]
 pub(super) struct Spec {
     pub(super) protocol: &'static Protocol,
@@ -19,12 +19,12 @@ pub(super) struct Spec {
     pub(super) core_times: Box<[CoreTimes]>,
     pub(super) kind_of: Box<[u32]>,
     pub(super) atomics: Atomics,
-    /// Cores have several contexts.
+    /// Whether cores have several contexts.
     pub(super) siblings: bool,
     pub(super) mshrs: u32,
-    /// The shared level holds every line that a core has.
+    /// Whether the shared level holds every line that a core has.
     pub(super) inclusive: bool,
-    /// How many cores a directory entry can name.
+    /// Number of cores that a directory entry can name.
     pub(super) pointers: u16,
     /// How homes choose among the requests that wait for a line; `None`: in order of arrival.
     pub(super) order: Option<HomeOrder>,
@@ -47,7 +47,7 @@ pub(super) struct Times {
     pub(super) bank: u64,
     pub(super) home_cycles: u64,
     pub(super) home_atomic: u64,
-    /// Between units of one node.
+    /// The time between units of one node.
     pub(super) local: u64,
 }
 
@@ -58,31 +58,31 @@ pub(super) struct PacketSpec {
     pub(super) data_flits: u32,
     /// By device: flits of its packets, and whether its endpoint has a bound.
     pub(super) devices: Box<[(u32, bool)]>,
-    /// A home may refuse requests for a while.
+    /// Whether a home may refuse requests for a while.
     pub(super) bounded: bool,
-    /// Packets do not meet.
+    /// Whether packets do not meet in routers.
     pub(super) no_contention: bool,
-    /// By class: whether a message takes over its request's mark, where there are marks at all.
+    /// By class: whether a message takes over the mark of its request, if there are marks at all.
     pub(super) marks: [bool; CLASSES as usize],
-    /// Some requests go before all others, and all that they cause.
+    /// The header of requests that go before all others, with all messages that they cause.
     pub(super) urgent: Option<Header>,
 }
 
-/// Memory behind a controller, in cycles of the reference.
+/// The configuration of memory behind a controller, in cycles of the reference.
 #[derive(Clone)]
 pub(super) struct DramSpec {
     pub(super) banks: u32,
     pub(super) lines_a_row: u32,
     pub(super) hit: u64,
     pub(super) miss: u64,
-    /// Cycles that a line keeps the bus, in 1/256.
+    /// Cycles that a line occupies the bus, in 1/256.
     pub(super) transfer: u64,
-    /// Requests that a controller looks at to choose the next.
+    /// Number of requests at which a controller looks to choose the next.
     pub(super) window: usize,
 }
 
 impl Spec {
-    /// What an access is to the protocol.
+    /// The protocol's event for an access.
     #[inline]
     pub(super) fn event(&self, access: Access) -> Event {
         match access {

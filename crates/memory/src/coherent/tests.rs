@@ -36,10 +36,10 @@ fn tiny() -> Chip {
 
 const CORES: u32 = 4;
 const LINES: u64 = 24;
-/// Requests that a core has under way at most.
+/// Largest number of requests that a core has under way.
 const DEPTH: u32 = 3;
 
-/// A memory system, and the cores that ask it.
+/// A memory system, and the cores that send requests to it.
 #[derive(Clone)]
 struct Driver {
     memory: Coherent<Bits<1>>,
@@ -115,7 +115,7 @@ impl Driver {
         }
     }
 
-    /// Lets everything that is under way end; which requests were served, and when.
+    /// Waits until nothing is under way. Returns which requests were served, and when.
     fn finish(mut self) -> Vec<(u32, u64)> {
         let mut patience = 0;
         while self.memory.next() != u64::MAX {
