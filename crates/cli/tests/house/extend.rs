@@ -163,7 +163,8 @@ fn manifest(root: &Path) -> String {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let workspace = read("Cargo.toml");
     let profiles = workspace.find("\n[profile.").expect("the workspace has profiles");
-    read("examples/out-of-tree/Cargo.toml") + &workspace[profiles..]
+    // A workspace of its own: the copy lies below the tree, which excludes the folder at its own place only.
+    read("examples/out-of-tree/Cargo.toml") + "\n[workspace]\n" + &workspace[profiles..]
 }
 
 /// Copies the tree and carries the recipes out.
