@@ -14,6 +14,7 @@ use crate::engine::locks::{LockLog, Watch};
 use crate::engine::state::{Bounds, Cores, Engine, EngineCounts, Log, Step};
 use crate::guest::memory::GuestMemory;
 use crate::guest::stack::STACK;
+use crate::kernel;
 use crate::machine::guest::Guest;
 use crate::machine::routines::{ROUTINES, Routines, create};
 use crate::os::app::Spawn;
@@ -148,6 +149,7 @@ impl Simulation {
         let mut engine = Engine {
             now: 0,
             running: OUTSIDE,
+            above: kernel::ABOVE,
             queue: EventQueue::new(),
             threads: Vec::new(),
             bounds,
@@ -300,7 +302,7 @@ impl Simulation {
                 Step::Handled => {}
                 Step::Resume(id) => {
                     // Only background applications are left.
-                    let through = |engine: &mut Engine| engine.lives_on() && engine.apps_are_through();
+                    let through = |engine: &mut Engine| engine.os.lives_on() && engine.apps_are_through();
                     if self.resume(id) && with(through) {
                         return Ok(with(|engine| Outcome::read(engine, true)));
                     }

@@ -1,12 +1,12 @@
-//! Accesses of the running thread, and what is noted of them.
+//! The running thread: its core, the end of its operations, and what is written down about them.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
-use crate::base::token::Token;
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, PENDING};
-use baton_memory::{Access, Answer, Line, Memory, Part, Request, Served};
+use baton_chipfile::config::Core;
+use baton_memory::{Line, Memory};
 use baton_trace::What;
 use baton_units::{CoreId, Cycles};
 
@@ -17,27 +17,11 @@ impl Engine {
         self.threads[id as usize].core
     }
 
-    /// The running thread asks for a line; when it is served, and whether it hits.
-    #[inline]
-    pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
-        let id = self.running;
-        let core = self.core_of(id);
-        let thread = &mut self.threads[id as usize];
-        thread.stats.counts.operations += 1;
-        let mark = thread.mechanism.mark(access, &self.mechanism);
-        let request = Request { token: Token::operation(id), core, line, access, mark };
-        match self.memory.request(request, Cycles(self.now)) {
-            Answer::Served(served) => {
-                if served.invalidates && self.guest.is_watched(line) {
-                    self.invalidated(line);
-                }
-                if !served.hit || access == Access::Atomic {
-                    self.beyond_a_hit(access, served);
-                }
-                (served.at.0, served.hit)
-            }
-            Answer::Pending => (PENDING, false),
-        }
+    /// The chip file's table for the running thread's core.
+    #[inline(always)]
+    pub(crate) fn core_here(&self) -> &Core {
+        let kinds = &self.cores.kinds;
+        if kinds.are_alike() { kinds.common() } else { kinds.of(self.core_of(self.running)) }
     }
 
     /// All time of the running thread since the last charge had this reason.
@@ -56,17 +40,6 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn hit_here(&self) -> u64 {
         self.memory.hit(self.core_of(self.running)).0
-    }
-
-    /// Notes what the running thread's request took beyond a hit in the nearest cache, and for what.
-    fn beyond_a_hit(&mut self, access: Access, served: Served) {
-        let core = self.core_of(self.running);
-        let atomic = if access == Access::Atomic { self.cores.clocks.whole(core, self.chip.cache.atomic.0) } else { 0 };
-        let beyond = (served.at.0 - self.now).saturating_sub(self.memory.hit(core).0);
-        let atomic = atomic.min(beyond);
-        let parts = &mut self.threads[self.running as usize].stats.parts;
-        parts[Part::Atomic as usize] += atomic;
-        parts[served.beyond as usize] += beyond - atomic;
     }
 
     /// Notes who wrote the cell at `offset`; its new value stands there.

@@ -9,6 +9,7 @@ use crate::contexts::Contexts;
 use crate::core::instructions::Instructions;
 use crate::core::window::Window;
 use crate::device::attached::Devices;
+use crate::engine::above::Above;
 use crate::engine::locks::Watch;
 use crate::engine::thread::Thread;
 use crate::guest::memory::GuestMemory;
@@ -87,6 +88,8 @@ pub(crate) struct Log {
 pub(crate) struct Engine {
     pub(crate) now: u64,
     pub(crate) running: ThreadId,
+    /// What the rooms below the kernel ask of it.
+    pub(crate) above: Above,
     pub(crate) queue: EventQueue<Event>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) bounds: Bounds,

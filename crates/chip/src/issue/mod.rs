@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`access`] | one access of the running thread |
 //! | [`drain`] | stores leave the buffer, and who waits until they have |
 //! | [`requests`] | requests to devices leave the buffer |
 //! | [`stall`] | threads that wait for their buffers, or for devices |
@@ -11,6 +12,7 @@
 //! | [`instructions`] | the algorithm's own instructions between accesses |
 //! | [`locks`] | which words are locks |
 
+pub(crate) mod access;
 pub(crate) mod atomics;
 pub(crate) mod drain;
 pub(crate) mod hints;

@@ -38,7 +38,7 @@ impl Engine {
             any = true;
         }
         if any {
-            self.devices_did();
+            (self.above.devices_did)(self);
         }
     }
 
@@ -75,7 +75,7 @@ impl Engine {
         let Some(devices) = &mut self.devices else { return };
         let under_way = thread.pipeline.buffer.asked().filter(|request| request.sent);
         devices.call_back(id, thread.cpu, under_way.map(|request| request.packet), now);
-        self.devices_did();
+        (self.above.devices_did)(self);
     }
 
     /// A request that its thread called back is in its store buffer again, and leaves when the thread runs again.
@@ -101,7 +101,7 @@ impl Engine {
             self.threads[id as usize].state = State::Running;
             self.queue.put(Event::thread(id), self.now, Rank::Next);
         } else {
-            self.stand_aside(id, Reason::Device);
+            (self.above.stand_aside)(self, id, Reason::Device);
         }
     }
 

@@ -49,11 +49,6 @@ impl Engine {
         self.os.switches.refused.push((Cycles(self.now), refused));
     }
 
-    /// Whether threads live, or applications are still to come.
-    pub(crate) fn lives_on(&self) -> bool {
-        self.os.alive != 0 || !self.os.arrivals.is_empty()
-    }
-
     /// The number of an application's threads that can run now.
     pub(crate) fn runnable(&self, app: App) -> u32 {
         self.os.apps[app.0 as usize].runnable

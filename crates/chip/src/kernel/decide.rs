@@ -4,7 +4,6 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::engine::state::Engine;
 use crate::os::policy::{Policy, speed};
-use baton_chipfile::config::Core;
 use baton_machine::LockNotice;
 use baton_sched::{Cpus, Decision, Params, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
@@ -50,13 +49,6 @@ impl Engine {
             self.tell(|policy, now, out| policy.set_online(now, CpuId(cpu), false, out));
         }
         self.decide();
-    }
-
-    /// The chip file's table for the running thread's core.
-    #[inline(always)]
-    pub(crate) fn core_here(&self) -> &Core {
-        let kinds = &self.cores.kinds;
-        if kinds.are_alike() { kinds.common() } else { kinds.of(self.core_of(self.running)) }
     }
 
     /// Tells the policy something, and keeps its decisions for [`Engine::decide`].

@@ -79,7 +79,7 @@ impl Engine {
     /// The governor's period is over.
     pub(crate) fn governor_came(&mut self) -> Step {
         // Without threads the run is over. If nothing else will ever happen, the governor stops.
-        if !self.lives_on() || self.queue.first() == u64::MAX && self.memory.next() == u64::MAX {
+        if !self.os.lives_on() || self.queue.first() == u64::MAX && self.memory.next() == u64::MAX {
             return Step::Handled;
         }
         if self.hangs() {
@@ -137,7 +137,7 @@ impl Engine {
     /// Settles which clock each core has had until then.
     fn put_clocks_down(&mut self, until: u64) {
         for core in (0..self.chip.core.count).map(CoreId) {
-            let (clock, in_use) = (self.cores.clocks.clock(core), self.is_in_use(core));
+            let (clock, in_use) = (self.cores.clocks.clock(core), self.os.is_in_use(core));
             if let Some(governing) = &mut self.os.governing {
                 governing.had_clock(core, clock, until, in_use);
             }

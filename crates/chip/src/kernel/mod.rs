@@ -2,7 +2,10 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`step`] | the next event, or the memory system's next notice |
+//! | `turn` | what is wanted of the running thread before its next operation |
 //! | [`decide`] | tells the policy what happens, and carries out its decisions |
+//! | [`clocks`] | clocks of cores change at a time |
 //! | [`govern`] | tells the governor what CPUs did, and requests its clocks |
 //! | [`run`] | threads come onto CPUs and leave them |
 //! | [`birth`] | the creation of a thread |
@@ -11,6 +14,7 @@
 //! | [`kill`] | threads that are killed |
 //! | [`signal`] | signals come to threads, or end applications |
 //! | [`handle`] | signal handlers run |
+//! | [`saved`] | what a thread did when a signal came, saved and restored |
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
 //! | [`handler`] | what interrupt handlers do in memory |
 //! | [`device`] | events of devices, answers that come, interrupts of devices |
@@ -20,6 +24,7 @@
 
 pub(crate) mod apps;
 pub(crate) mod birth;
+pub(crate) mod clocks;
 pub(crate) mod decide;
 pub(crate) mod device;
 pub(crate) mod futex;
@@ -34,4 +39,18 @@ pub(crate) mod kill;
 pub(crate) mod online;
 mod posted;
 pub(crate) mod run;
+pub(crate) mod saved;
 pub(crate) mod signal;
+pub(crate) mod step;
+mod turn;
+
+use crate::engine::above::Above;
+use crate::engine::state::Engine;
+
+/// What the kernel does for the rooms below it.
+pub(crate) const ABOVE: Above = Above {
+    answer: turn::answer,
+    give_up_core: turn::give_up_core,
+    devices_did: Engine::devices_did,
+    stand_aside: Engine::stand_aside,
+};

@@ -33,7 +33,7 @@ impl Engine {
     /// The time of a planned switch has come.
     pub(crate) fn switches_step(&mut self) -> Step {
         self.os.switches.scheduled = false;
-        if !self.lives_on() {
+        if !self.os.lives_on() {
             // The run is over.
             return Step::Handled;
         }

@@ -108,4 +108,14 @@ impl Os {
             wake_noise: Random::new(seed, Purpose::Wake),
         }
     }
+
+    /// Whether threads live, or applications are still to come.
+    pub(crate) fn lives_on(&self) -> bool {
+        self.alive != 0 || !self.arrivals.is_empty()
+    }
+
+    /// Whether a CPU onto which threads are scheduled is a context of the core.
+    pub(crate) fn is_in_use(&self, core: CoreId) -> bool {
+        self.cpus.iter().any(|cpu| cpu.core == core)
+    }
 }

@@ -1,4 +1,5 @@
-//! A core's clock changes: by the host at a time, by a guest's system call, or by the operating system.
+//! Computations at their cores' clocks: when they end, what is left of them, and what a change of
+//! clock makes of them.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -6,7 +7,7 @@ use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
 use crate::clock::domain::whole;
 use crate::engine::spin::progress;
-use crate::engine::state::{Engine, Step};
+use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use baton_memory::Memory;
 use baton_units::{CoreId, Hertz};
@@ -54,68 +55,15 @@ impl Engine {
         self.end_of(self.running, work)
     }
 
-    /// Another clock of a core is asked for now; the core has it `core.clock_latency` later.
-    pub(crate) fn ask_for_clock(&mut self, core: CoreId, clock: Hertz) {
-        match self.chip.core.clock_latency.0 {
-            0 => self.set_clock(core, clock),
-            latency => self.schedule_clock(self.now + latency, core, clock),
-        }
-    }
-
-    /// Another clock of a core will be asked for at a time that is not past.
-    pub(crate) fn change_clock_at(&mut self, at: u64, core: CoreId, clock: Hertz) {
-        self.schedule_clock(at.saturating_add(self.chip.core.clock_latency.0), core, clock);
-    }
-
-    fn schedule_clock(&mut self, at: u64, core: CoreId, clock: Hertz) {
-        let number = self.cores.clocks.changes.len() as u64;
-        self.cores.clocks.changes.insert((at.max(self.now), number), (core, clock));
-        self.schedule_change();
-    }
-
-    fn schedule_change(&mut self) {
-        let now = self.now;
-        let next = self.cores.clocks.changes.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
-        if next == self.cores.clocks.scheduled {
-            return;
-        }
-        if self.cores.clocks.scheduled != u64::MAX {
-            self.queue.cancel(Event::CLOCKS);
-        }
-        self.cores.clocks.scheduled = next;
-        if next != u64::MAX {
-            self.queue.put(Event::CLOCKS, next.max(now), Rank::Next);
-        }
-    }
-
-    /// The time of a change has come.
-    pub(crate) fn clocks_step(&mut self) -> Step {
-        self.cores.clocks.scheduled = u64::MAX;
-        if self.os.governing.is_some() && !self.lives_on() {
-            // The run is over: how long each clock was had ends with it.
-            return Step::Handled;
-        }
-        while let Some(entry) = self.cores.clocks.changes.first_entry().filter(|entry| entry.key().0 <= self.now) {
-            let (core, clock) = entry.remove();
-            self.set_clock(core, clock);
-        }
-        self.schedule_change();
-        Step::Handled
-    }
-
-    /// Whether a CPU in use is a context of the core.
-    pub(crate) fn is_in_use(&self, core: CoreId) -> bool {
-        self.os.cpus.iter().any(|cpu| cpu.core == core)
-    }
-
-    /// A core has another clock from now on; what its CPUs compute, and the pauses of those that spin, are re-rated.
-    pub(crate) fn set_clock(&mut self, core: CoreId, clock: Hertz) {
+    /// Sets a core's clock, from now on. What the core's CPUs compute, and the pauses of those that
+    /// spin, continue at the new clock. Returns whether the core had another clock before.
+    pub(crate) fn set_clock(&mut self, core: CoreId, clock: Hertz) -> bool {
         let before = self.cores.clocks.clock(core);
         if clock == before {
-            return;
+            return false;
         }
         self.meter_change(core);
-        let in_use = self.is_in_use(core);
+        let in_use = self.os.is_in_use(core);
         if let Some(governing) = self.os.governing.as_mut() {
             governing.had_clock(core, before, self.now, in_use);
         }
@@ -144,7 +92,7 @@ impl Engine {
                 None => {}
             }
         }
-        self.tell_speed(core);
+        true
     }
 
     /// The pause between two tries goes on at the new clock; a try that is under way ends as it began.

@@ -4,10 +4,10 @@
 //! is in. What lies in the core is shared with the handler, as on a processor: the store buffer with its requests to devices, and
 //! independent loads under way.
 
-use super::state::Engine;
-use super::waiting::Waited;
 use crate::contexts::share::Demand;
 use crate::core::mark::Said;
+use crate::engine::state::Engine;
+use crate::engine::waiting::Waited;
 use crate::os::signal::SignalSet;
 use baton_memory::phases::state::Phase;
 

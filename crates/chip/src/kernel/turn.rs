@@ -1,0 +1,72 @@
+//! What is wanted of the running thread, and what the thread does about it before its next
+//! operation: interrupt handlers, signals, its CPU, changes of its core's mode.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::engine::current::{suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::thread::{Resume, State};
+
+/// The running thread gives up the core that is asked for, and stands still while its core changes its mode.
+#[cold]
+pub(super) fn answer() {
+    if with(|engine| engine.threads[engine.running as usize].os.preempt) {
+        give_up_core();
+    }
+    while with(|engine| {
+        let owed = std::mem::take(&mut engine.threads[engine.running as usize].pace.owed);
+        if owed != 0 {
+            engine.queue.put(Event::thread(engine.running), engine.now + owed, Rank::Next);
+        }
+        owed != 0
+    }) {
+        suspend();
+        with(|engine| engine.charge_running(Reason::Mode));
+    }
+}
+
+/// What the running thread has been asked for meanwhile: it pays for interrupt handlers, goes back into its CPU's
+/// queue if the CPU is wanted, and runs the handlers of its signals.
+#[cold]
+pub(super) fn give_up_core() {
+    Engine::end_if_killed();
+    let (due, handlers) = with(|engine| {
+        // Another thread's instructions, or the kernel's, disarm a monitor.
+        engine.unwatch(engine.running);
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.os.preempt = false;
+        (std::mem::take(&mut thread.os.due), std::mem::take(&mut thread.os.handlers))
+    });
+    if handlers != 0 {
+        with(|engine| engine.begin_handlers(engine.running, handlers, due));
+        suspend();
+    } else if due != 0 {
+        let over = with(|engine| {
+            let over = engine.over(engine.now + due, Rank::Next);
+            if !over {
+                engine.threads[engine.running as usize].state = State::Interrupted;
+            }
+            over
+        });
+        if !over {
+            suspend();
+        }
+        with(|engine| engine.charge_running(Reason::Kernel));
+    }
+    let leaves = with(|engine| {
+        let id = engine.running;
+        let leaves = std::mem::take(&mut engine.threads[id as usize].os.leaves);
+        if leaves {
+            engine.unlink();
+            let thread = &mut engine.threads[id as usize];
+            thread.os.preempt = thread.os.is_due();
+            engine.step_aside(id, Resume::Guest, Reason::Work);
+        }
+        leaves
+    });
+    if leaves {
+        suspend();
+    }
+    Engine::attend();
+}
