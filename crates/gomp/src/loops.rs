@@ -57,19 +57,19 @@ unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64,
 
 #[inline(always)]
 unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
-    // A call in the last place needs no frame, and what stands before it none either.
+    // The call below stands last, has the same arguments first and cannot unwind, so that the path without it needs no frame.
     match Runtime::<Native>::known() {
         Some(place) if !ordered && place.stride.get() != 0 => {
             // SAFETY: by contract.
             unsafe { give(place.next_chunk_by(place.stride.get()), from, to) }
         }
         // SAFETY: by contract.
-        _ => unsafe { next_otherwise(ordered, from, to) },
+        _ => unsafe { next_otherwise(from, to, ordered) },
     }
 }
 
 #[inline(never)]
-unsafe fn next_otherwise(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+unsafe extern "C" fn next_otherwise(from: *mut u64, to: *mut u64, ordered: bool) -> bool {
     let chunk = if ordered { place().next_ordered_chunk() } else { place().next_chunk() };
     // SAFETY: by contract.
     unsafe { give(chunk, from, to) }
