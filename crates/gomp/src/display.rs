@@ -1,4 +1,5 @@
-//! What a program asks to be shown: the settings, threads and their affinity, messages of `error` directives.
+//! Output that a program asks for: the settings, threads and their affinity, and messages of
+//! `error` directives.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
 use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment};
@@ -94,7 +95,7 @@ const FIELDS: [(&str, u8); 11] = [
     ("", 0),
 ];
 
-/// A format that is none ends the program, as under libgomp.
+/// Ends the program because of a bad format, as libgomp does.
 fn bad(what: &str) -> ! {
     eprintln!("\nlibgomp: {what} in affinity format");
     std::process::exit(1);
@@ -105,7 +106,7 @@ fn affinity() -> String {
     cpulist::show(&allowed_cpus())
 }
 
-/// What a field of the calling thread is; whether it is a number.
+/// The value of a field for the calling thread, and whether it is a number.
 fn field(letter: u8) -> (Vec<u8>, bool) {
     let place = place();
     let number = |n: i64| (n.to_string().into_bytes(), true);
@@ -130,7 +131,7 @@ fn field(letter: u8) -> (Vec<u8>, bool) {
     }
 }
 
-/// A format with the calling thread's values.
+/// Fills a format with the calling thread's values.
 fn formatted(format: &[u8]) -> Vec<u8> {
     let (mut text, mut rest) = (Vec::new(), format);
     while let Some((&first, after)) = rest.split_first() {
@@ -168,7 +169,7 @@ fn formatted(format: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The letter of a long name, up to its closing brace.
+/// Reads a long name up to its closing brace. Returns the letter of the field.
 fn long(rest: &mut &[u8]) -> u8 {
     let Some(end) = rest.iter().position(|byte| *byte == b'}') else { bad("unterminated long type name") };
     let name = &rest[..end];
@@ -180,7 +181,7 @@ fn long(rest: &mut &[u8]) -> u8 {
     )
 }
 
-/// Puts a value in a field of that width.
+/// Writes a value into a field of that width.
 fn pad(text: &mut Vec<u8>, value: &[u8], width: usize, right: bool, zeros: bool) {
     let missing = width.saturating_sub(value.len());
     let fill = |text: &mut Vec<u8>, byte: u8| text.resize(text.len() + missing, byte);
@@ -198,7 +199,7 @@ fn pad(text: &mut Vec<u8>, value: &[u8], width: usize, right: bool, zeros: bool)
     }
 }
 
-/// The format that is meant: the program's, or that of the environment where it passes none.
+/// The program's format, or the environment's if the program passes none.
 unsafe fn chosen(format: *const c_char) -> Vec<u8> {
     // SAFETY: the program passes a string or null.
     let given = (!format.is_null()).then(|| unsafe { CStr::from_ptr(format) }.to_bytes().to_vec());
@@ -206,7 +207,7 @@ unsafe fn chosen(format: *const c_char) -> Vec<u8> {
     given.filter(|format| !format.is_empty()).unwrap_or_else(kept)
 }
 
-/// Writes as much of a text as there is room for, and a zero; how long the text is.
+/// Writes as much of a text as fits, and a zero. Returns the length of the whole text.
 unsafe fn give(text: &[u8], buffer: *mut c_char, size: usize) -> usize {
     if size != 0 {
         let n = text.len().min(size - 1);
@@ -252,7 +253,7 @@ pub(crate) fn show_affinity() {
     unsafe { omp_display_affinity(core::ptr::null()) };
 }
 
-/// The text of an `error` directive, which may have its length or a zero at its end.
+/// The text of an `error` directive; its length or a zero marks its end.
 unsafe fn message(text: *const c_char, bytes: usize) -> String {
     if text.is_null() {
         return String::new();

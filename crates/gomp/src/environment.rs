@@ -1,10 +1,10 @@
-//! Variables of the environment that matter to the interface alone.
+//! Variables of the environment that only this interface uses.
 
 use std::sync::OnceLock;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Names of the allocators that are there from the beginning, by their numbers from 1.
+/// Names of the predefined allocators, by their numbers from 1.
 pub(crate) const ALLOCATORS: [&str; 8] = [
     "omp_default_mem_alloc",
     "omp_large_cap_mem_alloc",
@@ -16,10 +16,10 @@ pub(crate) const ALLOCATORS: [&str; 8] = [
     "omp_thread_mem_alloc",
 ];
 
-/// What OMP_TARGET_OFFLOAD says.
+/// The values of OMP_TARGET_OFFLOAD.
 pub(crate) const OFFLOAD: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
 
-/// What was read before `main`.
+/// The variables as they were read before `main`.
 pub(crate) struct Environment {
     /// OMP_NUM_TEAMS and OMP_TEAMS_THREAD_LIMIT, which the program may change; 0: none is set.
     pub(crate) teams: AtomicU32,
@@ -38,13 +38,14 @@ pub(crate) struct Environment {
     pub(crate) format: RwLock<Vec<u8>>,
 }
 
-/// What was read before `main`; the first call reads.
+/// The variables as they were read before `main`; the first call reads them.
 pub(crate) fn environment() -> &'static Environment {
     static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
     ENVIRONMENT.get_or_init(read)
 }
 
-/// A variable's value as `parse` reads it. One that it cannot read is named and left out.
+/// A variable's value as `parse` reads it. A value that `parse` rejects is named in a warning and
+/// ignored.
 fn value<T>(name: &str, default: T, parse: impl FnOnce(&str) -> Option<T>) -> T {
     let Ok(text) = std::env::var(name) else { return default };
     parse(text.trim()).unwrap_or_else(|| {
@@ -73,14 +74,14 @@ fn read() -> Environment {
 }
 
 impl Environment {
-    /// Sets a count that a program sets; a negative one means none.
+    /// Sets a count; a negative number means none.
     pub(crate) fn set(count: &AtomicU32, n: i32) {
-        // Relaxed: it orders nothing.
+        // Relaxed: the store orders nothing.
         count.store(n.max(0) as u32, Relaxed);
     }
 
     pub(crate) fn get(count: &AtomicU32) -> u32 {
-        // Relaxed: it orders nothing.
+        // Relaxed: the load orders nothing.
         count.load(Relaxed)
     }
 }

@@ -1,4 +1,5 @@
-//! Events of detached tasks. A handle is the event's address. Events that can be fulfilled are known, so that an unknown handle is named.
+//! Events of detached tasks. A handle is the event's address. A table holds the events that can
+//! still be fulfilled, so that an unknown handle is reported.
 
 use baton_machine::Native;
 use baton_omp::Waits;
@@ -7,7 +8,8 @@ use baton_omp::team::{Context, Team};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An event that is not fulfilled, with the team of its task and how that waits.
+/// An event that is not fulfilled, with the team of its task and the policies by which that team
+/// waits.
 struct Open {
     event: Shared<Native, Event<Native>>,
     team: *const Team<Native>,
@@ -21,7 +23,8 @@ unsafe impl Send for Open {}
 #[repr(align(128))]
 struct Shelf(Mutex<BTreeMap<usize, Open>>);
 
-/// Shelves, among which handles are spread: threads that make and fulfil different events seldom meet at one.
+/// Shelves that handles are spread over, so that threads that make and fulfil different events
+/// seldom meet at one shelf.
 const SHELVES: usize = 64;
 
 static OPEN: [Shelf; SHELVES] = [const { Shelf(Mutex::new(BTreeMap::new())) }; SHELVES];

@@ -1,6 +1,6 @@
-//! What is not implemented: a call ends the program with a message that names it.
+//! What is not implemented: a call ends the program with a message that names the missing function.
 
-/// Ends the program: it needs `what`.
+/// Ends the program with a message that it needs `what`.
 pub fn missing(what: &str) -> ! {
     eprintln!("libbaton_gomp: {what} is not implemented");
     std::process::abort()

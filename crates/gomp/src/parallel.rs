@@ -10,7 +10,7 @@ use baton_omp::team::Function;
 use core::ffi::c_void;
 use std::sync::OnceLock;
 
-/// Notes what a region's flags say of binding.
+/// Notes what the flags of a region say about binding.
 pub(crate) fn bind(flags: u32) {
     if flags & 7 != 0 {
         runtime().proc_bind(flags & 7);
@@ -79,7 +79,8 @@ pub extern "C" fn GOMP_atomic_end() {
     leave(&**ATOMIC.get_or_init(new_lock));
 }
 
-/// The word that the compiler reserves for the name of a critical section: null, then a lock that stays.
+/// The word that the compiler reserves for the name of a critical section: null, then the address
+/// of a lock that is never freed.
 type Name = <Native as Machine>::Atomic<Ptr<Lock>>;
 
 /// # Safety
@@ -88,7 +89,7 @@ type Name = <Native as Machine>::Atomic<Ptr<Lock>>;
 unsafe fn named(name: *mut *mut c_void) -> &'static Lock {
     // SAFETY: by contract the word is zero or what was stored by `name_it`, and a native cell has a pointer's layout.
     let word = unsafe { &*name.cast::<Name>() };
-    // Acquire: see the lock that the address leads to.
+    // Acquire: the thread sees the lock that the address leads to.
     let known = word.load(Ordering::Acquire);
     if known.is_null() {
         return name_it(word);
@@ -101,7 +102,8 @@ unsafe fn named(name: *mut *mut c_void) -> &'static Lock {
 #[inline(never)]
 fn name_it(word: &Name) -> &'static Lock {
     let made = Box::into_raw(Box::new(new_lock()));
-    // Release: publishes the lock. Acquire: as above, where another thread was first.
+    // Release: publishes the lock. Acquire: the reason is the same as above, where another thread
+    // was first.
     match word.compare_exchange(Ptr::NULL, Ptr(made), Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: published just now, and never given back.
         Ok(_) => unsafe { &*made },

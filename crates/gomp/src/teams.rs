@@ -7,7 +7,8 @@ use baton_omp::settings::{Icv, NO_LIMIT};
 use baton_omp::team::{Function, League};
 use core::ffi::c_void;
 
-/// Teams of a region that says no number, where the environment says none either: as libgomp has it.
+/// Teams of a region that names no number, where the environment names none either; libgomp uses
+/// the same number.
 const TEAMS: u32 = 3;
 
 /// Sets the limit of threads that a construct names; 0: none.

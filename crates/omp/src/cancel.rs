@@ -1,7 +1,8 @@
 //! What is cancelled in a team.
 //!
-//! A barrier of any algorithm cannot be left before all have arrived. So the threads of a cancelled region that are at its end
-//! pass further barriers there, with those that were still on their way, until one that all have entered from the end.
+//! A thread cannot leave a barrier of any algorithm before all threads have arrived. So the threads
+//! of a cancelled region that are at its end pass further barriers there, together with the threads
+//! that are still on their way, until all threads have entered one barrier from the end.
 //!
 //! | word | holds |
 //! | --- | --- |
@@ -19,7 +20,7 @@ use baton_machine::{Atomic, Machine};
 /// The state of cancellation in a team. Barriers are numbered from 1.
 pub struct Cancel<M: Machine> {
     on: bool,
-    /// Where anything can be cancelled.
+    /// Work-shares beyond the ring, if anything can be cancelled.
     pub(crate) beyond: Option<Box<Beyond<M>>>,
     region: M::Atomic<u32>,
     share: M::Atomic<u64>,
@@ -27,7 +28,7 @@ pub struct Cancel<M: Machine> {
 }
 
 impl<M: Machine> Cancel<M> {
-    /// Nothing is cancelled; where cancellation is off nothing will be.
+    /// The state in which nothing is cancelled. Where cancellation is off, nothing will be.
     pub(crate) fn new(settings: &Settings) -> Self {
         let on = settings.cancellation;
         let beyond = on.then(|| Box::new(Beyond::new(settings)));
@@ -41,7 +42,8 @@ impl<M: Machine> Cancel<M> {
         self.on
     }
 
-    /// Before the next region begins, with no thread in the team's last one: whether that was cancelled.
+    /// Prepares the next region, with no thread in the team's last region. Returns whether that
+    /// region was cancelled.
     pub fn begin(&self) -> bool {
         // Relaxed, both: the begin of the region publishes them.
         let was = self.on && self.region.load(Relaxed) != 0;
@@ -51,16 +53,18 @@ impl<M: Machine> Cancel<M> {
         was
     }
 
-    /// A thread enters barrier `number`, and the region has not ended for it.
+    /// Notes that a thread enters barrier `number` and that the region has not ended for this
+    /// thread.
     pub fn more_follows(&self, number: u64) {
         if self.on {
-            // Relaxed: the barrier itself orders it before what `has_more` reads.
+            // Relaxed: the barrier itself orders the store before what `has_more` reads.
             self.more[(number % 2) as usize].store(number, Relaxed);
         }
     }
 
-    /// Whether some thread entered barrier `number`, which the calling one has passed, before the region's end. The word is not
-    /// written for a later barrier meanwhile: that one is two on, and the calling thread has not arrived at the one between.
+    /// Whether some thread entered barrier `number`, which the calling thread has passed, before
+    /// the region's end. The word is not written for a later barrier meanwhile: that barrier is two
+    /// numbers on, and the calling thread has not arrived at the one between.
     pub fn has_more(&self, number: u64) -> bool {
         // Relaxed: see `more_follows`.
         self.on && self.more[(number % 2) as usize].load(Relaxed) == number
@@ -71,15 +75,15 @@ impl<M: Machine> Context<M> {
     /// Cancels the region.
     pub fn cancel_region(&self) {
         let (team, waits) = (self.team(), self.waits());
-        // Release: who sees it sees what was done before.
+        // Release: a thread that sees the cancellation sees what was done before.
         team.cancel.region.store(1, Release);
-        // SeqCst: either a thread that is about to wait for a slot sees that the region is cancelled, or this one sees the slot as that thread
-        // saw it, open, and closes it.
+        // SeqCst: either a thread that is about to wait for a slot sees that the region is
+        // cancelled, or this thread sees the slot as that thread saw it, open, and closes it.
         M::fence(SeqCst);
         team.shares.iter().for_each(|share| share.close_to_later(waits));
     }
 
-    /// Whether the region is cancelled, as a thread asks before it waits for a slot of the ring.
+    /// Whether the region is cancelled. A thread asks this before it waits for a slot of the ring.
     pub(crate) fn must_not_wait(&self) -> bool {
         self.team().cancel.is_on() && {
             // SeqCst: see `cancel_region`.
@@ -95,16 +99,17 @@ impl<M: Machine> Context<M> {
         cancel.on && cancel.region.load(Acquire) != 0
     }
 
-    /// Cancels the loop or the sections that the thread is in, which end at its next barrier.
+    /// Cancels the loop or the sections that the thread is in. They end at the thread's next
+    /// barrier.
     pub fn cancel_share(&self) {
-        // Release: as in `cancel_region`.
+        // Release: the reason is that of `cancel_region`.
         self.team().cancel.share.store(self.share_end(), Release);
     }
 
     /// Whether the loop or the sections that the thread is in are cancelled.
     pub fn share_cancelled(&self) -> bool {
         let cancel = &self.team().cancel;
-        // Acquire: as in `region_cancelled`.
+        // Acquire: the reason is that of `region_cancelled`.
         cancel.on && cancel.share.load(Acquire) == self.share_end()
     }
 
@@ -113,7 +118,8 @@ impl<M: Machine> Context<M> {
         self.next_barrier.get()
     }
 
-    /// A barrier that the end of a cancelled region lets a thread leave: whether the region is cancelled.
+    /// A barrier that a thread may leave when the region is cancelled. Returns whether the region
+    /// is cancelled.
     pub fn barrier_or_cancelled(&self, why: Why) -> bool {
         self.region_cancelled() || {
             self.barrier(why);

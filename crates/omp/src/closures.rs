@@ -7,7 +7,7 @@ use baton_machine::Machine;
 use core::alloc::Layout;
 use core::ffi::c_void;
 
-/// What a region's function is given.
+/// The data of a region's function.
 struct Called<'a, M: Machine, F> {
     runtime: &'a Runtime<M>,
     body: &'a F,

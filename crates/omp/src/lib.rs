@@ -1,8 +1,8 @@
 //! The OpenMP runtime, generic over [`Machine`](baton_machine::Machine): a runtime, not a model of one.
 //!
-//! Nothing here is `static`: a [`Runtime`] is a value, so that one process can run several. Each initial thread has a pool of
-//! workers, which stay when a smaller team follows; a team of each size is kept with its barrier. A thread that begins an inner region
-//! has another pool for it.
+//! Nothing here is `static`: a [`Runtime`] is a value, so one process can run several. Each initial
+//! thread has a pool of workers, which stay when a smaller team follows; a team of each size is
+//! kept with its barrier. A thread that begins an inner region has another pool for that region.
 //!
 //! | room | holds |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! The policy of each reason to wait. Whatever waits in the runtime asks here how, and says why.
+//! The policy of each reason to wait. Code of the runtime that waits states its reason and gets the
+//! policy from here.
 
 use baton_machine::{Machine, Wait, Word};
 
@@ -36,25 +37,28 @@ impl Waits {
         self.0[why as usize] = wait;
     }
 
-    /// The policy of that reason, for locks and barriers, which wait by themselves.
+    /// The policy of that reason, for locks and barriers that wait by themselves.
     #[inline]
     pub fn of(&self, why: Why) -> Wait {
         self.0[why as usize]
     }
 
-    /// The policy by which those are woken that wait at a barrier: the threads of a cancelled region may wait there for its end.
+    /// The policy that wakes threads at a barrier: the threads of a cancelled region may wait there
+    /// for its end.
     #[inline]
     pub fn meeting(&self) -> Wait {
         let barrier = self.of(Why::Barrier);
         if barrier.parks() { barrier } else { self.of(Why::Join) }
     }
 
-    /// Waits while `cell` holds `value`, as the policy of `why` says; then what the thread that changed it did is seen.
+    /// Waits while `cell` holds `value`, by the policy of `why`. Afterwards the thread sees what
+    /// the thread that changed the cell did.
     pub fn wait<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>, value: T) {
         let _ = M::wait_while(cell, value, self.of(why), None);
     }
 
-    /// Wakes all that may wait for `cell`, for that reason. To the mutation check each caller is a place of its own.
+    /// Wakes all threads that may wait for `cell` for that reason. To the mutation check each
+    /// caller is a place of its own.
     #[track_caller]
     pub fn wake<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>) {
         M::wake::<T>(cell, u32::MAX, self.of(why));

@@ -1,17 +1,18 @@
-//! The children of a task that are not done, in one word: it counts those who have it as well, the task and its children.
+//! The children of a task that are not done, in one word. The word also counts its owners: the task
+//! and these children.
 
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Owned};
 use core::ptr::NonNull;
 
-/// The word as the task itself has it.
+/// The word, held by the task itself.
 pub(super) struct Children<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The word as a child that is not done has it.
+/// The word, held by a child that is not done.
 pub(super) struct Parent<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The word's value where no child is left.
+/// The value of the word when no child is left.
 pub(super) const ALONE: u32 = 1;
 
 // SAFETY: the word is shared, and goes with the last of those who have it.
@@ -26,7 +27,7 @@ impl<M: Machine> Children<M> {
         Children(unsafe { NonNull::new_unchecked(word) })
     }
 
-    /// One child more, which no other thread knows yet.
+    /// Counts one child more, which no other thread knows yet.
     #[inline]
     pub(super) fn one_more(&self) -> Parent<M> {
         // Relaxed: a lock is given back before another thread has the child, and only the task's own thread waits for it.
@@ -34,7 +35,7 @@ impl<M: Machine> Children<M> {
         Parent(self.0)
     }
 
-    /// It is [`ALONE`] where no child is left.
+    /// The word, which is [`ALONE`] when no child is left.
     #[inline]
     pub(super) fn word(&self) -> &M::Atomic<u32> {
         // SAFETY: it stays while this task has it.
@@ -44,14 +45,14 @@ impl<M: Machine> Children<M> {
     /// Whether no child is left.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        // Acquire: who is alone sees what the others did.
+        // Acquire: a task that is alone sees what its children did.
         self.word().load(Acquire) == ALONE
     }
 }
 
 impl<M: Machine> Drop for Children<M> {
     fn drop(&mut self) {
-        // Then no other can come back to it, and nothing need be counted.
+        // No other owner can come back to the word then, and nothing need be counted.
         if self.is_alone() {
             // SAFETY: no other has it.
             return unsafe { free::<M>(self.0) };
@@ -62,19 +63,20 @@ impl<M: Machine> Drop for Children<M> {
 }
 
 impl<M: Machine> Parent<M> {
-    /// Whether that is the parent's word.
+    /// Whether this is the parent's word.
     #[inline]
     pub(super) fn is(&self, word: &M::Atomic<u32>) -> bool {
         core::ptr::eq(self.0.as_ptr(), word)
     }
 
-    /// The child is done: its parent is woken if it was the last, or if there may be `more` that it can run.
+    /// Counts a child as done. Wakes its parent if it was the last child, or if the parent may find
+    /// `more` children to run.
     #[inline]
     pub(super) fn one_done(self, waits: &Waits, more: u32) {
         let word: *const M::Atomic<u32> = self.0.as_ptr();
         // SAFETY: this one has it, for the last time: it is not dropped any more.
         let left = unsafe { give_up::<M>(core::mem::ManuallyDrop::new(self).0) };
-        // Only by its address: the parent may be gone.
+        // The wake-up uses only the word's address: the parent may be gone.
         if left == ALONE || (more != 0 && left != 0) {
             M::wake::<u32>(word, u32::MAX, waits.of(Why::Task));
         }
@@ -88,18 +90,20 @@ impl<M: Machine> Drop for Parent<M> {
     }
 }
 
-/// One has it no more: how many still have. The last one frees it.
+/// Gives up one owner's hold on the word. Returns how many owners are left. The last one frees the
+/// word.
 ///
 /// # Safety
-/// The caller has it, and does not use it any more.
+/// The caller holds the word, and does not use it any more.
 #[inline]
 unsafe fn give_up<M: Machine>(at: NonNull<M::Atomic<u32>>) -> u32 {
     // SAFETY: by contract it is there.
     let word = unsafe { at.as_ref() };
-    // Release: who sees it sees what the child did. So does who sees a later one: each is a part of the release sequences of those before.
+    // Release: a thread that sees this value, or a later one, sees what the child did, because each
+    // later change is a part of the release sequences of the earlier ones.
     let left = word.fetch_add(u32::MAX, Release) - 1;
     if left == 0 {
-        // Acquire: what the others did with it comes before its end.
+        // Acquire: what the other owners did with the word comes before its end.
         word.load(Acquire);
         // SAFETY: no other has it.
         unsafe { free::<M>(at) };
@@ -108,7 +112,7 @@ unsafe fn give_up<M: Machine>(at: NonNull<M::Atomic<u32>>) -> u32 {
 }
 
 /// # Safety
-/// The caller alone has it.
+/// No other thread holds the word.
 unsafe fn free<M: Machine>(at: NonNull<M::Atomic<u32>>) {
     // SAFETY: `Children::new` made it; by contract no other uses it.
     drop(unsafe { Owned::<M, M::Atomic<u32>>::from_raw(at.as_ptr()) });

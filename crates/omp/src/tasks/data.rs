@@ -4,7 +4,7 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 
-/// Memory of its own for what a task works on, with nothing in it at first.
+/// Memory for the data of one task, uninitialized at first.
 pub struct Data(Memory);
 
 enum Memory {
@@ -12,11 +12,11 @@ enum Memory {
     Apart { memory: Box<[MaybeUninit<u128>]>, offset: usize },
 }
 
-/// What most tasks work on is not larger.
+/// The data of most tasks fit in this.
 type Few = [MaybeUninit<u128>; 4];
 
 impl Data {
-    /// Memory of that size and alignment. What is put there stays at its address until this value is moved.
+    /// Memory of that size and alignment. The data stay at their address until this value is moved.
     #[inline]
     pub fn new(layout: Layout) -> Data {
         if layout.size() <= size_of::<Few>() && layout.align() <= align_of::<Few>() {
@@ -25,14 +25,14 @@ impl Data {
         Data::apart(layout)
     }
 
-    /// The same, for what must stay at its address even then.
+    /// Memory for data that must stay at their address even when this value is moved.
     pub fn apart(layout: Layout) -> Data {
         let memory = Box::new_uninit_slice((layout.size() + layout.align()).div_ceil(16) + 1);
         let offset = memory.as_ptr().cast::<u8>().align_offset(layout.align());
         Data(Memory::Apart { memory, offset })
     }
 
-    /// Where it is.
+    /// The address of the memory.
     #[inline]
     pub fn as_ptr(&mut self) -> *mut c_void {
         match &mut self.0 {

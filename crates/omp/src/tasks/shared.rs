@@ -1,4 +1,4 @@
-//! What several threads have, counted by references.
+//! Values that several threads share, counted by references.
 
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Owned};
@@ -6,8 +6,8 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
-/// A value in the machine's memory that goes with the last of those who have it. It is one allocation, and the count is a cell of the
-/// machine, so that checkers see what it orders.
+/// A value in the machine's memory that is freed with its last reference. Value and count are one
+/// allocation. The count is a cell of the machine, so that checkers see what it orders.
 pub struct Shared<M: Machine, T> {
     at: NonNull<Counted<M, T>>,
     owned: PhantomData<Counted<M, T>>,
@@ -24,7 +24,7 @@ unsafe impl<M: Machine, T: Send + Sync> Send for Shared<M, T> {}
 unsafe impl<M: Machine, T: Send + Sync> Sync for Shared<M, T> {}
 
 impl<M: Machine, T> Shared<M, T> {
-    /// A value that the calling thread alone has.
+    /// A value with one reference, the calling thread's.
     pub fn new(value: T) -> Self {
         let at = Owned::<M, _>::new(Counted { references: M::Atomic::new(1), value }).into_raw();
         // SAFETY: an owned value has an address.
@@ -37,9 +37,9 @@ impl<M: Machine, T> Shared<M, T> {
         &raw const **self
     }
 
-    /// Whether another one has it too, as far as the calling thread knows.
+    /// Whether there is another reference, as far as the calling thread knows.
     pub(super) fn is_shared(&self) -> bool {
-        // Acquire: who is alone sees what the others did.
+        // Acquire: a thread with the only reference sees what the others did.
         self.counted().references.load(Acquire) > 1
     }
 
@@ -61,7 +61,7 @@ impl<M: Machine, T> Deref for Shared<M, T> {
 impl<M: Machine, T> Clone for Shared<M, T> {
     #[inline]
     fn clone(&self) -> Self {
-        // Relaxed: it cannot go meanwhile, as this one has it.
+        // Relaxed: the value cannot go meanwhile, because this reference keeps it.
         self.counted().references.fetch_add(1, Relaxed);
         Shared { at: self.at, owned: PhantomData }
     }
@@ -71,14 +71,15 @@ impl<M: Machine, T> Drop for Shared<M, T> {
     #[inline]
     fn drop(&mut self) {
         let references = &self.counted().references;
-        // Acquire, where no other has it: what the others did comes before the end. Then none can count up again.
+        // Acquire, where there is no other reference: what the others did comes before the end. No
+        // thread can count up again then.
         if references.load(Acquire) == 1 {
             // SAFETY: this is the last one that has it.
             return drop(unsafe { Owned::<M, _>::from_raw(self.at.as_ptr()) });
         }
         // Release: what was done with the value comes before its end.
         if references.fetch_add(u32::MAX, Release) == 1 {
-            // Acquire: as above.
+            // Acquire: the reason is the same as above.
             references.load(Acquire);
             // SAFETY: as above.
             drop(unsafe { Owned::<M, _>::from_raw(self.at.as_ptr()) });
