@@ -32,9 +32,9 @@
 //! | [`device`] | devices on the network or on wires of their own |
 //! | `power` | power states of CPUs |
 //! | `os` | the operating system's state: CPUs, applications, futexes, the policy |
-//! | `engine` | the simulated machine as one state, its threads, and its next event |
-//! | `rate`, `issue`, `waits`, `kernel` | logic: clocks and modes change, cores issue accesses,
-//! waits, scheduling |
+//! | `engine` | the simulated machine as one state, and its threads |
+//! | `rate`, `waits`, `issue`, `kernel` | logic: clocks and modes change, waits, cores issue
+//! accesses, scheduling and the next event |
 //! | [`machine`] | the machine trait's verbs |
 //! | [`outcome`] | the result of a run |
 //! | [`simulation`] | a simulation from the host's side |

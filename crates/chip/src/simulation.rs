@@ -9,13 +9,13 @@ use crate::core::instructions::Instructions;
 use crate::core::window::Window;
 use crate::device::Device;
 use crate::device::attached::Devices;
-use crate::engine::current::{Entered, with};
+use crate::engine::current::Entered;
 use crate::engine::locks::{LockLog, Watch};
 use crate::engine::state::{Bounds, Cores, Engine, EngineCounts, Log, Step};
 use crate::guest::memory::GuestMemory;
 use crate::guest::stack::STACK;
 use crate::kernel;
-use crate::machine::guest::Guest;
+use crate::machine::Guest;
 use crate::machine::routines::{ROUTINES, Routines, create};
 use crate::os::app::Spawn;
 use crate::os::app::{App, AppState, Application};
@@ -187,8 +187,7 @@ impl Simulation {
     /// # Errors
     /// [`Refused::Clock`] for a core that is not there, or a clock that is not from a megahertz to the chip's.
     pub fn set_clock(&mut self, at: Cycles, core: CoreId, clock: Hertz) -> Result<(), Refused> {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        let engine = unsafe { self.engine.as_mut() };
+        let engine = self.engine();
         check_clock(&engine.chip, core, clock)?;
         engine.change_clock_at(at.0, core, clock);
         Ok(())
@@ -200,8 +199,7 @@ impl Simulation {
     /// # Errors
     /// [`Refused::Cores`] for a core that is not in use.
     pub fn set_online(&mut self, at: Cycles, core: CoreId, online: bool) -> Result<(), Refused> {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        let engine = unsafe { self.engine.as_mut() };
+        let engine = self.engine();
         if !engine.os.cpus.iter().any(|cpu| cpu.core == core) {
             let (chip, asked) = (engine.chip.name.clone(), core.0.saturating_add(1));
             return Err(Refused::Cores { chip, asked, has: engine.os.cpus.len() as u32 });
@@ -216,8 +214,7 @@ impl Simulation {
     /// # Panics
     /// If there are more or fewer, or the chip has none.
     pub fn replace_devices(&mut self, devices: Vec<Box<dyn Device>>) {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        let engine = unsafe { self.engine.as_mut() };
+        let engine = self.engine();
         let count = engine.chip.devices.as_ref().map_or(0, |devices| devices.count as usize);
         assert_eq!(devices.len(), count, "the chip file has {count} device(s) (device.count)");
         if let Some(attached) = &mut engine.devices {
@@ -230,8 +227,7 @@ impl Simulation {
     /// # Panics
     /// If a guest thread has been spawned: the other policy knows of it.
     pub fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        unsafe { self.engine.as_mut() }.replace_policy(make);
+        self.engine().replace_policy(make);
     }
 
     /// Puts a governor of the caller's own in the place of the one that the chip file names (`os.governor`); results call it by that name.
@@ -239,19 +235,25 @@ impl Simulation {
     /// # Panics
     /// If the chip has none.
     pub fn replace_governor(&mut self, name: &'static str, make: &dyn Fn(&Governed) -> Box<dyn Governor>) {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        unsafe { self.engine.as_mut() }.replace_governor(name, make);
+        self.engine().replace_governor(name, make);
     }
 
     /// The memory system, for tests that break it.
     #[cfg(all(test, debug_assertions))]
     pub(crate) fn memory(&mut self) -> &mut MemorySystem {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        &mut unsafe { self.engine.as_mut() }.memory
+        &mut self.engine().memory
+    }
+
+    /// The engine, for the host's side.
+    #[inline(always)]
+    fn engine(&mut self) -> &mut Engine {
+        // SAFETY: the engine lives as long as `self`, and whoever has `&mut self` is no guest that runs.
+        unsafe { self.engine.as_mut() }
     }
 
     fn enter(&self) -> Inside {
-        // SAFETY: the engine lives as long as `self`, which outlives the guard, and is used only through `current`.
+        // SAFETY: the engine lives as long as `self`, which outlives the guard. No method holds a reference to the
+        // engine while it resumes a guest or calls code of the host.
         let entered = unsafe { Entered::new(self.engine) };
         Inside { _entered: entered, routines: ROUTINES.replace(Some(NonNull::from(&self.routines))) }
     }
@@ -274,18 +276,16 @@ impl Simulation {
         let _inside = self.enter();
         let Application { name, runs, start, main: spawn } = application;
         let main: Rc<dyn Fn()> = Rc::new(main);
-        let app = with(|engine| {
-            let app = App(engine.os.apps.len() as u32);
-            let spawn = Spawn { app: Some(app), ..spawn };
-            engine.add_app(AppState::new(name, runs, start, Some((spawn.clone(), main.clone()))));
-            (app, spawn)
-        });
-        if with(|engine| start.0 > engine.now) {
-            with(|engine| engine.arrives_at(start.0, app.0));
+        let engine = self.engine();
+        let app = App(engine.os.apps.len() as u32);
+        let spawn = Spawn { app: Some(app), ..spawn };
+        engine.add_app(AppState::new(name, runs, start, Some((spawn.clone(), main.clone()))));
+        if start.0 > engine.now {
+            engine.arrives_at(start.0, app);
         } else {
-            create(app.1, Box::new(move || main()))?;
+            create(spawn, Box::new(move || main()))?;
         }
-        Ok(app.0)
+        Ok(app)
     }
 
     /// Runs until every thread has ended, or to the time limit, or until only background applications are left.
@@ -298,46 +298,54 @@ impl Simulation {
     pub fn run(&mut self) -> Result<Outcome, Stuck> {
         let _inside = self.enter();
         loop {
-            match with(Engine::step) {
+            match self.engine().step() {
                 Step::Handled => {}
                 Step::Resume(id) => {
-                    // Only background applications are left.
-                    let through = |engine: &mut Engine| engine.os.lives_on() && engine.apps_are_through();
-                    if self.resume(id) && with(through) {
-                        return Ok(with(|engine| Outcome::read(engine, true)));
+                    if self.resume(id) {
+                        let engine = self.engine();
+                        // Only background applications are left.
+                        if engine.os.lives_on() && engine.apps_are_through() {
+                            return Ok(Outcome::read(engine, true));
+                        }
                     }
                 }
                 Step::Arrival(app) => self.arrives(app),
-                Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
-                Step::Silence if with(|engine| engine.os.alive) == 0 => {
-                    if cfg!(debug_assertions) {
-                        with(|engine| engine.memory.check_idle());
-                    }
-                    return Ok(with(|engine| Outcome::read(engine, true)));
-                }
-                Step::Silence => return Err(with(|engine| Stuck::read(engine))),
+                Step::Limit => return Ok(Outcome::read(self.engine(), false)),
+                Step::Silence => return self.falls_silent(),
             }
         }
     }
 
-    /// The first thread of an application that comes while others run.
-    fn arrives(&self, app: App) {
-        if let Some((spawn, main)) = with(|engine| engine.app_main(app))
+    /// Nothing will ever happen again: the run is over, or the threads that are left are stuck.
+    fn falls_silent(&mut self) -> Result<Outcome, Stuck> {
+        let engine = self.engine();
+        if engine.os.alive != 0 {
+            return Err(Stuck::read(engine));
+        }
+        if cfg!(debug_assertions) {
+            engine.memory.check_idle();
+        }
+        Ok(Outcome::read(engine, true))
+    }
+
+    /// Creates the first thread of an application that comes while others run.
+    fn arrives(&mut self, app: App) {
+        if let Some((spawn, main)) = self.engine().app_main(app)
             && let Err(refused) = create(spawn, Box::new(move || main()))
         {
-            with(|engine| engine.app_refused(app, refused));
+            self.engine().app_refused(app, refused);
         }
     }
 
-    /// Whether the thread has ended.
+    /// Lets a guest run until it suspends. Returns whether its thread has ended.
     #[inline]
-    fn resume(&self, id: u32) -> bool {
-        with(|engine| engine.running = id);
+    fn resume(&mut self, id: u32) -> bool {
+        self.engine().running = id;
         let routine = self.routines.borrow().all[id as usize];
         let Some(mut routine) = routine else { unreachable!("thread {id} ended and is resumed") };
         // SAFETY: boxed and leaked when it was created, freed below when it has returned; only we run it.
         let returned = matches!(unsafe { routine.as_mut() }.resume(()), CoroutineResult::Return(()));
-        let killed = !returned && with(|engine| engine.threads[id as usize].os.dead);
+        let killed = !returned && self.engine().threads[id as usize].os.dead;
         if killed {
             // SAFETY: the guest is suspended for good: its frames are forgotten, as if it had never returned, and nothing refers to
             // them: its waits, its stores and its requests are over. What they own is leaked.
@@ -345,21 +353,21 @@ impl Simulation {
         }
         let ended = returned || killed;
         if ended {
-            with(|engine| {
-                engine.exited(id);
-                #[cfg(debug_assertions)]
-                engine.check();
-            });
+            let engine = self.engine();
+            engine.exited(id);
+            #[cfg(debug_assertions)]
+            engine.check();
             let mut routines = self.routines.borrow_mut();
             routines.all[id as usize] = None;
             // SAFETY: it came from a leaked box, has returned, and nothing refers to it any more.
             let routine = unsafe { Box::from_raw(routine.as_ptr()) };
             routines.free_stacks.push(routine.into_stack().offset);
             drop(routines);
-            let again = with(|engine| engine.app_exits(id));
+            let again = self.engine().app_exits(id);
             if again.is_some() {
-                // What handlers own may be guest memory: it goes back while no reference to the engine is held.
-                drop(with(|engine| engine.take_actions(id)));
+                // What handlers own may be guest memory, which is given back while no reference to the engine is held.
+                let actions = self.engine().take_actions(id);
+                drop(actions);
             }
             if let Some((spawn, main)) = again
                 && let Err(refused) = create(spawn, Box::new(move || main()))
@@ -367,7 +375,7 @@ impl Simulation {
                 unreachable!("the stack of the thread that has just ended is free, and it ran there: {refused}");
             }
         } else {
-            with(|engine| engine.running = OUTSIDE);
+            self.engine().running = OUTSIDE;
         }
         ended
     }
@@ -375,8 +383,7 @@ impl Simulation {
     /// What happened to lock words ([`Options::watch_locks`]), and what threads did in
     /// their waits for locks. What was taken is not given again.
     pub fn lock_log(&mut self) -> LockLog {
-        // SAFETY: the engine lives as long as `self`, and no guest runs.
-        let engine = unsafe { self.engine.as_mut() };
+        let engine = self.engine();
         let waits =
             engine.threads.iter_mut().map(|thread| std::mem::take(&mut thread.stats.timeline.stretches)).collect();
         LockLog { changes: engine.log.watch.take(), waits }
@@ -384,8 +391,7 @@ impl Simulation {
 
     /// The recorded events as a trace. Threads are numbered as they were created.
     pub fn into_trace(mut self) -> baton_trace::Trace {
-        // SAFETY: no guest runs, and we own the engine.
-        let engine = unsafe { self.engine.as_mut() };
+        let engine = self.engine();
         let mut trace = TraceBuilder::new(baton_trace::Clock::simulated(engine.chip.core.clock));
         for thread in &engine.threads {
             trace.thread(&thread.name);

@@ -17,6 +17,22 @@ impl Engine {
         self.threads[id as usize].core
     }
 
+    /// The CPU of a thread, and its core.
+    #[inline(always)]
+    pub(crate) fn place(&self, id: ThreadId) -> (u32, CoreId) {
+        (self.threads[id as usize].cpu, self.core_of(id))
+    }
+
+    /// When `cycles` cycles of the running thread's core, which begin now, are over.
+    #[inline(always)]
+    pub(crate) fn after(&mut self, cycles: u64) -> u64 {
+        if self.cores.clocks.is_uniform() {
+            return self.now + cycles;
+        }
+        let place = self.place(self.running);
+        self.cores.clocks.after(place, self.now, cycles)
+    }
+
     /// The chip file's table for the running thread's core.
     #[inline(always)]
     pub(crate) fn core_here(&self) -> &Core {

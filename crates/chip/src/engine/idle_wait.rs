@@ -34,13 +34,13 @@ pub(crate) enum Phase {
 pub(crate) struct IdleWait {
     pub(crate) still: Still,
     pub(crate) phase: Phase,
-    /// It ends by itself at this moment: a deadline, a limit, or for no reason.
+    /// The time at which the wait ends by itself: a deadline, a limit, or for no reason.
     pub(crate) until: u64,
-    /// From what ends it to the next instruction.
+    /// Cycles from the end of the wait to the next instruction.
     pub(crate) exit: u64,
-    /// Something has ended it while it was still entering.
+    /// Whether something has ended the wait while the CPU was still entering it.
     pub(crate) woken: bool,
-    /// Of the exit's time, what its core's change of mode took.
+    /// The part of the exit's time that the core needed to change its mode.
     pub(crate) mode: u64,
 }
 
@@ -55,6 +55,6 @@ pub(crate) struct Terms {
     pub(crate) still: Still,
     pub(crate) enter: u64,
     pub(crate) exit: u64,
-    /// It ends by itself at this moment.
+    /// The time at which the wait ends by itself.
     pub(crate) until: u64,
 }

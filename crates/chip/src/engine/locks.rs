@@ -11,26 +11,26 @@ use baton_units::{CpuId, Cycles};
 /// A watched word has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordChange {
-    /// When, as every core sees it.
+    /// The time at which every core sees the change.
     pub at: Cycles,
-    /// The word, by its offset in guest memory.
+    /// The word's offset in guest memory.
     pub word: u64,
-    /// Who changed it.
+    /// The thread that changed the word.
     pub thread: u32,
-    /// What it held.
+    /// The value before.
     pub from: u32,
-    /// What it holds.
+    /// The value after.
     pub to: u32,
 }
 
 /// A stretch of a thread's time within a wait for a lock, with one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its first cycle.
+    /// The first cycle of the stretch.
     pub from: Cycles,
-    /// The first one behind it.
+    /// The first cycle after the stretch.
     pub to: Cycles,
-    /// What it went to.
+    /// What the time went to.
     pub reason: Reason,
     /// The CPU that the thread had, or had last.
     pub cpu: CpuId,

@@ -41,7 +41,7 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// Nothing is tried before `first`.
+    /// A pause: the next try is issued at `first`, and no try is counted before.
     pub(crate) fn pause(core: CoreId, first: u64) -> Spin {
         Spin {
             line: Line(0),
@@ -82,7 +82,7 @@ impl Spin {
         self.most.min(until_deadline)
     }
 
-    /// When the last of so many ends.
+    /// When the last of `tries` tries ends.
     pub(crate) fn last_end(&self, tries: u64) -> u64 {
         match tries - self.carried() {
             0 => self.busy,

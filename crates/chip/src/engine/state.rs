@@ -22,12 +22,12 @@ use baton_machine::Local;
 use baton_memory::phases::state::PhaseMemory;
 use baton_memory::{MemorySystem, Notice};
 
-/// What the run loop does next.
+/// What the run loop does after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// This guest runs on.
     Resume(ThreadId),
-    /// The event is dealt with.
+    /// Nothing: the event has been handled.
     Handled,
     /// This application begins: its first thread is to be made.
     Arrival(App),
@@ -66,9 +66,9 @@ pub(crate) struct Cores {
 /// How far and by which shortcuts a run goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Events after this moment do not happen.
+    /// The time at which the run is cut off.
     pub(crate) limit: u64,
-    /// A timer interrupt after so many events is the last.
+    /// The run ends at the first timer interrupt after this number of events.
     pub(crate) events: u64,
     /// Finish operations at once where nothing comes before them; off in tests that compare.
     pub(crate) run_ahead: bool,
@@ -114,5 +114,5 @@ pub(crate) struct Engine {
     pub(crate) mechanism: Active,
 }
 
-/// The end of an operation that the memory system will tell.
+/// The end of an operation that is not known yet: the memory system will give notice of it.
 pub(crate) const PENDING: u64 = u64::MAX;

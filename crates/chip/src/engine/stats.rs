@@ -30,7 +30,7 @@ pub(crate) struct Stats {
     pub(crate) times: [u64; Reason::COUNT],
     /// Where the cycles of requests that were not served at once went.
     pub(crate) parts: [u64; PARTS],
-    /// What it did how often.
+    /// How often the thread did what.
     pub(crate) counts: ThreadCounts,
     /// Its requests whose line came from memory.
     pub(crate) fetches: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// Those of a thread that is created now.
+    /// The counters of a thread that is created now.
     pub(crate) fn new(now: u64) -> Stats {
         Stats {
             born: now,
@@ -61,7 +61,7 @@ impl Stats {
         }
     }
 
-    /// All time since the last charge, on that CPU or without one, had this reason.
+    /// Charges all time since the last charge to `reason`. `cpu` is the CPU that the thread had.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64, cpu: u32) {
         self.times[reason as usize] += now - self.since;
@@ -71,7 +71,7 @@ impl Stats {
         self.since = now;
     }
 
-    /// Of the time under that reason, so much was for another one.
+    /// Moves `cycles` of the thread's time from one reason to another.
     pub(crate) fn shift(&mut self, from: Reason, to: Reason, cycles: u64) {
         self.times[from as usize] -= cycles;
         self.times[to as usize] += cycles;

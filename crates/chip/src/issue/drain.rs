@@ -2,11 +2,11 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
-use crate::base::thread::{OUTSIDE, ThreadId};
+use crate::base::thread::ThreadId;
 use crate::base::token::{Asked, Token};
 use crate::core::buffer::{Forward, Store};
 use crate::core::pipeline::Stall;
-use crate::engine::current::{operate, running, with};
+use crate::engine::current::{guest, is_any, memory, operate, own, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::issue::stall::stall;
@@ -127,11 +127,8 @@ impl Engine {
 }
 
 #[inline(always)]
-fn buffered() -> usize {
-    with(|engine| match engine.running {
-        OUTSIDE => 0,
-        id => engine.threads[id as usize].pipeline.buffer.len(),
-    })
+pub(super) fn buffered() -> usize {
+    guest(|thread| thread.pipeline.buffer.len()).unwrap_or(0)
 }
 
 /// Waits until the running thread's buffer is empty.
@@ -145,7 +142,7 @@ pub(crate) fn drain() {
 /// Waits until no store to that line is in the running thread's buffer.
 #[inline]
 pub(crate) fn drain_line(line: Line) {
-    if buffered() != 0 && with(|engine| engine.threads[engine.running as usize].pipeline.buffer.has_line(line)) {
+    if buffered() != 0 && own(|thread| thread.pipeline.buffer.has_line(line)) {
         stall(Stall::Stores(0));
     }
 }
@@ -156,7 +153,7 @@ pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
     if buffered() == 0 {
         return None;
     }
-    match with(|engine| engine.threads[engine.running as usize].pipeline.buffer.forward(offset, bytes)) {
+    match own(|thread| thread.pipeline.buffer.forward(offset, bytes)) {
         Forward::Nothing => None,
         Forward::Value(value) => Some(value),
         Forward::Blocked => {
@@ -166,10 +163,15 @@ pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
     }
 }
 
+/// The number of entries of the running thread's buffer; 0 on a chip without store buffers.
+pub(super) fn most_entries() -> usize {
+    with(|engine| engine.window().store_buffer as usize)
+}
+
 /// Waits for a free entry of the running thread's buffer, if the chip has one.
 #[inline]
 pub(crate) fn room() {
-    let most = with(|engine| engine.window().store_buffer as usize);
+    let most = most_entries();
     if most != 0 && buffered() >= most {
         stall(Stall::Entries(most - 1));
     }
@@ -197,11 +199,9 @@ pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
 /// The cell at `offset` is dropped by the thread that runs: its own stores to it are not written.
 #[inline]
 pub(crate) fn forget_own(address: usize, bytes: usize) {
-    if !crate::engine::current::is_any() || running() == OUTSIDE || buffered() == 0 {
+    if !is_any() || buffered() == 0 {
         return;
     }
-    with(|engine| {
-        let offset = address.wrapping_sub(engine.guest.base);
-        engine.threads[engine.running as usize].pipeline.buffer.forget(offset, bytes);
-    });
+    let base = memory(|memory| memory.base);
+    own(|thread| thread.pipeline.buffer.forget(address.wrapping_sub(base), bytes));
 }

@@ -26,6 +26,10 @@ impl Engine {
     }
 }
 
+fn hint(line: Line, access: Access) {
+    with(|engine| engine.hint(line, access));
+}
+
 /// The instruction itself; the cache takes one a cycle.
 fn instruction() {
     operate(Reason::Work, |engine| {
@@ -39,7 +43,7 @@ pub(crate) fn prefetch(lines: Lines<'_>, write: bool) {
     let access = if write { Access::PrefetchExclusive } else { Access::Prefetch };
     for (_, line) in lines {
         instruction();
-        with(|engine| engine.hint(line, access));
+        hint(line, access);
     }
 }
 
@@ -59,7 +63,7 @@ pub(crate) fn push(lines: Lines<'_>, to: Option<CoreId>) {
         if buffers {
             drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, access, core });
         } else {
-            with(|engine| engine.hint(line, access));
+            hint(line, access);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The algorithm's own instructions are charged: see [`instructions`](crate::core::instructions).
 
 use crate::core::instructions::{Instructions, UNIT};
-use crate::engine::current::{operate, with};
+use crate::engine::current::{spend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use baton_chipfile::config::CoresByKind;
@@ -37,8 +37,5 @@ pub(crate) fn before_access() {
 
 /// The running thread executes instructions, given in units.
 pub(crate) fn execute(units: u64) {
-    let cycles = with(|engine| engine.instructions(units));
-    if cycles != 0 {
-        operate(Reason::Work, |engine| engine.after(cycles));
-    }
+    spend(Reason::Work, |engine| engine.instructions(units));
 }

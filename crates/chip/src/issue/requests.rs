@@ -6,11 +6,11 @@ use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
 use crate::device::packet::Landing;
-use crate::engine::current::{operate, with};
+use crate::engine::current::{devices, operate, own, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
-use crate::issue::drain::room;
+use crate::issue::drain::{buffered, most_entries, room};
 use crate::issue::stall::stall;
 use baton_chipfile::peripheral::port::{Hold, Request};
 use baton_machine::queues::QueueId;
@@ -117,11 +117,6 @@ impl Engine {
         }
     }
 
-    /// The thread ends: its requests go on without it.
-    pub(crate) fn leave_requests(&mut self, id: ThreadId) {
-        self.threads[id as usize].pipeline.buffer.forget_requests();
-    }
-
     /// All time of the thread since the last charge went to the request: while its device held it, for that reason.
     pub(super) fn charge_request(&mut self, id: ThreadId, packet: u32) {
         let now = self.now;
@@ -144,8 +139,8 @@ impl Engine {
 pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
-    let most = with(|engine| engine.devices.as_ref().map_or(1, |devices| devices.config.outstanding as usize));
-    if with(|engine| engine.threads[engine.running as usize].pipeline.buffer.requests()) >= most {
+    let most = devices(|devices| devices.config.outstanding as usize).unwrap_or(1);
+    if own(|thread| thread.pipeline.buffer.requests()) >= most {
         stall(Stall::Requests(most));
     }
     with(|engine| {
@@ -164,7 +159,7 @@ pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>
 /// The running thread posts requests: a cycle for each store of 64 bytes, and the wait for free entries, which they have until they leave
 /// for the device.
 pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request, Landing)>) {
-    let most = with(|engine| engine.window().store_buffer as usize);
+    let most = most_entries();
     for (number, (request, landing)) in requests.enumerate() {
         room();
         if number % A_STORE == 0 {
@@ -193,8 +188,8 @@ const A_STORE: usize = 4;
 
 /// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it.
 pub(crate) fn leave() {
-    if with(|engine| engine.threads[engine.running as usize].pipeline.buffer.len()) != 0 {
+    if buffered() != 0 {
         stall(Stall::Left);
-        with(|engine| engine.leave_requests(engine.running));
+        own(|thread| thread.pipeline.buffer.forget_requests());
     }
 }

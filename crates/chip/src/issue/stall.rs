@@ -1,20 +1,21 @@
 //! Threads that stall: until their store buffers have room or are empty, and for devices.
 //!
-//! The cycles of a stall go to what the oldest entry of the store buffer waited for meanwhile: a store for its line, or a request for
-//! its device. Those of a wait for one answer go to what that request waited for.
+//! The cycles of a stall are charged to what the oldest entry of the store buffer waited for in the
+//! meantime: a store for its line, or a request for its device. A wait for one answer is charged to
+//! what that request waited for.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
 use crate::device::packet::PacketAt;
-use crate::engine::current::{give_up_core, suspend, with};
+use crate::engine::current::{give_up_core, own, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::waiting::Waited;
 
 impl Engine {
-    /// Whether the thread need not stall, or not any more.
+    /// Whether the reason for the stall is gone.
     fn is_over(&self, id: ThreadId, stall: Stall) -> bool {
         let buffer = &self.threads[id as usize].pipeline.buffer;
         match stall {
@@ -33,7 +34,8 @@ impl Engine {
         }
     }
 
-    /// Something has left the thread's store buffer, or an answer is here: the thread goes on if it stalled for that.
+    /// Resumes the thread if it stalled for what has just happened: an entry has left its store
+    /// buffer, or an answer has arrived.
     #[inline]
     pub(crate) fn look_at_stall(&mut self, id: ThreadId) {
         if let Some(stall) = self.threads[id as usize].pipeline.stall
@@ -44,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// The device that a stalled thread waits for; `None`: no request has a part in its stall.
+    /// The device that a stalled thread waits for; `None` if the thread stalls for stores only.
     fn device_of(&self, id: ThreadId, stall: Stall) -> Option<u32> {
         let packet = match stall {
             Stall::Answer { packet, .. } => packet,
@@ -76,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// The thread stalls, and a device has a part in that: its CPU can be taken from it.
+    /// The thread's stall, if requests to devices have a part in it. Its CPU can then be taken away.
     pub(crate) fn stalls_for_device(&self, id: ThreadId) -> Option<Stall> {
         let pipeline = &self.threads[id as usize].pipeline;
         pipeline.stall.filter(|_| pipeline.buffer.requests() != 0)
@@ -92,7 +94,7 @@ impl Engine {
     }
 }
 
-/// The running thread stalls until it need not.
+/// Stalls the running thread until the reason for the stall is gone.
 #[cold]
 pub(crate) fn stall(what: Stall) {
     let outer = with(|engine| {
@@ -101,8 +103,7 @@ pub(crate) fn stall(what: Stall) {
         Some(engine.threads[engine.running as usize].wait.waits_on.replace(on))
     });
     while with(|engine| !engine.is_over(engine.running, what)) {
-        let leaves = with(|engine| {
-            let thread = &mut engine.threads[engine.running as usize];
+        let leaves = own(|thread| {
             let wanted = thread.os.leaves || thread.os.attends();
             let leaves = wanted && thread.pipeline.buffer.requests() != 0;
             if !leaves {
@@ -119,6 +120,6 @@ pub(crate) fn stall(what: Stall) {
         with(|engine| engine.charge_stall(engine.running, what));
     }
     if let Some(outer) = outer {
-        with(|engine| engine.threads[engine.running as usize].wait.waits_on = outer);
+        own(|thread| thread.wait.waits_on = outer);
     }
 }

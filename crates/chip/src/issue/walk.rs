@@ -6,7 +6,7 @@ use crate::base::thread::ThreadId;
 use crate::base::token::{Asked, LOADS, Token};
 use crate::core::instructions::UNIT;
 use crate::core::walk::{Load, Waits};
-use crate::engine::current::{operate, suspend, with};
+use crate::engine::current::{now, operate, own, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, PENDING};
 use baton_memory::{Access, Answer, Line, Memory, Part, Parts, Request};
@@ -96,17 +96,14 @@ impl Engine {
 }
 
 fn wait(what: Waits) {
-    let over = with(|engine| {
+    suspend_unless(|engine| {
         let at = engine.begin_wait(what);
         engine.over(at, Rank::Next)
     });
-    if !over {
-        suspend();
-    }
     with(Engine::end_wait);
 }
 
-/// Entries of the reorder buffer that so many units of instructions take.
+/// The entries of the reorder buffer that `units` units of instructions take.
 pub(crate) fn entries(units: u64) -> u32 {
     u32::try_from(units.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
@@ -130,11 +127,10 @@ pub(crate) fn load_lines(lines: impl Iterator<Item = Line>, units: u64) {
         with(|engine| engine.issue(line));
     }
     loop {
-        let left = with(|engine| {
-            let now = engine.now;
-            let walk = &mut engine.threads[engine.running as usize].pipeline.walk;
-            walk.retire(now);
-            !walk.loads.is_empty()
+        let now = now();
+        let left = own(|thread| {
+            thread.pipeline.walk.retire(now);
+            !thread.pipeline.walk.loads.is_empty()
         });
         if !left {
             return;

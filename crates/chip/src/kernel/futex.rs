@@ -1,7 +1,12 @@
-//! Sleepers of futexes at fixed prices move from cell to cell.
+//! Sleepers of futexes move from cell to cell (at fixed prices), and are roused one by one (with
+//! futexes in guest memory).
 
+use crate::base::event::Event;
+use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
+use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
+use baton_memory::Line;
 
 impl Engine {
     /// Moves up to `n` sleepers of a cell behind those of another. Returns how many were moved.
@@ -15,5 +20,17 @@ impl Engine {
             }
         }
         moved.len() as u32
+    }
+
+    /// Rouses a thread that sleeps on a cell, and no other. Returns whether that roused an idle
+    /// CPU.
+    pub(crate) fn rouse_sleeper(&mut self, id: ThreadId, bucket: Line) -> bool {
+        let thread = &mut self.threads[id as usize];
+        if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {
+            return false;
+        }
+        thread.ended = Ended::Woken;
+        self.queue.cancel(Event::timeout(id));
+        self.wake_sleeper(id, Some(bucket))
     }
 }

@@ -1,7 +1,7 @@
 //! Signal handlers: guest code that runs on its thread's own coroutine, in the middle of whatever
 //! the thread did.
 
-use crate::engine::current::{operate, with};
+use crate::engine::current::{operate, own, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::os::signal::{Fate, Signal, SignalHandler, SignalSet};
@@ -11,7 +11,7 @@ impl Engine {
     /// the handlers of its signals.
     #[inline]
     pub(crate) fn attend() {
-        if with(|engine| engine.threads[engine.running as usize].os.signalled) {
+        if own(|thread| thread.os.signalled) {
             Engine::end_if_killed();
             Engine::look_at_signals();
         }
@@ -74,8 +74,8 @@ fn handle(signal: Signal, handler: &SignalHandler, blocks: SignalSet) {
 /// The kernel's way into a handler, or out of it. No other handler can intervene.
 fn stretch(cycles: u64) {
     if cycles != 0 {
-        with(|engine| engine.threads[engine.running as usize].os.shields += 1);
+        own(|thread| thread.os.shields += 1);
         operate(Reason::Kernel, |engine| engine.after(cycles));
-        with(|engine| engine.threads[engine.running as usize].os.shields -= 1);
+        own(|thread| thread.os.shields -= 1);
     }
 }

@@ -10,7 +10,7 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
-use crate::engine::current::{suspend, with};
+use crate::engine::current::{charge, own, suspend, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
@@ -91,18 +91,11 @@ impl Engine {
         }
     }
 
-    /// Whether the thread must end now.
-    #[inline]
-    pub(crate) fn dies(&self, id: ThreadId) -> bool {
-        let task = &self.threads[id as usize].os;
-        task.killed && task.shields == 0
-    }
-
     /// The running thread's activity is over. The thread ends here if it was killed in the
     /// meantime.
     #[inline]
     pub(crate) fn end_if_killed() {
-        if with(|engine| engine.dies(engine.running)) {
+        if own(|thread| thread.os.dies()) {
             Engine::die();
         }
     }
@@ -110,23 +103,22 @@ impl Engine {
     /// The running thread ends here.
     #[cold]
     pub(crate) fn die() -> ! {
-        let calls_back = with(|engine| {
+        let none_under_way = suspend_unless(|engine| {
             let id = engine.running;
             let thread = &mut engine.threads[id as usize];
             thread.os.dying = true;
-            let calls_back = thread.pipeline.buffer.under_way() != 0;
-            if calls_back {
+            let none_under_way = thread.pipeline.buffer.under_way() == 0;
+            if !none_under_way {
                 engine.call_back_requests(id);
             }
-            calls_back
+            none_under_way
         });
-        if calls_back {
-            suspend();
-            with(|engine| engine.charge_running(Reason::Device));
+        if !none_under_way {
+            charge(Reason::Device);
         }
         with(|engine| engine.drop_requests(engine.running));
         stall(Stall::Stores(0));
-        with(|engine| engine.threads[engine.running as usize].os.dead = true);
+        own(|thread| thread.os.dead = true);
         suspend();
         unreachable!("a thread that was killed runs on")
     }
@@ -134,19 +126,17 @@ impl Engine {
     /// Kernel work that the running guest completes unless it was killed before. Signals that came
     /// before are handled before.
     pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
-        let signalled = with(|engine| {
-            let task = &mut engine.threads[engine.running as usize].os;
-            task.shields += 1;
-            task.signalled
+        let signalled = own(|thread| {
+            thread.os.shields += 1;
+            thread.os.signalled
         });
         if signalled {
             Engine::attend_before_shield();
         }
         let result = work();
-        with(|engine| {
-            let task = &mut engine.threads[engine.running as usize].os;
-            task.shields -= 1;
-            task.preempt |= task.signalled;
+        own(|thread| {
+            thread.os.shields -= 1;
+            thread.os.preempt |= thread.os.signalled;
         });
         result
     }
@@ -155,10 +145,7 @@ impl Engine {
     #[cold]
     fn attend_before_shield() {
         let shield = |by: i32| {
-            with(|engine| {
-                let shields = &mut engine.threads[engine.running as usize].os.shields;
-                *shields = shields.wrapping_add_signed(by);
-            });
+            own(|thread| thread.os.shields = thread.os.shields.wrapping_add_signed(by));
         };
         shield(-1);
         Engine::attend();

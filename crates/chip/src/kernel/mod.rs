@@ -19,7 +19,7 @@
 //! | [`handler`] | what interrupt handlers do in memory |
 //! | [`device`] | events of devices, answers that come, interrupts of devices |
 //! | `posted` | answers to posted requests are written |
-//! | [`futex`] | sleepers move from cell to cell |
+//! | [`futex`] | sleepers move from cell to cell, or are roused |
 //! | [`hang`] | runs in which no thread makes progress, although timers come |
 
 pub(crate) mod apps;

@@ -312,4 +312,12 @@ impl Engine {
         self.app_can_run(id, false);
         self.leave(cpu, id, |policy, now, out| policy.block(now, sched::ThreadId(id), out));
     }
+
+    /// Whether a thread is in the run queue of the running thread's CPU.
+    pub(crate) fn cpu_is_wanted(&self) -> bool {
+        let cpu = self.threads[self.running as usize].cpu;
+        let scheduler = &self.os.policy.scheduler;
+        let mut threads = (0..).zip(&self.threads);
+        threads.any(|(id, thread)| thread.state == State::Ready && scheduler.place(sched::ThreadId(id)).0 == cpu)
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
-use crate::engine::current::{suspend, with};
+use crate::engine::current::{charge, own, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Resume, State};
@@ -11,18 +11,17 @@ use crate::engine::thread::{Resume, State};
 /// The running thread gives up the core that is asked for, and stands still while its core changes its mode.
 #[cold]
 pub(super) fn answer() {
-    if with(|engine| engine.threads[engine.running as usize].os.preempt) {
+    if own(|thread| thread.os.preempt) {
         give_up_core();
     }
-    while with(|engine| {
+    while !suspend_unless(|engine| {
         let owed = std::mem::take(&mut engine.threads[engine.running as usize].pace.owed);
         if owed != 0 {
             engine.queue.put(Event::thread(engine.running), engine.now + owed, Rank::Next);
         }
-        owed != 0
+        owed == 0
     }) {
-        suspend();
-        with(|engine| engine.charge_running(Reason::Mode));
+        charge(Reason::Mode);
     }
 }
 
@@ -39,22 +38,21 @@ pub(super) fn give_up_core() {
         (std::mem::take(&mut thread.os.due), std::mem::take(&mut thread.os.handlers))
     });
     if handlers != 0 {
-        with(|engine| engine.begin_handlers(engine.running, handlers, due));
-        suspend();
+        suspend_unless(|engine| {
+            engine.begin_handlers(engine.running, handlers, due);
+            false
+        });
     } else if due != 0 {
-        let over = with(|engine| {
+        suspend_unless(|engine| {
             let over = engine.over(engine.now + due, Rank::Next);
             if !over {
                 engine.threads[engine.running as usize].state = State::Interrupted;
             }
             over
         });
-        if !over {
-            suspend();
-        }
-        with(|engine| engine.charge_running(Reason::Kernel));
+        charge(Reason::Kernel);
     }
-    let leaves = with(|engine| {
+    suspend_unless(|engine| {
         let id = engine.running;
         let leaves = std::mem::take(&mut engine.threads[id as usize].os.leaves);
         if leaves {
@@ -63,10 +61,7 @@ pub(super) fn give_up_core() {
             thread.os.preempt = thread.os.is_due();
             engine.step_aside(id, Resume::Guest, Reason::Work);
         }
-        leaves
+        !leaves
     });
-    if leaves {
-        suspend();
-    }
     Engine::attend();
 }

@@ -3,7 +3,7 @@
 use crate::base::thread::OUTSIDE;
 use crate::core::buffer::Store;
 use crate::core::instructions::{A_LINE, UNIT};
-use crate::engine::current::{operate, running, with};
+use crate::engine::current::{guest, memory, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain;
 use crate::issue::instructions::execute;
@@ -60,11 +60,7 @@ pub(super) fn one(address: usize, access: Access) {
 /// The instruction that took the thread's hint is over.
 #[inline]
 pub(super) fn end_hint() {
-    with(|engine| {
-        if engine.running != OUTSIDE {
-            engine.threads[engine.running as usize].mechanism.hint = None;
-        }
-    });
+    guest(|thread| thread.mechanism.hint = None);
 }
 
 /// Whether the chip does its atomics by load-linked and store-conditional, and the caller is a
@@ -136,7 +132,7 @@ fn access_lines(lines: impl ExactSizeIterator<Item = usize>, units: u64, kind: A
 /// The first address of each line's part of a range.
 pub(super) fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
     // Lines begin at the start of the arena.
-    let (base, line) = with(|engine| (engine.guest.base, 1usize << engine.guest.line_shift));
+    let (base, line) = memory(|memory| (memory.base, 1usize << memory.line_shift));
     let first = start - start.wrapping_sub(base) % line;
     let count = (start + bytes - first).div_ceil(line);
     (0..count).map(move |turn| start.max(first + turn * line))
@@ -145,8 +141,8 @@ pub(super) fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item =
 /// The offset of an address in guest memory, and its line.
 #[inline(always)]
 pub(super) fn place(address: usize) -> (usize, Line) {
-    with(|engine| {
-        let offset = engine.guest.offset_of(address);
-        (offset, engine.guest.line(offset))
+    memory(|memory| {
+        let offset = memory.offset_of(address);
+        (offset, memory.line(offset))
     })
 }

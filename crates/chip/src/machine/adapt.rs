@@ -5,23 +5,20 @@
 //! before the wait, and no message.
 
 use super::idle_wait::Watch;
-use super::kernel::system_call;
-use super::wait::{Priced, Waiting, give_way, watch};
-use crate::engine::current::{operate, with};
+use super::kernel::{give_way, system_call_to};
+use super::wait::{Priced, Waiting, watch};
+use crate::engine::current::{chip, now, offset_of, operate, own, reference_clock, with};
 use crate::engine::reason::Reason;
-use crate::engine::state::Engine;
-use crate::engine::thread::State;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::{Learnt, Plan, Terms};
 use baton_machine::{WaitResult, Word};
-use baton_sched as sched;
 
 impl<T: Word> Waiting<'_, T> {
     /// Tries, then waits in a monitor if the chip's users have one, then sleeps, according to the
     /// plan from earlier waits.
     pub(super) fn adapt(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
-        let cell = with(|engine| engine.guest.offset_of(self.cell.address()));
+        let cell = offset_of(self.cell.address());
         let watch = user_monitor();
         let terms = terms(priced, watch);
         let begun = read_clock();
@@ -73,7 +70,7 @@ impl<T: Word> Waiting<'_, T> {
                     learnt(Learnt::cpu_is_wanted);
                     return None;
                 }
-                now = with(|engine| engine.now);
+                now = self::now();
             }
         }
         None
@@ -87,7 +84,7 @@ impl<T: Word> Waiting<'_, T> {
             if seen != self.value {
                 return WaitResult::Changed(seen);
             }
-            if with(|engine| engine.now) >= self.deadline {
+            if now() >= self.deadline {
                 break;
             }
             yields();
@@ -98,39 +95,29 @@ impl<T: Word> Waiting<'_, T> {
 
 /// The monitor that the chip's users have, if any.
 fn user_monitor() -> Option<Watch> {
-    with(|engine| {
-        let prices = &engine.chip.wait;
-        prices.for_users().map(|monitor| watch(prices, monitor))
-    })
+    chip(|chip| chip.wait.for_users().map(|monitor| watch(&chip.wait, monitor)))
 }
 
 fn terms(priced: &Priced, watch: Option<Watch>) -> Terms {
     with(|engine| Terms {
-        sleep: nanos_of(engine, priced.sleep_after),
-        exit: watch.map(|watch| nanos_of(engine, watch.price.enter.0 + watch.price.exit.0)),
+        sleep: engine.chip.core.clock.nanos(Cycles(priced.sleep_after)),
+        exit: watch.map(|watch| engine.chip.core.clock.nanos(Cycles(watch.price.enter.0 + watch.price.exit.0))),
         sibling: engine.chip.core.contexts > 1,
         cpus: engine.chip.cpus(),
         threads: engine.os.apps[engine.threads[engine.running as usize].os.app.0 as usize].runnable,
     })
 }
 
-fn nanos_of(engine: &Engine, cycles: u64) -> Nanos {
-    engine.chip.core.clock.nanos(Cycles(cycles))
-}
-
 fn nanos(cycles: u64) -> Nanos {
-    with(|engine| nanos_of(engine, cycles))
+    reference_clock().nanos(Cycles(cycles))
 }
 
 fn cycles(nanos: Nanos) -> u64 {
-    with(|engine| engine.chip.core.clock.cycles(nanos).0)
+    reference_clock().cycles(nanos).0
 }
 
 fn learnt<R>(then: impl FnOnce(&Learnt) -> R) -> R {
-    let learnt: *const Learnt = with(|engine| {
-        let wait = &mut engine.threads[engine.running as usize].wait;
-        &raw const **wait.learnt.get_or_insert_default()
-    });
+    let learnt: *const Learnt = own(|thread| &raw const **thread.wait.learnt.get_or_insert_default());
     // SAFETY: it stays as long as its thread, which is the running one.
     then(unsafe { &*learnt })
 }
@@ -138,29 +125,15 @@ fn learnt<R>(then: impl FnOnce(&Learnt) -> R) -> R {
 /// Charges a read of the clock. Returns the time.
 fn read_clock() -> u64 {
     operate(Reason::Work, |engine| engine.after(engine.core_here().clock_read.0.max(1)));
-    with(|engine| engine.now)
+    now()
 }
 
 /// Yields the CPU by system call. Returns whether another thread ran.
 fn yields() -> bool {
-    system_call();
-    let wanted = with(|engine| engine.cpu_is_wanted());
+    let wanted = system_call_to(|engine| engine.cpu_is_wanted());
     if wanted {
-        with(|engine| {
-            let os = &mut engine.threads[engine.running as usize].os;
-            (os.preempt, os.leaves) = (true, true);
-        });
+        own(|thread| (thread.os.preempt, thread.os.leaves) = (true, true));
         give_way();
     }
     wanted
-}
-
-impl Engine {
-    /// Whether a thread is in the run queue of the running thread's CPU.
-    fn cpu_is_wanted(&self) -> bool {
-        let cpu = self.threads[self.running as usize].cpu;
-        let scheduler = &self.os.policy.scheduler;
-        let mut threads = (0..).zip(&self.threads);
-        threads.any(|(id, thread)| thread.state == State::Ready && scheduler.place(sched::ThreadId(id)).0 == cpu)
-    }
 }

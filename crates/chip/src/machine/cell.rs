@@ -5,7 +5,7 @@ use super::access::{LOAD_LINKED, access, access_range, access_row, by_links, con
 use crate::base::thread::OUTSIDE;
 use crate::core::buffer::{Store, Write};
 use crate::core::rmw::{Far, Rmw};
-use crate::engine::current::{operate, running, with};
+use crate::engine::current::{operate, own, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain;
 use crate::issue::drain::drain;
@@ -100,11 +100,9 @@ impl<T: Word> SimulatedAtomic<T> {
         note_lock_word(self.address());
         if far() {
             let (offset, bytes) = (place(self.address()).0, T::BYTES);
-            with(|engine| {
-                engine.threads[engine.running as usize].pipeline.far = Some(Far { offset, bytes, what, old: None });
-            });
+            own(|thread| thread.pipeline.far = Some(Far { offset, bytes, what, old: None }));
             access(self.address(), Access::Atomic);
-            let done = with(|engine| engine.threads[engine.running as usize].pipeline.far.take());
+            let done = own(|thread| thread.pipeline.far.take());
             if let Some(old) = done.and_then(|far| far.old) {
                 return T::from_bits(old);
             }

@@ -8,7 +8,7 @@ use super::{Simulated, qimu};
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
 use crate::device::packet::{Landing, PacketAt};
-use crate::engine::current::{is_any, running, with};
+use crate::engine::current::{devices, is_any, running};
 use crate::engine::reason::Reason;
 use crate::engine::waiting::Waited;
 use crate::issue::requests::{issue, post};
@@ -28,10 +28,15 @@ pub struct Device(u32);
 #[must_use = "dropped, the request is posted and its answer discarded"]
 pub struct Ticket(u32);
 
+/// Whether the device speaks the protocol of this kind.
+fn speaks(device: u32, kind: &str) -> bool {
+    devices(|devices| devices.protocol(device) == kind).unwrap_or(false)
+}
+
 impl Simulated {
     /// The number of devices of the chip.
     pub fn devices() -> u32 {
-        with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.count))
+        devices(|devices| devices.config.count).unwrap_or(0)
     }
 
     /// The chip's device with this number, if it exists.
@@ -67,8 +72,7 @@ impl Device {
     }
 
     fn call_with(self, words: Words) -> Answer {
-        let speaks = with(|engine| engine.devices.as_ref().map_or("", |devices| devices.protocol(self.0)));
-        if speaks == QueueDevice::KIND { qimu::call(self.0, words) } else { qimu::call_as_is(self.0, words) }
+        if speaks(self.0, QueueDevice::KIND) { qimu::call(self.0, words) } else { qimu::call_as_is(self.0, words) }
     }
 
     /// Sleeps until the device interrupts, unless it has interrupted since the last call: the wait
@@ -83,26 +87,25 @@ impl Device {
     /// Like [`interrupt`](Self::interrupt), but returns at a signal. Returns whether the device has
     /// interrupted.
     fn interrupt_once(self) -> bool {
-        kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
-        let sleeps = with(|engine| {
+        kernel(qimu::call_price(self.0));
+        until_woken(|engine| {
             let id = engine.running;
-            let Some(devices) = &mut engine.devices else { return false };
+            let Some(devices) = &mut engine.devices else { return true };
             let pending = &mut devices.pending[self.0 as usize];
             if *pending != 0 {
                 *pending -= 1;
-                return false;
+                return true;
             }
             devices.waiting[self.0 as usize].push(id);
             engine.sleep(Waited::Device(self.0), u64::MAX);
-            true
-        });
-        !sleeps || until_woken()
+            false
+        })
     }
 
     fn send(self, Words { tag: op, words }: Words) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
         let request = Request { packet: 0, op, words, privileged: false, cpu: 0 };
-        if !with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.qimu.is_some())) {
+        if qimu::qimu(|_| ()).is_none() {
             return Ticket(issue(self.0, request, None, Reason::Device));
         }
         match qimu::translate(Words { tag: op, words }) {
@@ -132,7 +135,7 @@ impl DeviceOf<QueueDevice> {
     /// Implements [`Machine::post`](baton_machine::Machine::post). A chip whose queues can move has
     /// no posted requests, because a request that is forwarded to another device needs its core.
     pub(super) fn post(self, requests: &[Post<'_, SimulatedAtomic<u64>>]) -> bool {
-        let can = with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.qimu.is_none()));
+        let can = devices(|devices| devices.qimu.is_none()).unwrap_or(false);
         if can && !requests.is_empty() {
             assert!(running() != OUTSIDE, "devices are for guest threads");
             let posts = requests.iter().map(|post| {
@@ -161,8 +164,7 @@ impl Devices for Simulated {
 
     fn at<P: Protocol>(number: u32) -> Option<DeviceOf<P>> {
         let device = Simulated::device(number)?;
-        let speaks = with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.protocol(number) == P::KIND));
-        speaks.then_some(DeviceOf(device, PhantomData))
+        speaks(number, P::KIND).then_some(DeviceOf(device, PhantomData))
     }
 }
 
@@ -201,7 +203,7 @@ fn value<P: Protocol>(answer: Answer) -> P::Answer {
 impl Ticket {
     /// Whether the answer has arrived. The check costs nothing.
     pub fn is_here(&self) -> bool {
-        with(|engine| engine.devices.as_ref().is_none_or(|devices| devices.packet(self.0).place == PacketAt::Here))
+        devices(|devices| devices.packet(self.0).place == PacketAt::Here).unwrap_or(true)
     }
 
     /// Stalls the core until the answer arrives.
@@ -214,13 +216,13 @@ impl Ticket {
     }
 
     fn arrive(&self) {
-        let thread = with(|engine| engine.devices.as_ref().map(|devices| devices.packet(self.0).thread));
+        let thread = devices(|devices| devices.packet(self.0).thread);
         assert!(thread == Some(running()), "a ticket is waited for by the thread that made the request");
         stall(Stall::Answer { packet: self.0, kernel: false });
     }
 
     fn take(self) -> Answer {
-        let answer = with(|engine| engine.devices.as_ref().map(|devices| devices.packet(self.0).answer));
+        let answer = devices(|devices| devices.packet(self.0).answer);
         answer.unwrap_or(Answer::done(0))
     }
 }
@@ -230,8 +232,7 @@ impl Drop for Ticket {
         if !is_any() {
             return;
         }
-        with(|engine| {
-            let Some(devices) = &mut engine.devices else { return };
+        devices(|devices| {
             let packet = devices.packet_mut(self.0);
             packet.wanted = false;
             if packet.place == PacketAt::Here {

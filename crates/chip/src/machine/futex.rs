@@ -2,7 +2,10 @@
 //! another.
 
 use super::cell::SimulatedAtomic;
-use crate::engine::current::with;
+use super::kernel::futex_prices;
+use super::sleepers::{in_memory, wake_queued};
+use super::thread::assert_guest;
+use crate::engine::current::{offset_of, with};
 use crate::engine::state::Engine;
 use crate::issue::drain::drain;
 use crate::machine::futex_kernel::SimulatedKernel;
@@ -26,19 +29,18 @@ pub fn requeue<T: Word>(
     n: u32,
     more: u32,
 ) -> Option<(u32, u32)> {
-    super::guest::assert_guest("requeue");
+    assert_guest("requeue");
     drain();
     Engine::shielded(|| {
-        if with(|engine| engine.os.layout.in_memory()) {
+        if in_memory() {
             return protocol::requeue(&SimulatedKernel::new(), from, value, to, n, more);
         }
-        kernel(with(|engine| engine.chip.os.futex.wake_none.0));
+        kernel(futex_prices().wake_none.0);
         if from.read() != value {
             return None;
         }
-        let (here, there) =
-            with(|engine| (engine.guest.offset_of(from.address()), engine.guest.offset_of(to.address())));
-        let woken = super::wait::wake_queued(here, n);
+        let (here, there) = (offset_of(from.address()), offset_of(to.address()));
+        let woken = wake_queued(here, n);
         let moved = with(|engine| engine.move_sleepers(here, there, more));
         Some((woken, moved))
     })
@@ -50,13 +52,13 @@ pub fn requeue<T: Word>(
 /// # Panics
 /// Outside of guest code.
 pub fn wake_moved<T: Word>(cell: &SimulatedAtomic<T>, n: u32) -> u32 {
-    super::guest::assert_guest("wake_moved");
+    assert_guest("wake_moved");
     drain();
     Engine::shielded(|| {
-        if with(|engine| engine.os.layout.in_memory()) {
+        if in_memory() {
             return protocol::wake_moved(&SimulatedKernel::new(), core::ptr::from_ref(cell), n);
         }
-        kernel(with(|engine| engine.chip.os.futex.wake_none.0));
-        super::wait::wake_queued(with(|engine| engine.guest.offset_of(cell.address())), n)
+        kernel(futex_prices().wake_none.0);
+        wake_queued(offset_of(cell.address()), n)
     })
 }

@@ -1,18 +1,13 @@
 //! The futex protocol on the simulated machine: the kernel's memory at the start of the arena,
 //! prices from the chip file, and sleeping by the run queues.
 
-use crate::base::event::Event;
-use crate::base::thread::ThreadId;
-use crate::engine::current::{give_up_core, suspend, with};
-use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::current::{ended, memory, offset_of, own, suspend_unless, with};
+use crate::engine::thread::Ended;
 use crate::engine::waiting::Waited;
 use crate::issue::drain::drain;
-use crate::machine::Simulated;
 use crate::machine::cell::SimulatedAtomic;
-use crate::machine::kernel::kernel;
-use crate::machine::kernel::{enter_kernel, enter_queue, leave_queue};
-use crate::machine::wait::mark_next;
+use crate::machine::kernel::{enter_kernel, enter_queue, futex_prices, give_way, kernel, leave_queue, mark_next};
+use crate::machine::simulated::Simulated;
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{Bucket, Counter, Kernel, Node, OUT, Path};
 use baton_chipfile::config::mechanism::LockRequest;
@@ -33,7 +28,7 @@ impl SimulatedKernel {
     }
 
     fn at<T>(&self, offset: usize) -> &T {
-        let at = with(|engine| engine.guest.arena.at(offset));
+        let at = memory(|memory| memory.arena.at(offset));
         // SAFETY: the layout keeps this part of the arena for kernel structures, whose all-zero bytes are valid; it is
         // never given out, only guests of this engine use it, and the arena outlives them.
         unsafe { at.cast::<T>().as_ref() }
@@ -44,7 +39,7 @@ impl Kernel for SimulatedKernel {
     type M = Simulated;
 
     fn key<T: Word>(&self, cell: *const SimulatedAtomic<T>) -> u64 {
-        with(|engine| engine.guest.offset_of(cell.addr())) as u64
+        offset_of(cell.addr()) as u64
     }
 
     fn counter(&self, key: u64) -> &Counter<Simulated> {
@@ -64,7 +59,7 @@ impl Kernel for SimulatedKernel {
     }
 
     fn me(&self) -> u32 {
-        with(|engine| engine.threads[engine.running as usize].local.index())
+        own(|thread| thread.local.index())
     }
 
     fn path(&self, path: Path) {
@@ -72,14 +67,12 @@ impl Kernel for SimulatedKernel {
             Path::Wait | Path::Wake => enter_kernel(),
             Path::Sleep => leave_queue(),
         }
-        kernel(with(|engine| {
-            let os = &engine.chip.os;
-            match path {
-                Path::Wait => os.futex.wait_changed.0,
-                Path::Sleep => os.futex.wait.0.saturating_sub(os.futex.wait_changed.0),
-                Path::Wake => os.futex.wake_none.0,
-            }
-        }));
+        let prices = futex_prices();
+        kernel(match path {
+            Path::Wait => prices.wait_changed.0,
+            Path::Sleep => prices.wait.0.saturating_sub(prices.wait_changed.0),
+            Path::Wake => prices.wake_none.0,
+        });
         // The next access is the atomic on the bucket's lock, for the registration or for the
         // search for a sleeper.
         match path {
@@ -90,11 +83,10 @@ impl Kernel for SimulatedKernel {
     }
 
     fn hold(&self, held: bool) {
-        if held && with(|engine| engine.threads[engine.running as usize].os.preempt) {
-            give_up_core();
+        if held {
+            give_way();
         }
-        with(|engine| {
-            let thread = &mut engine.threads[engine.running as usize];
+        own(|thread| {
             if held {
                 thread.os.holds += 1;
             } else {
@@ -107,58 +99,40 @@ impl Kernel for SimulatedKernel {
     }
 
     fn block(&self, key: u64, state: &SimulatedAtomic<u32>, deadline: Option<Deadline>) -> bool {
-        let sleeps = with(|engine| {
+        let mut expired = false;
+        let over = suspend_unless(|engine| {
             let deadline = deadline.map_or(u64::MAX, |deadline| engine.chip.core.clock.cycles(deadline.at).0);
             // The thread's own store may still be in its buffer, and no other thread writes to the
             // word before that. What matters is whether a waker has marked it.
             if state.peek() == OUT {
-                return Err(false);
+                return true;
             }
-            if engine.now >= deadline {
-                return Err(true);
+            expired = engine.now >= deadline;
+            if !expired {
+                engine.sleep(Waited::Cell(key as usize), deadline);
             }
-            engine.sleep(Waited::Cell(key as usize), deadline);
-            Ok(())
+            expired
         });
-        match sleeps {
-            Err(expired) => expired,
-            Ok(()) => {
-                suspend();
-                with(|engine| {
-                    let thread = &mut engine.threads[engine.running as usize];
-                    thread.wait.waits_on = None;
-                    // A signal makes the thread give up as well.
-                    thread.ended != Ended::Woken
-                })
-            }
+        if over {
+            return expired;
         }
+        own(|thread| thread.wait.waits_on = None);
+        // A signal makes the thread give up as well.
+        ended() != Ended::Woken
     }
 
     fn unblock(&self, number: u32, bucket: u32) {
         // The mark must be on the node before its thread can look.
         drain();
-        let (id, roused, os) = with(|engine| {
+        let (id, roused) = with(|engine| {
             let id = engine.os.numbers[number as usize];
             let line = Line((self.layout.bucket(bucket) >> engine.guest.line_shift) as u32);
-            (id, engine.unblock(id, line), engine.chip.os.clone())
+            (id, engine.rouse_sleeper(id, line))
         });
         enter_queue(id);
         // An idle CPU is roused by one interrupt; the queue of a busy CPU only grows.
-        let interrupt = os.futex.wake.0.saturating_sub(os.futex.wake_none.0);
-        kernel(if roused && !self.roused.replace(true) { interrupt } else { os.futex.wake_more.0 });
-    }
-}
-
-impl Engine {
-    /// Rouses a thread that sleeps on a cell, and no other. Returns whether that roused an idle
-    /// CPU.
-    fn unblock(&mut self, id: ThreadId, bucket: Line) -> bool {
-        let thread = &mut self.threads[id as usize];
-        if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {
-            return false;
-        }
-        thread.ended = Ended::Woken;
-        self.queue.cancel(Event::timeout(id));
-        self.wake_sleeper(id, Some(bucket))
+        let prices = futex_prices();
+        let interrupt = prices.wake.0.saturating_sub(prices.wake_none.0);
+        kernel(if roused && !self.roused.replace(true) { interrupt } else { prices.wake_more.0 });
     }
 }

@@ -2,35 +2,26 @@
 
 use super::access::load_each;
 pub use super::futex::{requeue, wake_moved};
-use super::kernel::{enter_kernel, leave_queue, system_call, until_woken};
+use super::kernel::{enter_kernel, leave_queue, system_call_to, until_woken};
+use super::routines::create;
 pub use super::signal::{
     Action, Signal, SignalHandler, SignalSet, block_signals, delay, on_signal, pending_signals, signal, sleep,
 };
+pub use super::thread::Guest;
+use super::thread::assert_guest;
 use crate::base::thread::OUTSIDE;
-use crate::engine::current::{operate, running, with};
+use crate::engine::current::{chip, guest, now, offset_of as offset, operate, own, run_as, running, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
 use crate::machine::kernel::kernel;
-use crate::machine::routines::create;
 pub use crate::os::app::Spawn;
 use crate::os::refused::{Refused, check_clock};
 use baton_memory::Memory;
 pub use baton_sched::{Nice, Notice};
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
-
-/// A guest thread, which can be joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guest(pub(crate) u32);
-
-impl Guest {
-    /// The thread's number: consecutive, from 0, in the order of creation.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-}
 
 /// Starts a thread from a guest thread, which pays `os.thread_create`.
 ///
@@ -66,17 +57,16 @@ fn join_once(guest: Guest) -> bool {
         operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex.wait_changed.0.max(1)));
         leave_queue();
     });
-    let sleeps = with(|engine| {
+    until_woken(|engine| {
         let id = engine.running;
         let other = &mut engine.threads[guest.0 as usize];
-        if other.state == State::Done {
-            return false;
+        let over = other.state == State::Done;
+        if !over {
+            other.os.joiners.push(id);
+            engine.sleep(Waited::Thread(guest.0), u64::MAX);
         }
-        other.os.joiners.push(id);
-        engine.sleep(Waited::Thread(guest.0), u64::MAX);
-        true
-    });
-    !sleeps || until_woken()
+        over
+    })
 }
 
 /// Kills a thread, which may be the calling one. It ends at its next operation, wherever it sleeps,
@@ -87,8 +77,7 @@ fn join_once(guest: Guest) -> bool {
 /// Outside of guest code.
 pub fn kill(guest: Guest) {
     assert_guest("kill");
-    system_call();
-    with(|engine| engine.kill(guest.0));
+    system_call_to(|engine| engine.kill(guest.0));
 }
 
 /// Runs kernel code on behalf of the guest that ignores signals, like an uninterruptible sleep of
@@ -100,8 +89,8 @@ pub fn kill(guest: Guest) {
 pub fn uninterruptible<R>(work: impl FnOnce() -> R) -> R {
     assert_guest("uninterruptible");
     let count = |by: i32| {
-        with(|engine| {
-            let count = &mut engine.threads[engine.running as usize].os.signals.uninterruptible;
+        own(|thread| {
+            let count = &mut thread.os.signals.uninterruptible;
             *count = count.wrapping_add_signed(by);
         });
     };
@@ -123,8 +112,7 @@ pub fn uninterruptible<R>(work: impl FnOnce() -> R) -> R {
 /// Outside of guest code.
 pub fn set_affinity(guest: Guest, cores: &[CoreId], cpus: &[CpuId]) -> Result<(), Refused> {
     assert_guest("set_affinity");
-    system_call();
-    with(|engine| engine.set_affinity(guest.0, cores, cpus))
+    system_call_to(|engine| engine.set_affinity(guest.0, cores, cpus))
 }
 
 /// Switches a core off or on; threads that run or wait there move to other cores. Costs
@@ -137,8 +125,7 @@ pub fn set_affinity(guest: Guest, cores: &[CoreId], cpus: &[CpuId]) -> Result<()
 /// Outside of guest code.
 pub fn set_online(core: CoreId, online: bool) -> Result<(), Refused> {
     assert_guest("set_online");
-    system_call();
-    with(|engine| engine.set_online(core, online))
+    system_call_to(|engine| engine.set_online(core, online))
 }
 
 /// How many threads of the calling thread's application can run now, including itself.
@@ -181,23 +168,20 @@ pub fn record(at: Cycles, what: What) {
 /// The time; reading it takes no time.
 #[inline]
 pub fn time() -> Cycles {
-    with(|engine| Cycles(engine.now))
+    Cycles(now())
 }
 
 /// The calling thread begins to wait for a lock: its activity is recorded until [`wait_ends`].
 /// Takes no time.
 #[inline]
 pub fn wait_begins() {
-    with(|engine| {
-        let thread = &mut engine.threads[engine.running as usize];
-        thread.stats.timeline.open(&thread.stats.parts);
-    });
+    own(|thread| thread.stats.timeline.open(&thread.stats.parts));
 }
 
 /// The calling thread has its lock.
 #[inline]
 pub fn wait_ends() {
-    with(|engine| engine.threads[engine.running as usize].stats.timeline.open = false);
+    own(|thread| thread.stats.timeline.open = false);
 }
 
 /// The number of messages that caches and homes have sent so far; 0 on a chip of fixed latencies.
@@ -219,18 +203,15 @@ pub fn forget_longest() {
 pub fn outside<R>(f: impl FnOnce() -> R) -> R {
     assert_guest("outside");
     crate::issue::drain::drain();
-    let guest = with(|engine| std::mem::replace(&mut engine.running, OUTSIDE));
+    let guest = run_as(OUTSIDE);
     let result = f();
-    with(|engine| engine.running = guest);
+    run_as(guest);
     result
 }
 
 /// The core that the calling thread is on.
 pub fn core() -> CoreId {
-    with(|engine| match engine.running {
-        OUTSIDE => CoreId(0),
-        id => engine.core_of(id),
-    })
+    guest(|thread| thread.core).unwrap_or(CoreId(0))
 }
 
 /// Changes a core's clock, `core.clock_latency` from now: a system call.
@@ -243,9 +224,9 @@ pub fn core() -> CoreId {
 /// Outside of guest code.
 pub fn set_clock(core: CoreId, clock: Hertz) -> Result<(), Refused> {
     assert_guest("set_clock");
-    let price = with(|engine| {
-        check_clock(&engine.chip, core, clock)?;
-        engine.chip.core.clock_change.ok_or_else(|| Refused::ClockIsFixed(engine.chip.name.clone()))
+    let price = chip(|chip| {
+        check_clock(chip, core, clock)?;
+        chip.core.clock_change.ok_or_else(|| Refused::ClockIsFixed(chip.name.clone()))
     })?;
     kernel(price.0);
     with(|engine| engine.ask_for_clock(core, clock));
@@ -273,31 +254,18 @@ pub fn this() -> Option<Guest> {
 /// ended.
 #[inline]
 pub fn slept_since(time: Cycles) -> bool {
-    with(|engine| match engine.running {
-        OUTSIDE => false,
-        id => engine.threads[id as usize].stats.last_sleep.is_some_and(|slept| slept >= time.0),
-    })
+    guest(|thread| thread.stats.last_sleep.is_some_and(|slept| slept >= time.0)).unwrap_or(false)
 }
 
 /// CPU time of the calling thread so far: what an operating system would count, all but sleeping, being ready and being
 /// switched to.
 pub fn cpu_time() -> Cycles {
-    with(|engine| match engine.running {
-        OUTSIDE => Cycles(0),
-        id => {
-            let times = &engine.threads[id as usize].stats.times;
-            let away = [Reason::Asleep, Reason::Ready, Reason::Switch];
-            let counted = Reason::ALL.into_iter().filter(|reason| !away.contains(reason));
-            Cycles(counted.map(|reason| times[reason as usize]).sum())
-        }
-    })
+    let away = [Reason::Asleep, Reason::Ready, Reason::Switch];
+    let counted = Reason::ALL.into_iter().filter(|reason| !away.contains(reason));
+    Cycles(guest(|thread| counted.map(|reason| thread.stats.times[reason as usize]).sum()).unwrap_or(0))
 }
 
 /// Where a guest address lies in guest memory: the same in every run.
 pub fn offset_of<T>(at: *const T) -> u64 {
-    with(|engine| engine.guest.offset_of(at.addr()) as u64)
-}
-
-pub(super) fn assert_guest(verb: &str) {
-    assert!(running() != OUTSIDE, "{verb} is for guest threads");
+    offset(at.addr()) as u64
 }

@@ -1,6 +1,6 @@
 //! Allocates and frees guest memory.
 
-use crate::engine::current::{is_any, with};
+use crate::engine::current::{is_any, memory, with};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -12,16 +12,16 @@ pub(super) fn alloc(layout: Layout) -> NonNull<u8> {
     if layout.size() == 0 {
         return layout.dangling_ptr();
     }
-    with(|engine| {
-        let Some((offset, used)) = engine.guest.heap.take(layout) else {
+    memory(|memory| {
+        let Some((offset, used)) = memory.heap.take(layout) else {
             panic!("guest memory is full: {layout:?} does not fit; give the simulation more (Options::heap_bytes)")
         };
-        let memory = engine.guest.arena.at(offset);
+        let block = memory.arena.at(offset);
         if used {
             // SAFETY: the block is inside the heap, free, and as large as the layout.
-            unsafe { memory.write_bytes(0, layout.size()) };
+            unsafe { block.write_bytes(0, layout.size()) };
         }
-        memory
+        block
     })
 }
 

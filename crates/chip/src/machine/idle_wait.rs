@@ -6,19 +6,18 @@
 //! that is served before is seen by the check. So no store is missed, and every wait that ends, for
 //! whatever reason, checks again.
 
-use super::access::access;
-use super::wait::{Waiting, add, give_way};
-use crate::engine::current::{operate, suspend, with};
+use super::kernel::{give_way, kernel};
+use super::sleepers::{add, announced};
+use super::wait::Waiting;
+use crate::engine::current::{ended, now, offset_of, operate, own, spend, suspend_unless, with};
 use crate::engine::idle_wait::{Still, Terms};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
-use crate::machine::kernel::kernel;
 use crate::os::futex::layout::Layout;
 use baton_chipfile::config::{Halt, MonitorPrice, SystemCall};
 use baton_machine::{WaitResult, Word};
-use baton_memory::Access;
 
 /// The parameters of a monitor.
 #[derive(Clone, Copy, Debug)]
@@ -33,19 +32,26 @@ pub(super) struct Watch {
 /// Whether the running thread, which waits in a system call, was killed or has a signal and
 /// therefore leaves the call.
 fn leaves_call() -> bool {
-    with(|engine| {
-        let task = &engine.threads[engine.running as usize].os;
-        task.signalled && task.shields == 0
-    })
+    own(|thread| thread.os.signalled && thread.os.shields == 0)
 }
 
 /// Marks that the running thread is, or is no longer, in a system call during which it handles no
 /// signal.
 fn in_call(enters: bool) {
-    with(|engine| {
-        let count = &mut engine.threads[engine.running as usize].os.signals.in_call;
+    own(|thread| {
+        let count = &mut thread.os.signals.in_call;
         *count = if enters { *count + 1 } else { *count - 1 };
     });
+}
+
+/// The CPU of the running thread stands still if `begin` returns true. Returns whether it did; the
+/// time is charged.
+fn stands_still(begin: impl FnOnce(&mut Engine) -> bool) -> bool {
+    let stood_still = !suspend_unless(|engine| !begin(engine));
+    if stood_still {
+        with(Engine::charge_idle_wait);
+    }
+    stood_still
 }
 
 impl<T: Word> Waiting<'_, T> {
@@ -68,7 +74,7 @@ impl<T: Word> Waiting<'_, T> {
             }
             if self.arm() {
                 let seen = self.try_load();
-                if seen == self.value && with(|engine| engine.now) < self.deadline {
+                if seen == self.value && now() < self.deadline {
                     self.wait(watch);
                 }
                 with(|engine| engine.unwatch(engine.running));
@@ -80,7 +86,7 @@ impl<T: Word> Waiting<'_, T> {
             if seen != self.value {
                 return Some(WaitResult::Changed(seen));
             }
-            if with(|engine| engine.now) >= self.deadline {
+            if now() >= self.deadline {
                 return Some(WaitResult::Expired);
             }
         }
@@ -92,10 +98,7 @@ impl<T: Word> Waiting<'_, T> {
         if give_way() {
             return false;
         }
-        let price = with(|engine| engine.chip.wait.monitor.0);
-        if price != 0 {
-            operate(Reason::Monitor, |engine| engine.after(price));
-        }
+        spend(Reason::Monitor, |engine| engine.chip.wait.monitor.0);
         self.try_load();
         with(|engine| engine.arm(self.line));
         true
@@ -104,15 +107,12 @@ impl<T: Word> Waiting<'_, T> {
     fn wait(&self, watch: Watch) {
         let Watch { price, depth, limit } = watch;
         let waits = !give_way()
-            && with(|engine| {
+            && stands_still(|engine| {
                 let until = engine.now.saturating_add(limit).min(self.deadline);
                 let still = Still::Monitor(depth);
                 engine.begin_monitor(Terms { still, enter: price.enter.0, exit: price.exit.0, until })
             });
-        if waits {
-            suspend();
-            with(Engine::charge_idle_wait);
-        } else {
+        if !waits {
             operate(Reason::Monitor, |engine| engine.after(1));
         }
     }
@@ -151,28 +151,25 @@ impl<T: Word> Waiting<'_, T> {
     /// Registers as a waiter, enters the kernel, which checks again, and halts: the futex's
     /// protocol, with the CPU kept.
     fn halt_once(&self, price: Halt) -> Ended {
-        let (offset, counter) = with(|engine| {
-            let offset = engine.guest.offset_of(self.cell.address());
-            engine.threads[engine.running as usize].wait.looked = engine.now;
-            (offset, Layout::counter(offset))
-        });
+        let (offset, from) = (offset_of(self.cell.address()), now());
+        let counter = Layout::counter(offset);
+        own(|thread| thread.wait.looked = from);
         add(counter, 1);
         kernel(price.enter.0);
         let ended = if self.cell.read() != self.value {
             Ended::Woken
-        } else if with(|engine| engine.now) >= self.deadline {
+        } else if now() >= self.deadline {
             Ended::Expired
         } else {
             // From here on an interrupt reaches the thread: no time passes between the check and
             // the halt.
-            with(|engine| {
+            stands_still(|engine| {
                 engine.os.halted.push((offset, engine.running));
                 let until = self.deadline;
                 engine.begin_idle_wait(Terms { still: Still::Halted, enter: 0, exit: price.exit.0, until });
+                true
             });
-            suspend();
-            with(Engine::charge_idle_wait);
-            with(|engine| engine.threads[engine.running as usize].ended)
+            ended()
         };
         add(counter, u32::MAX);
         ended
@@ -182,17 +179,10 @@ impl<T: Word> Waiting<'_, T> {
 /// Wakes up to `n` threads that have halted for the cell at `address`, the longest halted first,
 /// with one interrupt each.
 pub(super) fn wake_halted(address: usize, n: u32) {
-    let (offset, counter) = with(|engine| {
-        let offset = engine.guest.offset_of(address);
-        (offset, Layout::counter(offset))
-    });
+    let offset = offset_of(address);
     drain();
     operate(Reason::Memory, |engine| engine.after(engine.core_here().fence.0));
-    access(with(|engine| engine.guest.base + counter), Access::Load);
-    // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
-    // comes here.
-    let announced = with(|engine| unsafe { engine.guest.arena.at(counter).cast::<u32>().read() });
-    if announced == 0 {
+    if announced(Layout::counter(offset)) == 0 {
         return;
     }
     for _ in 0..n {

@@ -1,14 +1,16 @@
 //! Entering the kernel: stores leave their buffer, and the CPU's own kernel data is read.
 
 use super::access::access;
-use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
-use crate::contexts::share::Demand;
-use crate::engine::current::{answer, give_up_core, operate, suspend, with};
+use crate::engine::current::{address_of, chip, ended, give_up_core, heed, operate, own, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
+use crate::os::futex::layout::Layout;
+use baton_chipfile::config::mechanism::LockRequest;
+use baton_chipfile::config::os::Futex;
+use baton_machine::LockHint;
 use baton_memory::Access;
 
 /// A system call begins. The kernel lines of its CPU are read if they are in memory
@@ -16,27 +18,27 @@ use baton_memory::Access;
 /// that has moved reads those of its new CPU.
 pub(crate) fn enter_kernel() {
     drain();
-    let lines = with(|engine| engine.chip.os.lines.syscall);
-    for number in 0..lines {
-        let address = with(|engine| {
-            let cpu = engine.threads[engine.running as usize].cpu;
-            engine.guest.base + engine.os.layout.cpu_line(cpu, number)
-        });
-        access(address, Access::Load);
+    for number in 0..chip(|chip| chip.os.lines.syscall) {
+        let cpu = own(|thread| thread.cpu);
+        access(kernel_line(|layout| layout.cpu_line(cpu, number)), Access::Load);
     }
 }
 
 /// Writes the lines of a CPU's run queue if they are in memory (`os.queue_lines`).
 pub(crate) fn touch_queue(cpu: u32) {
-    let lines = with(|engine| engine.chip.os.lines.queue);
-    for number in 0..lines {
-        access(with(|engine| engine.guest.base + engine.os.layout.queue_line(cpu, number)), Access::Store);
+    for number in 0..chip(|chip| chip.os.lines.queue) {
+        access(kernel_line(|layout| layout.queue_line(cpu, number)), Access::Store);
     }
+}
+
+/// The address of a line of the kernel's memory.
+fn kernel_line(offset: impl FnOnce(&Layout) -> usize) -> usize {
+    address_of(with(|engine| offset(&engine.os.layout)))
 }
 
 /// The running thread is about to sleep and leaves its CPU's run queue.
 pub(crate) fn leave_queue() {
-    touch_queue(with(|engine| engine.threads[engine.running as usize].cpu));
+    touch_queue(own(|thread| thread.cpu));
 }
 
 /// The running thread has woken another thread and put it into a run queue.
@@ -48,8 +50,14 @@ pub(crate) fn enter_queue(woken: ThreadId) {
 pub(crate) fn system_call() {
     Engine::shielded(|| {
         enter_kernel();
-        kernel(with(|engine| engine.chip.os.syscall.0));
+        kernel(chip(|chip| chip.os.syscall.0));
     });
+}
+
+/// A system call that has no price of its own, in which the kernel does `work`.
+pub(super) fn system_call_to<R>(work: impl FnOnce(&mut Engine) -> R) -> R {
+    system_call();
+    with(work)
 }
 
 /// Spends `cycles` in a system call or another stretch that cannot be interrupted. Stores leave
@@ -61,13 +69,36 @@ pub(crate) fn kernel(cycles: u64) {
     }
 }
 
-/// The running thread, which went to sleep in a system call, suspends, and then handles its
-/// signals. Returns whether it was woken rather than interrupted.
-pub(super) fn until_woken() -> bool {
-    suspend();
-    let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
+/// A sleep of the running thread in a system call, unless `begin` returns that the thread need not
+/// sleep. The thread then handles its signals. Returns whether its wait is over: it did not sleep,
+/// or was woken rather than interrupted.
+pub(super) fn until_woken(begin: impl FnOnce(&mut Engine) -> bool) -> bool {
+    if suspend_unless(begin) {
+        return true;
+    }
+    let woken = ended() != Ended::Interrupted;
     Engine::attend();
     woken
+}
+
+/// The chip's prices of futexes.
+pub(super) fn futex_prices() -> Futex {
+    chip(|chip| chip.os.futex)
+}
+
+/// Marks the next access as a lock request of this class, if the thread's locks give hints.
+pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
+    own(|thread| thread.mechanism.hint = thread.newest_hint().map(class));
+}
+
+/// Gives up the core if it is wanted. Returns whether it was. Another thread may have written the
+/// line in the meantime on this very core, which then still holds the line.
+pub(super) fn give_way() -> bool {
+    let wanted = own(|thread| thread.os.preempt);
+    if wanted {
+        give_up_core();
+    }
+    wanted
 }
 
 /// Computes; the computation can be interrupted.
@@ -81,13 +112,9 @@ pub(crate) fn work(cycles: u64) {
 /// A computation: `begin` returns its end, and `end` is called at the end.
 #[inline]
 pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&mut Engine)) {
-    if with(|engine| engine.threads[engine.running as usize].is_called()) {
-        answer();
-    }
-    let over = with(|engine| engine.computes_at_once(begin));
-    if !over {
-        suspend();
-        while with(|engine| engine.threads[engine.running as usize].cut.is_some()) {
+    heed();
+    if !suspend_unless(|engine| engine.computes_at_once(begin)) {
+        while own(|thread| thread.cut.is_some()) {
             compute_the_rest();
         }
     }
@@ -106,44 +133,8 @@ fn compute_the_rest() {
         engine.threads[engine.running as usize].cut.take()
     });
     give_up_core();
-    if with(|engine| engine.threads[engine.running as usize].is_called()) {
-        answer();
-    }
-    let over =
-        with(|engine| left.is_none_or(|left| engine.computes_at_once(|engine| engine.end_of(engine.running, left))));
-    if !over {
-        suspend();
-    }
-}
-
-impl Engine {
-    /// The running thread computes until the time that `begin` returns. Returns whether that is
-    /// now; if not, the thread must suspend.
-    #[inline(always)]
-    fn computes_at_once(&mut self, begin: impl FnOnce(&mut Engine) -> u64) -> bool {
-        self.demand(Demand::Computes);
-        let until = begin(self);
-        let over = self.over(until, Rank::Next);
-        if !over {
-            self.threads[self.running as usize].state = State::Working(until);
-        }
-        over
-    }
-
-    /// The running thread's computation is over: charges it.
-    #[inline(always)]
-    fn charge_computation(&mut self) {
-        let now = self.now;
-        let thread = &mut self.threads[self.running as usize];
-        thread.charge(Reason::Work, now);
-        if thread.pace.stolen != 0 {
-            let stolen = std::mem::take(&mut thread.pace.stolen);
-            thread.stats.shift(Reason::Work, Reason::Kernel, stolen);
-        }
-        if thread.pace.changing != 0 {
-            let changing = std::mem::take(&mut thread.pace.changing);
-            thread.stats.shift(Reason::Work, Reason::Mode, changing);
-        }
-        self.demand(Demand::Nothing);
-    }
+    heed();
+    suspend_unless(|engine| {
+        left.is_none_or(|left| engine.computes_at_once(|engine| engine.end_of(engine.running, left)))
+    });
 }

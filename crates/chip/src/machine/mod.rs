@@ -7,6 +7,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `simulated` | the type [`Simulated`] |
+//! | `thread` | the handle of a guest thread |
 //! | [`access`] | accesses to lines and ranges |
 //! | [`cell`] | cells and slots |
 //! | [`device`] | devices, as guests reach them |
@@ -16,6 +18,7 @@
 //! | [`idle_wait`] | wait policies during which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
+//! | `sleepers` | sleepers of futexes at fixed prices: their table, and how they are woken |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
 //! | `notices` | what guests tell the scheduling policy |
 //! | [`phase`] | phases of the coarse mode |
@@ -43,15 +46,22 @@ mod qimu;
 pub(crate) mod routines;
 mod shared;
 pub mod signal;
+mod simulated;
+mod sleepers;
+mod thread;
 pub(crate) mod wait;
 
+pub use simulated::Simulated;
+pub use thread::Guest;
+
 use crate::base::thread::OUTSIDE;
-use crate::engine::current::{is_any, operate, running, with};
+use crate::engine::current::{chip, is_any, now, operate, own, reference_clock, running, spend, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain::drain;
 use crate::issue::hints;
 use crate::machine::kernel::work;
 use access::{access_range, lines, load_each, place};
+use baton_chipfile::config::Chip;
 use baton_chipfile::config::mechanism::Annotator;
 use baton_machine::device::Devices;
 use baton_machine::queues::{Post, QueueDevice};
@@ -62,13 +72,16 @@ use baton_machine::{
     Wait, WaitResult, Word,
 };
 use baton_memory::Access;
+use baton_units::CoreId;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-/// The simulated machine.
-#[derive(Clone, Copy, Debug)]
-pub struct Simulated;
+/// What the chip file says of the running thread's core.
+fn seen_from_here<R>(of: impl FnOnce(&Chip, CoreId) -> R) -> R {
+    let core = own(|thread| thread.core);
+    chip(|chip| of(chip, core))
+}
 
 // SAFETY: guests of one engine run one at a time on one host thread and give way only at an operation's suspension, so
 // each cell access is atomic among them; a cell used under another engine, or none, is refused. Memory comes from the
@@ -89,9 +102,9 @@ unsafe impl Machine for Simulated {
     fn relax() {
         if running() != OUTSIDE {
             // At least a cycle passes: a guest that only pauses must not stop time.
-            with(|engine| engine.threads[engine.running as usize].pauses());
+            own(|thread| thread.pauses());
             operate(Reason::Spin, |engine| engine.after(engine.chip.wait.pause.0.max(1)));
-            with(|engine| engine.threads[engine.running as usize].paused());
+            own(|thread| thread.paused());
         }
     }
 
@@ -105,7 +118,7 @@ unsafe impl Machine for Simulated {
         if wait.parks() && running() != OUTSIDE {
             match wait.steps().idle {
                 Some(Idle::Halt) => idle_wait::wake_halted(cell.expose_provenance(), n),
-                _ => wait::wake(cell.expose_provenance(), n),
+                _ => sleepers::wake(cell.expose_provenance(), n),
             }
         }
     }
@@ -114,7 +127,7 @@ unsafe impl Machine for Simulated {
         if running() != OUTSIDE {
             operate(Reason::Work, |engine| engine.after(engine.core_here().clock_read.0.max(1)));
         }
-        with(|engine| engine.chip.core.clock.nanos(Cycles(engine.now)))
+        reference_clock().nanos(Cycles(now()))
     }
 
     #[inline]
@@ -122,15 +135,12 @@ unsafe impl Machine for Simulated {
         if running() == OUTSIDE {
             return;
         }
-        let price = with(|engine| {
+        let reason = if hint.retries_left != 0 { Reason::Spin } else { Reason::Work };
+        spend(reason, |engine| {
             let now = engine.now;
             engine.threads[engine.running as usize].mechanism.hears(hint, now);
             engine.mechanism.hint_cycles().0
         });
-        if price != 0 {
-            let reason = if hint.retries_left != 0 { Reason::Spin } else { Reason::Work };
-            operate(reason, |engine| engine.after(price));
-        }
         with(|engine| {
             let now = engine.now;
             engine.threads[engine.running as usize].mechanism.hinted(hint, now, &engine.mechanism);
@@ -142,10 +152,7 @@ unsafe impl Machine for Simulated {
         if running() == OUTSIDE {
             return;
         }
-        let price = with(|engine| engine.mechanism.section_cycles().0);
-        if price != 0 {
-            operate(Reason::Work, |engine| engine.after(price));
-        }
+        spend(Reason::Work, |engine| engine.mechanism.section_cycles().0);
         with(|engine| engine.threads[engine.running as usize].mechanism.section(section, &engine.mechanism));
     }
 
@@ -187,21 +194,15 @@ unsafe impl Machine for Simulated {
     }
 
     fn node() -> u32 {
-        with(|engine| match engine.running {
-            OUTSIDE => 0,
-            id => engine.chip.socket(engine.core_of(id)),
-        })
+        if running() == OUTSIDE { 0 } else { seen_from_here(Chip::socket) }
     }
 
     fn nodes() -> u32 {
-        with(|engine| engine.chip.numa_nodes())
+        chip(|chip| chip.numa_nodes())
     }
 
     fn site() -> Site {
-        with(|engine| match engine.running {
-            OUTSIDE => Site::default(),
-            id => engine.chip.site(engine.core_of(id)),
-        })
+        if running() == OUTSIDE { Site::default() } else { seen_from_here(Chip::site) }
     }
 
     fn alloc(layout: Layout) -> NonNull<u8> {

@@ -1,10 +1,10 @@
 //! Queues that move between devices while threads use them, and queues that processes share (CAF, section 5.2).
 
-use super::guest::assert_guest;
+use super::Simulated;
 use super::kernel::system_call;
 use super::qimu::{ask, call_as_is, here, owned, qimu, touch};
+use super::thread::assert_guest;
 use crate::device::qimu::{Location, Queue};
-use crate::engine::current::with;
 use crate::engine::state::Engine;
 use crate::os::app::App;
 use baton_chipfile::peripheral::port::Answer;
@@ -59,8 +59,7 @@ pub fn migrate(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
 fn move_to(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
     let number = owned(queue)?;
     let Some(Some(record)) = qimu(|qimu| qimu.queue(number).cloned()) else { return Err(QueueRefusal::NoQueue) };
-    let devices = with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.count));
-    if record.pinned || to >= devices {
+    if record.pinned || to >= Simulated::devices() {
         return Err(QueueRefusal::Refused);
     }
     if record.at.device == to {

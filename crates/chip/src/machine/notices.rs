@@ -1,6 +1,6 @@
 //! What guests tell the scheduling policy.
 
-use super::kernel::system_call;
+use super::kernel::system_call_to;
 use crate::base::thread::OUTSIDE;
 use crate::engine::current::{operate, running, with};
 use crate::engine::reason::Reason;
@@ -42,15 +42,13 @@ pub(super) fn notify_lock(notice: LockNotice, address: usize) {
         engine.os.locks.put(engine.running, notice, lock)
     });
     if waits {
-        system_call();
-        with(Engine::tell_locks);
+        system_call_to(Engine::tell_locks);
     }
 }
 
 /// Tells the policy, with the lock and its holder if they are known.
 pub(super) fn tell(notice: baton_sched::Notice, lock: Option<u64>, holder: Option<ThreadId>) {
-    system_call();
-    with(|engine| {
+    system_call_to(|engine| {
         let thread = ThreadId(engine.running);
         engine.tell(|policy, now, out| policy.notify(now, thread, notice, lock, holder, out));
         engine.decide();

@@ -6,7 +6,7 @@ use super::access::{access, one};
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
 use crate::device::qimu::{ENTRY_BYTES, Location, Qimu, Queue};
-use crate::engine::current::{operate, running, with};
+use crate::engine::current::{chip, devices, guest, memory, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::requests::issue;
 use crate::issue::stall::stall;
@@ -22,15 +22,12 @@ type Said = Result<u64, QueueRefusal>;
 
 /// The chip's QIMU, if it has one.
 pub(super) fn qimu<R>(f: impl FnOnce(&mut Qimu) -> R) -> Option<R> {
-    with(|engine| engine.devices.as_mut().and_then(|devices| devices.qimu.as_mut()).map(f))
+    devices(|devices| devices.qimu.as_mut().map(f)).flatten()
 }
 
 /// The process and the hardware context of the running code.
 pub(super) fn here() -> (u32, u32) {
-    with(|engine| match engine.running {
-        OUTSIDE => (0, 0),
-        id => (engine.threads[id as usize].os.app.0, engine.threads[id as usize].cpu),
-    })
+    guest(|thread| (thread.os.app.0, thread.cpu)).unwrap_or((0, 0))
 }
 
 /// Where a request for a queue goes, with the process and its id; `None` for other requests, which
@@ -68,11 +65,13 @@ pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>
 /// A request that its core refuses. Returns its packet, which is answered and never leaves.
 pub(super) fn refuse(device: u32, refusal: QueueRefusal) -> u32 {
     operate(Reason::Device, |engine| engine.after(1));
-    with(|engine| {
-        let id = engine.running;
-        let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
-        devices.answered_at_once(device, id, Answer::refused(refusal.code()))
-    })
+    let (id, answer) = (running(), Answer::refused(refusal.code()));
+    devices(|devices| devices.answered_at_once(device, id, answer)).unwrap_or_else(|| no_devices())
+}
+
+/// The price of a system call to the device, in cycles.
+pub(super) fn call_price(device: u32) -> u64 {
+    devices(|devices| devices.of_one(device).call.0).unwrap_or(0)
 }
 
 /// A device's answer to a system call, in the device's own ids.
@@ -86,16 +85,20 @@ pub(super) fn call_as_is(device: u32, words: Words) -> Answer {
     if running() == OUTSIDE {
         return with(|engine| engine.call_device(device, words));
     }
-    kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(device).call.0)));
+    kernel(call_price(device));
     let Words { tag: op, words } = words;
     let packet = issue(device, Request { packet: 0, op, words, privileged: true, cpu: 0 }, None, Reason::Kernel);
     stall(Stall::Answer { packet, kernel: true });
-    with(|engine| {
-        let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
+    let answer = devices(|devices| {
         let answer = devices.packet(packet).answer;
         devices.drop_packet(packet);
         answer
-    })
+    });
+    answer.unwrap_or_else(|| no_devices())
+}
+
+fn no_devices() -> ! {
+    unreachable!("a device of a chip without devices")
 }
 
 fn said(answer: Answer) -> Said {
@@ -132,7 +135,7 @@ pub(super) fn with_table(process: u32) {
         let ids = qimu(|qimu| qimu.ids as usize).unwrap_or(1);
         let layout = Layout::from_size_align(ids * ENTRY_BYTES, 64).expect("4096 entries of 16 bytes at most");
         // Without memory for a table the process gets no ids.
-        let address = with(|engine| engine.guest.heap.keep(layout).map(|offset| engine.guest.base + offset));
+        let address = memory(|memory| memory.heap.keep(layout).map(|offset| memory.base + offset));
         address.map(|address| qimu(|qimu| qimu.give_table(process, address)));
     }
 }
@@ -157,7 +160,7 @@ fn enter(process: u32, queues: Vec<Queue>) -> Option<QueueId> {
 
 fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> Said {
     let (process, cpu) = here();
-    let core = with(|engine| engine.chip.core_of(cpu).0);
+    let core = chip(|chip| chip.core_of(cpu).0);
     let [enqueue_credits, dequeue_credits] = credits;
     let asked = QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits };
     for device in qimu(|qimu| qimu.homes(core, named)).unwrap_or_default() {

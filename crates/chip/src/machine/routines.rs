@@ -1,10 +1,10 @@
 //! Coroutines of guest threads and their stacks.
 
-use crate::engine::current::with;
+use crate::engine::current::{memory, own, with};
 use crate::engine::state::Engine;
 use crate::guest::stack::{GuestStack, STACK};
 use crate::issue::requests::leave;
-use crate::machine::guest::Guest;
+use crate::machine::thread::Guest;
 use crate::os::app::Spawn;
 use crate::os::refused::Refused;
 use baton_machine::Local;
@@ -33,7 +33,7 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     let routines = unsafe { routines.as_ref() };
     let mut routines = routines.borrow_mut();
     let id = routines.all.len() as u32;
-    let (arena, most) = with(|engine| (engine.guest.arena.clone(), engine.guest.arena.size()));
+    let (arena, most) = memory(|memory| (memory.arena.clone(), memory.arena.size()));
     let offset = match routines.free_stacks.pop() {
         Some(offset) => offset,
         None if routines.next_stack + STACK <= most => {
@@ -45,11 +45,11 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     let stack = GuestStack::open(&arena, offset).map_err(|error| Refused::Memory(error.to_string()))?;
     with(|engine| engine.add_thread(id, spawn))?;
     let routine = Routine::with_stack(stack, move |yielder, ()| {
-        with(|engine| engine.threads[id as usize].yielder = yielder);
+        own(|thread| thread.yielder = yielder);
         Engine::attend();
         f();
         leave();
-        let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);
+        let local: *const Local = own(|thread| &raw const *thread.local);
         // SAFETY: boxed, and kept as long as the engine.
         unsafe { (*local).finish() };
     });

@@ -3,7 +3,7 @@
 use super::cell::SimulatedAtomic;
 use super::heap::alloc;
 use crate::base::thread::OUTSIDE;
-use crate::engine::current::{running, with};
+use crate::engine::current::{memory, running, with};
 use crate::engine::thread::State;
 use baton_machine::shared::WORDS;
 use baton_machine::{Atomic, Shared};
@@ -13,8 +13,8 @@ use core::ptr::NonNull;
 /// The words that all guests share. They are created when a guest first asks for them, so that a
 /// run without them has the same memory as before.
 pub(super) fn words() -> &'static Shared<SimulatedAtomic<usize>> {
-    let offset = with(|engine| engine.guest.shared).unwrap_or_else(make);
-    let at = with(|engine| engine.guest.arena.at(offset));
+    let offset = memory(|memory| memory.shared).unwrap_or_else(make);
+    let at = memory(|memory| memory.arena.at(offset));
     // SAFETY: made below, in memory that is kept as long as the engine, in which alone guest code can run.
     unsafe { at.cast().as_ref() }
 }
@@ -27,9 +27,9 @@ fn make() -> usize {
     let at = keep(layout).cast::<Shared<SimulatedAtomic<usize>>>();
     // SAFETY: the memory was allocated for it just now.
     unsafe { at.write(Shared::new(core::array::from_fn::<_, WORDS, _>(|_| SimulatedAtomic::new(0)))) };
-    with(|engine| {
-        let offset = engine.guest.offset_of(at.as_ptr().addr());
-        engine.guest.shared = Some(offset);
+    memory(|memory| {
+        let offset = memory.offset_of(at.as_ptr().addr());
+        memory.shared = Some(offset);
         offset
     })
 }
@@ -37,11 +37,11 @@ fn make() -> usize {
 /// Allocates memory that lasts as long as the simulation. No guest holds it afterwards, so it does
 /// not count as live.
 pub(super) fn keep(layout: Layout) -> NonNull<u8> {
-    let memory = alloc(layout);
+    let block = alloc(layout);
     if layout.size() != 0 {
-        with(|engine| engine.guest.heap.live -= 1);
+        memory(|memory| memory.heap.live -= 1);
     }
-    memory
+    block
 }
 
 /// Records that the running thread alone polls the cell, or no longer polls it.

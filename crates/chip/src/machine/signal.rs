@@ -1,8 +1,8 @@
 //! Signals, as guests send and handle them.
 
-use super::guest::{Guest, assert_guest};
-use super::kernel::{leave_queue, system_call};
-use crate::engine::current::{suspend, with};
+use super::kernel::{leave_queue, system_call, system_call_to};
+use super::thread::{Guest, assert_guest};
+use crate::engine::current::{ended, now, own, suspend_unless};
 use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::engine::waiting::Waited;
@@ -19,8 +19,7 @@ use baton_units::Cycles;
 /// Outside of guest code.
 pub fn signal(guest: Guest, signal: Signal) -> bool {
     assert_guest("signal");
-    system_call();
-    let sent = with(|engine| engine.send_signal(guest.0, signal));
+    let sent = system_call_to(|engine| engine.send_signal(guest.0, signal));
     // The signal may be for the calling thread.
     Engine::attend();
     sent
@@ -39,8 +38,7 @@ pub fn on_signal(signal: Signal, action: Action) -> Result<Action, Refused> {
     if signal == Signal::KILL {
         return Err(Refused::Kill);
     }
-    system_call();
-    Ok(with(|engine| engine.act_on_signal(signal, action)))
+    Ok(system_call_to(|engine| engine.act_on_signal(signal, action)))
 }
 
 /// Sets the signals that the calling thread blocks; a blocked signal stays pending. Returns the
@@ -51,8 +49,7 @@ pub fn on_signal(signal: Signal, action: Action) -> Result<Action, Refused> {
 /// Outside of guest code.
 pub fn block_signals(signals: SignalSet) -> SignalSet {
     assert_guest("block_signals");
-    system_call();
-    let before = with(|engine| engine.block_signals(signals));
+    let before = system_call_to(|engine| engine.block_signals(signals));
     Engine::attend();
     before
 }
@@ -64,10 +61,10 @@ pub fn block_signals(signals: SignalSet) -> SignalSet {
 pub fn pending_signals() -> SignalSet {
     assert_guest("pending_signals");
     system_call();
-    with(|engine| engine.threads[engine.running as usize].os.signals.pending)
+    own(|thread| thread.os.signals.pending)
 }
 
-/// Leaves the core for so long, or until a signal is handled: what was left then.
+/// Sleeps for `cycles`, or until a signal has been handled. Returns what was left then.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -77,7 +74,8 @@ pub fn sleep(cycles: Cycles) -> Cycles {
     Cycles(sleep_once(cycles, &mut until))
 }
 
-/// Leaves the core for so long: a sleep, or a wait for input. A signal that is handled meanwhile takes its time from it.
+/// Sleeps for `cycles`, as in a wait for input. A signal that is handled in the meantime does not
+/// prolong the sleep.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -87,29 +85,29 @@ pub fn delay(cycles: Cycles) {
     while sleep_once(cycles, &mut until) != 0 {}
 }
 
-/// A system call that sleeps until then, or for so long; what is left, if a signal ends it.
+/// A system call that sleeps until `until`, or, the first time, for `cycles`. Returns what is left
+/// if a signal ends the sleep.
 fn sleep_once(cycles: Cycles, until: &mut Option<u64>) -> u64 {
     system_call();
     if cycles.0 == 0 {
         return 0;
     }
     Engine::shielded(leave_queue);
-    let until = *until.get_or_insert_with(|| with(|engine| engine.now + cycles.0));
-    let sleeps = with(|engine| {
-        let sleeps = engine.now < until;
-        if sleeps {
+    let until = *until.get_or_insert_with(|| now() + cycles.0);
+    let over = suspend_unless(|engine| {
+        let over = engine.now >= until;
+        if !over {
             engine.sleep(Waited::Time, until);
         }
-        sleeps
+        over
     });
-    if !sleeps {
+    if over {
         return 0;
     }
-    suspend();
-    let left = with(|engine| match engine.threads[engine.running as usize].ended {
-        Ended::Interrupted => until.saturating_sub(engine.now),
+    let left = match ended() {
+        Ended::Interrupted => until.saturating_sub(now()),
         Ended::Woken | Ended::Expired => 0,
-    });
+    };
     Engine::attend();
     left
 }

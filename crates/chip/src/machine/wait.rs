@@ -1,25 +1,22 @@
 //! The wait policies on the chip, each at its price. The flow is the native one: a first read, then tries with
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
-use super::access::access;
 use super::cell::SimulatedAtomic;
 use super::idle_wait::Watch;
-use super::kernel::{enter_kernel, enter_queue, leave_queue};
-use crate::base::event::Event;
+use super::kernel::{enter_kernel, futex_prices, give_way, kernel, leave_queue, mark_next};
+use super::sleepers::{add, in_memory};
 use crate::base::queue::Rank;
 use crate::base::thread::OUTSIDE;
 use crate::contexts::share::Demand;
 use crate::core::instructions::{A_TRY, UNIT};
-use crate::engine::current::running;
-use crate::engine::current::{operate, suspend, with};
+use crate::engine::current::{charge, chip, ended, now, offset_of, own, running, spend, suspend, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::spin::Spin;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::Ended;
 use crate::engine::waiting::Waited;
 use crate::issue::drain::{drain, drain_line};
 use crate::machine::futex_kernel::SimulatedKernel;
-use crate::machine::kernel::kernel;
 use crate::machine::notices::notify;
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{self, Slept};
@@ -125,7 +122,7 @@ pub(super) struct Waiting<'a, T> {
 
 /// How often the running thread has slept.
 fn sleeps() -> u64 {
-    with(|engine| engine.threads[engine.running as usize].stats.counts.sleeps)
+    own(|thread| thread.stats.counts.sleeps)
 }
 
 pub(super) fn wait_while<T: Word>(
@@ -164,14 +161,13 @@ pub(super) fn wait_while<T: Word>(
     drain_line(waiting.line);
     let priced = priced.unwrap_or_else(|missing| panic!("{missing}"));
     if priced.between != Between::Nothing {
-        with(|engine| engine.threads[engine.running as usize].pauses());
+        own(|thread| thread.pauses());
     }
     let ended = if priced.adapts { waiting.adapt(&priced) } else { waiting.rest_then_sleep(&priced) };
     if waiting.told.is_some_and(|before| before == sleeps()) {
         notify(Notice::Working);
     }
-    with(|engine| {
-        let thread = &mut engine.threads[engine.running as usize];
+    own(|thread| {
         (thread.wait.waits_on, thread.wait.bounded) = (None, false);
         thread.paused();
     });
@@ -184,7 +180,7 @@ impl<T: Word> Waiting<'_, T> {
     fn rest_then_sleep(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
         if priced.sleep_after != u64::MAX {
-            self.until(deadline.min(with(|engine| engine.now) + priced.sleep_after));
+            self.until(deadline.min(now() + priced.sleep_after));
         }
         let ended = self.carry_out(priced);
         if ended != WaitResult::Expired || self.deadline == deadline {
@@ -197,7 +193,7 @@ impl<T: Word> Waiting<'_, T> {
     /// Bounds the deadline.
     pub(super) fn until(&mut self, deadline: u64) {
         self.deadline = deadline;
-        with(|engine| engine.threads[engine.running as usize].wait.bounded = deadline != u64::MAX);
+        own(|thread| thread.wait.bounded = deadline != u64::MAX);
     }
 
     /// The CPU stands still from now on.
@@ -210,7 +206,7 @@ impl<T: Word> Waiting<'_, T> {
         let &Priced { mut tries, cycles, speculates, between, idle, tell_after, .. } = priced;
         if tell_after != 0 {
             let tried = self.spin(cycles.max(1), tell_after, speculates);
-            if tried != WaitResult::Expired || with(|engine| engine.now) >= self.deadline {
+            if tried != WaitResult::Expired || now() >= self.deadline {
                 return tried;
             }
             notify(Notice::Spinning);
@@ -222,7 +218,7 @@ impl<T: Word> Waiting<'_, T> {
             _ => self.spin(cycles.max(1), tries, speculates),
         };
         let (WaitResult::Expired, Some(idle)) = (&tried, idle) else { return tried };
-        let over = with(|engine| engine.now) >= self.deadline;
+        let over = now() >= self.deadline;
         let futex = matches!(idle, PricedIdle::Futex);
         // A monitor and a halted CPU check the clock themselves, after a read, so tries before them
         // need no further check.
@@ -247,32 +243,26 @@ impl<T: Word> Waiting<'_, T> {
 
     /// A try that also returns whether it hits.
     fn try_once(&self) -> (T, bool) {
-        let from = with(|engine| {
-            let stats = &mut engine.threads[engine.running as usize].stats;
-            stats.counts.tries += 1;
-            stats.instructions += A_TRY * UNIT;
-            engine.now
+        let from = now();
+        own(|thread| {
+            thread.stats.counts.tries += 1;
+            thread.stats.instructions += A_TRY * UNIT;
         });
-        let line = self.line;
-        let (over, hits) = {
-            give_way();
-            with(|engine| {
-                let (at, hits) = engine.access(line, Access::Load);
-                if !hits {
-                    engine.demand(Demand::Nothing);
-                }
-                let rank = if hits { Rank::Try(engine.running) } else { Rank::Next };
-                (engine.over(at, rank), hits)
-            })
-        };
-        if !over {
-            suspend();
-        }
+        give_way();
+        let mut hits = false;
+        suspend_unless(|engine| {
+            let at;
+            (at, hits) = engine.access(self.line, Access::Load);
+            if !hits {
+                engine.demand(Demand::Nothing);
+            }
+            engine.over(at, if hits { Rank::Try(engine.running) } else { Rank::Next })
+        });
         charge(if hits { self.reason } else { Reason::Memory });
         let seen = self.cell.peek();
         if seen == self.value {
             // Only now is it known that the try has found nothing new.
-            with(|engine| engine.threads[engine.running as usize].wait.looked = from);
+            own(|thread| thread.wait.looked = from);
         }
         (seen, hits)
     }
@@ -295,7 +285,7 @@ impl<T: Word> Waiting<'_, T> {
                 return WaitResult::Changed(seen);
             }
             done += 1;
-            if done >= most || with(|engine| engine.now) >= self.deadline {
+            if done >= most || now() >= self.deadline {
                 return WaitResult::Expired;
             }
             let preemptions = preemptions();
@@ -337,7 +327,7 @@ impl<T: Word> Waiting<'_, T> {
                 self.try_once()
             };
             // A new value in a line that was not lost comes from a sibling, which shares the cache.
-            if ahead && hit && seen != self.value && with(|engine| engine.chip.core.contexts != 1) {
+            if ahead && hit && seen != self.value && chip(|chip| chip.core.contexts) != 1 {
                 self.flush();
             }
         }
@@ -347,10 +337,7 @@ impl<T: Word> Waiting<'_, T> {
     /// had. If the line was lost, those loads are discarded (a memory-order violation; Intel
     /// Optimization Reference Manual, "Pipelined spin-wait loops").
     fn flush(&self) {
-        let price = with(|engine| engine.core_here().flush.0);
-        if price != 0 {
-            operate(Reason::Flush, |engine| engine.after(price));
-        }
+        spend(Reason::Flush, |engine| engine.core_here().flush.0);
     }
 
     /// Sleeps in the kernel until woken, again and again until the value has changed.
@@ -375,26 +362,21 @@ impl<T: Word> Waiting<'_, T> {
 
     /// Registers the sleeper, enters the kernel, which checks again, and sleeps.
     fn sleep_shielded(&self) -> Ended {
-        if with(|engine| engine.os.layout.in_memory()) {
+        if in_memory() {
             return match protocol::wait(&SimulatedKernel::new(), self.cell, self.value, self.until) {
                 Slept::Changed | Slept::Woken => Ended::Woken,
-                Slept::Expired if with(|engine| engine.now) >= self.deadline => Ended::Expired,
+                Slept::Expired if now() >= self.deadline => Ended::Expired,
                 Slept::Expired => Ended::Interrupted,
             };
         }
         let address = self.cell.address();
-        let (offset, counter) = with(|engine| {
-            let offset = engine.guest.offset_of(address);
-            (offset, Layout::counter(offset))
-        });
+        let offset = offset_of(address);
+        let counter = Layout::counter(offset);
         mark_next(LockRequest::Registration);
         add(counter, 1);
-        let (short, long) = with(|engine| {
-            let os = &engine.chip.os;
-            (os.futex.wait_changed.0, os.futex.wait.0.saturating_sub(os.futex.wait_changed.0))
-        });
+        let prices = futex_prices();
         enter_kernel();
-        kernel(short);
+        kernel(prices.wait_changed.0);
         let ended = if self.cell.read() != self.value {
             Ended::Woken
         } else {
@@ -407,21 +389,22 @@ impl<T: Word> Waiting<'_, T> {
                 (thread.os.woken_early, thread.os.futex_sleep) = (false, thread.os.futex_sleep + 1);
             });
             leave_queue();
-            kernel(long);
+            kernel(prices.wait.0.saturating_sub(prices.wait_changed.0));
             self.fall_asleep(offset)
         };
         // A wake-up that is still on its way is too late for this sleep.
-        with(|engine| engine.threads[engine.running as usize].os.futex_sleep += 1);
+        own(|thread| thread.os.futex_sleep += 1);
         add(counter, u32::MAX);
         ended
     }
 
     fn fall_asleep(&self, offset: usize) -> Ended {
         let deadline = self.deadline;
-        let ended = with(|engine| {
+        let mut at_once = Ended::Woken;
+        let over = suspend_unless(|engine| {
             let id = engine.running;
             if engine.threads[id as usize].os.woken_early {
-                return Some(Ended::Woken);
+                return true;
             }
             // The sleeper may have been moved to another cell on its way here.
             let offset = match engine.threads[id as usize].wait.waits_on {
@@ -430,124 +413,17 @@ impl<T: Word> Waiting<'_, T> {
             };
             if engine.now >= deadline {
                 engine.os.futexes.forget(offset, id);
-                return Some(Ended::Expired);
+                at_once = Ended::Expired;
+                return true;
             }
             engine.sleep(Waited::Cell(offset), deadline);
-            None
+            false
         });
-        ended.unwrap_or_else(|| {
-            suspend();
-            with(|engine| engine.threads[engine.running as usize].ended)
-        })
+        if over { at_once } else { ended() }
     }
-}
-
-impl Engine {
-    /// The running thread waits `between` cycles before its next try; the wait can be interrupted.
-    fn begin_pause(&mut self, between: u64) {
-        let id = self.running;
-        let core = self.core_of(id);
-        let first = self.now + self.cores.clocks.whole(core, between);
-        self.queue.put(Event::thread(id), first, Rank::Try(id));
-        let thread = &mut self.threads[id as usize];
-        thread.wait.spin = Spin::pause(core, first);
-        thread.state = State::Spinning;
-        thread.ended = Ended::Woken;
-    }
-}
-
-/// Atomically adds to a counter of the table of sleepers at the start of the arena.
-pub(super) fn add(counter: usize, value: u32) {
-    drain();
-    let address = with(|engine| engine.guest.base + counter);
-    access(address, Access::Atomic);
-    with(|engine| {
-        // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
-        // comes here.
-        let count = unsafe { engine.guest.arena.at(counter).cast::<u32>().as_mut() };
-        *count = count.wrapping_add(value);
-    });
-}
-
-/// Marks the next access as a lock request of this class, if the thread's locks give hints.
-pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
-    with(|engine| {
-        let thread = &mut engine.threads[engine.running as usize];
-        thread.mechanism.hint = thread.newest_hint().map(class);
-    });
-}
-
-/// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's
-/// count, and a system call if a thread is registered there.
-pub(super) fn wake(address: usize, n: u32) {
-    drain();
-    // A thread that was taken out of the queue must be woken even if the waker is killed.
-    Engine::shielded(|| wake_shielded(address, n));
-}
-
-fn wake_shielded(address: usize, n: u32) {
-    if with(|engine| engine.os.layout.in_memory()) {
-        // The address serves only as a name.
-        protocol::wake::<_, u32>(&SimulatedKernel::new(), core::ptr::without_provenance(address), n);
-        return;
-    }
-    let (offset, counter, price) = with(|engine| {
-        let offset = engine.guest.offset_of(address);
-        (offset, Layout::counter(offset), engine.chip.os.futex.wake_none.0)
-    });
-    operate(Reason::Memory, |engine| engine.after(engine.core_here().fence.0));
-    mark_next(LockRequest::WakeUp);
-    access(with(|engine| engine.guest.base + counter), Access::Load);
-    // SAFETY: as in `add`.
-    let announced = with(|engine| unsafe { engine.guest.arena.at(counter).cast::<u32>().read() });
-    if announced == 0 || n == 0 {
-        return;
-    }
-    enter_kernel();
-    kernel(price);
-    wake_queued(offset, n);
-}
-
-/// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices. Returns how many there
-/// were.
-pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
-    let (sleepers, first, more) = with(|engine| {
-        let taken = engine.os.futexes.take(offset, n);
-        let os = &engine.chip.os;
-        let first = os.futex.wake.0.saturating_sub(os.futex.wake_none.0);
-        let sleepers: Vec<_> = taken.into_iter().map(|id| (id, engine.threads[id as usize].os.futex_sleep)).collect();
-        (sleepers, first, os.futex.wake_more.0)
-    });
-    let n = sleepers.len() as u32;
-    // An idle core is roused by one interrupt; the queue of a busy core only grows.
-    let mut interrupt = first;
-    for (id, sleep) in sleepers {
-        let roused = with(|engine| engine.wake(id, sleep));
-        enter_queue(id);
-        let price = match roused {
-            true => std::mem::replace(&mut interrupt, more),
-            false => more,
-        };
-        kernel(price);
-    }
-    n
 }
 
 /// How often the running thread lost its core. A thread that comes back has speculated nothing.
 fn preemptions() -> u64 {
-    with(|engine| engine.threads[engine.running as usize].stats.counts.preemptions)
-}
-
-/// Gives up the core if it is wanted. Returns whether it was. Another thread may have written the
-/// line in the meantime on this very core, which then still holds the line.
-pub(super) fn give_way() -> bool {
-    let wanted = with(|engine| engine.threads[engine.running as usize].os.preempt);
-    if wanted {
-        crate::engine::current::give_up_core();
-    }
-    wanted
-}
-
-pub(super) fn charge(reason: Reason) {
-    with(|engine| engine.charge_running(reason));
+    own(|thread| thread.stats.counts.preemptions)
 }

@@ -92,6 +92,12 @@ impl Task {
         self.signalled && self.signals.uninterruptible == 0
     }
 
+    /// Whether the thread must end now, because it was killed and is outside of kernel work.
+    #[inline]
+    pub(crate) fn dies(&self) -> bool {
+        self.killed && self.shields == 0
+    }
+
     /// Whether the thread is outside of kernel work and was killed or has a signal.
     pub(crate) fn attends(&self) -> bool {
         self.signalled && self.shields == 0 && (self.killed || self.signals.in_call == 0)

@@ -6,6 +6,8 @@ use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
 use crate::clock::domain::whole;
+use crate::contexts::share::Demand;
+use crate::engine::reason::Reason;
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
@@ -13,22 +15,6 @@ use baton_memory::Memory;
 use baton_units::{CoreId, Hertz};
 
 impl Engine {
-    /// The CPU of a thread, and its core.
-    #[inline(always)]
-    fn place(&self, id: ThreadId) -> (u32, CoreId) {
-        (self.threads[id as usize].cpu, self.core_of(id))
-    }
-
-    /// When so many cycles of the running thread's core, which begin now, are over.
-    #[inline(always)]
-    pub(crate) fn after(&mut self, cycles: u64) -> u64 {
-        if self.cores.clocks.is_uniform() {
-            return self.now + cycles;
-        }
-        let place = self.place(self.running);
-        self.cores.clocks.after(place, self.now, cycles)
-    }
-
     /// What is left of a thread's computation that would be over at `until`, as it loses its CPU.
     pub(crate) fn rest_of(&mut self, id: ThreadId, until: u64) -> Remaining {
         let place = self.place(id);
@@ -45,7 +31,8 @@ impl Engine {
         self.cores.clocks.end(place, from, left)
     }
 
-    /// When a computation of the running thread, of so many cycles of a core of its own, is over.
+    /// When a computation of the running thread is over that would take `cycles` cycles on a core of
+    /// its own.
     #[inline(always)]
     pub(crate) fn computes(&mut self, cycles: u64) -> u64 {
         if self.chip.core.contexts == 1 && !self.cores.clocks.has_memory_bound() {
@@ -134,5 +121,35 @@ impl Engine {
         if tries != u64::MAX {
             self.queue.put(Event::thread(id), last.max(now), Rank::Try(id));
         }
+    }
+
+    /// The running thread computes until the time that `begin` returns. Returns whether that is
+    /// now; if not, the thread must suspend.
+    #[inline(always)]
+    pub(crate) fn computes_at_once(&mut self, begin: impl FnOnce(&mut Engine) -> u64) -> bool {
+        self.demand(Demand::Computes);
+        let until = begin(self);
+        let over = self.over(until, Rank::Next);
+        if !over {
+            self.threads[self.running as usize].state = State::Working(until);
+        }
+        over
+    }
+
+    /// The running thread's computation is over: charges it.
+    #[inline(always)]
+    pub(crate) fn charge_computation(&mut self) {
+        let now = self.now;
+        let thread = &mut self.threads[self.running as usize];
+        thread.charge(Reason::Work, now);
+        if thread.pace.stolen != 0 {
+            let stolen = std::mem::take(&mut thread.pace.stolen);
+            thread.stats.shift(Reason::Work, Reason::Kernel, stolen);
+        }
+        if thread.pace.changing != 0 {
+            let changing = std::mem::take(&mut thread.pace.changing);
+            thread.stats.shift(Reason::Work, Reason::Mode, changing);
+        }
+        self.demand(Demand::Nothing);
     }
 }

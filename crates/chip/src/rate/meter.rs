@@ -169,7 +169,8 @@ impl Engine {
     }
 }
 
-/// Of a state's sums by clock: what one was taken back too much is taken from the largest, where it was put down.
+/// Sets negative sums to 0, and takes what they lack from the largest sum. `sums` are those of one
+/// state by clock; a sum is negative if more was taken back under its clock than was put down there.
 fn settle<'a>(sums: impl Iterator<Item = &'a mut i64>) {
     let mut sums: Vec<&mut i64> = sums.collect();
     let lacking: i64 = sums.iter().map(|sum| (**sum).min(0)).sum();

@@ -29,8 +29,8 @@ impl Engine {
         }
     }
 
-    /// A thread that is in a phase comes to a CPU: what is left of it there, with what it has to fetch again. Of others,
-    /// `left` as it is.
+    /// A thread comes to a CPU with `left` of its computation. Returns what is left there: if the
+    /// thread is in a phase, with what it has to fetch again.
     #[inline]
     pub(super) fn come_to_phase(&mut self, id: ThreadId, left: Remaining) -> Remaining {
         let Some(phases) = &mut self.phases else { return left };

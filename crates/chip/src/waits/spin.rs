@@ -170,4 +170,16 @@ impl Engine {
             }
         }
     }
+
+    /// The running thread waits `between` cycles before its next try; the wait can be interrupted.
+    pub(crate) fn begin_pause(&mut self, between: u64) {
+        let id = self.running;
+        let core = self.core_of(id);
+        let first = self.now + self.cores.clocks.whole(core, between);
+        self.queue.put(Event::thread(id), first, Rank::Try(id));
+        let thread = &mut self.threads[id as usize];
+        thread.wait.spin = Spin::pause(core, first);
+        thread.state = State::Spinning;
+        thread.ended = Ended::Woken;
+    }
 }

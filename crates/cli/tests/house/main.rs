@@ -6,6 +6,7 @@ mod extend;
 mod figures;
 mod floors;
 mod layering;
+mod methods;
 mod package;
 mod skips;
 mod terms;
