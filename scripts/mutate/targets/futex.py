@@ -12,6 +12,7 @@ PATIENCE = 30
 
 PROTOCOL = "crates/chip/src/os/futex/protocol.rs"
 MEMORY = "crates/chip/src/machine/futex_kernel.rs"
+ROUSED = "crates/chip/src/kernel/futex.rs"
 FIXED = "crates/chip/src/os/futex/fixed.rs"
 WAIT = "crates/chip/src/machine/wait.rs"
 
@@ -92,14 +93,14 @@ MUTANTS = [
     memory("block: a deadline that has passed", "engine.now >= deadline", "false"),
     memory("block: without its deadline", "engine.sleep(Waited::Cell(key as usize), deadline);",
            "engine.sleep(Waited::Cell(key as usize), u64::MAX);"),
-    memory("block: says it was woken", "thread.ended != Ended::Woken", "false",
+    memory("block: says it was woken", "ended() != Ended::Woken", "false",
            "it is not out of its queue, so it looks at its deadline again, in the same cycle"),
-    memory("unblock: before its mark is seen", "        drain();\n        let (id, roused, os)", "        if !@ { drain(); }\n        let (id, roused, os)"),
-    memory("unblock: whatever the thread sleeps on", "!matches!(thread.wait.waits_on, Some((Waited::Cell(_), _)))", "false"),
-    memory("unblock: its time-out still comes", "self.queue.cancel(Event::timeout(id));", ""),
+    memory("unblock: before its mark is seen", "        drain();\n        let (id, roused)", "        if !@ { drain(); }\n        let (id, roused)"),
+    Mutant("unblock: whatever the thread sleeps on", ROUSED, "!matches!(thread.wait.waits_on, Some((Waited::Cell(_), _)))", "false"),
+    Mutant("unblock: its time-out still comes", ROUSED, "self.queue.cancel(Event::timeout(id));", ""),
     memory("hold: who is wanted keeps its CPU", "(thread.os.preempt, thread.os.leaves) = (true, true);", ""),
     memory("price: every wake-up is an interrupt", "roused && !self.roused.replace(true)", "roused"),
-    memory("price: the way in is paid twice", "os.futex.wait.0.saturating_sub(os.futex.wait_changed.0)", "os.futex.wait.0"),
+    memory("price: the way in is paid twice", "prices.wait.0.saturating_sub(prices.wait_changed.0)", "prices.wait.0"),
     # At fixed prices.
     Mutant("fixed: one more than was asked for", FIXED, "taken.len() < n as usize", "taken.len() <= n as usize"),
     Mutant("fixed: sleepers of other cells", FIXED, "cell == offset", "true"),

@@ -9,7 +9,7 @@ PATIENCE = 30
 
 SIGNAL = "crates/chip/src/kernel/signal.rs"
 HANDLE = "crates/chip/src/kernel/handle.rs"
-SAVED = "crates/chip/src/engine/saved.rs"
+SAVED = "crates/chip/src/kernel/saved.rs"
 KILL = "crates/chip/src/kernel/kill.rs"
 KERNEL = "crates/chip/src/machine/kernel.rs"
 TASK = "crates/chip/src/os/task.rs"
