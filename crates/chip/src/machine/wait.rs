@@ -24,7 +24,7 @@ use baton_chipfile::config::mechanism::LockRequest;
 use baton_chipfile::config::{Chip, Halt, SystemCall, WaitPrices};
 use baton_machine::units::Nanos;
 use baton_machine::wait::{Between, Idle, Monitor, Steps};
-use baton_machine::{Deadline, LockHint, Notice, Unavailable, Wait, WaitResult, Word};
+use baton_machine::{Deadline, Notice, Unavailable, Wait, WaitResult, Word};
 use baton_memory::{Access, Line, Memory};
 
 /// A policy's steps at this chip's prices.

@@ -70,7 +70,12 @@ fn ends(kind: ValueKind) -> Option<[String; 2]> {
         ValueKind::Count(least, most) | ValueKind::Power(least, most) => [least.to_string(), most.to_string()],
         ValueKind::Cycles => ["0".to_owned(), MOST_CYCLES.to_string()],
         ValueKind::Share(least, most) => [format!("{least:?}"), format!("{most:?}")],
-        ValueKind::Text | ValueKind::Parsed(..) | ValueKind::Choice(_) | ValueKind::Switch => return None,
+        ValueKind::Text
+        | ValueKind::Parsed(..)
+        | ValueKind::Choice(_)
+        | ValueKind::OneOf(_)
+        | ValueKind::Words(..)
+        | ValueKind::Switch => return None,
     })
 }
 
@@ -83,6 +88,7 @@ fn modest(key: &Key) -> Option<String> {
         ValueKind::Cycles => "8".to_owned(),
         ValueKind::Share(least, most) => format!("{:?}", 1f64.clamp(least, most)),
         ValueKind::Choice(words) => words.first()?.to_string(),
+        ValueKind::OneOf(words) | ValueKind::Words(words, _) => words().first()?.to_string(),
         ValueKind::Text | ValueKind::Parsed(..) if key.path == "device.kind" => "mailbox".to_owned(),
         ValueKind::Text | ValueKind::Parsed(..) => return None,
         ValueKind::Switch => "false".to_owned(),
