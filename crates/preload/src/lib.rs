@@ -5,21 +5,15 @@
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | `hook` | the exported functions, and the slots that they jump through |
 //! | `start` | fills the slots, once, before `main` |
-//! | `config` | the environment variables |
-//! | `real` | glibc's own functions |
-//! | `mutex`, `cond` | replacement: locks of `baton-sync` in `pthread_mutex_t`, condition variables that go with them |
-//! | `watch` | what is recorded but never replaced: reader-writer and spin locks, barriers, semaphores, threads |
-//! | `barrier` | replacement of barriers |
-//! | `leaving` | threads that may leave a wait at any instruction |
-//! | `lookup` | functions that are reached past the loader's order: `dlsym` with a handle, `RTLD_DEEPBIND` |
-//! | `omp` | OpenMP's regions, barriers, tasks, critical sections and locks |
-//! | `capture` | recording |
-//! | `thread`, `fork` | what is known of each thread; what a fork's child has to put in order |
-//! | `stall` | waiters that only spin, put to sleep when the program stands still |
 //! | `stats` | counters at exit |
-//! | `alloc`, `stack`, `time`, `errno`, `message` | tools: memory of our own, times, messages |
+//! | `omp` | OpenMP's regions, barriers, tasks, critical sections and locks |
+//! | `posix` | mutexes, condition variables, barriers and the rest of POSIX: replaced, or recorded |
+//! | `events` | recording |
+//! | `thread` | a record of each thread; the registry of what other rooms do as threads begin and end, and at forks |
+//! | `hooks` | the exported functions, the slots that they jump through, glibc's own functions |
+//! | `config` | the environment variables |
+//! | `base` | tools: memory of our own, times, `errno`, messages |
 //!
 //! # Rules of this room
 //! Hooks keep `errno` and are no cancellation points where glibc's are none. Where one is, no value with a destructor is alive
@@ -29,24 +23,12 @@
 #![allow(unreachable_pub, reason = "a cdylib has no Rust interface; `pub` says what a room offers to the others")]
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 
-mod alloc;
-mod barrier;
-mod capture;
-mod cond;
+mod base;
 mod config;
-mod errno;
-mod fork;
-mod hook;
-mod leaving;
-mod lookup;
-mod message;
-mod mutex;
+mod events;
+mod hooks;
 mod omp;
-mod real;
-mod stack;
-mod stall;
+mod posix;
 mod start;
 mod stats;
 mod thread;
-mod time;
-mod watch;

@@ -1,13 +1,16 @@
 //! The library's start: before `main`, or at the first hook if that is earlier.
 
-use crate::capture::{self, Probe, Quiet, Recorded};
+use crate::base::{errno, message, time};
 use crate::config::{self, Config, Locks, Served};
-use crate::hook::{self, Code, slot};
-use crate::mutex::each::Ways;
-use crate::mutex::moved;
-use crate::mutex::plugin::Plugged;
-use crate::mutex::replace::{self, Polled, Queued, StandIn, Timed, TimedQueue};
-use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stall, stats, thread, watch};
+use crate::events::{self, Probe, Quiet, Recorded};
+use crate::hooks::{self, Code, lookup, real, slot};
+use crate::posix::mutex::lock_by_place::{self, Ways};
+use crate::posix::mutex::plugin::Plugged;
+use crate::posix::mutex::stand_in::{Polled, Queued, StandIn, Timed, TimedQueue};
+use crate::posix::mutex::{self, moved_waiters, replace};
+use crate::posix::{abandoned_waits, barrier, cond, recorded, stall_watch};
+use crate::thread::{self, callbacks, fork};
+use crate::{omp, stats};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
 use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, plugin, visit_posix};
@@ -33,13 +36,23 @@ pub unsafe extern "C" fn start() {
         // Inside the start itself, an allocator that the loader calls: its mutexes are glibc's for the moment.
         Err(STARTING) if STARTER.load(Ordering::Relaxed) == thread::pointer() => {}
         Err(_) => {
-            let mut pause = crate::time::Backoff::new();
+            let mut pause = time::Backoff::new();
             while STATE.load(Ordering::Acquire) != READY {
                 pause.wait(None);
             }
         }
     }
 }
+
+// The stubs reach the start by this name (`hooks`), which stays inside the library.
+core::arch::global_asm!(
+    ".globl baton_preload_start",
+    ".hidden baton_preload_start",
+    ".type baton_preload_start,@function",
+    "baton_preload_start:",
+    "jmp {start}",
+    start = sym start,
+);
 
 /// The loader calls this before the program's own constructors.
 #[cfg_attr(not(test), used)]
@@ -60,7 +73,8 @@ extern "C" fn constructor() {
 
 /// The process ends in order.
 extern "C" fn finish() {
-    capture::finish();
+    omp::finish();
+    events::finish();
     stats::finish();
     say_unmatched();
 }
@@ -68,7 +82,7 @@ extern "C" fn finish() {
 /// A place of `BATON_LOCK` that names no mutex is told, where no `baton` reads the counters.
 fn say_unmatched() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let unmatched = || mutex::each::settled().filter(|(_, mutexes)| *mutexes == 0).map(|(place, _)| place);
+    let unmatched = || lock_by_place::settled().filter(|(_, mutexes)| *mutexes == 0).map(|(place, _)| place);
     if message::is_heard() || fork::in_child() || unmatched().next().is_none() || SAID.swap(true, Ordering::Relaxed) {
         return;
     }
@@ -79,7 +93,7 @@ fn say_unmatched() {
 fn run() {
     lookup::start();
     real::resolve();
-    hook::pass_through();
+    hooks::pass_through();
     omp::pass_through();
     message::catch_panics();
     let config =
@@ -107,18 +121,19 @@ fn set_up(config: &Config) {
         return;
     }
     let follow = std::env::var_os("BATON_ONLY_PID").is_none_or(|value| value.is_empty());
+    register();
     thread::start();
     fork::start();
     stats::start(config, follow);
-    stall::start(config);
+    stall_watch::start(config);
     // Its key is made now, while few exist, so that no thread's first lock has to allocate a table of keys.
     Native::local();
     let recorded = config.trace.is_some() && start_recording(config, follow);
     if recorded {
-        watch::install();
+        recorded::install();
         install::<Recorded>(config);
         if config.lock.is_none() {
-            watch::cond::install();
+            recorded::cond::install();
         }
     } else {
         install::<Quiet>(config);
@@ -127,14 +142,24 @@ fn set_up(config: &Config) {
     slot::_Fork.set(fork::bare_fork as Code);
     slot::_exit.set(exit_now as Code);
     slot::_Exit.set(exit_now as Code);
-    capture::begin();
+    events::begin();
+}
+
+/// What the rooms do as threads begin and end and as the process forks, in this order: the trace comes last, as the others may
+/// write into it until a thread's end, and as a child's new file begins when everything else is in order.
+fn register() {
+    callbacks::register(&moved_waiters::CALLBACKS);
+    callbacks::register(&stats::CALLBACKS);
+    callbacks::register(&stall_watch::CALLBACKS);
+    callbacks::register(&omp::CALLBACKS);
+    callbacks::register(&events::CALLBACKS);
 }
 
 /// Opens the trace. Where that cannot be (a folder that has gone, rights that were given up, a full disk), the program runs
 /// all the same: the process says so, and what it executes does not try again.
 fn start_recording(config: &Config, follow: bool) -> bool {
-    let Err(error) = capture::start(config, follow) else { return true };
-    capture::say_unrecorded(config.trace.as_deref(), error);
+    let Err(error) = events::start(config, follow) else { return true };
+    events::say_unrecorded(config.trace.as_deref(), error);
     config::forget_trace();
     false
 }
@@ -143,13 +168,13 @@ fn install<P: Probe>(config: &Config) {
     let inner = match &config.lock {
         Some(Locks::One(served)) => {
             let served = ways::<P>(*served);
-            moved::start(served.recorded.spare_at);
+            moved_waiters::start(served.recorded.spare_at);
             served.recorded.install();
             Some(served.quiet)
         }
         Some(Locks::Each(each)) => {
-            moved::start(None);
-            let served = mutex::each::start::<P>(each, ways::<P>);
+            moved_waiters::start(None);
+            let served = lock_by_place::start::<P>(each, ways::<P>);
             served.recorded.install();
             // What no place names stays the runtime's own, as the mutexes do.
             each.default.map(|_| served.quiet)
@@ -174,7 +199,7 @@ fn install<P: Probe>(config: &Config) {
 /// A lock's functions.
 fn ways<P: Probe>(served: Served) -> Ways {
     if plugin::is_loaded(served.lock) {
-        leaving::install();
+        abandoned_waits::install();
         return Choice::<P>(served.wait, PhantomData).ways::<Plugged>();
     }
     visit_posix::<Native, _>(served.lock.name, Choice::<P>(served.wait, PhantomData))
@@ -196,15 +221,15 @@ impl<P: Probe> PosixVisitor<Native> for Choice<P> {
         self.ways::<Timed<L>>()
     }
     fn timed_queue<L: TimedLock<Native> + Fifo + ZeroInit>(self) -> Ways {
-        leaving::install();
+        abandoned_waits::install();
         self.ways::<TimedQueue<L>>()
     }
     fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> Ways {
-        leaving::install();
+        abandoned_waits::install();
         self.ways::<Queued<L>>()
     }
     fn polled<L: TryLock<Native> + ZeroInit>(self) -> Ways {
-        leaving::install();
+        abandoned_waits::install();
         self.ways::<Polled<L>>()
     }
 }

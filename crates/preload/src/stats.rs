@@ -1,10 +1,11 @@
 //! The counters, written at exit: one line of JSON, added to a file that several processes may share.
 
+use crate::base::message::{self, Subject};
 use crate::config::{Config, Each, Locks};
-use crate::message::{self, Subject};
-use crate::mutex::{Passed, each};
-use crate::stall;
-use crate::thread::{self, Count, Counts};
+use crate::posix::mutex::lock_by_place;
+use crate::posix::stall_watch;
+use crate::thread::callbacks::Callbacks;
+use crate::thread::{self, Count, Counts, Passed};
 use baton_sync::lock::assign::GLIBC;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
@@ -48,8 +49,11 @@ fn names(each: &Each) -> String {
     names.join(", ")
 }
 
+/// Lets a fork's child write a line of its own, or none.
+pub static CALLBACKS: Callbacks = Callbacks { after_fork_in_child, ..Callbacks::NONE };
+
 /// In a fork's child, which counts from zero.
-pub fn after_fork() {
+fn after_fork_in_child() {
     WRITTEN.store(false, Relaxed);
     // SAFETY: set once, to a leaked box.
     if unsafe { SETTINGS.load(Relaxed).as_ref() }.is_some_and(|settings| !settings.follow) {
@@ -68,7 +72,7 @@ pub fn finish() {
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero byte, the line is ours. Raw calls are no cancellation points. One write appends
     // whole, whoever else writes.
-    let written = crate::errno::kept(|| unsafe {
+    let written = crate::base::errno::kept(|| unsafe {
         let fd = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, settings.file.as_ptr(), flags, 0o644);
         if fd < 0 {
             return false;
@@ -112,7 +116,7 @@ fn line(settings: &Settings) -> String {
         let _ = write!(line, "{comma}\"{name}\":{}", sum(|counts| &counts.passed[why as usize]));
     }
     let _ = write!(line, "}},\"places\":[");
-    for (i, (place, mutexes)) in each::settled().enumerate() {
+    for (i, (place, mutexes)) in lock_by_place::settled().enumerate() {
         let comma = if i == 0 { "" } else { "," };
         let _ = write!(line, "{comma}{{\"place\":");
         json_string(&mut line, &place.to_string());
@@ -126,7 +130,7 @@ fn line(settings: &Settings) -> String {
         sum(|counts| &counts.refused_waits),
         sum(|counts| &counts.openmp),
         sum(|counts| &counts.barrier_waits),
-        stall::switched(),
+        stall_watch::switched(),
     );
     line
 }

@@ -1,8 +1,8 @@
 //! OpenMP served by its own runtime, recorded or not.
 
 use super::late::{self, OmpLock};
-use crate::capture::{self, Probe};
-use crate::hook::{Code, slot};
+use crate::events::{self, Probe};
+use crate::hooks::{Code, slot};
 use baton_trace::{How, Lock, LockKind, Mode};
 use core::ffi::{c_int, c_uint};
 
@@ -32,12 +32,12 @@ static UNNAMED: u8 = 0;
 /// The critical section as events name it: the cell of its name, or [`UNNAMED`].
 pub(super) fn critical(name: Option<*mut *mut ()>) -> Lock {
     let address = name.map_or((&raw const UNNAMED).addr(), |name| name.addr());
-    capture::lock(LockKind::OmpCritical, address)
+    events::lock(LockKind::OmpCritical, address)
 }
 
 /// The lock as events name it.
 pub(super) fn lock(at: OmpLock) -> Lock {
-    capture::lock(LockKind::OmpLock, at.addr())
+    events::lock(LockKind::OmpLock, at.addr())
 }
 
 /// The runtime has no try for critical sections; one that was entered within so many ticks counts as not contended.
@@ -45,14 +45,14 @@ const AT_ONCE: u64 = 1000;
 
 /// Enters a critical section by `enter`, and says how.
 fn entering<P: Probe>(lock: Lock, site: usize, enter: impl FnOnce()) {
-    let before = capture::moment::<P>();
+    let before = events::moment::<P>();
     enter();
     if P::ON {
-        if capture::moment::<P>().saturating_sub(before) <= AT_ONCE {
-            capture::lock_acquire::<P>(lock, Mode::Exclusive, site);
+        if events::moment::<P>().saturating_sub(before) <= AT_ONCE {
+            events::lock_acquire::<P>(lock, Mode::Exclusive, site);
         } else {
-            capture::lock_requested_at::<P>(lock, site, before);
-            capture::lock_acquired::<P>(lock, Mode::Exclusive, How::OPAQUE);
+            events::lock_requested_at::<P>(lock, site, before);
+            events::lock_acquired::<P>(lock, Mode::Exclusive, How::OPAQUE);
         }
     }
 }
@@ -63,10 +63,10 @@ unsafe extern "C-unwind" fn critical_start<P: Probe>(site: usize) {
 }
 
 unsafe extern "C-unwind" fn critical_end<P: Probe>(site: usize) {
-    capture::lock_release::<P>(critical(None), Mode::Exclusive, site);
+    events::lock_release::<P>(critical(None), Mode::Exclusive, site);
     // SAFETY: passed on.
     unsafe { late::GOMP_critical_end.get()() };
-    capture::lock_released::<P>();
+    events::lock_released::<P>();
 }
 
 unsafe extern "C-unwind" fn critical_name_start<P: Probe>(name: *mut *mut (), site: usize) {
@@ -75,16 +75,16 @@ unsafe extern "C-unwind" fn critical_name_start<P: Probe>(name: *mut *mut (), si
 }
 
 unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site: usize) {
-    capture::lock_release::<P>(critical(Some(name)), Mode::Exclusive, site);
+    events::lock_release::<P>(critical(Some(name)), Mode::Exclusive, site);
     // SAFETY: passed on.
     unsafe { late::GOMP_critical_name_end.get()(name) };
-    capture::lock_released::<P>();
+    events::lock_released::<P>();
 }
 
 unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
     // SAFETY: passed on.
     unsafe { if NEST { late::omp_init_nest_lock.get()(at) } else { late::omp_init_lock.get()(at) } };
-    capture::lock_init::<P>(lock(at), site);
+    events::lock_init::<P>(lock(at), site);
 }
 
 unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLock, hint: c_uint, site: usize) {
@@ -96,11 +96,11 @@ unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLo
             late::omp_init_lock_with_hint.get()(at, hint)
         }
     };
-    capture::lock_init::<P>(lock(at), site);
+    events::lock_init::<P>(lock(at), site);
 }
 
 unsafe extern "C-unwind" fn destroy<P: Probe, const NEST: bool>(at: OmpLock, _: usize) {
-    capture::lock_destroy::<P>(lock(at));
+    events::lock_destroy::<P>(lock(at));
     // SAFETY: passed on.
     unsafe { if NEST { late::omp_destroy_nest_lock.get()(at) } else { late::omp_destroy_lock.get()(at) } };
 }
@@ -116,17 +116,17 @@ unsafe extern "C-unwind" fn set<P: Probe, const NEST: bool>(at: OmpLock, site: u
         // SAFETY: passed on.
         let held = unsafe { runtime_test::<NEST>(at) };
         if held == 1 {
-            capture::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
+            events::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
         }
         if held != 0 {
             return;
         }
-        capture::lock_request::<P>(lock(at), Mode::Exclusive, site);
+        events::lock_request::<P>(lock(at), Mode::Exclusive, site);
     }
     // SAFETY: passed on.
     unsafe { if NEST { late::omp_set_nest_lock.get()(at) } else { late::omp_set_lock.get()(at) } };
     if P::ON {
-        capture::lock_acquired::<P>(lock(at), Mode::Exclusive, How::OPAQUE);
+        events::lock_acquired::<P>(lock(at), Mode::Exclusive, How::OPAQUE);
     }
 }
 
@@ -139,24 +139,24 @@ unsafe extern "C-unwind" fn unset<P: Probe, const NEST: bool>(at: OmpLock, site:
             // SAFETY: passed on.
             unsafe { late::omp_unset_nest_lock.get()(at) };
             if held == 2 {
-                capture::lock_release::<P>(lock(at), Mode::Exclusive, site);
+                events::lock_release::<P>(lock(at), Mode::Exclusive, site);
             }
         }
         // SAFETY: passed on.
         return unsafe { late::omp_unset_nest_lock.get()(at) };
     }
-    capture::lock_release::<P>(lock(at), Mode::Exclusive, site);
+    events::lock_release::<P>(lock(at), Mode::Exclusive, site);
     // SAFETY: passed on.
     unsafe { late::omp_unset_lock.get()(at) };
-    capture::lock_released::<P>();
+    events::lock_released::<P>();
 }
 
 unsafe extern "C-unwind" fn test<P: Probe, const NEST: bool>(at: OmpLock, site: usize) -> c_int {
     // SAFETY: passed on.
     let held = unsafe { runtime_test::<NEST>(at) };
     match held {
-        0 => capture::lock_try_failed::<P>(lock(at), Mode::Exclusive, site),
-        1 => capture::lock_acquire::<P>(lock(at), Mode::Exclusive, site),
+        0 => events::lock_try_failed::<P>(lock(at), Mode::Exclusive, site),
+        1 => events::lock_acquire::<P>(lock(at), Mode::Exclusive, site),
         _ => {}
     }
     held

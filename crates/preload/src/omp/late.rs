@@ -3,7 +3,7 @@
 //! A process can have several runtimes, as Python's wheels bring one each. So a function that opens a region, ends one or hands out
 //! a task is looked up for each call site, in the object file of that place and in those that it needs ([`Late::at`]).
 
-use crate::lookup::found;
+use crate::hooks::lookup::found;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
@@ -103,7 +103,7 @@ fn find_from(name: &'static CStr, site: usize) -> *mut () {
             core::ptr::null_mut()
         } else {
             let at = libc::dlsym(handle, name.as_ptr());
-            crate::real::dlclose.get()(handle);
+            crate::hooks::real::dlclose.get()(handle);
             at
         }
     };
@@ -115,7 +115,7 @@ fn find_from(name: &'static CStr, site: usize) -> *mut () {
 /// The function behind ours, else in a runtime that was loaded into a scope of its own.
 #[cold]
 fn find(name: &'static CStr) -> *mut () {
-    let at = crate::real::find(name);
+    let at = crate::hooks::real::find(name);
     if !at.is_null() {
         return at.cast();
     }
@@ -129,8 +129,8 @@ fn find(name: &'static CStr) -> *mut () {
     if !at.is_null() {
         return at.cast();
     }
-    crate::message::say(format_args!("no OpenMP runtime has {}", name.to_string_lossy()));
-    crate::message::die("the program calls OpenMP, but no runtime for it is loaded");
+    crate::base::message::say(format_args!("no OpenMP runtime has {}", name.to_string_lossy()));
+    crate::base::message::die("the program calls OpenMP, but no runtime for it is loaded");
 }
 
 /// A function of a loaded object file; null if it has none. The handle is kept, as the runtime stays in use.
@@ -178,7 +178,7 @@ fn each_object<F: FnMut(&libc::dl_phdr_info) -> bool>(f: &mut F) {
         unsafe { c_int::from((*f.cast::<F>())(&*info)) }
     }
     // SAFETY: the callback is for this type, and keeps nothing.
-    crate::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed::<F>), core::ptr::from_mut(f).cast()) });
+    crate::base::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed::<F>), core::ptr::from_mut(f).cast()) });
 }
 
 macro_rules! lates {
@@ -196,7 +196,7 @@ macro_rules! lates {
 /// An `omp_lock_t` or `omp_nest_lock_t`.
 pub(super) type OmpLock = *mut u32;
 /// What a team's threads or a task run, and what that is given.
-type Function = super::team::Function;
+use crate::thread::Function;
 type Data = *mut c_void;
 /// How a task's data is copied.
 pub(super) type Copier = Option<unsafe extern "C-unwind" fn(Data, Data)>;

@@ -16,15 +16,15 @@ mod tasks;
 mod team;
 
 pub use replace::Inner;
-pub use team::{Teams, after_fork, finish, is_new, thread_ends};
+pub use team::{CALLBACKS, finish};
 
-use crate::capture::Probe;
+use crate::events::Probe;
 
 /// Points the slots to the runtime's functions.
 pub fn pass_through() {
     // Without it the runtime is looked up for the process, not for each call site.
-    let _ = crate::lookup::found::start();
-    forward::install::<crate::capture::Quiet>();
+    let _ = crate::hooks::lookup::found::start();
+    forward::install::<crate::events::Quiet>();
     pass::install();
 }
 

@@ -1,7 +1,7 @@
 //! What is not recorded is passed on: jumps to the runtime's functions, of any arguments, which leave no frame of ours on the stack.
 
 use super::late;
-use crate::hook::{Code, slot};
+use crate::hooks::{Code, slot};
 
 macro_rules! passes {
     ($($name:ident $site:literal,)*) => {

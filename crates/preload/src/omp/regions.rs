@@ -1,10 +1,10 @@
 //! Parallel regions and the barriers in them, recorded: what is behind each hook is the runtime's own function.
 
 use super::late;
-use super::team::{self, Function, Region};
-use crate::capture;
-use crate::hook::{Code, slot};
-use crate::thread;
+use super::team;
+use crate::events;
+use crate::hooks::{Code, slot};
+use crate::thread::{self, Function, Region};
 use baton_trace::Construct;
 use core::ffi::{c_uint, c_void};
 
@@ -179,7 +179,7 @@ mod loops {
 fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce(usize) -> T) -> T {
     let site = team::site(site);
     match team::barrier(thread::current(), site) {
-        Some(barrier) => capture::team_barrier(barrier, site, of, || wait(site)),
+        Some(barrier) => events::team_barrier(barrier, site, of, || wait(site)),
         None => wait(site),
     }
 }
@@ -221,7 +221,7 @@ unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
     // SAFETY: passed on.
     let start = || unsafe { late::GOMP_single_copy_start.at(site)() };
     let Some(barrier) = team::barrier(thread, site) else { return start() };
-    let values = capture::perhaps_team_barrier(barrier, site, Construct::Single, || {
+    let values = events::perhaps_team_barrier(barrier, site, Construct::Single, || {
         let values = start();
         (values, !values.is_null())
     });
@@ -239,7 +239,7 @@ unsafe extern "C-unwind" fn single_copy_end(values: Data, site: usize) {
     // SAFETY: passed on.
     let end = || unsafe { late::GOMP_single_copy_end.at(site)(values) };
     match team::barrier(thread, if entered == 0 { site } else { entered }) {
-        Some(barrier) => capture::team_barrier(barrier, site, Construct::Single, end),
+        Some(barrier) => events::team_barrier(barrier, site, Construct::Single, end),
         None => end(),
     }
 }

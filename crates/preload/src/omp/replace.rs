@@ -6,10 +6,10 @@
 
 use super::forward::{critical, lock};
 use super::late::OmpLock;
-use crate::capture::{self, Probe};
-use crate::hook::{Code, slot};
-use crate::mutex::{Functions, Mutex};
-use crate::stack::BlockStack;
+use crate::base::stack::BlockStack;
+use crate::events::{self, Probe};
+use crate::hooks::{Code, slot};
+use crate::posix::mutex::{Functions, Mutex};
 use crate::thread;
 use baton_trace::{Lock, Mode};
 use core::alloc::{GlobalAlloc, Layout};
@@ -79,12 +79,12 @@ fn take<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
         if !P::ON || nested {
             (inner().lock)(at, site);
         } else if (inner().trylock)(at, site) == 0 {
-            capture::lock_acquire::<P>(lock, Mode::Exclusive, site);
+            events::lock_acquire::<P>(lock, Mode::Exclusive, site);
         } else {
-            capture::lock_request::<P>(lock, Mode::Exclusive, site);
-            let watch = capture::Watch::begin::<P>();
+            events::lock_request::<P>(lock, Mode::Exclusive, site);
+            let watch = events::Watch::begin::<P>();
             (inner().lock)(at, site);
-            capture::lock_acquired::<P>(lock, Mode::Exclusive, watch.how::<P>());
+            events::lock_acquired::<P>(lock, Mode::Exclusive, watch.how::<P>());
         }
     }
 }
@@ -92,11 +92,11 @@ fn take<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
 /// Gives `mutex` back, with the event of `lock`.
 fn give<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
     if mutex.count.load(Ordering::Relaxed) == 0 {
-        capture::lock_release::<P>(lock, Mode::Exclusive, site);
+        events::lock_release::<P>(lock, Mode::Exclusive, site);
     }
     // SAFETY: as in `take`.
     unsafe { (inner().unlock)(core::ptr::from_ref(mutex).cast_mut(), site) };
-    capture::lock_released::<P>();
+    events::lock_released::<P>();
 }
 
 /// The mutex of the critical section without a name.
@@ -163,9 +163,9 @@ static NEXT: AtomicU32 = AtomicU32::new(1);
 /// Zeroed memory for a `T`, for ever.
 fn zeroed<T>() -> *mut T {
     // SAFETY: T has a size.
-    let memory = unsafe { crate::alloc::PRIVATE.alloc_zeroed(Layout::new::<T>()) };
+    let memory = unsafe { crate::base::alloc::PRIVATE.alloc_zeroed(Layout::new::<T>()) };
     if memory.is_null() {
-        crate::message::die("no memory for an OpenMP lock");
+        crate::base::message::die("no memory for an OpenMP lock");
     }
     memory.cast()
 }
@@ -183,7 +183,7 @@ fn fresh() -> *mut Mutex {
     // SAFETY: ours alone.
     unsafe { (*numbered).number = number };
     let Some(page) = TABLE.get(number as usize / PAGE) else {
-        crate::message::die("more than 16 million OpenMP locks");
+        crate::base::message::die("more than 16 million OpenMP locks");
     };
     if page.load(Ordering::Acquire).is_null() {
         // Two threads may both make the page; the loser's stays unused.
@@ -203,7 +203,7 @@ fn of<'a>(at: OmpLock) -> &'a Mutex {
     // SAFETY: a page that is there stays, and so does a mutex in it.
     match unsafe { page.as_ref().and_then(|page| page[number % PAGE].load(Ordering::Acquire).as_ref()) } {
         Some(numbered) => &numbered.mutex,
-        None => crate::message::die("an OpenMP lock is used that was not initialised"),
+        None => crate::base::message::die("an OpenMP lock is used that was not initialised"),
     }
 }
 
@@ -214,7 +214,7 @@ unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: 
         (*mutex).set_recursive(NEST);
         at.write((*mutex.cast::<Numbered>()).number);
     }
-    capture::lock_init::<P>(lock(at), site);
+    events::lock_init::<P>(lock(at), site);
 }
 
 /// The hint is about which algorithm to take, and that has been chosen.
@@ -224,7 +224,7 @@ unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLo
 }
 
 unsafe extern "C-unwind" fn destroy<P: Probe>(at: OmpLock, _: usize) {
-    capture::lock_destroy::<P>(lock(at));
+    events::lock_destroy::<P>(lock(at));
     // SAFETY: the caller says that nobody uses the lock any more. A lock behind a pointer stays with its mutex, unused.
     unsafe { FREE.push(core::ptr::from_ref(of(at)).cast_mut().cast()) };
 }
@@ -242,13 +242,13 @@ unsafe extern "C-unwind" fn test<P: Probe>(at: OmpLock, site: usize) -> c_int {
     let mutex = of(at);
     // SAFETY: as in `take`.
     if unsafe { (inner().trylock)(core::ptr::from_ref(mutex).cast_mut(), site) } != 0 {
-        capture::lock_try_failed::<P>(lock(at), Mode::Exclusive, site);
+        events::lock_try_failed::<P>(lock(at), Mode::Exclusive, site);
         return 0;
     }
     thread::current().counts.openmp.add_one();
     let held = mutex.count.load(Ordering::Relaxed) + 1;
     if held == 1 {
-        capture::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
+        events::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
     }
     held as c_int
 }

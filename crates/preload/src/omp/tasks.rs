@@ -5,10 +5,10 @@
 //! passed on untouched: the runtime writes into its data before it copies it.
 
 use super::late::{self, Copier};
-use super::team::{self, Function, Region};
-use crate::capture;
-use crate::hook::{Code, slot};
-use crate::thread;
+use super::team;
+use crate::events;
+use crate::hooks::{Code, slot};
+use crate::thread::{self, Function, Region};
 use core::ffi::{c_int, c_uint, c_void};
 
 /// Points the slots here.
@@ -128,7 +128,7 @@ unsafe extern "C-unwind" fn task(
     let number = team::next_task(thread);
     let head = Head { run: function, offset, number, region };
     let mut source = Source { head, data, length: length as usize, copy: copied };
-    capture::create_task(thread, number, site);
+    events::create_task(thread, number, site);
     // SAFETY: passed on, with data of ours, which `copy` knows how to copy, and `run` how to use.
     unsafe {
         let data = (&raw mut source).cast();
@@ -142,7 +142,7 @@ fn waiting(site: usize, wait: impl FnOnce(usize)) {
     if team::region_of(thread::current()).is_null() {
         wait(site);
     } else {
-        capture::task_wait(site, || wait(site));
+        events::task_wait(site, || wait(site));
     }
 }
 

@@ -8,66 +8,14 @@
 //! What stands for a barrier in events is the place of its construct in the program. Teams that are nested in others, or that another
 //! thread than the process's first master opens, have marks of their own in it.
 
-use crate::capture;
-use crate::thread::{self, Thread};
-use baton_trace::{Address, Construct};
+use crate::events;
+use crate::thread::callbacks::Callbacks;
+use crate::thread::{self, Function, KEPT, Region, Teams, Thread};
+use baton_trace::Construct;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
-/// What a thread of a team runs.
-pub(super) type Function = unsafe extern "C-unwind" fn(*mut c_void);
-
-/// Ends of regions that a master remembers.
-const KEPT: usize = 16;
-
-/// What a thread knows of its teams.
-pub struct Teams {
-    /// Regions that it has opened.
-    opened: AtomicU64,
-    /// When all had arrived at the ends of the latest of them: number, time.
-    ends: [(AtomicU64, AtomicU64); KEPT],
-    /// The region that it is in; null: none.
-    region: AtomicPtr<Region>,
-    /// The master behind whose region it waits; null: it does not.
-    behind: AtomicPtr<Thread>,
-    /// That region's number and barrier, and when this thread arrived.
-    number: AtomicU64,
-    barrier: AtomicUsize,
-    arrived: AtomicU64,
-    /// The program's function that it runs for us: a region's or a task's; 0: none.
-    running: AtomicUsize,
-    /// Where it entered a `single` whose values it will hand out.
-    pub(super) single: AtomicUsize,
-    /// Numbers for tasks that it may give out.
-    tasks: AtomicU64,
-    tasks_end: AtomicU64,
-}
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 impl Teams {
-    /// Of a thread that has been in none.
-    pub const fn new() -> Teams {
-        Teams {
-            opened: AtomicU64::new(0),
-            ends: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; KEPT],
-            region: AtomicPtr::new(core::ptr::null_mut()),
-            behind: AtomicPtr::new(core::ptr::null_mut()),
-            number: AtomicU64::new(0),
-            barrier: AtomicUsize::new(0),
-            arrived: AtomicU64::new(0),
-            running: AtomicUsize::new(0),
-            single: AtomicUsize::new(0),
-            tasks: AtomicU64::new(0),
-            tasks_end: AtomicU64::new(0),
-        }
-    }
-
-    /// Another thread has the record now. Numbers of regions go on: a worker may still ask for the end of an old one.
-    pub fn forget(&self) {
-        self.region.store(core::ptr::null_mut(), Ordering::Relaxed);
-        self.running.store(0, Ordering::Relaxed);
-        self.behind.store(core::ptr::null_mut(), Ordering::Relaxed);
-    }
-
     /// The region that the thread is in.
     ///
     /// # Safety
@@ -84,22 +32,6 @@ impl Teams {
         let known = |()| of.load(Ordering::Acquire) == number;
         Some(()).filter(|()| known(())).map(|()| time.load(Ordering::Relaxed)).filter(|_| known(()))
     }
-}
-
-/// A parallel region while it goes on.
-pub(super) struct Region {
-    run: Function,
-    data: *mut c_void,
-    master: &'static Thread,
-    number: u64,
-    barrier: usize,
-    site: usize,
-    /// Regions of the same master around it.
-    depth: u32,
-    /// The latest arrival at its end so far, or the latest end of a task.
-    last: AtomicU64,
-    /// Threads that have arrived.
-    arrived: AtomicU32,
 }
 
 /// What a thread was in before.
@@ -132,7 +64,7 @@ pub(super) fn region_of(thread: &Thread) -> *const Region {
 /// # Safety
 /// The region has not ended: its end waits for its tasks.
 pub(super) unsafe fn begin_task(thread: &Thread, region: *const Region, function: Function, task: u64) -> Outer {
-    capture::begin_task(thread, task);
+    events::begin_task(thread, task);
     enter(&thread.teams, region, function)
 }
 
@@ -142,7 +74,7 @@ pub(super) unsafe fn begin_task(thread: &Thread, region: *const Region, function
 /// As for [`begin_task`].
 pub(super) unsafe fn end_task(thread: &Thread, region: *const Region, outer: &Outer, task: u64) {
     leave(&thread.teams, outer);
-    let moment = capture::end_task(thread, task);
+    let moment = events::end_task(thread, task);
     // Release: the master finds it. Who waits at the region's end waits for the last task, too.
     // SAFETY: the region's end waits for the task that this thread has not left yet.
     unsafe { (*region).last.fetch_max(moment, Ordering::Release) };
@@ -199,7 +131,7 @@ impl Region {
         let number = master.teams.opened.load(Ordering::Relaxed) + 1;
         master.teams.opened.store(number, Ordering::Relaxed);
         let barrier = address(master, depth, site);
-        capture::fork_team(master, barrier, site);
+        events::fork_team(master, barrier, site);
         let (last, arrived) = (AtomicU64::new(0), AtomicU32::new(0));
         Region { run, data, master, number, barrier, site, depth, last, arrived }
     }
@@ -211,7 +143,7 @@ impl Region {
         }
         // Acquire: all that was stored there. The runtime's own barrier orders them, too.
         let last = self.last.load(Ordering::Acquire);
-        capture::leave_team(self.master, self.barrier);
+        events::leave_team(self.master, self.barrier);
         let (number, time) = &self.master.teams.ends[self.number as usize % KEPT];
         number.store(0, Ordering::Relaxed);
         core::sync::atomic::fence(Ordering::Release);
@@ -231,13 +163,13 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
     let is_master = core::ptr::eq(thread, region.master);
     let threads = super::late::threads(region.site);
     let idled = !is_master && settle(thread, true);
-    capture::begin_team(thread, region.barrier, threads, idled);
+    events::begin_team(thread, region.barrier, threads, idled);
     let outer = enter(teams, region, region.run);
     // SAFETY: as the program asked.
     unsafe { (region.run)(region.data) };
     leave(teams, &outer);
-    capture::construct(thread, region.barrier, Construct::Region);
-    let moment = capture::arrive_at_team(thread, region.barrier, region.site);
+    events::construct(thread, region.barrier, Construct::Region);
+    let moment = events::arrive_at_team(thread, region.barrier, region.site);
     if !is_master {
         teams.number.store(region.number, Ordering::Relaxed);
         teams.barrier.store(region.barrier, Ordering::Relaxed);
@@ -257,7 +189,7 @@ const WRITTEN: *mut Thread = core::ptr::without_provenance_mut(1);
 /// the next region since.
 fn settle(thread: &Thread, idles: bool) -> bool {
     let teams = &thread.teams;
-    let mut pause = crate::time::Backoff::new();
+    let mut pause = crate::base::time::Backoff::new();
     let mut behind = teams.behind.load(Ordering::Acquire);
     loop {
         if behind.is_null() {
@@ -279,21 +211,29 @@ fn settle(thread: &Thread, idles: bool) -> bool {
     let arrived = teams.arrived.load(Ordering::Relaxed);
     // Where it is known no more, the thread's own arrival is what is left.
     let end = master.teams.end_of(teams.number.load(Ordering::Relaxed)).unwrap_or(arrived).max(arrived);
-    capture::left_team(thread, teams.barrier.load(Ordering::Relaxed), end + 1, idles);
+    events::left_team(thread, teams.barrier.load(Ordering::Relaxed), end + 1, idles);
     // Release: what was written, for a thread that goes on after its master wrote.
     teams.behind.store(core::ptr::null_mut(), Ordering::Release);
     true
 }
 
+/// What teams do as threads end.
+pub static CALLBACKS: Callbacks = Callbacks { thread_ends, ..Callbacks::NONE };
+
 /// A thread is about to end.
-pub fn thread_ends(thread: &Thread) {
-    settle(thread, false);
+fn thread_ends(thread: &Thread) {
+    if events::is_recording() {
+        settle(thread, false);
+    }
 }
 
 /// The process ends in order. Workers that wait for the calling thread's next region run no more: what they have not written down is
 /// written for them.
 pub fn finish() {
-    let Some(master) = thread::existing().filter(|_| !crate::fork::in_child()) else { return };
+    if !events::is_recording() {
+        return;
+    }
+    let Some(master) = thread::existing().filter(|_| !thread::fork::in_child()) else { return };
     if !master.teams.region.load(Ordering::Relaxed).is_null() {
         return;
     }
@@ -325,31 +265,4 @@ pub(super) fn next_task(thread: &Thread) -> u64 {
     }
     teams.tasks.store(next + 1, Ordering::Relaxed);
     next
-}
-
-/// Barriers whose construct has been written down. One that finds no room is told of again and again.
-static TOLD: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
-
-/// Whether a barrier has not been told of before.
-pub fn is_new(barrier: Address) -> bool {
-    let hash = (barrier.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
-    for step in 0..8 {
-        let cell = &TOLD[(hash + step) % TOLD.len()];
-        let known = match cell.load(Ordering::Relaxed) {
-            0 => match cell.compare_exchange(0, barrier, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return true,
-                Err(other) => other,
-            },
-            known => known,
-        };
-        if known == barrier {
-            return false;
-        }
-    }
-    true
-}
-
-/// In a fork's child, whose file knows of none.
-pub fn after_fork() {
-    TOLD.iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
 }

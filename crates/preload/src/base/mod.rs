@@ -1,0 +1,7 @@
+//! Tools that know nothing of the program's threads: memory of the library's own, times, `errno`, messages.
+
+pub mod alloc;
+pub mod errno;
+pub mod message;
+pub mod stack;
+pub mod time;

@@ -1,0 +1,81 @@
+//! Times as programs give them, and how to pause between two looks.
+
+use baton_machine::units::Nanos;
+use baton_machine::{Clock, Deadline, Machine, Native};
+use libc::{clockid_t, timespec};
+
+/// The clock that a program names, if one can wait on it.
+pub fn clock(id: clockid_t) -> Option<Clock> {
+    match id {
+        libc::CLOCK_REALTIME => Some(Clock::Realtime),
+        libc::CLOCK_MONOTONIC => Some(Clock::Monotonic),
+        _ => None,
+    }
+}
+
+/// An absolute time of a program.
+pub struct Time(pub timespec);
+
+impl Time {
+    /// The time as a deadline on `clock`; `None` if it is not a valid time (EINVAL). A time before the clock's beginning has
+    /// passed.
+    pub fn on(&self, clock: Clock) -> Option<Deadline> {
+        let Time(timespec { tv_sec, tv_nsec }) = *self;
+        let nanos = u64::try_from(tv_nsec).ok().filter(|n| *n < 1_000_000_000)?;
+        let at = u64::try_from(tv_sec).map_or(0, |seconds| seconds.saturating_mul(1_000_000_000).saturating_add(nanos));
+        Some(Deadline { at: Nanos(at), clock })
+    }
+}
+
+/// Whether glibc waits until `at` on `id`; otherwise a timed wait is EINVAL, even for what is free.
+///
+/// # Safety
+/// `at` points to a time.
+pub unsafe fn is_valid(id: clockid_t, at: *const timespec) -> bool {
+    // SAFETY: as the caller says.
+    clock(id).is_some_and(|clock| Time(unsafe { *at }).on(clock).is_some())
+}
+
+/// Pauses that grow, for what has to be polled: a few on the CPU, then asleep, from 10 µs up to a millisecond.
+pub struct Backoff(u32);
+
+impl Backoff {
+    /// The first pause is the shortest.
+    pub fn new() -> Backoff {
+        Backoff(0)
+    }
+
+    /// Pauses; not longer than until `deadline`.
+    pub fn wait(&mut self, deadline: Option<Deadline>) {
+        self.0 += 1;
+        if self.0 < 64 {
+            Native::relax();
+            return;
+        }
+        let mut nanos = 10_000u64 << (self.0 - 64).min(7);
+        nanos = nanos.min(1_000_000);
+        if let Some(deadline) = deadline {
+            nanos = nanos.min(deadline.at.0.saturating_sub(Native::now(deadline.clock).0));
+        }
+        let pause = timespec { tv_sec: 0, tv_nsec: nanos as libc::c_long };
+        baton_machine::native::thread::slept();
+        crate::base::errno::kept(|| {
+            // SAFETY: the time is ours. The raw call is no cancellation point; a signal only shortens the pause.
+            unsafe { libc::syscall(libc::SYS_nanosleep, &raw const pause, core::ptr::null_mut::<timespec>()) };
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_valid_past_or_refused() {
+        let on = |tv_sec, tv_nsec| Time(timespec { tv_sec, tv_nsec }).on(Clock::Realtime).map(|d| d.at.0);
+        assert_eq!(on(1, 5), Some(1_000_000_005));
+        assert_eq!(on(-1, 5), Some(0));
+        assert_eq!(on(i64::MAX, 999_999_999), Some(u64::MAX));
+        assert_eq!((on(1, -1), on(1, 1_000_000_000)), (None, None));
+    }
+}

@@ -1,0 +1,50 @@
+//! What recording itself costs, measured at the start of each trace and written into it, so that the analysis can take it off.
+
+use super::session::SESSION;
+use super::sites;
+use crate::thread::Thread;
+use baton_trace::{What, sys};
+
+/// Events of a measurement; small, as they stand in the trace.
+const EVENTS: u64 = 64;
+/// Measurements, of which the fastest counts: an interrupt only lengthens one.
+const ROUNDS: usize = 4;
+
+/// Probe number of a plain event.
+const PLAIN: u32 = 0;
+/// Probe number of the events and CPU times around a contended wait.
+const CONTENDED: u32 = 1;
+
+/// Measures and writes down. Pauses of no length are the events that say nothing.
+pub(super) fn measure(thread: &Thread) {
+    let nothing = What::Pause { ticks: 0 };
+    let plain = fastest(EVENTS, || {
+        for _ in 0..EVENTS / 2 {
+            core::hint::black_box(sites::site(thread, measure as *const () as usize));
+            thread.pen.post(&SESSION, nothing);
+            core::hint::black_box(sites::site(thread, measure as *const () as usize));
+            thread.pen.post_ordered(&SESSION, nothing);
+        }
+    });
+    let contended = fastest(8, || {
+        for _ in 0..8 {
+            thread.pen.post(&SESSION, nothing);
+            core::hint::black_box(sys::thread_cpu_ns());
+            thread.pen.post_ordered(&SESSION, nothing);
+            core::hint::black_box(sys::thread_cpu_ns());
+        }
+    });
+    for (probe, picoseconds) in [(PLAIN, plain), (CONTENDED, contended)] {
+        thread.pen.post(&SESSION, What::ProbeCost { probe, picoseconds });
+    }
+}
+
+/// Picoseconds of one of `count` things that `run` does.
+fn fastest(count: u64, run: impl Fn()) -> u64 {
+    let round = || {
+        let before = sys::clock_ns(libc::CLOCK_MONOTONIC);
+        run();
+        sys::clock_ns(libc::CLOCK_MONOTONIC).saturating_sub(before)
+    };
+    (0..ROUNDS).map(|_| round()).min().unwrap_or(0) * 1000 / count
+}

@@ -1,0 +1,166 @@
+//! A recording from its first event to its last: the process, its threads, its forks.
+
+use super::session::SESSION;
+use super::{affinity, constructs, cost, markers, modules, sites, switches};
+use crate::base::message::{self, Subject};
+use crate::config::Config;
+use crate::hooks::lookup::found;
+use crate::thread::callbacks::Callbacks;
+use crate::thread::{self, Thread};
+use baton_trace::writer::{OpenError, Options};
+use baton_trace::{What, sys};
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Children are recorded too.
+static FOLLOW: AtomicBool = AtomicBool::new(true);
+
+/// Opens the trace.
+///
+/// # Errors
+/// What could not be done.
+pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
+    let Some(directory) = &config.trace else { return Ok(()) };
+    FOLLOW.store(follow, Relaxed);
+    // Without it sites are known by their addresses alone.
+    let _ = found::start();
+    if !config.stacks {
+        sites::refuse_stacks();
+    }
+    if !config.switches {
+        switches::refuse();
+    }
+    let mut options = Options::default();
+    if let Some(limit) = config.trace_max {
+        options.limit = limit;
+    }
+    SESSION.open(directory, options)
+}
+
+/// Says that the process runs unrecorded, and why. Callable in a fork's child: without an allocation.
+pub fn say_unrecorded(directory: Option<&CStr>, error: OpenError) {
+    let text = format_args!("process {} runs unrecorded: {error}", sys::pid());
+    match directory {
+        Some(directory) => {
+            let directory = directory.to_str().unwrap_or("?");
+            message::tell(Subject::Unrecorded, format_args!("BATON_TRACE={directory}: "), text);
+        }
+        None => message::tell(Subject::Unrecorded, format_args!(""), text),
+    }
+}
+
+/// Begins the trace of the thread that starts the library, once the session is open and slots are set.
+pub fn begin() {
+    if SESSION.is_open() {
+        let thread = thread::current();
+        modules::list();
+        cost::measure(thread);
+    }
+}
+
+/// What recording does as threads begin and end, and as the process forks.
+pub static CALLBACKS: Callbacks = Callbacks {
+    thread_begins,
+    thread_ends,
+    late_thread_begins,
+    late_thread_ended,
+    before_fork,
+    after_fork_in_parent,
+    after_fork_in_child,
+};
+
+/// A thread got its record.
+fn thread_begins(thread: &Thread) {
+    thread.pen.forget();
+    thread.stacks.forget();
+    thread.switches.open();
+    if SESSION.is_open() {
+        thread.pen.post_ordered(&SESSION, What::ThreadStart { handle: thread.handle() as u64 });
+        sites::name_thread(thread);
+        affinity::write(thread, 0);
+    }
+}
+
+/// A thread that has ended for us goes on for a while, with another record.
+fn late_thread_begins(thread: &Thread) {
+    thread.pen.forget();
+    thread.stacks.forget();
+}
+
+/// Such a thread is dead.
+fn late_thread_ended(thread: &Thread) {
+    thread.pen.finish();
+}
+
+/// A thread is about to lose its record.
+fn thread_ends(thread: &Thread) {
+    if SESSION.is_open() {
+        // How much of its last stretch it spent on a CPU.
+        thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
+        thread.switches.empty(thread);
+        thread.pen.post(&SESSION, What::ThreadEnd { handle: thread.handle() as u64 });
+    }
+    thread.switches.close();
+    thread.pen.finish();
+}
+
+/// The process ends in order.
+pub fn finish() {
+    if SESSION.is_open() {
+        if !thread::fork::in_child() {
+            modules::list();
+        }
+        if let Some(thread) = thread::existing() {
+            thread.switches.empty(thread);
+        }
+    }
+    // Also where recording stopped before: the process ended in order.
+    SESSION.finish();
+}
+
+fn signals(how: libc::c_int, mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: both masks are the kernel's signal sets of 8 bytes. The raw call leaves errno alone when it succeeds, and it
+    // blocks the signals that glibc uses itself too.
+    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut before, 8) };
+    before
+}
+
+/// Before a fork: no signal handler may write between the fork and the child's own file.
+fn before_fork() {
+    if SESSION.is_open() {
+        let thread = thread::current();
+        thread.mask.store(signals(libc::SIG_BLOCK, u64::MAX), Relaxed);
+        thread.blocked.store(true, Relaxed);
+    }
+}
+
+/// After a fork, in the parent, and in the child when its file is made.
+fn after_fork_in_parent() {
+    if let Some(thread) = thread::existing().filter(|thread| thread.blocked.swap(false, Relaxed)) {
+        signals(libc::SIG_SETMASK, thread.mask.load(Relaxed));
+    }
+}
+
+/// After a fork, in the child: a file of its own, or nothing more. A child that cannot have its file runs on unrecorded.
+fn after_fork_in_child() {
+    thread::all().for_each(|thread| thread.switches.forget());
+    let reopened = SESSION.reopen_after_fork(FOLLOW.load(Relaxed));
+    if let Err(error) = &reopened {
+        say_unrecorded(None, *error);
+    }
+    markers::after_fork();
+    constructs::after_fork();
+    modules::after_fork();
+    if let Some(thread) = thread::existing() {
+        sites::after_fork(thread);
+        // The pens of the other records are put in order when a new thread gets them.
+        if reopened.is_ok() {
+            // Modules are written down as call sites turn up: a thread of the parent may have held the loader's lock.
+            thread_begins(thread);
+        } else {
+            thread.pen.forget();
+        }
+    }
+    after_fork_in_parent();
+}

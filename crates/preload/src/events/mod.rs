@@ -1,0 +1,45 @@
+//! Recording what the program does, as events of `baton-trace`.
+//!
+//! Every hook is compiled with and without it ([`Probe`]): without, nothing of this is in the code. What gives something away
+//! is stamped before the act, what takes after it, so that cause never comes after effect.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `session` | the process's trace, and whether a hook records |
+//! | `life` | a recording from its first event to its last: the process, threads, forks |
+//! | `post` | writing an event down |
+//! | `locks`, `objects`, `outside`, `threads`, `teams` | one function for each thing that happens |
+//! | `sites` | call sites, and the stacks of contended ones |
+//! | `markers` | the program's own markers and regions of interest |
+//! | [`affinity`] | on which CPUs threads may run |
+//! | `constructs` | barriers whose OpenMP construct has been told |
+//! | `cost` | what recording costs, measured |
+//! | `switches` | when the kernel took the CPU away, and gave it back |
+//! | `modules` | which object files are loaded where |
+
+pub mod affinity;
+mod constructs;
+mod cost;
+mod life;
+mod locks;
+mod markers;
+mod modules;
+mod objects;
+mod outside;
+mod post;
+mod session;
+mod sites;
+mod switches;
+mod teams;
+mod threads;
+
+pub use baton_trace::WakeReason;
+pub use life::{CALLBACKS, begin, finish, say_unrecorded, start};
+pub use locks::*;
+pub use modules::list as list_modules;
+pub use objects::*;
+pub use outside::{called, on_cpu};
+pub use post::{moment, post, post_ordered};
+pub use session::{Probe, Quiet, Recorded, is_recording};
+pub use teams::*;
+pub use threads::*;

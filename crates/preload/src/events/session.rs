@@ -1,0 +1,29 @@
+//! The process's trace, and whether a hook records into it.
+
+use baton_trace::writer::Session;
+
+/// Whether hooks record.
+pub trait Probe: 'static {
+    /// They do.
+    const ON: bool;
+}
+
+/// Hooks that record.
+pub struct Recorded;
+/// Hooks that do not.
+pub struct Quiet;
+
+impl Probe for Recorded {
+    const ON: bool = true;
+}
+impl Probe for Quiet {
+    const ON: bool = false;
+}
+
+/// The process's trace.
+pub(super) static SESSION: Session = Session::new();
+
+/// Whether the process is recorded now.
+pub fn is_recording() -> bool {
+    SESSION.is_open()
+}

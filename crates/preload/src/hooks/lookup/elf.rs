@@ -1,0 +1,156 @@
+//! A loaded object file as the loader has it in memory: its symbols, and the cells through which it reaches others'.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use libc::{Elf64_Phdr, Elf64_Rela, Elf64_Sym, dl_phdr_info};
+
+// <elf.h>: kinds of entries in the dynamic section, which the loader has made addresses of, and of relocations.
+const PT_DYNAMIC: u32 = 2;
+const PT_GNU_RELRO: u32 = 0x6474_e552;
+const DT_PLTRELSZ: u64 = 2;
+const DT_STRTAB: u64 = 5;
+const DT_SYMTAB: u64 = 6;
+const DT_RELA: u64 = 7;
+const DT_RELASZ: u64 = 8;
+const DT_JMPREL: u64 = 23;
+const DT_GNU_HASH: u64 = 0x6fff_fef5;
+const R_X86_64_64: u64 = 1;
+const R_X86_64_GLOB_DAT: u64 = 6;
+const R_X86_64_JUMP_SLOT: u64 = 7;
+const PAGE: usize = 4096;
+
+/// An object that stays loaded while this is used.
+pub struct Object<'a> {
+    /// What is added to the file's addresses.
+    pub bias: usize,
+    headers: &'a [Elf64_Phdr],
+    dynamic: *const [u64; 2],
+}
+
+/// Goes over the loaded objects in the loader's order, under its lock, until `f` says that it is done.
+pub fn each<F: FnMut(&Object) -> bool>(mut f: F) {
+    unsafe extern "C" fn listed<F: FnMut(&Object) -> bool>(info: *mut dl_phdr_info, _: usize, f: *mut c_void) -> c_int {
+        // SAFETY: the loader hands us an object that stays loaded during the call, and what we gave it below.
+        unsafe {
+            let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let bias = (*info).dlpi_addr as usize;
+            let dynamic = headers.iter().find(|header| header.p_type == PT_DYNAMIC);
+            let Some(dynamic) = dynamic else { return 0 };
+            let dynamic = core::ptr::with_exposed_provenance(bias + dynamic.p_vaddr as usize);
+            c_int::from((*f.cast::<F>())(&Object { bias, headers, dynamic }))
+        }
+    }
+    // SAFETY: the callback is for this type, and keeps nothing.
+    crate::base::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed::<F>), (&raw mut f).cast()) });
+}
+
+impl Object<'_> {
+    /// Whether an address lies in it.
+    pub fn contains(&self, address: usize) -> bool {
+        self.headers.iter().filter(|header| header.p_type == libc::PT_LOAD).any(|header| {
+            let start = self.bias + header.p_vaddr as usize;
+            (start..start + header.p_memsz as usize).contains(&address)
+        })
+    }
+
+    /// An entry of the dynamic section.
+    fn entry(&self, kind: u64) -> Option<usize> {
+        let mut at = self.dynamic;
+        // SAFETY: the section is loaded and ends with an entry of kind 0.
+        unsafe {
+            while (*at)[0] != 0 {
+                if (*at)[0] == kind {
+                    return Some((*at)[1] as usize);
+                }
+                at = at.add(1);
+            }
+        }
+        None
+    }
+
+    /// The symbol table and the strings of its names.
+    fn symbols(&self) -> Option<(*const Elf64_Sym, *const c_char)> {
+        let at = |kind| self.entry(kind).map(core::ptr::with_exposed_provenance::<c_void>);
+        Some((at(DT_SYMTAB)?.cast(), at(DT_STRTAB)?.cast()))
+    }
+
+    /// The address of a function that it defines under this name, the newest version (which the linker puts last or alone); only
+    /// for the C library, whose hash table is GNU's.
+    pub fn function(&self, name: &CStr) -> Option<usize> {
+        let (symbols, strings) = self.symbols()?;
+        let table: *const u32 = core::ptr::with_exposed_provenance(self.entry(DT_GNU_HASH)?);
+        let hash =
+            name.to_bytes().iter().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
+        // SAFETY: the table is four numbers (buckets, first symbol, words of a filter of 64 bits, a shift), the filter, the
+        // buckets, and a chain in which the last symbol of a bucket has an odd hash.
+        unsafe {
+            let (buckets, first, filter) = (*table, *table.add(1), *table.add(2));
+            let bucket = table.add(4 + 2 * filter as usize);
+            let chain = bucket.add(buckets as usize);
+            let mut symbol = *bucket.add((hash % buckets) as usize);
+            while symbol >= first {
+                let found = *chain.add((symbol - first) as usize);
+                let entry = &*symbols.add(symbol as usize);
+                if found | 1 == hash | 1
+                    && entry.st_value != 0
+                    && CStr::from_ptr(strings.add(entry.st_name as usize)) == name
+                {
+                    return Some(self.bias + entry.st_value as usize);
+                }
+                if found & 1 != 0 {
+                    return None;
+                }
+                symbol += 1;
+            }
+        }
+        None
+    }
+
+    /// Has `choose` look at each cell that holds, or will hold, the address of another object's function, by the function's
+    /// name; what it returns is stored there.
+    pub fn rebind(&self, choose: impl Fn(&CStr) -> Option<usize>) {
+        let Some((symbols, strings)) = self.symbols() else { return };
+        for (at, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
+            let (Some(at), Some(size)) = (self.entry(at), self.entry(size)) else { continue };
+            let first: *const Elf64_Rela = core::ptr::with_exposed_provenance(at);
+            // SAFETY: the loader has such a table there.
+            let relocations = unsafe { core::slice::from_raw_parts(first, size / size_of::<Elf64_Rela>()) };
+            for relocation in relocations {
+                let kind = relocation.r_info & 0xffff_ffff;
+                if !matches!(kind, R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT) {
+                    continue;
+                }
+                // SAFETY: a relocation of these kinds names a symbol of the table, whose name lies among the strings.
+                let name = unsafe {
+                    let symbol = &*symbols.add((relocation.r_info >> 32) as usize);
+                    CStr::from_ptr(strings.add(symbol.st_name as usize))
+                };
+                if let Some(address) = choose(name) {
+                    self.store(self.bias + relocation.r_offset as usize, address);
+                }
+            }
+        }
+    }
+
+    /// Stores an address into a cell, which may lie where the loader has taken the right to write away.
+    fn store(&self, cell: usize, address: usize) {
+        let protected = self.headers.iter().filter(|header| header.p_type == PT_GNU_RELRO).any(|header| {
+            let start = self.bias + header.p_vaddr as usize;
+            (start & !(PAGE - 1)..start + header.p_memsz as usize).contains(&cell)
+        });
+        let page = core::ptr::with_exposed_provenance_mut::<c_void>(cell & !(PAGE - 1));
+        let access = |access| {
+            // SAFETY: a page of the object's own data, which stays readable.
+            protected && unsafe { libc::mprotect(page, PAGE, access) } != 0
+        };
+        if access(libc::PROT_READ | libc::PROT_WRITE) {
+            return;
+        }
+        // SAFETY: an aligned cell of a function's address, which the loader itself stores into as the function is first
+        // called; the new function stands in for the old one at any time.
+        unsafe {
+            (*core::ptr::with_exposed_provenance::<core::sync::atomic::AtomicUsize>(cell))
+                .store(address, core::sync::atomic::Ordering::Relaxed)
+        };
+        access(libc::PROT_READ);
+    }
+}

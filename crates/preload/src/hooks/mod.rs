@@ -1,0 +1,14 @@
+//! The way in: exported functions of glibc's names, what each jumps to, and glibc's own functions behind them.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `table` | the exported functions, and the slots that they jump through |
+//! | [`real`] | glibc's own functions |
+//! | [`lookup`] | functions that are reached past the loader's order: `dlsym` with a handle, `RTLD_DEEPBIND`; object files by address |
+
+pub mod lookup;
+pub mod real;
+mod table;
+
+pub(crate) use table::call;
+pub use table::{Code, STUBS, pass_through, slot};

@@ -1,0 +1,284 @@
+//! The exported functions: stubs that jump through a slot.
+//!
+//! Each interposed function is a stub of two instructions: it puts the caller's return address, the call site, into the
+//! argument register after the function's own arguments (into rax where these fill the registers), and jumps to where its slot points. The slots are filled once, at
+//! start (`start`): with glibc's own function where there is nothing to do, else with one of ours, in the shape
+//! that fits what was asked for. So a run pays for nothing that it did not ask for, and no hook asks which mode it is in.
+//!
+//! A stub is a tail jump: no frame of ours stands below the program's when glibc's function unwinds for a cancellation, and
+//! what the stub jumps to returns straight to the program.
+//!
+//! Until the slots are filled they point to a boot stub that fills them. A constructor of another library, or an allocator
+//! inside the loader, may well be the first to call.
+
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// A function of any type, as one address.
+pub type Code = *const ();
+
+/// Where a stub jumps to.
+#[repr(transparent)]
+pub struct Slot(AtomicPtr<()>);
+
+impl Slot {
+    /// A slot that points to its boot stub.
+    pub const fn new(boot: unsafe extern "C" fn()) -> Slot {
+        Slot(AtomicPtr::new(boot as *mut ()))
+    }
+
+    /// Points the slot to `code`. Relaxed: at start there is one thread; others are created later.
+    pub fn set(&self, code: Code) {
+        self.0.store(code.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Where the slot points.
+    #[inline(always)]
+    pub fn get(&self) -> Code {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+unsafe extern "C" {
+    /// Fills the slots. The room above everything defines it (`start`): the stubs must reach it before anything has run, so that
+    /// the linker's own table is the only place where it can be registered.
+    fn baton_preload_start();
+}
+
+/// Saves the arguments, starts the library, and goes on through the slot whose address is in r11.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn boot_common() {
+    core::arch::naked_asm!(
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "push rax",
+        "push r11",
+        "sub rsp, 8",
+        "call {start}",
+        "add rsp, 8",
+        "pop r11",
+        "pop rax",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "jmp qword ptr [r11]",
+        start = sym baton_preload_start,
+    );
+}
+
+/// Calls what a slot points to.
+macro_rules! call {
+    ($name:ident ($($argument:ident : $t:ty),*) -> $answer:ty) => {{
+        let at = $crate::hooks::slot::$name.get();
+        // The slot points to a function of this shape: the hook's arguments and the call site.
+        let function: unsafe extern "C-unwind" fn($($t),*) -> $answer = core::mem::transmute(at);
+        function($($argument),*)
+    }};
+}
+pub(crate) use call;
+
+/// Declares exported functions: name, and the register that takes the call site (the one after the arguments).
+macro_rules! hooks {
+    (
+        glibc { $($known:ident $known_site:literal),* $(,)? }
+        others { $($other:ident $other_site:literal),* $(,)? }
+    ) => {
+        hooks! { $($known $known_site,)* $($other $other_site,)* }
+
+        /// Points every slot to glibc's own function, where there is one.
+        pub fn pass_through() {
+            $(slot::$known.set($crate::hooks::real::$known.code());)*
+        }
+    };
+    ($($name:ident $site:literal,)*) => {
+        /// Where each stub jumps to.
+        #[allow(non_upper_case_globals, missing_docs)]
+        pub mod slot {
+            $(pub static $name: $crate::hooks::table::Slot = $crate::hooks::table::Slot::new(super::boot::$name);)*
+        }
+
+        /// Every exported function by its name.
+        pub static STUBS: [(&core::ffi::CStr, unsafe extern "C-unwind" fn()); [$(stringify!($name)),*].len()] = [$((
+            // SAFETY: the literal ends with its only zero byte.
+            unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+            stub::$name,
+        )),*];
+
+        #[allow(non_snake_case)]
+        mod boot {
+            $(
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(
+                        "lea r11, [rip + {slot}]",
+                        "jmp {boot}",
+                        slot = sym super::slot::$name,
+                        boot = sym $crate::hooks::table::boot_common,
+                    );
+                }
+            )*
+        }
+
+        #[allow(non_snake_case)]
+        #[cfg_attr(test, allow(dead_code))]
+        mod stub {
+            $(
+                #[unsafe(naked)]
+                #[cfg_attr(not(test), unsafe(no_mangle))]
+                pub unsafe extern "C-unwind" fn $name() {
+                    core::arch::naked_asm!(
+                        concat!("mov ", $site, ", qword ptr [rsp]"),
+                        "jmp qword ptr [rip + {slot}]",
+                        slot = sym super::slot::$name,
+                    );
+                }
+            )*
+        }
+    };
+}
+
+// The register after n arguments: rdi, rsi, rdx, rcx, r8, r9 take them in this order.
+hooks! {
+    glibc {
+        pthread_mutex_init "rdx",
+        pthread_mutex_destroy "rsi",
+        pthread_mutex_lock "rsi",
+        pthread_mutex_trylock "rsi",
+        pthread_mutex_timedlock "rdx",
+        pthread_mutex_clocklock "rcx",
+        pthread_mutex_unlock "rsi",
+        mtx_init "rdx",
+        mtx_destroy "rsi",
+        mtx_lock "rsi",
+        mtx_trylock "rsi",
+        mtx_timedlock "rdx",
+        mtx_unlock "rsi",
+        pthread_cond_init "rdx",
+        pthread_cond_destroy "rsi",
+        pthread_cond_wait "rdx",
+        pthread_cond_timedwait "rcx",
+        pthread_cond_clockwait "r8",
+        pthread_cond_signal "rsi",
+        pthread_cond_broadcast "rsi",
+        cnd_init "rsi",
+        cnd_destroy "rsi",
+        cnd_wait "rdx",
+        cnd_timedwait "rcx",
+        cnd_signal "rsi",
+        cnd_broadcast "rsi",
+        pthread_rwlock_init "rdx",
+        pthread_rwlock_destroy "rsi",
+        pthread_rwlock_rdlock "rsi",
+        pthread_rwlock_wrlock "rsi",
+        pthread_rwlock_tryrdlock "rsi",
+        pthread_rwlock_trywrlock "rsi",
+        pthread_rwlock_timedrdlock "rdx",
+        pthread_rwlock_timedwrlock "rdx",
+        pthread_rwlock_clockrdlock "rcx",
+        pthread_rwlock_clockwrlock "rcx",
+        pthread_rwlock_unlock "rsi",
+        pthread_spin_init "rdx",
+        pthread_spin_destroy "rsi",
+        pthread_spin_lock "rsi",
+        pthread_spin_trylock "rsi",
+        pthread_spin_unlock "rsi",
+        pthread_barrier_init "rcx",
+        pthread_barrier_destroy "rsi",
+        pthread_barrier_wait "rsi",
+        sem_init "rcx",
+        sem_destroy "rsi",
+        sem_wait "rsi",
+        sem_trywait "rsi",
+        sem_timedwait "rdx",
+        sem_clockwait "rcx",
+        sem_post "rsi",
+        pthread_create "r8",
+        pthread_join "rdx",
+        pthread_tryjoin_np "rdx",
+        pthread_timedjoin_np "rcx",
+        pthread_clockjoin_np "r8",
+        pthread_cancel "rsi",
+        thrd_create "rcx",
+        thrd_join "rdx",
+        pthread_setname_np "rdx",
+        pthread_setaffinity_np "rcx",
+        sched_setaffinity "rcx",
+        pthread_setcanceltype "rdx",
+        __sigsetjmp "rdx",
+        dlsym "rdx",
+        dlvsym "rcx",
+        dlopen "rdx",
+        __register_atfork "r8",
+        _Fork "rdi",
+        _exit "rsi",
+        _Exit "rsi",
+        dlclose "rsi",
+        sleep "rsi",
+        usleep "rsi",
+        nanosleep "rdx",
+        clock_nanosleep "r8",
+        poll "rcx",
+        select "r9",
+        epoll_wait "r8",
+        read "rcx",
+        write "rcx",
+        recv "r8",
+        send "r8",
+        accept "rcx",
+        fsync "rsi",
+    }
+    others {
+        // What programs linked long ago, and libstdc++ of that time, call.
+        __pthread_mutex_init "rdx",
+        __pthread_mutex_destroy "rsi",
+        __pthread_mutex_lock "rsi",
+        __pthread_mutex_trylock "rsi",
+        __pthread_mutex_unlock "rsi",
+        GOMP_critical_start "rdi",
+        GOMP_critical_end "rdi",
+        GOMP_critical_name_start "rsi",
+        GOMP_critical_name_end "rsi",
+        GOMP_barrier "rdi",
+        GOMP_barrier_cancel "rdi",
+        GOMP_loop_end "rdi",
+        GOMP_loop_end_cancel "rdi",
+        GOMP_sections_end "rdi",
+        GOMP_sections_end_cancel "rdi",
+        GOMP_single_copy_start "rdi",
+        GOMP_single_copy_end "rsi",
+        GOMP_parallel "r8",
+        GOMP_parallel_reductions "r8",
+        GOMP_parallel_sections "r9",
+        // More arguments than registers: the site goes where no argument is.
+        GOMP_parallel_loop_static "rax",
+        GOMP_parallel_loop_dynamic "rax",
+        GOMP_parallel_loop_guided "rax",
+        GOMP_parallel_loop_nonmonotonic_dynamic "rax",
+        GOMP_parallel_loop_nonmonotonic_guided "rax",
+        GOMP_parallel_loop_runtime "rax",
+        GOMP_parallel_loop_nonmonotonic_runtime "rax",
+        GOMP_parallel_loop_maybe_nonmonotonic_runtime "rax",
+        GOMP_taskwait "rdi",
+        GOMP_taskwait_depend "rsi",
+        GOMP_taskgroup_end "rdi",
+        GOMP_task "rax",
+        omp_init_lock "rsi",
+        omp_init_lock_with_hint "rdx",
+        omp_destroy_lock "rsi",
+        omp_set_lock "rsi",
+        omp_unset_lock "rsi",
+        omp_test_lock "rsi",
+        omp_init_nest_lock "rsi",
+        omp_init_nest_lock_with_hint "rdx",
+        omp_destroy_nest_lock "rsi",
+        omp_set_nest_lock "rsi",
+        omp_unset_nest_lock "rsi",
+        omp_test_nest_lock "rsi",
+    }
+}

@@ -1,0 +1,102 @@
+//! Private condition variables: Baton's own, in the 48 bytes of a `pthread_cond_t` or `cnd_t`.
+//!
+//! glibc's would unlock the mutex from the inside, where a lock of ours now stands; so these call the mutex's own lock and
+//! unlock. The word at offset 36 keeps the two flags that glibc's `__wrefs` has there, clock and process-shared, so that a
+//! process-shared variable is known, and passed on. All zero is a variable that nobody waits on.
+//!
+//! # The protocol
+//! Waiters stand in a list in order of arrival, under a small guard lock. A waiter enters it while it still holds the mutex;
+//! so who changes the condition under that mutex and signals afterwards finds it: no wake-up is lost. Whoever wakes takes a
+//! waiter out of the list (`QUEUED` to `DETACHED`, under the guard), then sets its word, then wakes the sleeper by address.
+//!
+//! | place | who sets it | meaning |
+//! | --- | --- | --- |
+//! | `QUEUED` | the waiter | in the list |
+//! | `DETACHED` | a signal | out of the list: its word is set, or about to be; it touches the variable no more |
+//! | `LEAVING` | the waiter | timed out or cancelled: signals pass it over, it takes itself out |
+//!
+//! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters have been woken.
+//!
+//! A broadcast sets the word of a few at once. The others it moves to their mutex, each release of which sets one's word
+//! ([`crate::posix::mutex::moved_waiters`]): they are `DETACHED`, and wait for what they would have to wait for anyway.
+//!
+//! # Why not `sync`'s queue event
+//! `baton_sync::event::queue` keeps a queue of the same shape, and could not stand here without what it has no use for: a waiter
+//! that another thread may cancel at any time, also when it has long been woken (so the place is in the thread's record,
+//! which is never given back, and the word has a bit more); a queue that a fork's child forgets, with the guard that somebody
+//! may have held (`generation`); and a guard whose waiters always sleep. An event with all that would be two.
+//!
+//! # Cancellation
+//! `pthread_cancel` is interposed: after glibc has marked the thread, the waiter's word is set too. The waiter leaves the list,
+//! takes the mutex again, and only then lets glibc act, at a point where clean-up handlers find what POSIX promises: the
+//! mutex held, no signal swallowed. If a signal was faster, the wait ends as signalled, and the cancellation stays pending.
+
+use crate::thread::{Waiter, fork};
+use baton_machine::Native;
+use baton_sync::lock::futex::Futex;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// What stands in a `pthread_cond_t` that is private.
+#[repr(C)]
+pub struct Cond {
+    /// Guards the list.
+    pub(super) guard: Futex<Native>,
+    /// The process that the list belongs to ([`fork::generation`]); with [`RENEWING`], being emptied for a new one.
+    pub(super) generation: AtomicU32,
+    pub(super) first: AtomicPtr<Waiter>,
+    pub(super) last: AtomicPtr<Waiter>,
+    unused: [u32; 3],
+    /// glibc's flags.
+    pub(super) flags: AtomicU32,
+    also_unused: [u32; 2],
+}
+
+const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
+const _: () = assert!(core::mem::offset_of!(Cond, flags) == 36);
+
+/// Flag: another process may use it.
+pub(super) const SHARED: u32 = 1;
+/// Flag: `timedwait` counts on the monotonic clock.
+pub(super) const MONOTONIC: u32 = 2;
+/// Mark in `generation`.
+const RENEWING: u32 = 1 << 31;
+
+impl Cond {
+    /// Whether it is glibc's.
+    pub(super) fn is_shared(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & SHARED != 0
+    }
+
+    /// In a fork's child: forgets the waiters and the guard of the parent, whose threads do not exist here.
+    #[inline]
+    pub(super) fn renew(&self) {
+        if fork::in_child() && self.generation.load(Ordering::Acquire) != fork::generation() {
+            self.renew_slowly();
+        }
+    }
+
+    #[cold]
+    fn renew_slowly(&self) {
+        let mut pause = crate::base::time::Backoff::new();
+        loop {
+            let found = self.generation.load(Ordering::Acquire);
+            if found == fork::generation() {
+                return;
+            }
+            let ours = fork::generation() | RENEWING;
+            // A mark that another generation left is a thread of the parent that does not exist here.
+            if found != ours
+                && self.generation.compare_exchange(found, ours, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            {
+                self.first.store(core::ptr::null_mut(), Ordering::Relaxed);
+                self.last.store(core::ptr::null_mut(), Ordering::Relaxed);
+                // SAFETY: everybody else waits for the generation below before touching the guard. A Futex is a plain word.
+                unsafe { (&raw const self.guard).cast_mut().write(baton_sync::lock::RawLock::new()) };
+                // Release: who sees the generation sees an empty list.
+                self.generation.store(fork::generation(), Ordering::Release);
+                return;
+            }
+            pause.wait(None);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What `pthread_cond_*` and `cnd_*` point to in a run with `BATON_LOCK`.
+
+use super::object::{Cond, MONOTONIC, SHARED};
+use crate::base::message::{self, Subject};
+use crate::base::time::{self, Time};
+use crate::events::{self, Probe, WakeReason};
+use crate::hooks::real;
+use crate::hooks::{Code, call, slot};
+use crate::posix::mutex::c11::answer;
+use crate::posix::mutex::{Class, Mutex, lock_by_place};
+use crate::thread::Thread;
+use crate::thread::waiter::Slept;
+use crate::thread::{self, fork};
+use baton_machine::{Clock, Deadline};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
+use libc::{EBUSY, EINVAL, ETIMEDOUT, clockid_t, timespec};
+
+/// Points the slots here.
+pub fn install<P: Probe>() {
+    slot::pthread_cond_init.set(init::<P> as Code);
+    slot::pthread_cond_destroy.set(destroy::<P> as Code);
+    slot::pthread_cond_wait.set(wait::<P> as Code);
+    slot::pthread_cond_timedwait.set(timedwait::<P> as Code);
+    slot::pthread_cond_clockwait.set(clockwait::<P> as Code);
+    slot::pthread_cond_signal.set(signal::<P> as Code);
+    slot::pthread_cond_broadcast.set(broadcast::<P> as Code);
+    slot::cnd_init.set(cnd_init::<P> as Code);
+    slot::cnd_destroy.set(cnd_destroy::<P> as Code);
+    slot::cnd_wait.set(cnd_wait::<P> as Code);
+    slot::cnd_timedwait.set(cnd_timedwait::<P> as Code);
+    slot::cnd_signal.set(cnd_signal::<P> as Code);
+    slot::cnd_broadcast.set(cnd_broadcast::<P> as Code);
+    slot::pthread_cancel.set(cancel as Code);
+}
+
+unsafe extern "C-unwind" fn init<P: Probe>(cond: *mut Cond, attributes: *const c_void, site: usize) -> c_int {
+    // SAFETY: glibc writes its own form, with the flags of the attributes at their place.
+    let error = unsafe { real::pthread_cond_init.get()(cond.cast(), attributes) };
+    if error != 0 {
+        return error;
+    }
+    // SAFETY: the caller hands us memory for a condition variable, which glibc has just filled.
+    unsafe {
+        let flags = (*cond).flags.load(Ordering::Relaxed) & (SHARED | MONOTONIC);
+        if flags & SHARED == 0 {
+            cond.write_bytes(0, 1);
+            (*cond).flags.store(flags, Ordering::Relaxed);
+            (*cond).generation.store(fork::generation(), Ordering::Relaxed);
+        }
+    }
+    events::condition_init::<P>(cond.addr(), site);
+    0
+}
+
+unsafe extern "C-unwind" fn destroy<P: Probe>(cond: *mut Cond, _: usize) -> c_int {
+    // SAFETY: the caller hands us a condition variable.
+    let c = unsafe { &*cond };
+    if c.is_shared() {
+        // SAFETY: passed on.
+        return unsafe { real::pthread_cond_destroy.get()(cond.cast()) };
+    }
+    if !c.drain() {
+        return EBUSY;
+    }
+    events::condition_destroy::<P>(cond.addr());
+    0
+}
+
+unsafe extern "C-unwind" fn wait<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: the caller hands us a condition variable.
+    if unsafe { &*cond }.is_shared() {
+        // SAFETY: passed on.
+        return unsafe { shared(cond, mutex, || real::pthread_cond_wait.get()(cond.cast(), mutex.cast())) };
+    }
+    // SAFETY: passed on.
+    unsafe { wait_until::<P>(cond, mutex, None, site) }
+}
+
+unsafe extern "C-unwind" fn timedwait<P: Probe>(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: the caller hands us a condition variable.
+    let c = unsafe { &*cond };
+    if c.is_shared() {
+        // SAFETY: passed on.
+        return unsafe { shared(cond, mutex, || real::pthread_cond_timedwait.get()(cond.cast(), mutex.cast(), at)) };
+    }
+    let monotonic = c.flags.load(Ordering::Relaxed) & MONOTONIC != 0;
+    let clock = if monotonic { Clock::Monotonic } else { Clock::Realtime };
+    // SAFETY: the caller hands us a time.
+    let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
+    // SAFETY: passed on.
+    unsafe { wait_until::<P>(cond, mutex, Some(deadline), site) }
+}
+
+unsafe extern "C-unwind" fn clockwait<P: Probe>(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: the caller hands us a condition variable.
+    if unsafe { &*cond }.is_shared() {
+        let real = real::pthread_cond_clockwait.get();
+        // SAFETY: passed on.
+        return unsafe { shared(cond, mutex, || real(cond.cast(), mutex.cast(), clock, at)) };
+    }
+    let Some(clock) = time::clock(clock) else { return EINVAL };
+    // SAFETY: the caller hands us a time.
+    let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
+    // SAFETY: passed on.
+    unsafe { wait_until::<P>(cond, mutex, Some(deadline), site) }
+}
+
+/// A process-shared variable is glibc's, and can wait only with a mutex that is glibc's too.
+///
+/// # Safety
+/// As `wait`, which waits.
+unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    // SAFETY: the caller hands us a mutex, which it holds.
+    if unsafe { matches!(Mutex::class_at(mutex), Class::Passed(_)) || lock_by_place::is_glibcs(mutex) } {
+        return wait();
+    }
+    thread::current().counts.refused_waits.add_one();
+    if !SAID.swap(true, Ordering::Relaxed) {
+        message::tell(
+            Subject::Condition,
+            format_args!(""),
+            format_args!(
+                "the process-shared condition variable at {cond:p} cannot wait with the replaced mutex at {mutex:p}: EINVAL; make the mutex process-shared too"
+            ),
+        );
+    }
+    EINVAL
+}
+
+/// The wait itself. Nothing in this frame has a destructor: a cancellation unwinds through it at two places, where the mutex
+/// is held and the thread is in no list.
+///
+/// # Safety
+/// As `pthread_cond_timedwait`.
+unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Option<Deadline>, site: usize) -> c_int {
+    // SAFETY: acts on a cancellation that is pending already. The mutex is held: the caller's.
+    unsafe { real::pthread_testcancel.get()() };
+    // SAFETY: the caller hands us a condition variable. It may be gone once we have been woken.
+    let c = unsafe { &*cond };
+    let me = thread::current();
+    act_on_cancellation(me);
+    me.counts.condition_waits.add_one();
+    events::condition_wait::<P>(cond.addr(), mutex.addr(), site);
+    c.enter(&me.waiter, mutex);
+    // SAFETY: the slot's function takes these.
+    let error = unsafe { call!(pthread_mutex_unlock(mutex: *mut Mutex, site: usize) -> c_int) };
+    if error != 0 {
+        // Not ours to wait with. A signal that found us meanwhile goes to another.
+        if !c.leave(&me.waiter) {
+            me.waiter.await_signal();
+            c.wake_one();
+        }
+        events::condition_wake::<P>(cond.addr(), WakeReason::Cancelled);
+        return error;
+    }
+    let mut slept = me.waiter.sleep(deadline);
+    if slept != Slept::Signalled && !c.leave(&me.waiter) {
+        // A signal was faster: it counts, and a cancellation stays pending until the next point.
+        me.waiter.await_signal();
+        slept = Slept::Signalled;
+    }
+    let (answer, reason) = match slept {
+        Slept::Signalled => (0, WakeReason::Woken),
+        Slept::Expired => (ETIMEDOUT, WakeReason::TimedOut),
+        Slept::Cancelled => (0, WakeReason::Cancelled),
+    };
+    events::condition_wake::<P>(cond.addr(), reason);
+    events::waited::<P>();
+    // SAFETY: the slot's function takes these.
+    let error = unsafe { call!(pthread_mutex_lock(mutex: *mut Mutex, site: usize) -> c_int) };
+    if slept == Slept::Cancelled {
+        // Unwinds, with the mutex held; if it does not, we have been woken for no reason, which POSIX allows.
+        act_on_cancellation(me);
+    }
+    if error != 0 { error } else { answer }
+}
+
+/// Lets glibc act on a cancellation. A thread that ends already goes on, and no later wait of it ends for that cancellation.
+fn act_on_cancellation(me: &'static Thread) {
+    // glibc marks the thread before the waiter is told: whoever is told and goes on behind this point is ending.
+    if me.waiter.is_cancelled() {
+        // SAFETY: may unwind: no frame of ours has a destructor here, and the mutex is held.
+        unsafe { real::pthread_testcancel.get()() };
+        me.waiter.outlived_cancellation();
+    }
+}
+
+unsafe extern "C-unwind" fn signal<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
+    // SAFETY: the caller hands us a condition variable.
+    let c = unsafe { &*cond };
+    events::condition_signal::<P>(cond.addr(), site);
+    if c.is_shared() {
+        // SAFETY: passed on.
+        return unsafe { real::pthread_cond_signal.get()(cond.cast()) };
+    }
+    c.renew();
+    c.wake_one();
+    0
+}
+
+unsafe extern "C-unwind" fn broadcast<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
+    // SAFETY: the caller hands us a condition variable.
+    let c = unsafe { &*cond };
+    events::condition_broadcast::<P>(cond.addr(), site);
+    if c.is_shared() {
+        // SAFETY: passed on.
+        return unsafe { real::pthread_cond_broadcast.get()(cond.cast()) };
+    }
+    c.renew();
+    c.wake_all();
+    0
+}
+
+unsafe extern "C-unwind" fn cancel(handle: libc::pthread_t, _: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_cancel.get()(handle) };
+    if let Some(thread) = thread::find(handle as usize) {
+        thread.waiter.cancel();
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn cnd_init<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
+    // SAFETY: passed on.
+    answer::of(unsafe { init::<P>(cond, core::ptr::null(), site) })
+}
+
+unsafe extern "C-unwind" fn cnd_destroy<P: Probe>(cond: *mut Cond, site: usize) {
+    // SAFETY: passed on.
+    unsafe { destroy::<P>(cond, site) };
+}
+
+unsafe extern "C-unwind" fn cnd_wait<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    answer::of(unsafe { wait::<P>(cond, mutex, site) })
+}
+
+unsafe extern "C-unwind" fn cnd_timedwait<P: Probe>(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    answer::of(unsafe { timedwait::<P>(cond, mutex, at, site) })
+}
+
+unsafe extern "C-unwind" fn cnd_signal<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
+    // SAFETY: passed on.
+    answer::of(unsafe { signal::<P>(cond, site) })
+}
+
+unsafe extern "C-unwind" fn cnd_broadcast<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
+    // SAFETY: passed on.
+    answer::of(unsafe { broadcast::<P>(cond, site) })
+}

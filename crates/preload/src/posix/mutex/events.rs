@@ -1,0 +1,73 @@
+//! Events of mutexes: what the hooks of mutexes write down, in their words.
+
+use super::object::{Class, Mutex};
+use crate::events::{self, Probe};
+use crate::thread::Passed;
+use baton_trace::{Address, How, Lock, Mode, What, notes};
+
+/// The mutex as events name it.
+#[inline(always)]
+fn mutex(mutex: *const Mutex) -> Lock {
+    Lock::mutex(mutex.addr() as Address)
+}
+
+/// As [`events::lock_acquire`].
+#[inline(always)]
+pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
+    events::lock_acquire::<P>(mutex(m), Mode::Exclusive, at);
+}
+/// As [`events::lock_request`].
+#[inline(always)]
+pub fn request<P: Probe>(m: *const Mutex, at: usize) {
+    if P::ON {
+        events::lock_request::<P>(mutex(m), Mode::Exclusive, at);
+    }
+}
+/// As [`events::lock_acquired`].
+#[inline(always)]
+pub fn acquired<P: Probe>(m: *const Mutex, how: How) {
+    if P::ON {
+        events::lock_acquired::<P>(mutex(m), Mode::Exclusive, how);
+    }
+}
+/// As [`events::lock_timed_out`].
+#[inline(always)]
+pub fn timed_out<P: Probe>(m: *const Mutex) {
+    if P::ON {
+        events::lock_timed_out::<P>(mutex(m), Mode::Exclusive);
+    }
+}
+/// As [`events::lock_try_failed`].
+#[inline(always)]
+pub fn try_failed<P: Probe>(m: *const Mutex, at: usize) {
+    events::lock_try_failed::<P>(mutex(m), Mode::Exclusive, at);
+}
+/// As [`events::lock_release`].
+#[inline(always)]
+pub fn release<P: Probe>(m: *const Mutex, at: usize) {
+    events::lock_release::<P>(mutex(m), Mode::Exclusive, at);
+}
+/// As [`events::lock_released_at`].
+#[inline(always)]
+pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
+    events::lock_released_at::<P>(mutex(m), at, moment);
+}
+/// As [`events::lock_init`]; says too if the mutex stays glibc's.
+pub fn init<P: Probe>(m: *const Mutex, at: usize) {
+    events::lock_init::<P>(mutex(m), at);
+    if P::ON {
+        // SAFETY: it has just been initialised.
+        let code = match unsafe { Mutex::kind_at(m) }.class() {
+            Class::Passed(Passed::Robust) => notes::ROBUST,
+            Class::Passed(Passed::Priority) => notes::PRIORITY_INHERIT,
+            Class::Passed(Passed::ProcessShared) => notes::PROCESS_SHARED,
+            _ => return,
+        };
+        events::post::<P>(|_| What::Note { address: m.addr() as Address, code });
+    }
+}
+/// As [`events::lock_destroy`].
+#[inline(always)]
+pub fn destroy<P: Probe>(m: *const Mutex) {
+    events::lock_destroy::<P>(mutex(m));
+}

@@ -1,0 +1,242 @@
+//! Mutexes that glibc serves: all of them in a run without `BATON_LOCK`, else those that cannot be replaced.
+//!
+//! glibc does not say whether a lock had to wait. So the recorded form tries first: a try that succeeds is an acquisition
+//! without a wait, one that fails the beginning of a wait. A robust mutex is not tried: a try of one that cannot be recovered
+//! leaves it locked (so glibc 2.36), and the lock after it would hang. Its word says whether it is free.
+
+use super::events;
+use super::functions::Functions;
+use super::object::Mutex;
+use crate::events::{Probe, lock_released, moment};
+use crate::hooks::real;
+use crate::thread::{self, Passed};
+use baton_trace::How;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
+use libc::{EBUSY, EOWNERDEAD, clockid_t, timespec};
+
+/// glibc's functions with capture `P`, and counted.
+pub fn functions<P: Probe>() -> Functions {
+    Functions {
+        init: init::<P>,
+        destroy: destroy::<P>,
+        lock: lock_slot::<P>,
+        trylock: trylock_slot::<P>,
+        timedlock: timedlock_slot::<P>,
+        clocklock: clocklock_slot::<P>,
+        unlock: unlock::<P>,
+        spare_at: None,
+    }
+}
+
+unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_mutex_init.get()(mutex.cast(), attributes) };
+    if error == 0 {
+        events::init::<P>(mutex, site);
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn destroy<P: Probe>(mutex: *mut Mutex, _: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_mutex_destroy.get()(mutex.cast()) };
+    if error == 0 {
+        events::destroy::<P>(mutex);
+    }
+    error
+}
+
+/// With the lock, though perhaps its last owner died with it.
+fn is_held(answer: c_int) -> bool {
+    answer == 0 || answer == EOWNERDEAD
+}
+
+/// Whether the owner of a recursive mutex has taken it more than once: such a pair is no event, as the outer one holds it.
+/// Only for the owner, who alone changes the count.
+fn is_nested(mutex: *const Mutex) -> bool {
+    /// Offset of `__count` in glibc's `struct __pthread_mutex_s`.
+    const COUNT: usize = 4;
+    // SAFETY: the caller has a mutex; the kind says whether the count means anything.
+    unsafe {
+        Mutex::kind_at(mutex).is_recursive() && (*mutex.byte_add(COUNT).cast::<AtomicU32>()).load(Ordering::Relaxed) > 1
+    }
+}
+
+/// Whether a wait with this mutex will be refused, as it looks whose the mutex is, and it is not the calling thread's.
+///
+/// # Safety
+/// `mutex` is a mutex of glibc's.
+pub unsafe fn refuses_me(mutex: *const Mutex) -> bool {
+    /// Offset of `__owner`, a thread's kernel number, in glibc's `struct __pthread_mutex_s`.
+    const OWNER: usize = 8;
+    // SAFETY: as the caller says.
+    unsafe {
+        Mutex::kind_at(mutex).checks_unlock()
+            && (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Ordering::Relaxed) != baton_trace::sys::tid()
+    }
+}
+
+/// Lock.
+///
+/// # Safety
+/// As `pthread_mutex_lock`.
+pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_int {
+    thread::current().count_passed(why);
+    let real = real::pthread_mutex_lock.get();
+    if !P::ON {
+        // SAFETY: passed on.
+        return unsafe { real(mutex.cast()) };
+    }
+    // SAFETY: passed on.
+    unsafe { waiting::<P>(mutex, site, || real(mutex.cast())) }
+}
+
+/// Tries, and if that fails calls `wait`, between two events.
+///
+/// # Safety
+/// As `pthread_mutex_lock`.
+unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl Fn() -> c_int) -> c_int {
+    // SAFETY: the caller hands us a mutex.
+    let tried = if unsafe { Mutex::kind_at(mutex) }.is_robust() {
+        // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`: of a robust mutex its owner's number.
+        let owner = unsafe { (*mutex.cast::<AtomicU32>()).load(Ordering::Relaxed) } & libc::FUTEX_TID_MASK;
+        if owner == 0 || owner == baton_trace::sys::tid() { wait() } else { EBUSY }
+    } else {
+        // SAFETY: passed on.
+        unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) }
+    };
+    if tried != EBUSY {
+        if is_held(tried) && !is_nested(mutex) {
+            events::acquire::<P>(mutex, site);
+        }
+        return tried;
+    }
+    events::request::<P>(mutex, site);
+    let answer = wait();
+    if is_held(answer) {
+        events::acquired::<P>(mutex, How::OPAQUE);
+    } else {
+        events::timed_out::<P>(mutex);
+    }
+    answer
+}
+
+/// Trylock.
+///
+/// # Safety
+/// As `pthread_mutex_trylock`.
+pub unsafe fn trylock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
+    if is_held(answer) {
+        thread::current().count_passed(why);
+        if P::ON && !is_nested(mutex) {
+            events::acquire::<P>(mutex, site);
+        }
+    } else if answer == EBUSY {
+        events::try_failed::<P>(mutex, site);
+    }
+    answer
+}
+
+/// Timed lock.
+///
+/// # Safety
+/// As `pthread_mutex_timedlock`.
+pub unsafe fn timedlock<P: Probe>(
+    mutex: *mut Mutex,
+    _: clockid_t,
+    at: *const timespec,
+    site: usize,
+    why: Passed,
+) -> c_int {
+    let real = real::pthread_mutex_timedlock.get();
+    // SAFETY: passed on.
+    let answer =
+        unsafe { if P::ON { waiting::<P>(mutex, site, || real(mutex.cast(), at)) } else { real(mutex.cast(), at) } };
+    if is_held(answer) {
+        thread::current().count_passed(why);
+    }
+    answer
+}
+
+/// Timed lock on a clock.
+///
+/// # Safety
+/// As `pthread_mutex_clocklock`.
+pub unsafe fn clocklock<P: Probe>(
+    mutex: *mut Mutex,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+    why: Passed,
+) -> c_int {
+    let real = real::pthread_mutex_clocklock.get();
+    // SAFETY: passed on.
+    let answer = unsafe {
+        if P::ON && crate::base::time::clock(clock).is_some() {
+            waiting::<P>(mutex, site, || real(mutex.cast(), clock, at))
+        } else {
+            real(mutex.cast(), clock, at)
+        }
+    };
+    if is_held(answer) {
+        thread::current().count_passed(why);
+    }
+    answer
+}
+
+/// Unlock.
+///
+/// # Safety
+/// As `pthread_mutex_unlock`.
+pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    let real = real::pthread_mutex_unlock.get();
+    if !P::ON {
+        // SAFETY: passed on.
+        return unsafe { real(mutex.cast()) };
+    }
+    // SAFETY: the caller hands us a mutex.
+    if !unsafe { Mutex::kind_at(mutex) }.checks_unlock() {
+        events::release::<P>(mutex, site);
+        // SAFETY: passed on.
+        let answer = unsafe { real(mutex.cast()) };
+        lock_released::<P>();
+        return answer;
+    }
+    // It may fail, or be an inner one of several: the stamp is taken before, the event written after.
+    let (before, nested) = (moment::<P>(), is_nested(mutex));
+    // SAFETY: passed on.
+    let answer = unsafe { real(mutex.cast()) };
+    if answer == 0 && !nested {
+        events::released_at::<P>(mutex, site, before);
+        lock_released::<P>();
+    }
+    answer
+}
+
+unsafe extern "C-unwind" fn lock_slot<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { lock::<P>(mutex, site, Passed::Glibc) }
+}
+
+unsafe extern "C-unwind" fn trylock_slot<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { trylock::<P>(mutex, site, Passed::Glibc) }
+}
+
+unsafe extern "C-unwind" fn timedlock_slot<P: Probe>(mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { timedlock::<P>(mutex, libc::CLOCK_REALTIME, at, site, Passed::Glibc) }
+}
+
+unsafe extern "C-unwind" fn clocklock_slot<P: Probe>(
+    mutex: *mut Mutex,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { clocklock::<P>(mutex, clock, at, site, Passed::Glibc) }
+}

@@ -1,0 +1,275 @@
+//! A lock for each of some places of the program (`BATON_LOCK=app+0x4040-0x4068=mcs,default=glibc`): which lock a mutex has.
+//!
+//! A mutex is settled once, by what is found first: the object file's data that it lies in, the call that initialised it, the
+//! call that first locks it, and else the default. The number of its lock then stands in the upper bits of its kind, of which
+//! glibc looks at the lower ones only, and every later call costs a load and a jump more than with one lock for all. With one
+//! lock for all nothing of this is in the way: the slots point past it.
+//!
+//! An initialisation takes the number away, so a mutex in used memory is settled anew. Kinds that pass through ([`crate::thread::Passed`])
+//! are never settled.
+
+use super::functions::Functions;
+use super::glibc;
+use super::object::{Class, Mutex};
+use crate::base::message;
+use crate::config::{Each, Served};
+use crate::events::{Probe, Quiet};
+use crate::hooks::lookup::found::{self, Loaded};
+use baton_sync::lock::assign::ObjectRange;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+use libc::{clockid_t, timespec};
+
+/// A way to serve mutexes, with the capture that was asked for, and without.
+#[derive(Clone, Copy)]
+pub struct Ways {
+    /// For the slots.
+    pub recorded: Functions,
+    /// For OpenMP, which records by itself.
+    pub quiet: Functions,
+}
+
+/// Numbers that a kind has room for.
+const NUMBERS: usize = 128;
+/// No lock yet.
+const UNSETTLED: usize = 0;
+/// glibc serves it.
+const GLIBC: usize = 1;
+
+/// A place, and how many mutexes it has settled.
+struct Asked {
+    place: ObjectRange,
+    number: usize,
+    mutexes: AtomicU64,
+}
+
+/// What was asked for.
+struct Choices {
+    /// By number. Those that no mutex can have are there all the same: a kind may be garbage.
+    ways: [Ways; NUMBERS],
+    asked: Vec<Asked>,
+    default: usize,
+    /// Serves the kinds that pass through.
+    passing: usize,
+    /// The last part of the path of the program's own file.
+    program: Vec<u8>,
+}
+
+/// Set once, at start; null where one lock serves all mutexes.
+static CHOICES: AtomicPtr<Choices> = AtomicPtr::new(core::ptr::null_mut());
+
+fn choices() -> Option<&'static Choices> {
+    // SAFETY: null, or a leaked box.
+    unsafe { CHOICES.load(Relaxed).as_ref() }
+}
+
+/// Notes what was asked for; the functions that find a mutex's lock. `ways` finds a lock's functions.
+pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways) -> Ways {
+    if !found::start() {
+        message::refuse(format_args!("BATON_LOCK: locks one by one need glibc 2.35 or later"));
+    }
+    let of_glibc = Ways { recorded: glibc::functions::<P>(), quiet: glibc::functions::<Quiet>() };
+    let mut all = vec![of_glibc; GLIBC + 1];
+    let mut known: Vec<&'static str> = Vec::new();
+    let mut number = |served: &Option<Served>| {
+        let Some(served) = served else { return GLIBC };
+        let at = known.iter().position(|name| *name == served.lock.name).unwrap_or_else(|| {
+            known.push(served.lock.name);
+            all.push(ways(*served));
+            known.len() - 1
+        });
+        GLIBC + 1 + at
+    };
+    let asked = each.places.iter().map(|(place, served)| (place, number(served)));
+    let asked =
+        asked.map(|(place, number)| Asked { place: place.clone(), number, mutexes: AtomicU64::new(0) }).collect();
+    let default = number(&each.default);
+    let passing = all.len() - 1;
+    let choices = Choices {
+        ways: core::array::from_fn(|number| *all.get(number).unwrap_or(&all[passing])),
+        asked,
+        default,
+        passing,
+        program: last_part(found::executable(&mut [0; 1024])).to_owned(),
+    };
+    CHOICES.store(Box::into_raw(Box::new(choices)), Relaxed);
+    Ways { recorded: finding::<P>(), quiet: finding::<Quiet>() }
+}
+
+/// The places that were asked for, each with the number of mutexes that it has settled.
+pub fn settled() -> impl Iterator<Item = (&'static ObjectRange, u64)> {
+    let asked = choices().map_or(&[][..], |choices| &choices.asked);
+    asked.iter().map(|asked| (&asked.place, asked.mutexes.load(Relaxed)))
+}
+
+/// Whether glibc serves a mutex, as that was asked for.
+///
+/// # Safety
+/// A mutex is there.
+pub unsafe fn is_glibcs(mutex: *const Mutex) -> bool {
+    // SAFETY: as the caller says.
+    choices().is_some() && unsafe { Mutex::kind_at(mutex) }.mark() == GLIBC
+}
+
+/// Where the word of the spare lock lies in a mutex that has been locked; `None`: glibc serves it.
+pub fn spare_at(mutex: &Mutex) -> Option<usize> {
+    choices()?.ways[mutex.kind().mark()].recorded.spare_at
+}
+
+/// A mutex was initialised from this call site.
+///
+/// # Safety
+/// A mutex is there, which no other thread uses yet.
+pub unsafe fn initialised(mutex: *mut Mutex, site: usize) {
+    let Some(choices) = choices() else { return };
+    // SAFETY: as the caller says; one that is ours is aligned.
+    unsafe {
+        if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
+            return;
+        }
+        if let Some(asked) = choices.find(mutex.addr(), site) {
+            asked.settle(&*mutex);
+        }
+    }
+}
+
+impl Asked {
+    /// Gives the mutex its lock; the number of the one that it has now.
+    fn settle(&self, mutex: &Mutex) -> usize {
+        let number = settle(mutex, self.number);
+        if number == Ok(self.number) {
+            self.mutexes.fetch_add(1, Relaxed);
+        }
+        number.unwrap_or_else(|theirs| theirs)
+    }
+}
+
+/// Gives a mutex its number; the error is the number that another thread gave it first.
+fn settle(mutex: &Mutex, number: usize) -> Result<usize, usize> {
+    loop {
+        match mutex.mark(number) {
+            Ok(()) => return Ok(number),
+            // Something else of the kind has changed.
+            Err(UNSETTLED) => {}
+            Err(theirs) => return Err(theirs),
+        }
+    }
+}
+
+impl Choices {
+    /// The place that names a mutex at an address, or one that a call site takes: data before code.
+    fn find(&self, mutex: usize, site: usize) -> Option<&Asked> {
+        // The call's last byte lies before the address that it returns to.
+        [mutex as u64, (site as u64).wrapping_sub(1)].into_iter().find_map(|address| {
+            let loaded = found::at(address)?;
+            self.asked.iter().find(|asked| self.lies_in(&loaded, address, &asked.place))
+        })
+    }
+
+    fn lies_in(&self, loaded: &Loaded, address: u64, place: &ObjectRange) -> bool {
+        // SAFETY: the program is calling from the object, or has a mutex in it.
+        let path = unsafe { loaded.path() };
+        let module = if path.is_empty() { &self.program } else { last_part(path) };
+        place.range.contains(&address.wrapping_sub(loaded.bias)) && place.module.as_bytes() == module
+    }
+
+    /// Settles a mutex that is about to be locked from this call site for the first time.
+    ///
+    /// # Safety
+    /// A mutex is there.
+    #[cold]
+    unsafe fn settle(&self, mutex: *mut Mutex, site: usize) -> usize {
+        // SAFETY: as the caller says; one that is ours is aligned.
+        unsafe {
+            if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
+                return self.passing;
+            }
+            match self.find(mutex.addr(), site) {
+                Some(asked) => asked.settle(&*mutex),
+                None => settle(&*mutex, self.default).unwrap_or_else(|theirs| theirs),
+            }
+        }
+    }
+}
+
+fn last_part(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// The functions of a mutex's lock. `SETTLES`: one that has none gets its lock now; else glibc's functions are meant.
+///
+/// # Safety
+/// A mutex is there.
+#[inline(always)]
+unsafe fn of<P: Probe, const SETTLES: bool>(mutex: *mut Mutex, site: usize) -> &'static Functions {
+    // SAFETY: set before the slots point here; the mutex is there.
+    unsafe {
+        let choices = &*CHOICES.load(Relaxed);
+        let mut number = Mutex::kind_at(mutex).mark();
+        if SETTLES && number == UNSETTLED {
+            number = choices.settle(mutex, site);
+        }
+        let ways = &choices.ways[number];
+        if P::ON { &ways.recorded } else { &ways.quiet }
+    }
+}
+
+/// The functions that find a mutex's lock.
+fn finding<P: Probe>() -> Functions {
+    Functions {
+        init: init::<P>,
+        destroy: destroy::<P>,
+        lock: lock::<P>,
+        trylock: trylock::<P>,
+        timedlock: timedlock::<P>,
+        clocklock: clocklock::<P>,
+        unlock: unlock::<P>,
+        spare_at: None,
+    }
+}
+
+unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {
+    // SAFETY: passed on, and the caller hands us memory for a mutex.
+    unsafe {
+        let error = (glibc::functions::<P>().init)(mutex, attributes, site);
+        if error == 0 {
+            initialised(mutex, site);
+        }
+        error
+    }
+}
+
+unsafe extern "C-unwind" fn destroy<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on. One that was never locked is as glibc made it.
+    unsafe { (of::<P, false>(mutex, site).destroy)(mutex, site) }
+}
+
+unsafe extern "C-unwind" fn lock<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (of::<P, true>(mutex, site).lock)(mutex, site) }
+}
+
+unsafe extern "C-unwind" fn trylock<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (of::<P, true>(mutex, site).trylock)(mutex, site) }
+}
+
+unsafe extern "C-unwind" fn timedlock<P: Probe>(mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (of::<P, true>(mutex, site).timedlock)(mutex, at, site) }
+}
+
+unsafe extern "C-unwind" fn clocklock<P: Probe>(
+    mutex: *mut Mutex,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (of::<P, true>(mutex, site).clocklock)(mutex, clock, at, site) }
+}
+
+unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on. What was locked before the library had started, or passes through, is glibc's.
+    unsafe { (of::<P, false>(mutex, site).unlock)(mutex, site) }
+}

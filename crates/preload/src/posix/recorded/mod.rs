@@ -1,0 +1,45 @@
+//! What is recorded but never replaced: glibc serves it, between two events.
+//!
+//! Only with `BATON_TRACE`; else these slots point straight to glibc. Where glibc does not say whether a call had to wait, a
+//! try comes first: one that succeeds is no wait.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`rwlock`], [`spin`], [`barrier`], [`sem`] | the objects of these names |
+//! | `outside` | input, output and sleep |
+//! | [`cond`] | condition variables, in a run whose mutexes are glibc's |
+//! | [`threads`] | creation, join, names, affinities |
+
+pub mod cond;
+
+mod barrier;
+mod outside;
+mod rwlock;
+mod sem;
+mod spin;
+mod threads;
+
+use crate::events;
+use crate::hooks::real;
+use crate::hooks::{Code, slot};
+use core::ffi::{c_int, c_void};
+
+/// Points the slots here.
+pub fn install() {
+    rwlock::install();
+    spin::install();
+    barrier::install();
+    sem::install();
+    threads::install();
+    outside::install();
+    slot::dlclose.set(dlclose as Code);
+}
+
+/// Before an object file goes, its place is written down; behind it, that it has gone.
+unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, _: usize) -> c_int {
+    events::list_modules();
+    // SAFETY: passed on.
+    let failed = unsafe { real::dlclose.get()(handle) };
+    events::list_modules();
+    failed
+}

@@ -1,0 +1,183 @@
+//! Threads: creation, join, names, affinities. A thread's end is told by the destructor of a thread-local key ([`crate::thread`]), however
+//! it comes about: return, `pthread_exit`, cancellation.
+
+use crate::events::{self, Recorded};
+use crate::hooks::real::{self, Routine, ThreadStart};
+use crate::hooks::{Code, slot};
+use crate::thread;
+use baton_trace::What;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use libc::{pthread_t, timespec};
+
+pub(super) fn install() {
+    slot::pthread_create.set(create as Code);
+    slot::pthread_join.set(join as Code);
+    slot::pthread_tryjoin_np.set(tryjoin as Code);
+    slot::pthread_timedjoin_np.set(timedjoin as Code);
+    slot::pthread_clockjoin_np.set(clockjoin as Code);
+    slot::thrd_create.set(thrd_create as Code);
+    slot::thrd_join.set(thrd_join as Code);
+    slot::pthread_setname_np.set(setname as Code);
+    slot::pthread_setaffinity_np.set(pthread_setaffinity as Code);
+    slot::sched_setaffinity.set(sched_setaffinity as Code);
+}
+
+/// What a thread was to run.
+struct Work<F> {
+    run: F,
+    argument: *mut c_void,
+}
+
+impl<F> Work<F> {
+    fn pack(run: F, argument: *mut c_void) -> *mut c_void {
+        Box::into_raw(Box::new(Work { run, argument })).cast()
+    }
+
+    /// # Safety
+    /// `packed` came from `pack` with the same `F`.
+    unsafe fn unpack(packed: *mut c_void) -> (F, *mut c_void) {
+        // SAFETY: by contract.
+        let work = unsafe { Box::from_raw(packed.cast::<Work<F>>()) };
+        (work.run, work.argument)
+    }
+}
+
+/// Where a recorded thread begins: its record, and with it its first event, comes before its work. Nothing in this frame has
+/// a destructor while the work runs, as the thread's exit unwinds through it.
+unsafe extern "C-unwind" fn begin(packed: *mut c_void) -> *mut c_void {
+    let _ = thread::current();
+    // SAFETY: `create` packed it.
+    let (run, argument) = unsafe { Work::<Routine>::unpack(packed) };
+    // SAFETY: as the program asked.
+    unsafe { run(argument) }
+}
+
+/// As [`begin`], for C11's threads.
+unsafe extern "C-unwind" fn thrd_begin(packed: *mut c_void) -> c_int {
+    let _ = thread::current();
+    // SAFETY: `thrd_create` packed it.
+    let (run, argument) = unsafe { Work::<ThreadStart>::unpack(packed) };
+    // SAFETY: as the program asked.
+    unsafe { run(argument) }
+}
+
+unsafe extern "C-unwind" fn create(
+    handle: *mut pthread_t,
+    attributes: *const c_void,
+    run: Routine,
+    argument: *mut c_void,
+    site: usize,
+) -> c_int {
+    let work = Work::pack(run, argument);
+    events::create::<Recorded>(site);
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_create.get()(handle, attributes, begin, work) };
+    if error != 0 {
+        // SAFETY: no thread has it.
+        unsafe { Work::<Routine>::unpack(work) };
+    }
+    created(handle, error);
+    error
+}
+
+unsafe extern "C-unwind" fn thrd_create(
+    handle: *mut pthread_t,
+    run: ThreadStart,
+    argument: *mut c_void,
+    site: usize,
+) -> c_int {
+    let work = Work::pack(run, argument);
+    events::create::<Recorded>(site);
+    // SAFETY: passed on.
+    let answer = unsafe { real::thrd_create.get()(handle, thrd_begin, work) };
+    if answer != 0 {
+        // SAFETY: no thread has it.
+        unsafe { Work::<ThreadStart>::unpack(work) };
+    }
+    created(handle, if answer == 0 { 0 } else { libc::EAGAIN });
+    answer
+}
+
+fn created(handle: *const pthread_t, error: c_int) {
+    // SAFETY: the creator owns the place; glibc has written it.
+    let handle = if error == 0 { unsafe { *handle } } else { 0 };
+    events::post_ordered::<Recorded>(|_| What::Created { handle, error: error as u32 });
+}
+
+/// A join, which is a cancellation point: nothing here has a destructor.
+fn joining(handle: pthread_t, site: usize, join: impl FnOnce() -> c_int) -> c_int {
+    events::join_begin::<Recorded>(handle, site);
+    let error = join();
+    events::post_ordered::<Recorded>(|_| What::JoinEnd { handle, error: error as u32 });
+    events::waited::<Recorded>();
+    error
+}
+
+unsafe extern "C-unwind" fn join(handle: pthread_t, out: *mut *mut c_void, site: usize) -> c_int {
+    // SAFETY: passed on.
+    joining(handle, site, || unsafe { real::pthread_join.get()(handle, out) })
+}
+
+unsafe extern "C-unwind" fn tryjoin(handle: pthread_t, out: *mut *mut c_void, site: usize) -> c_int {
+    // SAFETY: passed on.
+    joining(handle, site, || unsafe { real::pthread_tryjoin_np.get()(handle, out) })
+}
+
+unsafe extern "C-unwind" fn timedjoin(
+    handle: pthread_t,
+    out: *mut *mut c_void,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    joining(handle, site, || unsafe { real::pthread_timedjoin_np.get()(handle, out, at) })
+}
+
+unsafe extern "C-unwind" fn clockjoin(
+    handle: pthread_t,
+    out: *mut *mut c_void,
+    clock: libc::clockid_t,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    joining(handle, site, || unsafe { real::pthread_clockjoin_np.get()(handle, out, clock, at) })
+}
+
+unsafe extern "C-unwind" fn thrd_join(handle: pthread_t, out: *mut c_int, site: usize) -> c_int {
+    // SAFETY: passed on.
+    joining(handle, site, || unsafe { real::thrd_join.get()(handle, out) })
+}
+
+unsafe extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char, _: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_setname_np.get()(handle, name) };
+    if error == 0 && handle as usize == thread::pointer() {
+        // SAFETY: glibc has just read it.
+        events::name_current(unsafe { CStr::from_ptr(name) });
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn pthread_setaffinity(
+    handle: pthread_t,
+    bytes: usize,
+    cpus: *const c_void,
+    _: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_setaffinity_np.get()(handle, bytes, cpus) };
+    if error == 0 {
+        events::affinity::changed(handle as usize);
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn sched_setaffinity(number: c_int, bytes: usize, cpus: *const c_void, _: usize) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::sched_setaffinity.get()(number, bytes, cpus) };
+    if answer == 0 {
+        events::affinity::changed_by_number(number);
+    }
+    answer
+}

@@ -1,0 +1,80 @@
+//! Forks. The child has one thread, and memory in which the others stopped in the middle of what they did.
+//!
+//! A lock that the forking thread holds must be usable in the child whatever queue had formed behind it. So every process
+//! counts the forks that it comes from (its generation), owners carry that count (`posix::mutex::me`), and a lock of an
+//! earlier generation is put in order when its owner unlocks it. Condition variables do the same.
+
+use super::pointer::pointer;
+use super::{callbacks, pool};
+use crate::hooks::real;
+use baton_trace::sys;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+
+/// Forks between the first process and this one, from 1 to 65,535 and again from 1; 0 in the first.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// This process's number.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// The thread that this process was forked by.
+static FORKER: AtomicUsize = AtomicUsize::new(0);
+
+/// This process's generation.
+#[inline(always)]
+pub fn generation() -> u32 {
+    GENERATION.load(Relaxed)
+}
+
+/// Whether this process was forked while the library was in it.
+#[inline(always)]
+pub fn in_child() -> bool {
+    generation() != 0
+}
+
+/// Whether the calling thread is the one that forked this process: the only one that lived through the fork.
+pub fn is_forker() -> bool {
+    FORKER.load(Relaxed) == pointer()
+}
+
+/// Whether this is the process that the memory belongs to, and not one that shares it for a while (`vfork`).
+pub fn is_process() -> bool {
+    PROCESS.load(Relaxed) == sys::pid()
+}
+
+/// Registers our handlers first of all: glibc runs the first one last before the fork and first after it, so that in the
+/// child the program's own handlers find locks that work.
+pub fn start() {
+    PROCESS.store(sys::pid(), Relaxed);
+    // SAFETY: the functions stay loaded; no object owns them, so that none takes them away.
+    unsafe { real::__register_atfork.get()(Some(before), Some(in_parent), Some(after), core::ptr::null_mut()) };
+}
+
+/// `_Fork` runs no handlers: it gets ours all the same.
+pub unsafe extern "C-unwind" fn bare_fork(_: usize) -> c_int {
+    // SAFETY: the handlers may run in any thread, even in a signal handler.
+    unsafe {
+        before();
+        let child = real::_Fork.get()();
+        if child == 0 {
+            after();
+        } else {
+            in_parent();
+        }
+        child
+    }
+}
+
+unsafe extern "C" fn before() {
+    callbacks::before_fork();
+}
+
+unsafe extern "C" fn in_parent() {
+    callbacks::after_fork_in_parent();
+}
+
+unsafe extern "C" fn after() {
+    GENERATION.store(generation() % 0xffff + 1, Relaxed);
+    FORKER.store(pointer(), Relaxed);
+    PROCESS.store(sys::pid(), Relaxed);
+    pool::after_fork();
+    callbacks::after_fork_in_child();
+}

@@ -1,0 +1,106 @@
+//! The record of a thread: everything that the library knows of it, as plain data. The rooms above have the logic.
+
+use super::counts::{Counts, Holds, Passed};
+use super::ring::Ring;
+use super::stacks::Stacks;
+use super::teams::Teams;
+use super::waiter::Waiter;
+use baton_trace::writer::ThreadWriter;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// One thread.
+#[repr(C, align(128))]
+pub struct Thread {
+    /// The pool's link while nobody has the record.
+    pub(super) link: AtomicUsize,
+    /// The record behind in the list of all.
+    pub(super) next_of_all: AtomicPtr<Thread>,
+    /// Its `pthread_t`; 0 while nobody has the record.
+    pub(super) handle: AtomicUsize,
+    /// The kernel's number of it.
+    pub(super) tid: AtomicU32,
+    /// How often the destructors of thread-local keys have come by.
+    pub(super) rounds: AtomicU32,
+    /// Its numbers.
+    pub counts: Counts,
+    /// Its place in a condition variable's queue.
+    pub waiter: Waiter,
+    /// Whether it may leave a wait at any instruction: bits of `posix::abandoned_waits`.
+    pub leaves: AtomicU32,
+    /// The block that it keeps for a mutex whose lock does not fit into it.
+    pub block: AtomicUsize,
+    /// Its trace.
+    pub pen: ThreadWriter,
+    /// The locks that it holds, where they are recorded.
+    pub holds: Holds,
+    /// Its call stacks.
+    pub stacks: Stacks,
+    /// Its context switches.
+    pub switches: Ring,
+    /// Its teams in OpenMP's regions.
+    pub teams: Teams,
+    /// Its signal mask before the fork that it is in, if signals are blocked for it.
+    pub mask: AtomicU64,
+    /// Whether they are.
+    pub blocked: AtomicBool,
+}
+
+// SAFETY: all fields are atomics but the pen, which only the record's own thread uses; as the process ends, its master writes for a
+// worker that waits for the master's next region (`omp::finish`), and so runs nothing of ours.
+unsafe impl Sync for Thread {}
+
+impl Thread {
+    /// A record that nobody has.
+    pub(super) fn new() -> Thread {
+        Thread {
+            link: AtomicUsize::new(0),
+            next_of_all: AtomicPtr::new(core::ptr::null_mut()),
+            handle: AtomicUsize::new(0),
+            tid: AtomicU32::new(0),
+            rounds: AtomicU32::new(0),
+            counts: Counts::default(),
+            waiter: Waiter::new(),
+            leaves: AtomicU32::new(0),
+            block: AtomicUsize::new(0),
+            pen: ThreadWriter::new(),
+            holds: Holds::default(),
+            stacks: Stacks::new(),
+            switches: Ring::new(),
+            teams: Teams::new(),
+            mask: AtomicU64::new(0),
+            blocked: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts the record in order for a new thread. What it counts goes on.
+    pub(super) fn renew(&self) {
+        self.rounds.store(0, Ordering::Relaxed);
+        self.blocked.store(false, Ordering::Relaxed);
+        self.waiter.renew();
+        self.leaves.store(0, Ordering::Relaxed);
+        self.holds.forget();
+        self.teams.forget();
+    }
+
+    /// Its `pthread_t`.
+    pub fn handle(&self) -> usize {
+        self.handle.load(Ordering::Relaxed)
+    }
+
+    /// Whether it may leave a wait without a step of its own.
+    #[inline(always)]
+    pub fn may_leave(&self) -> bool {
+        self.leaves.load(Ordering::Relaxed) != 0
+    }
+
+    /// Counts an acquisition that glibc served.
+    #[inline]
+    pub fn count_passed(&self, why: Passed) {
+        self.counts.passed[why as usize].add_one();
+    }
+
+    /// The kernel's number of it.
+    pub fn tid(&self) -> u32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,158 @@
+//! A thread's place in a condition variable's queue: a part of the thread's record, so that a late wake-up or cancellation
+//! never meets memory that has become something else.
+
+use baton_machine::native::cell::NativeAtomic;
+use baton_machine::{Atomic, Deadline, Machine, Native, Wait, WaitResult};
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, Ordering::SeqCst};
+
+/// Bit of the word: woken.
+const SIGNALLED: u32 = 1;
+/// Bit of the word: cancelled.
+const CANCELLED: u32 = 2;
+
+/// Where a waiter is.
+pub mod place {
+    /// In no list.
+    pub const NOWHERE: u32 = 0;
+    /// In the list.
+    pub const QUEUED: u32 = 1;
+    /// Taken out by a signal.
+    pub const DETACHED: u32 = 2;
+    /// In the list, on its way out.
+    pub const LEAVING: u32 = 3;
+}
+
+/// The place.
+pub struct Waiter {
+    /// What the thread sleeps on.
+    word: NativeAtomic<u32>,
+    /// It has been cancelled, and glibc has yet to act on it.
+    cancelled: AtomicU32,
+    /// One of [`place`].
+    pub place: AtomicU32,
+    /// The waiter behind, in the list of the variable, or of a mutex (`posix::mutex::moved_waiters`).
+    pub next: AtomicPtr<Waiter>,
+    pub previous: AtomicPtr<Waiter>,
+    /// The mutex that it waits with.
+    pub mutex: AtomicUsize,
+}
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// By a signal.
+    Signalled,
+    /// By the deadline.
+    Expired,
+    /// By a cancellation, which the thread lets happen.
+    Cancelled,
+}
+
+impl Waiter {
+    /// In no list.
+    pub const fn new() -> Waiter {
+        Waiter {
+            word: NativeAtomic::new(0),
+            cancelled: AtomicU32::new(0),
+            place: AtomicU32::new(place::NOWHERE),
+            next: AtomicPtr::new(core::ptr::null_mut()),
+            previous: AtomicPtr::new(core::ptr::null_mut()),
+            mutex: AtomicUsize::new(0),
+        }
+    }
+
+    /// For a new thread in an old record.
+    pub fn renew(&self) {
+        self.cancelled.store(0, SeqCst);
+        self.word.store(0, SeqCst);
+        self.place.store(place::NOWHERE, SeqCst);
+    }
+
+    /// Before the thread is put into a list.
+    pub fn prepare(&self) {
+        self.place.store(place::QUEUED, Ordering::Relaxed);
+        self.word.store(0, SeqCst);
+        // A cancellation sets `cancelled` before the word: one that came before the store above is seen here.
+        if self.cancelled.load(SeqCst) != 0 {
+            self.raise(CANCELLED);
+        }
+    }
+
+    /// Tells the thread of its cancellation, after glibc has marked it.
+    pub fn cancel(&self) {
+        self.cancelled.store(1, SeqCst);
+        self.raise(CANCELLED);
+    }
+
+    /// Sets a bit of the word and wakes the thread. The caller took it out of the list, or cancels it.
+    fn raise(&self, bit: u32) {
+        let mut seen = self.word.load(Ordering::Relaxed);
+        // SeqCst: as in `prepare`. (Cells have no bit operations.)
+        while let Err(now) = self.word.compare_exchange(seen, seen | bit, SeqCst, Ordering::Relaxed) {
+            seen = now;
+        }
+        Native::wake::<u32>(&self.word, 1, Wait::Futex);
+    }
+
+    /// Whether glibc has marked the thread as cancelled, and would act on that now.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(SeqCst) != 0 && cancellation_is_enabled()
+    }
+
+    /// The thread has let glibc act on its cancellation and still runs: it ends already (clean-up handlers, destructors of
+    /// thread-specific data), and waits there as if it had not been cancelled.
+    pub fn outlived_cancellation(&self) {
+        self.cancelled.store(0, SeqCst);
+    }
+
+    /// Wakes a waiter that is detached.
+    pub fn signal(&self) {
+        self.raise(SIGNALLED);
+    }
+
+    /// Sleeps until woken, cancelled, or the deadline.
+    pub fn sleep(&self, deadline: Option<Deadline>) -> Slept {
+        loop {
+            match Native::wait_while(&self.word, 0, Wait::Futex, deadline) {
+                WaitResult::Expired => return Slept::Expired,
+                WaitResult::Changed(word) if word & SIGNALLED != 0 => return Slept::Signalled,
+                WaitResult::Changed(_) if cancellation_is_enabled() => return Slept::Cancelled,
+                // Cancelled, but not now: it stays pending with glibc.
+                WaitResult::Changed(word) => {
+                    let _ = self.word.compare_exchange(word, 0, SeqCst, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Waits for the signal that is certain to come: whoever detached us is about to set it.
+    pub fn await_signal(&self) {
+        let mut word = self.word.load(Ordering::Acquire);
+        while word & SIGNALLED == 0 {
+            match Native::wait_while(&self.word, word, Wait::SpinPark(100), None) {
+                WaitResult::Changed(now) => word = now,
+                WaitResult::Expired => {}
+            }
+        }
+    }
+}
+
+/// Whether the thread lets cancellations happen.
+fn cancellation_is_enabled() -> bool {
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+    }
+    /// glibc's PTHREAD_CANCEL_ENABLE and PTHREAD_CANCEL_DISABLE.
+    const ENABLE: c_int = 0;
+    const DISABLE: c_int = 1;
+    let mut before = DISABLE;
+    // SAFETY: the state is put back at once; neither call acts on a cancellation of deferred type.
+    unsafe {
+        pthread_setcancelstate(DISABLE, &mut before);
+        if before == ENABLE {
+            pthread_setcancelstate(ENABLE, core::ptr::null_mut());
+        }
+    }
+    before == ENABLE
+}
