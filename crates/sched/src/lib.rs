@@ -16,6 +16,8 @@
 //! | [`sticky`] | threads stay where they were born and take turns |
 //! | [`placement`] | the second contract: which threads belong on which kind of core; policies of chips with fast and slow cores build on it |
 //! | [`amp_default`], [`busy_fcs`], [`crit`], [`linux`], [`min_tlp`], [`pa`], [`pa_speedup`], [`rr`], [`static_ipc`] | those policies |
+//! | [`amp`] | the parameters of policies for chips with fast and slow cores |
+//! | [`policy`] | a policy's row in the registry |
 //! | [`registry`] | the policies by name |
 //! | [`governor`] | the third contract: which clock each CPU has; the governors |
 //!
@@ -24,18 +26,21 @@
 //! `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) then know it.
 
 pub mod affinity;
+pub mod amp;
 pub mod cpus;
 pub mod governor;
 pub mod nice;
 pub mod placement;
+pub mod policy;
 pub mod registry;
 pub mod scheduler;
 
 pub use affinity::Affinity;
 pub use cpus::{Cpu, Cpus, FULL_SPEED};
 pub use nice::Nice;
-pub use registry::{Policy, add, find, names, policies};
-pub use scheduler::{AppId, Born, Decision, LockNotice, Notice, Params, Scheduler, ThreadId};
+pub use policy::Policy;
+pub use registry::{add, find, names, policies};
+pub use scheduler::{AppId, AppUse, Born, Decision, LockNotice, Notice, Params, Scheduler, ThreadId};
 
 macro_rules! policies {
     ($($room:ident :: $policy:ident $(and $more:ident)?,)*) => {

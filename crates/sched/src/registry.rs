@@ -1,20 +1,8 @@
 //! The policies by name.
 
-use crate::{Cpus, POLICIES, Params, Scheduler};
+use crate::POLICIES;
+use crate::policy::Policy;
 use baton_units::open::{NotAdded, OpenList};
-
-/// A policy's row in the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct Policy {
-    /// Name in chip files and on the command line.
-    pub name: &'static str,
-    /// One line for the user that says what the policy does.
-    pub what: &'static str,
-    /// Where the policy comes from.
-    pub source: &'static str,
-    /// Makes the policy for a machine on which all CPUs are on and no thread lives.
-    pub make: fn(&Cpus, &Params) -> Box<dyn Scheduler>,
-}
 
 static LIST: OpenList<Policy> = OpenList::new("scheduler", POLICIES, |policy| policy.name);
 

@@ -4,7 +4,7 @@
 //! when one is free, and carries out [`Decision`]s in their order before it tells the policy
 //! anything else.
 
-use crate::placement::{Amp, AppUse};
+use crate::amp::Amp;
 use crate::{Affinity, Nice};
 use baton_units::{CpuId, Cycles};
 
@@ -54,6 +54,28 @@ pub enum LockNotice {
     Left,
     /// The thread has come to a barrier, and waits for those that have not.
     Arrived,
+}
+
+/// An application's use of fast and slow cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppUse {
+    /// Cycles of its threads on fast cores.
+    pub fast: u64,
+    /// Cycles of its threads on slow cores.
+    pub slow: u64,
+    /// Number of times that one of its threads came to a CPU of another core than the one on which
+    /// it ran last.
+    pub migrations: u64,
+    /// Number of times that one of its threads was swapped with another thread.
+    pub swaps: u64,
+    /// Number of times that it lost the class SP because its time was over.
+    pub demotions: u64,
+    /// Cycles in which it had runnable threads and the class SP.
+    pub sp: u64,
+    /// Cycles in which it had runnable threads and the class MP.
+    pub mp: u64,
+    /// Cycles in which it had runnable threads and the class HP.
+    pub hp: u64,
 }
 
 /// What the operating system must do.

@@ -7,6 +7,7 @@
 //! | `action.rs` | the actions and what each means to the executor |
 //! | `rows.rs` | the rows that both policies share |
 //! | `policy_rows.rs` | the rows of the blocking home, and of the non-blocking home |
+//! | `table.rs` | the shape of the rows, and the table made of them |
 //! | `step.rs` | the only interpreter of the rows |
 
 mod action;
@@ -15,13 +16,14 @@ mod policy_rows;
 mod rows;
 mod state;
 mod step;
+mod table;
 
 pub use action::Action;
 pub use event::Event;
 pub use state::{Line, State};
 pub use step::{Effects, deliver, evict};
-
-crate::table::table!("home", State, Event, Action);
+pub(crate) use table::Entry;
+pub use table::{Row, Table};
 
 pub(crate) const BLOCKING: Table = Table::new(&[rows::SHARED, policy_rows::BLOCKING]);
 pub(crate) const NONBLOCKING: Table = Table::new(&[rows::SHARED, policy_rows::NONBLOCKING]);

@@ -1,29 +1,7 @@
 //! Accounts for each application's use of fast and slow cores.
 
-use super::Class;
-use crate::AppId;
-
-/// An application's use of fast and slow cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AppUse {
-    /// Cycles of its threads on fast cores.
-    pub fast: u64,
-    /// Cycles of its threads on slow cores.
-    pub slow: u64,
-    /// Number of times that one of its threads came to a CPU of another core than the one on which
-    /// it ran last.
-    pub migrations: u64,
-    /// Number of times that one of its threads was swapped with another thread.
-    pub swaps: u64,
-    /// Number of times that it lost the class SP because its time was over.
-    pub demotions: u64,
-    /// Cycles in which it had runnable threads and the class SP.
-    pub sp: u64,
-    /// Cycles in which it had runnable threads and the class MP.
-    pub mp: u64,
-    /// Cycles in which it had runnable threads and the class HP.
-    pub hp: u64,
-}
+use super::contract::Class;
+use crate::{AppId, AppUse};
 
 /// The account of one application.
 #[derive(Clone, Copy, Debug, Default)]
