@@ -6,7 +6,8 @@
 #![allow(clippy::disallowed_types, reason = "the speed of the host is what is measured")]
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
-use baton_machine::device::{Device, Devices, Ticket};
+use baton_machine::Devices;
+use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRequest};
 use baton_machine::{Machine, Owned, Wait, units::Cycles};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark, tas::Tas};

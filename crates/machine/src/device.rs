@@ -1,14 +1,12 @@
 //! Devices: units beside the processors that answer requests.
 //!
-//! Most machines have none, so [`Devices`] extends [`Machine`]: an algorithm that can use a device
+//! Most machines have none, so [`Devices`](crate::Devices) extends [`Machine`](crate::Machine): an algorithm that can use a device
 //! asks for it, and works without it where there is none. The queue device, which algorithms of
-//! `sync` use, can be asked for on every machine: [`Machine::queues`].
+//! `sync` use, can be asked for on every machine: [`Machine::queues`](crate::Machine::queues).
 //!
 //! A [`Protocol`] defines a kind of device: its requests and answers. `docs/devices.md` describes
 //! the simulated machine's devices and their costs; [`Native`](crate::Native) has none, which its
 //! device type (without a value) expresses.
-
-use crate::Machine;
 
 /// The requests and answers of a kind of device.
 pub trait Protocol: 'static {
@@ -85,23 +83,6 @@ impl<E: Refusal> Payload for Result<u64, E> {
     }
 }
 
-/// A machine that can have devices.
-pub trait Devices: Machine {
-    /// The handle of a device with protocol `P`.
-    type Device<P: Protocol>: Device<P>;
-
-    /// Number of devices of all kinds. They are numbered from 0.
-    fn count() -> u32;
-
-    /// Returns device `number`, if it speaks protocol `P`.
-    fn at<P: Protocol>(number: u32) -> Option<Self::Device<P>>;
-
-    /// Returns the first device that speaks protocol `P`.
-    fn first<P: Protocol>() -> Option<Self::Device<P>> {
-        (0..Self::count()).find_map(Self::at)
-    }
-}
-
 /// A handle by which a guest thread uses a device.
 pub trait Device<P: Protocol>: Copy {
     /// A request in flight.
@@ -157,17 +138,5 @@ impl<P: Protocol> Ticket<P> for NoDevice {
 
     fn wait(self) -> P::Answer {
         match self {}
-    }
-}
-
-impl Devices for crate::Native {
-    type Device<P: Protocol> = NoDevice;
-
-    fn count() -> u32 {
-        0
-    }
-
-    fn at<P: Protocol>(_: u32) -> Option<NoDevice> {
-        None
     }
 }

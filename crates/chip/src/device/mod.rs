@@ -3,7 +3,7 @@
 //! steps to a new one.
 //!
 //! A device hangs on a node of the network, in virtual networks of its own, or on wires of its own (`device.link`). A guest
-//! reaches it by [`Devices`](baton_machine::device::Devices) or [`Simulated::device`](crate::Simulated::device): a request is
+//! reaches it by [`Devices`](baton_machine::Devices) or [`Simulated::device`](crate::Simulated::device): a request is
 //! a packet, its answer another one, and a thread that waits for the answer stalls its core. A device's configuration comes
 //! by system call; it can interrupt a core.
 //!

@@ -15,7 +15,8 @@ use crate::issue::requests::{issue, post};
 use crate::issue::stall::stall;
 use crate::machine::kernel::{kernel, until_woken};
 use baton_chipfile::peripheral::port::{Answer, Request};
-use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
+use baton_machine::Devices;
+use baton_machine::device::{self as verbs, Payload, Protocol, Words};
 use baton_machine::queues::{Post, QueueDevice};
 use std::marker::PhantomData;
 

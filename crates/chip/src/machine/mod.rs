@@ -63,7 +63,7 @@ use crate::machine::kernel::work;
 use access::{access_range, lines, load_each, place};
 use baton_chipfile::config::Chip;
 use baton_chipfile::config::mechanism::Annotator;
-use baton_machine::device::Devices;
+use baton_machine::Devices;
 use baton_machine::queues::{Post, QueueDevice};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;

@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
-use baton_machine::device::{Device, Devices};
+use baton_machine::Devices;
+use baton_machine::device::Device;
 use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 use baton_machine::units::Cycles;
 use baton_units::CoreId;

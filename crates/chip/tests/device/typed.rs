@@ -4,8 +4,9 @@
 use baton_chip::device::mailbox::{Mail, MailRefusal, MailRequest};
 use baton_chip::device::{Port, Request, Taken, Typed, TypedDevice};
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
+use baton_machine::Devices;
 use baton_machine::Native;
-use baton_machine::device::{Device, Devices, Payload, Protocol, Ticket, Words};
+use baton_machine::device::{Device, Payload, Protocol, Ticket, Words};
 use std::cell::RefCell;
 use std::rc::Rc;
 

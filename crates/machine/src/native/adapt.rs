@@ -1,7 +1,7 @@
 //! Policy `adaptive` on the real machine: combines what the thread has learnt from earlier waits
 //! with what the processor and the kernel report.
 
-use super::Native;
+use super::marker::Native;
 use crate::discover::allowed_count;
 use crate::units::Nanos;
 use crate::wait::{Clock, Idle, Learnt, Monitor, Plan, Terms};

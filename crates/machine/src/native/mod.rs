@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `marker` | the type that stands for this machine |
 //! | [`cell`] | atomic cells and slots over `core::sync::atomic` |
 //! | [`wait`] | the wait policies |
 //! | [`policy`] | a policy that may change while threads read it |
@@ -17,6 +18,7 @@ mod adapt;
 pub mod cell;
 pub mod futex;
 mod hints;
+mod marker;
 mod own;
 pub mod policy;
 pub mod stall;
@@ -29,17 +31,16 @@ pub mod arm;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
-use crate::device::NoDevice;
+pub use marker::Native;
+
+use crate::device::{NoDevice, Protocol};
+use crate::devices::Devices;
 use crate::units::{Cycles, Nanos};
 use crate::wait::Spinning;
 use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Site, Wait, WaitResult, Word, shared};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-
-/// The real machine that the program runs on.
-#[derive(Clone, Copy, Debug)]
-pub struct Native;
 
 /// Up to this many bytes, memory is zeroed here: glibc's `calloc` does not use its per-thread cache
 /// for small blocks.
@@ -212,6 +213,18 @@ unsafe impl Machine for Native {
 
     #[inline(always)]
     fn queues(_: u32) -> Option<NoDevice> {
+        None
+    }
+}
+
+impl Devices for Native {
+    type Device<P: Protocol> = NoDevice;
+
+    fn count() -> u32 {
+        0
+    }
+
+    fn at<P: Protocol>(_: u32) -> Option<NoDevice> {
         None
     }
 }

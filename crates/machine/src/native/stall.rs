@@ -13,7 +13,7 @@
 //! bounded time only: a thread that was about to release when the verdict fell may not know that it
 //! has to wake sleepers.
 
-use super::Native;
+use super::marker::Native;
 use crate::units::Nanos;
 use crate::wait::Spinning;
 use crate::{Clock, Deadline, Machine};

@@ -1,9 +1,9 @@
 //! The wait policies, carried out on the real machine.
 
-use super::Native;
 use super::adapt;
 use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
+use super::marker::Native;
 use super::stall::{Bounded, Kernel, WATCH};
 use crate::units::Nanos;
 use crate::wait::{Between, Clock, Idle, Monitor, Spinning, Steps};
