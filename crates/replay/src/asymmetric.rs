@@ -6,7 +6,8 @@
 //! computing follows the clock, or all but the share `memory_bound`.
 
 use crate::percent::{Percent, less_overhead, less_than};
-use crate::run::{Ran, RunError};
+pub use crate::ran::Placed;
+use crate::ran::{Ran, RunError};
 use baton_chip::{Chip, ChipError};
 use baton_units::Nanos;
 use serde::Serialize;
@@ -88,21 +89,6 @@ impl Asymmetric {
         };
         self.policies.iter().map(of).collect()
     }
-}
-
-/// How a run's threads used fast and slow cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Placed {
-    /// Cycles on fast cores.
-    pub fast_cycles: u64,
-    /// Cycles on slow cores.
-    pub slow_cycles: u64,
-    /// How often a thread moved to another core.
-    pub migrations: u64,
-    /// How often two threads exchanged their cores.
-    pub swaps: u64,
-    /// How often the policy treated a sequential phase as over before it was over.
-    pub demotions: u64,
 }
 
 impl Placed {

@@ -3,7 +3,7 @@
 //! prediction, with the assumptions that it makes.
 
 use crate::program::Program;
-use crate::run::Choice;
+use crate::ran::Choice;
 use baton_machine::Wait;
 use baton_trace::{Address, ProcessIndex, Ticks};
 use std::collections::BTreeMap;

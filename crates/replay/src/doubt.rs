@@ -15,12 +15,32 @@
 //! written. `docs/results/whatif.md` says how many measured times the interval contains, for those
 //! programs and for others.
 
-use crate::predict::{MOST_ERROR, Spread};
 use serde::{Deserialize, Serialize};
 
 /// The name of this machine's chip. Only on this chip does the self-check say how wrong a
 /// prediction may be.
 pub const THIS_HOST: &str = "this-host";
+
+/// The greatest error of the self-check at which a prediction is trustworthy.
+pub const MOST_ERROR: f64 = 0.15;
+
+/// A figure over seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    pub median: u64,
+    pub low: u64,
+    pub high: u64,
+}
+
+impl Spread {
+    pub(crate) fn of(mut values: Vec<u64>) -> Spread {
+        values.sort_unstable();
+        match (values.first(), values.last()) {
+            (Some(&low), Some(&high)) => Spread { median: values[values.len() / 2], low, high },
+            _ => Spread::default(),
+        }
+    }
+}
 
 /// The half-width of the interval, in standard deviations.
 const CHECKS: f64 = 2.0;

@@ -3,7 +3,7 @@
 //! first one, seed by seed.
 
 use crate::percent::{Percent, less_overhead, less_than};
-use crate::run::{Ran, RunError};
+use crate::ran::{Ran, RunError};
 use baton_chip::config::coherent::Contention;
 use baton_chip::config::mechanism;
 use baton_chip::{Chip, ChipError};

@@ -1,8 +1,38 @@
 //! The steps of a script, eight bytes each, because a long recording has hundreds of millions of
 //! steps.
 
-use crate::program::Op;
 use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Computes for this many cycles.
+    Work(u64),
+    /// Leaves its core for this many cycles: a sleep, or a wait for input or output.
+    Delay(u64),
+    /// Acquires a lock.
+    Lock(u32),
+    /// Releases a lock.
+    Unlock(u32),
+    /// Acquires a reader-writer lock, as a writer if the flag is set, else as a reader.
+    RwLock(u32, bool),
+    /// Releases a reader-writer lock.
+    RwUnlock(u32, bool),
+    /// Waits for a token: the end of a condition wait.
+    TokenWait(u32),
+    /// Puts a token down: the signal that ended the wait.
+    TokenPost(u32),
+    /// Takes a unit of a semaphore, waiting while there is none.
+    SemTake(u32),
+    /// Posts a unit of a semaphore.
+    SemPost(u32),
+    /// Waits for the others at a barrier.
+    Meet(u32),
+    Spawn(u32),
+    /// Waits for the end of a thread.
+    Join(u32),
+    /// Takes items from a store and does them, until the store is empty.
+    Share(u32),
+}
 
 /// The longest duration: it has the bits that the kind leaves. At a gigahertz that is 36 years.
 const LONGEST: u64 = u64::MAX >> KIND_BITS;

@@ -1,6 +1,6 @@
 //! Relative savings over seeds: how much smaller a figure is in some runs than in others.
 
-use crate::run::{Ran, RunError};
+use crate::ran::{Ran, RunError};
 use serde::Serialize;
 
 /// A value over seeds, in percent.

@@ -2,14 +2,16 @@
 //! time is compared with that of the recorded run. Nothing is fitted to the trace; the chip's
 //! figures come from its file.
 
-use crate::asymmetric::NoPolicy;
-use crate::change::{Change, ChangeError, Changes};
+use crate::change::{Change, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
 use crate::doubt::{self, Alone, Interval};
-use crate::network::{NoNetwork, OnNetwork};
+pub use crate::doubt::{MOST_ERROR, Spread};
+pub use crate::error::PredictError;
+use crate::network::OnNetwork;
 use crate::program::{LockSpec, Probe, Program, Replayability};
-use crate::run::{Choice, Ran, RunError, Setup, run_changed};
-use crate::scale::{self, ScaleError};
+use crate::ran::{Choice, Ran, RunError, Setup};
+use crate::run::run_changed;
+use crate::scale;
 use crate::variant::{Variant, Variants};
 use baton_chip::Chip;
 use baton_sync::lock;
@@ -20,10 +22,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use thiserror::Error;
 
-/// The greatest error of the self-check at which a prediction is trustworthy.
-pub const MOST_ERROR: f64 = 0.15;
 /// The greatest share of events that cannot be replayed at which a prediction is trustworthy.
 pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
 /// Runs are cut off at this many times the recorded lock's time. Anything slower would be just as
@@ -71,56 +70,6 @@ impl Default for Ask {
             threads: None,
             memory: None,
             alone_ns: Vec::new(),
-        }
-    }
-}
-
-/// Why nothing can be predicted.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum PredictError {
-    /// The trace has no events.
-    #[error("the trace is empty: there is nothing to replay")]
-    Empty,
-    /// The program has more locks than there is memory for.
-    #[error("the replay of {locks} locks takes up to {} MiB of memory, and {} MiB are free", need >> 20, free >> 20)]
-    Memory {
-        locks: u64,
-        /// The memory that they take, in bytes, in the runs that are made side by side.
-        need: u64,
-        /// The memory that they may take, in bytes.
-        free: u64,
-    },
-    /// The number of threads cannot be changed.
-    #[error(transparent)]
-    Scale(#[from] ScaleError),
-    /// The chip cannot have one of the networks.
-    #[error(transparent)]
-    Network(#[from] NoNetwork),
-    /// The chip cannot have these fast and slow cores, or a policy for them.
-    #[error(transparent)]
-    Asymmetric(#[from] Box<NoPolicy>),
-    /// A change cannot be applied to the program.
-    #[error(transparent)]
-    Change(#[from] ChangeError),
-    /// A run failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-/// A figure over seeds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
-    pub median: u64,
-    pub low: u64,
-    pub high: u64,
-}
-
-impl Spread {
-    pub(crate) fn of(mut values: Vec<u64>) -> Spread {
-        values.sort_unstable();
-        match (values.first(), values.last()) {
-            (Some(&low), Some(&high)) => Spread { median: values[values.len() / 2], low, high },
-            _ => Spread::default(),
         }
     }
 }

@@ -2,10 +2,10 @@
 //! that places threads on them. Each row is compared with the first variant, seed by seed.
 
 use crate::asymmetric::{Asymmetric, OnCores};
+use crate::error::PredictError;
 use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::percent::Percent;
-use crate::predict::PredictError;
-use crate::run::{Ran, RunError};
+use crate::ran::{Ran, RunError};
 use baton_chip::Chip;
 use serde::Serialize;
 

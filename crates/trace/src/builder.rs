@@ -3,7 +3,8 @@
 use crate::clock::{Clock, Ticks};
 use crate::event::{Address, Event, SiteId, ThreadIndex, What};
 use crate::meta::Meta;
-use crate::trace::{Content, Process, ProcessIndex, Thread, Trace};
+use crate::process::{Process, ProcessIndex, Thread};
+use crate::trace::{Content, Trace};
 use std::collections::BTreeMap;
 
 /// Collects events in any order; [`TraceBuilder::build`] sorts them. Events with equal times keep

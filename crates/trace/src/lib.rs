@@ -70,6 +70,8 @@ mod kinds;
 mod layout;
 pub mod meta;
 pub mod notes;
+mod open;
+mod process;
 mod reader;
 pub mod record;
 pub mod sys;
@@ -85,5 +87,7 @@ pub use event::{
 pub use kinds::Kinds;
 pub use layout::FORMAT_VERSION;
 pub use meta::Meta;
-pub use reader::{Loss, LossKind, ReadError};
-pub use trace::{Events, Module, Process, ProcessIndex, Thread, Trace};
+pub use open::ReadError;
+pub use process::{Module, Process, ProcessIndex, Thread};
+pub use reader::{Loss, LossKind};
+pub use trace::{Events, Trace};

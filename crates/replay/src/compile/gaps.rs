@@ -7,12 +7,13 @@
 //! core is dropped, because the simulated scheduler adds its own.
 
 use super::crowd::Crowd;
+use super::gap::Gap;
 use super::lines::after_foreign;
+use super::scale::{Probes, Scale};
 use super::stalls::Usual;
 use super::stores::{self, Mark, Sharing, Steps};
+use super::thread::RawThread;
 use super::track::Raw;
-use super::walk::Gap;
-use super::{Probes, RawThread, Scale};
 use crate::ops::{Gathered, push};
 use crate::program::{Lines, Op};
 use baton_chip::{Chip, Prices};

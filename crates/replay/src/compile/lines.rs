@@ -4,8 +4,8 @@
 //! lines, and the medians' intervals give its interval. The inferred cost is taken out of the holds
 //! that paid it and charged anew in the simulation, so that it does not count twice.
 
-use super::Scale;
 use super::holds::Holds;
+use super::scale::Scale;
 use crate::program::Lines;
 use baton_chip::Prices;
 

@@ -11,6 +11,9 @@
 //! | [`held`] | the objects that a step acquires, releases or waits for |
 //! | [`order`] | the order of holds in which a thread waits for other threads |
 //! | [`crowd`] | the number of threads that did not wait, over time |
+//! | [`scale`] | ticks of a trace as cycles of a chip |
+//! | [`thread`] | a thread as the walk recorded it |
+//! | [`gap`] | the time between two events of a thread |
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
 //! | [`holds`] | how long locks were held |
 //! | [`stalls`] | the excess of holds over their usual length |
@@ -21,36 +24,31 @@
 mod affinity;
 mod crowd;
 mod dynamic;
+mod gap;
 mod gaps;
 mod held;
 mod holds;
 mod lines;
 mod objects;
 mod order;
+mod scale;
 mod semaphores;
 mod stalls;
 mod stores;
+mod thread;
 mod tokens;
 mod track;
 mod varint;
 mod walk;
 
 use self::holds::Holds;
-use self::track::{Raw, Track};
+pub use self::scale::Probes;
+use self::scale::Scale;
+use self::track::Track;
 use crate::program::{Around, LockSpec, Probe, Program, Script, Stalls, Store};
 use baton_chip::{Chip, Prices};
-use baton_trace::{ThreadIndex, Trace};
+use baton_trace::Trace;
 use baton_units::Cycles;
-
-/// Whether the cost of recording is taken out of the threads' computing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Probes {
-    /// The cost stays, as in the recorded run, so that the replay compares with that run's own
-    /// time.
-    Kept,
-    /// The cost is taken out, so that the replay predicts a run without recording.
-    Subtracted,
-}
 
 /// Which thread does the work that threads shared out among themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,28 +57,6 @@ pub enum Work {
     Shared,
     /// The thread that did the work in the recorded run.
     AsRecorded,
-}
-
-/// Converts ticks of a trace into cycles of a chip. A computation keeps its duration.
-#[derive(Clone, Copy)]
-pub(crate) struct Scale {
-    cycles_a_tick: f64,
-    ticks_a_ns: f64,
-}
-
-impl Scale {
-    fn new(trace: &Trace, chip: &Chip) -> Scale {
-        let ns_a_tick = trace.clock.span_ns as f64 / trace.clock.span_ticks.max(1) as f64;
-        Scale { cycles_a_tick: ns_a_tick * chip.core.clock.0 as f64 * 1e-9, ticks_a_ns: 1.0 / ns_a_tick }
-    }
-
-    fn cycles(self, ticks: f64) -> f64 {
-        ticks * self.cycles_a_tick
-    }
-
-    fn ticks_of_ns(self, ns: f64) -> f64 {
-        ns * self.ticks_a_ns
-    }
 }
 
 /// The cost of recording an event if the trace does not state it; approximately what the capture is
@@ -243,30 +219,4 @@ pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
 fn usable(affinities: &affinity::Affinities, trace: &Trace, chip: &Chip) -> u32 {
     let recorded = recorded(affinities, trace);
     if recorded == 0 { chip.cpus() } else { recorded.min(chip.cpus()) }
-}
-
-/// A thread as the walk recorded it.
-#[derive(Default)]
-pub(crate) struct RawThread {
-    pub(crate) first: u64,
-    /// The time of the thread's last event.
-    pub(crate) last: u64,
-    /// The time at which another thread had finished waiting for this thread's end; 0 if none did.
-    pub(crate) joined: u64,
-    pub(crate) track: Track,
-    /// The number of moments at which the thread's CPU time is known.
-    pub(crate) cpu_times: u64,
-    /// Stretches off the CPU: begin, end, and whether the thread had blocked (`None` if unknown).
-    pub(crate) off: Vec<(u64, u64, Option<bool>)>,
-}
-
-impl RawThread {
-    pub(crate) fn cpu_time(&mut self, ns: u64) {
-        self.cpu_times += 1;
-        self.track.push(Raw::CpuTime(ns));
-    }
-}
-
-pub(crate) fn index(thread: ThreadIndex) -> usize {
-    thread.index()
 }

@@ -18,8 +18,8 @@
 //! so the holder is stuck at a lock that another such hold has, and that lock is in no circle with
 //! the first. Following these holders comes to an end at a thread that is not stuck.
 
-use super::RawThread;
 use super::held::{Held, given, needs_others, taken};
+use super::thread::RawThread;
 use super::tokens::Tokens;
 use super::track::Raw;
 use crate::ops::push;

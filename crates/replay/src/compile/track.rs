@@ -1,10 +1,10 @@
 //! The steps of a thread in a few bytes each, because all steps of a recording are in memory at the
 //! same time. A time is stored as the difference from the previous gap.
 
+use super::gap::Gap;
 use super::held::Outline;
 use super::semaphores::Unit;
 use super::varint;
-use super::walk::Gap;
 use crate::ops::push;
 use crate::program::Op;
 

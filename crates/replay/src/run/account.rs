@@ -3,21 +3,10 @@
 //! another thread holds the lock is critical sections, and time in which no thread does is
 //! competition overhead.
 
+use crate::ran::Totals;
 use baton_trace::analysis::{Account, Waiter};
 use baton_trace::{Mode, SiteId, ThreadIndex, Ticks};
 use baton_units::Cycles;
-
-/// The totals of all locks, in cycles added over threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    pub acquisitions: u64,
-    /// Acquisitions that waited.
-    pub contended: u64,
-    /// Waiting time during which the lock was held.
-    pub sections: Cycles,
-    /// Waiting time during which the lock was free.
-    pub overhead: Cycles,
-}
 
 impl Totals {
     /// All waiting time.

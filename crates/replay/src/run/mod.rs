@@ -14,113 +14,18 @@ mod mixed;
 mod objects;
 mod world;
 
-pub use account::Totals;
+pub use crate::ran::{Choice, Ran, RunError, Setup, Totals};
 
-use crate::asymmetric::Placed;
 use crate::change::Changes;
 use crate::lives::together;
 use crate::program::Program;
+use crate::ran::Placed;
 use baton_chip::config::mechanism::Annotator;
-use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Refused, Simulated, Simulation, Stuck};
-use baton_machine::Wait;
-use baton_sync::barrier::UnknownBarrier;
-use baton_sync::lock::{LockError, TryLock, TryVisitor, ZeroInit};
+use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Simulated, Simulation};
+use baton_sync::lock::{TryLock, TryVisitor, ZeroInit};
 use baton_trace::Trace;
 use baton_units::Cycles;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// A lock and the wait policy of its waiters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The lock's name in the registry.
-    pub lock: String,
-    pub wait: Wait,
-}
-
-/// The settings of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setup {
-    pub choice: Choice,
-    /// The seed of the chip's noise. It also places the number of each lock's lines within its
-    /// interval; the first seed uses the estimates.
-    pub seed: u64,
-    /// The number of cores in use.
-    pub cpus: u32,
-    /// The time at which the run is cut off. A collapse is a result, too.
-    pub limit: Option<Cycles>,
-    /// The share of computing that waits for memory, 0 to 1. It takes as long on a core of any
-    /// clock.
-    pub memory_bound: f64,
-}
-
-impl Setup {
-    /// Settings with the first seed, without a limit, and with all computing following the clock.
-    pub fn new(choice: Choice, cpus: u32) -> Setup {
-        Setup { choice, seed: 1, cpus, limit: None, memory_bound: 0.0 }
-    }
-}
-
-/// The result of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ran {
-    /// The end of the last thread, or the limit.
-    pub time: Cycles,
-    /// The part of `time` during which two or more threads lived.
-    pub concurrent: Cycles,
-    /// Whether the run was cut off.
-    pub cut_off: bool,
-    /// The totals of all locks.
-    pub totals: Totals,
-    /// Cycles that threads spent spinning, added over threads.
-    pub spin: Cycles,
-    /// Cycles that threads spent ready to run without a CPU, added over threads.
-    pub ready: Cycles,
-    /// Cycles that CPUs spent without a thread, or waking up for one, added over CPUs.
-    pub idle: Cycles,
-    /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
-    pub marked_packets: u64,
-    /// How the threads used fast and slow cores.
-    pub placed: Placed,
-    /// The steps that threads had begun, out of [`Program::steps`].
-    pub done: u64,
-    /// The guests' operations, for the speed of the simulation.
-    pub operations: u64,
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum RunError {
-    /// There is no such lock.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// There is no such barrier.
-    #[error(transparent)]
-    Barrier(#[from] UnknownBarrier),
-    /// The chip cannot be simulated with these settings.
-    #[error(transparent)]
-    Refused(#[from] Refused),
-    /// The recorded times are so long that the time slices alone are too much to simulate.
-    #[error(
-        "the replay under lock `{lock}` was given up after {events} simulated events, {seconds} s into the run: the recording's times are too long, or damaged"
-    )]
-    TooLong {
-        lock: String,
-        /// The number of events up to that point.
-        events: u64,
-        /// The simulated seconds up to that point.
-        seconds: u64,
-    },
-    /// The replayed program never ends.
-    #[error("the replayed program never ends under lock `{lock}`, wait `{wait}`: {stuck}")]
-    Stuck {
-        lock: String,
-        /// The wait policy.
-        wait: Wait,
-        /// What each thread waits for.
-        stuck: Box<Stuck>,
-    },
-}
 
 /// Runs the program once.
 pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, RunError> {

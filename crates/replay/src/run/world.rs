@@ -1,12 +1,12 @@
 //! The objects that a program's guests share, and how a guest follows its script.
 
-use super::Setup;
-use super::account::{Book, Totals};
+use super::account::Book;
 use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use crate::change::{Changed, Changes};
 use crate::program::{Around, LockSpec, Op, Program};
+use crate::ran::{Setup, Totals};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Wait};
 use baton_sync::lock::{Token, TryLock, visit_try};

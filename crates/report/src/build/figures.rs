@@ -2,7 +2,7 @@
 
 use crate::model::{Bucket, Distribution, Entered, QueueLength, Usage};
 use baton_trace::analysis::{self, Anomalies, LockStats};
-use baton_trace::{Clock, Ticks};
+use baton_trace::{Clock, ProcessIndex, Ticks, Trace};
 use baton_units::Nanos;
 
 pub(super) fn nanos(clock: &Clock, ticks: Ticks) -> Nanos {
@@ -88,6 +88,11 @@ pub(super) fn doubts(anomalies: &Anomalies) -> Vec<String> {
     .filter(|(times, _)| *times > 0)
     .map(|(times, what)| format!("{times} × {what}"))
     .collect()
+}
+
+/// The kernel's number of a process.
+pub(super) fn pid(trace: &Trace, process: ProcessIndex) -> u32 {
+    trace.processes.get(process.0 as usize).map_or(0, |p| p.pid)
 }
 
 #[cfg(test)]

@@ -18,9 +18,7 @@ use crate::model::{self, Report, SCHEMA, Totals};
 use crate::symbols::Symbols;
 use baton_trace::analysis::{Analysis, CriticalPath, LockReport, ObjectKind, ThreadOffCpu};
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
-use figures::{distribution, nanos, usage};
-pub(crate) use names::{is_wrapper, own};
-
+use figures::{distribution, nanos, pid, usage};
 use names::Names;
 use std::collections::BTreeMap;
 
@@ -143,10 +141,6 @@ fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> 
             None => names.waitable(&from.object, busiest),
         },
     }
-}
-
-fn pid(trace: &Trace, process: ProcessIndex) -> u32 {
-    trace.processes.get(process.0 as usize).map_or(0, |p| p.pid)
 }
 
 fn totals(trace: &Trace, analysis: &Analysis) -> Totals {

@@ -1,7 +1,7 @@
 //! Names objects. A lock is named after the name that the program gave it, the global variable that
 //! it is, the place that initialised it, or else the place that takes it most.
 
-use crate::symbols::{Frame, Symbols, short};
+use crate::symbols::{Frame, Symbols, own, short};
 use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
 use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
@@ -29,30 +29,6 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
         Some(place) => format!("{function} ({place})"),
         None => function,
     })
-}
-
-/// The innermost frame of the program's own code, or the innermost frame if the program has none.
-pub(crate) fn own(frames: &[Frame]) -> Option<&Frame> {
-    frames.iter().find(|frame| !is_wrapper(frame)).or(frames.first())
-}
-
-/// Whether a frame is a standard library's thin wrapper around a lock. A wrapper says nothing about
-/// the code that wanted the lock.
-pub(crate) fn is_wrapper(frame: &Frame) -> bool {
-    let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
-    ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))
-        || name.starts_with("__gthread_")
-        || name.starts_with("std::mutex::")
-        || name.starts_with("std::recursive_mutex::")
-        || name.starts_with("std::shared_mutex::")
-        || name.starts_with("std::__shared_mutex_")
-        || name.starts_with("std::condition_variable::")
-        || name.starts_with("std::thread::_")
-        || name.starts_with("std::__invoke")
-        || name.starts_with("std::sys::")
-        || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"]
-            .iter()
-            .any(|w| name.contains(&format!("std::{w}")))
 }
 
 /// Names the objects of one trace.

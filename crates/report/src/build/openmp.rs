@@ -1,8 +1,7 @@
 //! OpenMP's parallel regions, its tasks, and waits for tasks.
 
-use super::figures::{distribution, nanos};
+use super::figures::{distribution, nanos, pid};
 use super::names::Names;
-use super::pid;
 use crate::model::{CameLast, ParallelRegion, TaskSite};
 use baton_trace::analysis::{Analysis, RegionReport, WaitableStats};
 use baton_trace::{Construct, ProcessIndex, SiteId, ThreadIndex, Ticks};

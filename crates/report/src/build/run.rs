@@ -1,6 +1,6 @@
 //! The command that ran, its threads, and the regions that the program marked.
 
-use super::figures::nanos;
+use super::figures::{nanos, pid};
 use crate::model;
 use baton_trace::analysis::{Analysis, Known, OffCpu, ThreadOffCpu, Window};
 use baton_trace::{Source, Trace, What};
@@ -87,7 +87,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
         let (blocked_ns, ready_ns, off_ns) = (take(OffCpu::Blocked), take(OffCpu::Ready), take(OffCpu::Unknown));
         model::Thread {
             name: name_of(number, thread),
-            pid: super::pid(trace, thread.process),
+            pid: pid(trace, thread.process),
             tid: thread.tid,
             first_ns: ns(thread.first),
             last_ns: ns(thread.last),

@@ -1,11 +1,10 @@
 //! Call sites: the waits and holds that begin at each site, by class of locks. They are counted by
 //! class and not by lock, because one line of a program may take a million locks of an array.
 
-use super::figures::nanos;
+use super::figures::{nanos, pid};
 use super::names::Names;
-use super::pid;
 use crate::model::Site;
-use crate::symbols::Frame;
+use crate::symbols::{Frame, is_wrapper};
 use baton_trace::analysis::Analysis;
 use baton_trace::{ProcessIndex, SiteId};
 use baton_units::Nanos;
@@ -62,7 +61,7 @@ fn site(names: &mut Names, (process, id, of): Key) -> Site {
         }));
     }
     for frame in &mut frames {
-        frame.library = super::names::is_wrapper(frame);
+        frame.library = is_wrapper(frame);
     }
     let address = names.trace.site(process, id).first().map_or_else(String::new, |a| format!("{a:#x}"));
     Site {

@@ -1,9 +1,9 @@
 //! The reverse of symbolization: finds what a name, as a report prints it, denotes in an object
 //! file.
 
+use super::demangle::{demangle, short};
+use super::frame::{is_wrapper, own};
 use super::object_file::ObjectFile;
-use super::{demangle, short};
-use crate::build::{is_wrapper, own};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::ops::Range;
 use std::path::Path;

@@ -7,54 +7,19 @@
 
 mod demangle;
 mod find;
+mod frame;
 mod object_file;
 
 pub use demangle::{demangle, short};
 pub use find::find;
+pub use frame::Frame;
+pub(crate) use frame::{is_wrapper, own};
 pub use object_file::Unreadable;
 
 use baton_trace::{Address, Module, ProcessIndex, SiteId, Ticks, Trace};
 use object_file::ObjectFile;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// A function, with a source location.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Frame {
-    /// The readable name; `module+0x12` if no symbol is known.
-    pub function: String,
-    /// The source file, as the compiler recorded it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub file: Option<String>,
-    /// The line in the file, from 1.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub line: Option<u32>,
-    /// Whether the compiler inlined this function into the function of the next frame.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    pub inlined: bool,
-    /// Whether this is a standard library's thin wrapper around a lock or a thread, which says
-    /// nothing about the program's own code.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
-    pub library: bool,
-}
-
-impl Frame {
-    /// A frame of which only the name is known.
-    pub fn named(function: impl Into<String>) -> Frame {
-        Frame { function: function.into(), file: None, line: None, inlined: false, library: false }
-    }
-
-    /// `file.c:12`, with only the last part of the file's path; `None` without a line.
-    pub fn place(&self) -> Option<String> {
-        let file = self.file.as_deref()?;
-        let name = Path::new(file).file_name().map_or(file.into(), |n| n.to_string_lossy());
-        Some(match self.line {
-            Some(line) => format!("{name}:{line}"),
-            None => name.into_owned(),
-        })
-    }
-}
 
 /// Looks addresses up and caches the results.
 #[derive(Default)]

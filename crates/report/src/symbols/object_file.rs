@@ -1,7 +1,7 @@
 //! One object file: maps an address in it to functions, source lines, or the global variable there.
 
-use super::Frame;
 use super::demangle::demangle;
+use super::frame::Frame;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Prints the comparison of two profiles on a terminal.
 
 use super::table::{Side, Table};
-use super::{Style, clip, wrap};
+use super::text::{Style, clip, wrap};
 use crate::diff::{Change, Diff};
 use crate::format::{count, duration};
 use baton_units::Nanos;

@@ -4,39 +4,18 @@
 mod diff;
 mod openmp;
 mod table;
+mod text;
 mod verdict;
 
 pub use diff::diff;
+pub use text::{Style, WIDTH};
 
 use crate::format::{count, duration, percent};
 use crate::model::{Class, Limits, Outside, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use table::{Side, Table};
-
-/// The most columns of a line.
-pub const WIDTH: usize = 80;
-/// The most rows of a table. Further rows are only counted; `baton report --json` and the page have
-/// them.
-const ROWS: usize = 10;
-
-/// How to print.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Style {
-    /// Whether to use colour (SGR sequences). The caller knows about terminals and `NO_COLOR`.
-    pub color: bool,
-}
-
-impl Style {
-    fn bold(self, text: &str) -> String {
-        if self.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    fn warn(self, text: &str) -> String {
-        if self.color { format!("\x1b[33m{text}\x1b[0m") } else { text.to_owned() }
-    }
-}
+use text::{ROWS, clip, plural, wrap};
 
 /// The summary of a report as lines of text, with a line feed at the end.
 pub fn summary(report: &Report, style: Style) -> String {
@@ -272,48 +251,4 @@ fn limits(limits: &Limits, style: Style) -> String {
         out += &wrap(&style.bold("names:"), "names:", line);
     }
     if out.is_empty() { out } else { format!("\n{out}") }
-}
-
-/// A sentence after a coloured word, broken at blanks, with later lines indented. `plain` is the
-/// word without colour.
-fn wrap(painted: &str, plain: &str, text: &str) -> String {
-    let mut out = painted.to_owned();
-    let mut column = plain.chars().count();
-    for word in printable(text).split_whitespace() {
-        let length = word.chars().count();
-        if column + 1 + length > WIDTH && column > 2 {
-            out += "\n ";
-            column = 1;
-        }
-        out.push(' ');
-        out += word;
-        column += 1 + length;
-    }
-    out + "\n"
-}
-
-/// Replaces control characters by their Rust escapes: a command or a thread's name may contain any,
-/// and a terminal obeys them.
-fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return text.into();
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out.into()
-}
-
-/// Cuts a text to a width, and marks that it was cut.
-fn clip(text: &str, width: usize) -> String {
-    let text = &*printable(text);
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-fn plural(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(n as u64)) }
 }

@@ -1,7 +1,7 @@
 //! Prints OpenMP's regions and tasks.
 
 use super::table::{Side, Table};
-use super::{ROWS, Style, clip};
+use super::text::{ROWS, Style, clip};
 use crate::format::{count, duration, percent};
 use crate::model::{ParallelRegion, Report, TaskSite};
 

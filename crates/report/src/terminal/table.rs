@@ -1,7 +1,7 @@
 //! A table of the summary. The first column holds names and is cut to what is left of the line; the
 //! others are as wide as they need to be.
 
-use super::{Style, WIDTH, clip};
+use super::text::{Style, WIDTH, clip};
 
 /// The side of its column at which a cell is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The first screen: the verdict, and the critical path on which it is based.
 
 use super::table::{Side, Table};
-use super::{ROWS, Style, WIDTH, clip, printable, wrap};
+use super::text::{ROWS, Style, WIDTH, clip, printable, wrap};
 use crate::format::{duration, lock_phrase, percent};
 use crate::model::{PathPart, Report, Verdict};
 use baton_units::Nanos;

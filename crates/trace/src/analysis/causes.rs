@@ -11,7 +11,7 @@ use super::objects::ObjectId;
 use super::tasks::Teams;
 use crate::clock::Ticks;
 use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
-use crate::trace::ProcessIndex;
+use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Data that a cause carries along.

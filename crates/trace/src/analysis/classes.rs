@@ -6,7 +6,7 @@ use super::objects::ObjectKind;
 use super::stats::LockStats;
 use crate::clock::Ticks;
 use crate::event::{Address, SiteId};
-use crate::trace::ProcessIndex;
+use crate::process::ProcessIndex;
 use std::collections::BTreeMap;
 
 /// The property that a class of locks shares.

@@ -11,7 +11,8 @@ use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Event, How, SiteId, ThreadIndex, What};
-use crate::trace::{ProcessIndex, Trace};
+use crate::process::ProcessIndex;
+use crate::trace::Trace;
 use baton_units::Nanos;
 
 /// Results of the analysis of a trace's locks and waits.

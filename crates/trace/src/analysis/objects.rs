@@ -3,7 +3,8 @@
 
 use crate::clock::Ticks;
 use crate::event::{Address, Event, Lock, LockKind, SiteId, Waitable, What};
-use crate::trace::{ProcessIndex, Trace};
+use crate::process::ProcessIndex;
+use crate::trace::Trace;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -4,7 +4,7 @@ use super::stats::Distribution;
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Address, Event, SiteId, ThreadIndex, What};
-use crate::trace::ProcessIndex;
+use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parallel regions that one call site opens.

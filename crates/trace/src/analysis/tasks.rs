@@ -8,7 +8,7 @@
 use super::causes::{Begun, Carry, Cause, Causes, Ended, WaitKind};
 use crate::clock::Ticks;
 use crate::event::{Address, Event, SiteId, ThreadIndex, What};
-use crate::trace::ProcessIndex;
+use crate::process::ProcessIndex;
 use std::collections::BTreeMap;
 
 /// The creator of a task: another task, or a thread outside of all tasks.

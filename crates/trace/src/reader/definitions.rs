@@ -2,13 +2,13 @@
 
 use crate::clock::Ticks;
 use crate::event::{Address, SiteId};
+use crate::process::{Module, Process};
 use crate::record::{RECORD_BYTES, Raw, definition};
-use crate::trace::{Module, Process};
 use std::collections::BTreeMap;
 
 /// All definitions of one process.
 #[derive(Default)]
-pub(super) struct Definitions {
+pub(crate) struct Definitions {
     sites: BTreeMap<SiteId, Vec<Address>>,
     /// When each site was first defined, in raw ticks.
     site_times: BTreeMap<SiteId, u64>,
@@ -16,13 +16,13 @@ pub(super) struct Definitions {
     modules: Vec<(u64, Module)>,
     /// Raw ticks from which on nothing is left at the addresses from the first to the second.
     unloaded: Vec<(u64, Address, Address)>,
-    pub(super) marker_names: BTreeMap<u32, String>,
-    pub(super) object_names: BTreeMap<Address, String>,
-    pub(super) thread_names: BTreeMap<u32, String>,
+    pub(crate) marker_names: BTreeMap<u32, String>,
+    pub(crate) object_names: BTreeMap<Address, String>,
+    pub(crate) thread_names: BTreeMap<u32, String>,
 }
 
 impl Definitions {
-    pub(super) fn give_to(self, process: &mut Process, since_origin: impl Fn(u64) -> Ticks) {
+    pub(crate) fn give_to(self, process: &mut Process, since_origin: impl Fn(u64) -> Ticks) {
         process.sites = self.sites;
         process.site_times = self.site_times.into_iter().map(|(site, time)| (site, since_origin(time))).collect();
         process.modules = lives(self.modules, self.unloaded);
@@ -34,7 +34,7 @@ impl Definitions {
     }
 
     /// Records that the object files at these addresses were unloaded.
-    pub(super) fn unload(&mut self, time: u64, start: Address, pages: u32) {
+    pub(crate) fn unload(&mut self, time: u64, start: Address, pages: u32) {
         self.unloaded.push((time, start, start.saturating_add(u64::from(pages) << 12)));
     }
 }
@@ -74,22 +74,22 @@ fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Addres
 }
 
 /// Collects a definition whose payload is still to come, within one segment.
-pub(super) struct Collector {
+pub(crate) struct Collector {
     head: Option<(Raw, Vec<u8>)>,
     /// When the definition began, in raw ticks.
     time: u64,
     stack: Option<(SiteId, Vec<Address>)>,
-    pub(super) cut: u64,
+    pub(crate) cut: u64,
 }
 
 impl Collector {
-    pub(super) fn new() -> Collector {
+    pub(crate) fn new() -> Collector {
         Collector { head: None, time: 0, stack: None, cut: 0 }
     }
 
     /// Processes a record of 16 `bytes`, with its time in raw ticks. Returns true if it belongs to
     /// a definition, and so is no event.
-    pub(super) fn take(&mut self, raw: Raw, time: u64, bytes: &[u8], thread: u32, into: &mut Definitions) -> bool {
+    pub(crate) fn take(&mut self, raw: Raw, time: u64, bytes: &[u8], thread: u32, into: &mut Definitions) -> bool {
         if raw.code == definition::BYTES {
             self.append(bytes, thread, into);
             return true;
@@ -116,7 +116,7 @@ impl Collector {
 
     /// Ends an open definition here: a stack is complete with the frames that came, a text without
     /// its end is lost.
-    pub(super) fn abandon(&mut self, into: &mut Definitions) {
+    pub(crate) fn abandon(&mut self, into: &mut Definitions) {
         if self.head.take().is_some() {
             self.cut += 1;
         }

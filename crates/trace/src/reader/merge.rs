@@ -5,8 +5,8 @@ use super::scan::{SegmentAt, records};
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
 use crate::kinds::Kinds;
+use crate::process::Thread;
 use crate::record::RECORD_BYTES;
-use crate::trace::Thread;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -42,12 +42,12 @@ struct Stream {
 }
 
 impl Segments {
-    pub(super) fn new(origin: u64) -> Segments {
+    pub(crate) fn new(origin: u64) -> Segments {
         Segments { origin, files: Vec::new(), streams: Vec::new(), bearers: BTreeMap::new() }
     }
 
     /// Adds a file's segments; `whose` tells which thread a thread number of this file belongs to.
-    pub(super) fn add(&mut self, file: File, segments: Vec<SegmentAt>, whose: impl Fn(u32) -> StreamOf) {
+    pub(crate) fn add(&mut self, file: File, segments: Vec<SegmentAt>, whose: impl Fn(u32) -> StreamOf) {
         let number = self.files.len();
         self.files.push(file);
         let mut streams: BTreeMap<StreamOf, Vec<SegmentAt>> = BTreeMap::new();
@@ -68,7 +68,7 @@ impl Segments {
     }
 
     /// Finds the threads that context switches concern, and counts the switches as theirs.
-    pub(super) fn attribute(&mut self, threads: &mut [Thread], losses: &mut Vec<Loss>) {
+    pub(crate) fn attribute(&mut self, threads: &mut [Thread], losses: &mut Vec<Loss>) {
         for (i, thread) in threads.iter().enumerate().filter(|(_, t)| t.events > 0) {
             self.bearers.entry(thread.tid).or_default().push((thread.first, ThreadIndex(i as u32)));
         }

@@ -6,12 +6,10 @@
 //! trace need not fit into memory.
 
 mod definitions;
-mod loss;
-mod merge;
-mod open;
-mod scan;
+pub(crate) mod loss;
+pub(crate) mod merge;
+pub(crate) mod scan;
 mod times;
 
 pub use loss::{Loss, LossKind};
 pub(crate) use merge::{Merge, Segments};
-pub use open::ReadError;

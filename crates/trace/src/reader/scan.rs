@@ -70,31 +70,31 @@ impl Part {
 
 /// A thread as one file describes it.
 #[derive(Clone, Debug)]
-pub(super) struct ThreadSeen {
-    pub(super) number: u32,
-    pub(super) tid: u32,
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) events: u64,
-    pub(super) dropped: u64,
+pub(crate) struct ThreadSeen {
+    pub(crate) number: u32,
+    pub(crate) tid: u32,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) events: u64,
+    pub(crate) dropped: u64,
 }
 
 /// All data of one file.
-pub(super) struct Scan {
-    pub(super) pid: u32,
-    pub(super) parent: u32,
-    pub(super) source: Source,
-    pub(super) frequency: u64,
-    pub(super) start: Moment,
-    pub(super) latest: Moment,
-    pub(super) realtime_ns: u64,
-    pub(super) finished: bool,
-    pub(super) stopped: Option<(StopReason, u64)>,
-    pub(super) dropped: u64,
-    pub(super) segments: Vec<SegmentAt>,
-    pub(super) threads: Vec<ThreadSeen>,
-    pub(super) definitions: Definitions,
-    pub(super) losses: Vec<Loss>,
+pub(crate) struct Scan {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    pub(crate) source: Source,
+    pub(crate) frequency: u64,
+    pub(crate) start: Moment,
+    pub(crate) latest: Moment,
+    pub(crate) realtime_ns: u64,
+    pub(crate) finished: bool,
+    pub(crate) stopped: Option<(StopReason, u64)>,
+    pub(crate) dropped: u64,
+    pub(crate) segments: Vec<SegmentAt>,
+    pub(crate) threads: Vec<ThreadSeen>,
+    pub(crate) definitions: Definitions,
+    pub(crate) losses: Vec<Loss>,
     name: String,
     version: u16,
     doubt: Doubt,
@@ -105,7 +105,7 @@ pub(super) struct Scan {
 type Read<'a> = (u64, Option<Raw>, &'a [u8]);
 
 /// Returns each record in `bytes`.
-pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = Read<'_>> {
+pub(crate) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = Read<'_>> {
     bytes.as_chunks::<RECORD_BYTES>().0.iter().map(move |record| {
         let (time, raw) = Raw::from_words([u64_at(record, 0), u64_at(record, 8)]);
         let ticks = base.wrapping_add(time).wrapping_sub(BACK);
@@ -127,7 +127,7 @@ fn believed(bytes: &[u8], base: u64, doubt: Option<Doubt>) -> (u64, impl Iterato
 
 /// Scans a file of a run that took `elapsed_ns`, if that is known. Fails if nothing in the file can
 /// be used.
-pub(super) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<Scan, Loss> {
+pub(crate) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<Scan, Loss> {
     let whole = |kind| Loss { file: name.to_owned(), offset: 0, bytes: 0, events: 0, kind };
     let len = file.metadata().map_err(|error| whole(LossKind::Io(error.kind())))?.len();
     let mut head = [0u8; FILE_HEADER_BYTES];

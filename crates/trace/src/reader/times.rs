@@ -7,12 +7,12 @@ use crate::event::What;
 use crate::record::definition;
 
 /// Plausible frequencies of a clock: a kilohertz to a hundred gigahertz.
-pub(super) const FREQUENCIES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
+pub(crate) const FREQUENCIES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
 
 /// Whether two moments are about equally far apart on both clocks, as a clock of `frequency` would
 /// have it. The frequency was measured over half a millisecond, perhaps on a busy machine, so a
 /// difference of a quarter plus a millisecond is accepted.
-pub(super) fn agree(source: Source, frequency: u64, start: Moment, later: Moment) -> bool {
+pub(crate) fn agree(source: Source, frequency: u64, start: Moment, later: Moment) -> bool {
     let (Some(ticks), Some(ns)) =
         (later.ticks.checked_sub(start.ticks), later.monotonic_ns.checked_sub(start.monotonic_ns))
     else {
@@ -38,7 +38,7 @@ impl Doubt {
     /// both following records; for the last record, one after the previous record and the end.
     /// Times within a segment hardly go back, and one of the two following records may itself be
     /// damaged.
-    pub(super) fn impossible(&self, bytes: &[u8], base: u64) -> Vec<usize> {
+    pub(crate) fn impossible(&self, bytes: &[u8], base: u64) -> Vec<usize> {
         let times: Vec<(usize, u64)> = records(bytes, base)
             .enumerate()
             .filter_map(|(place, (ticks, raw, _))| {

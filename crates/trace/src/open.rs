@@ -1,13 +1,14 @@
 //! Opens a directory: all files of one run become one trace.
 
-use super::loss::{Loss, LossKind};
-use super::merge::{Segments, StreamOf};
-use super::scan::{Scan, scan};
 use crate::clock::{Clock, Ticks};
 use crate::event::ThreadIndex;
 use crate::layout::FOREIGN_THREAD;
 use crate::meta::{Meta, MetaError};
-use crate::trace::{Content, Process, ProcessIndex, Thread, Trace};
+use crate::process::{Process, ProcessIndex, Thread};
+use crate::reader::loss::{Loss, LossKind};
+use crate::reader::merge::{Segments, StreamOf};
+use crate::reader::scan::{Scan, scan};
+use crate::trace::{Content, Trace};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};

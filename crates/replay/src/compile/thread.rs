@@ -1,0 +1,30 @@
+//! A thread as the walk recorded it.
+
+use super::track::{Raw, Track};
+use baton_trace::ThreadIndex;
+
+/// A thread as the walk recorded it.
+#[derive(Default)]
+pub(crate) struct RawThread {
+    pub(crate) first: u64,
+    /// The time of the thread's last event.
+    pub(crate) last: u64,
+    /// The time at which another thread had finished waiting for this thread's end; 0 if none did.
+    pub(crate) joined: u64,
+    pub(crate) track: Track,
+    /// The number of moments at which the thread's CPU time is known.
+    pub(crate) cpu_times: u64,
+    /// Stretches off the CPU: begin, end, and whether the thread had blocked (`None` if unknown).
+    pub(crate) off: Vec<(u64, u64, Option<bool>)>,
+}
+
+impl RawThread {
+    pub(crate) fn cpu_time(&mut self, ns: u64) {
+        self.cpu_times += 1;
+        self.track.push(Raw::CpuTime(ns));
+    }
+}
+
+pub(crate) fn index(thread: ThreadIndex) -> usize {
+    thread.index()
+}
