@@ -3,7 +3,8 @@
 
 use baton_machine::Native;
 use baton_omp::Waits;
-use baton_omp::tasks::{Event, Shared, fulfil};
+use baton_omp::fulfil;
+use baton_omp::tasks::{Event, Shared};
 use baton_omp::team::{Context, Team};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

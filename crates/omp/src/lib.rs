@@ -13,15 +13,17 @@
 //! | [`settings`] | what the environment sets |
 //! | [`objects`] | locks and barriers chosen by name |
 //! | [`space`] | the iterations of a loop and their chunks |
+//! | `work` | what a work-share was said to be |
 //! | [`share`] | work-shares: loops, sections, single |
 //! | `beyond` | work-shares of a cancelled region that the ring has no room for |
 //! | `turns` | the turns of an ordered loop |
-//! | [`cancel`] | what is cancelled, and barriers on the way to the end of a cancelled region |
+//! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
 //! | [`worksharing`] | what a thread asks of its work-share |
-//! | [`tasks`] | tasks, behind the team's lock or stolen |
+//! | `tasking` | what the threads of a team do: make, run and steal tasks, cancel |
+//! | [`tasks`] | tasks, and the lists in which they wait |
 //! | `closures` | regions and tasks of closures |
 
 #![warn(missing_docs)]
@@ -37,16 +39,19 @@ pub mod runtime;
 pub mod settings;
 pub mod share;
 pub mod space;
+mod tasking;
 pub mod tasks;
 pub mod team;
 pub mod threads;
 mod turns;
 pub mod waits;
+mod work;
 pub mod worksharing;
 
 pub use crew::Crew;
 pub use runtime::Runtime;
 pub use settings::Settings;
 pub use space::{Schedule, ScheduleKind, Space};
+pub use tasking::fulfil;
 pub use threads::{NativeThreads, Threads};
 pub use waits::{Waits, Why};

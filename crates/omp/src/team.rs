@@ -5,6 +5,7 @@ use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
 use crate::settings::{Icv, Settings};
 use crate::share::{RING, Share, Work};
+pub use crate::tasks::Function;
 use crate::tasks::{Current, Queue, Spare};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
@@ -12,9 +13,6 @@ use baton_machine::{Atomic, Machine, Owned, Slot};
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::num::NonZeroU32;
-
-/// The body of a region: what compilers call an outlined function. A body of ours may panic where a checker ends an execution.
-pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// What the threads of a region are told when it begins.
 pub struct Region<M: Machine> {

@@ -5,8 +5,8 @@
 //! wait for. libgomp has one word for each thread. Here a word is found by the chunk's first
 //! iteration, because the thread that passes a turn on need not know which thread waits for it.
 
-use crate::share::Work;
 use crate::waits::{Waits, Why};
+use crate::work::Work;
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice};
 

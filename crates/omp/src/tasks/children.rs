@@ -6,14 +6,14 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Owned};
 use core::ptr::NonNull;
 
-/// The word, held by the task itself.
-pub(super) struct Children<M: Machine>(NonNull<M::Atomic<u32>>);
+/// The word as the task itself has it.
+pub(crate) struct Children<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The word, held by a child that is not done.
-pub(super) struct Parent<M: Machine>(NonNull<M::Atomic<u32>>);
+/// The word as a child that is not done has it.
+pub(crate) struct Parent<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The value of the word when no child is left.
-pub(super) const ALONE: u32 = 1;
+/// The word's value where no child is left.
+pub(crate) const ALONE: u32 = 1;
 
 // SAFETY: the word is shared, and goes with the last of those who have it.
 unsafe impl<M: Machine> Send for Children<M> {}
@@ -21,7 +21,7 @@ unsafe impl<M: Machine> Send for Children<M> {}
 unsafe impl<M: Machine> Send for Parent<M> {}
 
 impl<M: Machine> Children<M> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let word = Owned::<M, _>::new(M::Atomic::new(ALONE)).into_raw();
         // SAFETY: an owned value has an address.
         Children(unsafe { NonNull::new_unchecked(word) })
@@ -29,7 +29,7 @@ impl<M: Machine> Children<M> {
 
     /// Counts one child more, which no other thread knows yet.
     #[inline]
-    pub(super) fn one_more(&self) -> Parent<M> {
+    pub(crate) fn one_more(&self) -> Parent<M> {
         // Relaxed: a lock is given back before another thread has the child, and only the task's own thread waits for it.
         self.word().fetch_add(1, Relaxed);
         Parent(self.0)
@@ -37,15 +37,15 @@ impl<M: Machine> Children<M> {
 
     /// The word, which is [`ALONE`] when no child is left.
     #[inline]
-    pub(super) fn word(&self) -> &M::Atomic<u32> {
+    pub(crate) fn word(&self) -> &M::Atomic<u32> {
         // SAFETY: it stays while this task has it.
         unsafe { self.0.as_ref() }
     }
 
     /// Whether no child is left.
     #[inline]
-    pub(super) fn is_alone(&self) -> bool {
-        // Acquire: a task that is alone sees what its children did.
+    pub(crate) fn is_alone(&self) -> bool {
+        // Acquire: who is alone sees what the others did.
         self.word().load(Acquire) == ALONE
     }
 }
@@ -65,14 +65,14 @@ impl<M: Machine> Drop for Children<M> {
 impl<M: Machine> Parent<M> {
     /// Whether this is the parent's word.
     #[inline]
-    pub(super) fn is(&self, word: &M::Atomic<u32>) -> bool {
+    pub(crate) fn is(&self, word: &M::Atomic<u32>) -> bool {
         core::ptr::eq(self.0.as_ptr(), word)
     }
 
     /// Counts a child as done. Wakes its parent if it was the last child, or if the parent may find
     /// `more` children to run.
     #[inline]
-    pub(super) fn one_done(self, waits: &Waits, more: u32) {
+    pub(crate) fn one_done(self, waits: &Waits, more: u32) {
         let word: *const M::Atomic<u32> = self.0.as_ptr();
         // SAFETY: this one has it, for the last time: it is not dropped any more.
         let left = unsafe { give_up::<M>(core::mem::ManuallyDrop::new(self).0) };

@@ -6,7 +6,8 @@
 //! lock of the team's tasks, until the followed child is done.
 
 use super::group::Count;
-use super::{Shared, Task};
+use super::shared::Shared;
+use super::task::Task;
 use baton_machine::{Machine, Slot};
 use std::collections::HashMap;
 
@@ -21,9 +22,8 @@ pub struct Depend {
 }
 
 /// A child that names addresses, as its siblings know it.
-pub(super) struct Node<M: Machine> {
-    /// How many children came before this one. A task that follows several children does so in this
-    /// order, which is the same in each run.
+pub(crate) struct Node<M: Machine> {
+    /// How many came before it: what follows several does so in this order, the same in each run.
     number: u64,
     state: M::Slot<State<M>>,
 }
@@ -49,11 +49,11 @@ unsafe impl<M: Machine> Sync for Node<M> {}
 // SAFETY: as above; a task may be run by any thread of its team.
 unsafe impl<M: Machine> Send for Node<M> {}
 
-/// What waits no longer when a task ends.
-pub(super) struct Released<M: Machine> {
+/// What the end of a task lets go.
+pub(crate) struct Released<M: Machine> {
     #[expect(clippy::vec_box, reason = "a task stays where it is from its begin to its end")]
-    pub(super) tasks: Vec<Box<Task<M>>>,
-    pub(super) threads: Vec<Shared<M, Count<M>>>,
+    pub(crate) tasks: Vec<Box<Task<M>>>,
+    pub(crate) threads: Vec<Shared<M, Count<M>>>,
 }
 
 impl<M: Machine> Node<M> {
@@ -74,7 +74,7 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(super) unsafe fn follow(
+    pub(crate) unsafe fn follow(
         this: &Shared<M, Self>,
         earlier: &[Shared<M, Self>],
         task: Box<Task<M>>,
@@ -102,7 +102,7 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(super) unsafe fn await_all(earlier: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
+    pub(crate) unsafe fn await_all(earlier: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
         let count = Count::new(0);
         let mut left = 0;
         for node in earlier {
@@ -132,7 +132,7 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(super) unsafe fn end(&self) -> Released<M> {
+    pub(crate) unsafe fn end(&self) -> Released<M> {
         // SAFETY: by contract.
         let followers = unsafe {
             self.with(|state| {
@@ -173,8 +173,8 @@ struct Known<M: Machine> {
 }
 
 /// The addresses that the children of a task have named.
-pub(super) struct Table<M: Machine> {
-    /// The addresses in the order in which they were named, in which they are freed.
+pub(crate) struct Table<M: Machine> {
+    /// In the order in which they were named, in which they are given up.
     known: Vec<Known<M>>,
     /// The place of each address in `known`.
     places: HashMap<usize, usize>,
@@ -183,12 +183,12 @@ pub(super) struct Table<M: Machine> {
 }
 
 impl<M: Machine> Table<M> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Table { known: Vec::new(), places: HashMap::new(), children: 0 }
     }
 
     /// The earlier children that a new one with these dependences follows, each once.
-    pub(super) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
+    pub(crate) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
         let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
         for depend in depends {
             let Some(&place) = self.places.get(&depend.address) else { continue };
@@ -202,9 +202,8 @@ impl<M: Machine> Table<M> {
         earlier
     }
 
-    /// Enters a new child. Where it names an address twice and one of them writes, the writing
-    /// counts.
-    pub(super) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
+    /// Enters a new child. Of an address that it names twice, writing counts.
+    pub(crate) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
         let node = Node::new(self.children);
         self.children += 1;
         // Writes come last: a write replaces what the new child was entered as before.

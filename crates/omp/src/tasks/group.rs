@@ -1,31 +1,29 @@
 //! What threads wait for beside a task's children: the tasks of a group, the event of a detached
 //! task, and tasks that others follow.
 
-use super::{End, Shared};
+use super::shared::Shared;
+use super::task::End;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 
 /// Tasks that are not done.
-pub(super) struct Count<M: Machine>(pub(super) M::Atomic<u32>);
+pub(crate) struct Count<M: Machine>(pub(crate) M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
-    pub(super) fn new(tasks: u32) -> Shared<M, Self> {
+    pub(crate) fn new(tasks: u32) -> Shared<M, Self> {
         Shared::new(Count(M::Atomic::new(tasks)))
     }
 
-    /// Counts one task more, before another thread knows of it.
-    pub(super) fn one_more(&self) {
-        // Relaxed: the queue's lock orders the addition before the task runs, and only the threads
-        // of the task wait for the count.
+    /// One more, before another thread knows of it.
+    pub(crate) fn one_more(&self) {
+        // Relaxed: the queue's lock orders it before the task runs, and only the task's own threads wait for it.
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// Counts one task less. Wakes the waiting threads if it was the last task, or if they may find
-    /// `more` tasks to run.
-    pub(super) fn one_done(&self, waits: &Waits, more: u32) {
-        // Release: a thread that sees this value, or a later one, sees what the task did, because
-        // each later change is a part of the release sequences of the earlier ones.
+    /// One less: those that wait are woken if it was the last, or if there may be more that they can run.
+    pub(crate) fn one_done(&self, waits: &Waits, more: u32) {
+        // Release: who sees it sees what the task did. So does who sees a later one: each is a part of the release sequences of those before.
         if self.0.fetch_add(u32::MAX, Release) == 1 || more != 0 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
@@ -35,19 +33,19 @@ impl<M: Machine> Count<M> {
 /// A taskgroup. A task counts in its innermost group alone: a task that makes an inner group cannot
 /// end before that group.
 pub struct Group<M: Machine> {
-    pub(super) tasks: Shared<M, Count<M>>,
+    pub(crate) tasks: Shared<M, Count<M>>,
     cancelled: M::Atomic<u32>,
     /// Whether the group belongs to a work-share with reductions over tasks; `cancel taskgroup`
     /// never means such a group.
     of_share: bool,
-    /// The group around this one.
-    pub(super) outer: Option<Shared<M, Group<M>>>,
-    /// The address that the interface registered for reductions over the group's tasks, or zero.
+    /// Around it.
+    pub(crate) outer: Option<Shared<M, Group<M>>>,
+    /// What the interface registered for reductions over its tasks: an address, or zero.
     reductions: M::Atomic<usize>,
 }
 
 impl<M: Machine> Group<M> {
-    pub(super) fn new(outer: Option<Shared<M, Group<M>>>, of_share: bool, reductions: usize) -> Shared<M, Self> {
+    pub(crate) fn new(outer: Option<Shared<M, Group<M>>>, of_share: bool, reductions: usize) -> Shared<M, Self> {
         let (cancelled, reductions) = (M::Atomic::new(0), M::Atomic::new(reductions));
         Shared::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions })
     }
@@ -64,19 +62,19 @@ impl<M: Machine> Group<M> {
         self.reductions.store(address, Release);
     }
 
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         if let Some(group) = self.chain().find(|group| !group.of_share) {
             // Release: a thread that sees the cancellation sees what was done before.
             group.cancelled.store(1, Release);
         }
     }
 
-    /// The group and the groups around it, from the inside out.
-    pub(super) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
+    /// The group and those around it, from the inside out.
+    pub(crate) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
         std::iter::successors(Some(self), |group| group.outer.as_deref())
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         // Acquire: see `cancel`.
         self.chain().any(|group| group.cancelled.load(Acquire) != 0)
     }
@@ -111,9 +109,8 @@ impl<M: Machine> Event<M> {
         Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None) }
     }
 
-    /// Says that the body has ended. Returns `end` for the caller to carry out if the event is
-    /// fulfilled already.
-    pub(super) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
+    /// The body has ended: what is to be done now, if the event is fulfilled already.
+    pub(crate) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
         // SAFETY: the one thread that ran the body writes it, and no other reads it before the state says so.
         unsafe { self.end.write(|at| *at = Some(end)) };
         // Release: the end. Acquire on failure: what was done before the event was fulfilled. The
@@ -122,9 +119,9 @@ impl<M: Machine> Event<M> {
         if first { None } else { self.take() }
     }
 
-    /// Fulfils the event. Returns the end for the caller to carry out if the body has ended.
-    pub(super) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
-        // The orderings mirror those of `body_ended`.
+    /// Fulfils the event: what is to be done now, if the body has ended.
+    pub(crate) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
+        // As in `body_ended`, the other way about.
         if self.state.compare_exchange(PENDING, FULFILLED, Release, Acquire).is_ok() {
             waits.wake::<M, u32>(Why::Task, &self.state);
             return None;
@@ -138,7 +135,7 @@ impl<M: Machine> Event<M> {
     }
 
     /// The word that is zero until the event is fulfilled, for a thread that ran the body and waits.
-    pub(super) fn word(&self) -> &M::Atomic<u32> {
+    pub(crate) fn word(&self) -> &M::Atomic<u32> {
         &self.state
     }
 }

@@ -37,9 +37,9 @@ impl<M: Machine, T> Shared<M, T> {
         &raw const **self
     }
 
-    /// Whether there is another reference, as far as the calling thread knows.
-    pub(super) fn is_shared(&self) -> bool {
-        // Acquire: a thread with the only reference sees what the others did.
+    /// Whether another one has it too, as far as the calling thread knows.
+    pub(crate) fn is_shared(&self) -> bool {
+        // Acquire: who is alone sees what the others did.
         self.counted().references.load(Acquire) > 1
     }
 

@@ -1,8 +1,8 @@
 //! Memory of tasks that have ended, kept for the next tasks of the same thread: an allocation costs
 //! more than most of the rest of a task.
 
-use super::Task;
 use super::children::Children;
+use super::task::Task;
 use baton_machine::Machine;
 use core::cell::RefCell;
 use core::mem::MaybeUninit;
@@ -14,7 +14,7 @@ pub struct Spare<M: Machine> {
 }
 
 /// Room for a task.
-pub(super) type Room<M> = Box<MaybeUninit<Task<M>>>;
+pub(crate) type Room<M> = Box<MaybeUninit<Task<M>>>;
 
 /// The most pieces kept of each kind: some 8 KiB.
 const KEPT: usize = 32;
@@ -32,24 +32,24 @@ impl<M: Machine> Spare<M> {
     }
 
     #[inline]
-    pub(super) fn room(&self) -> Room<M> {
+    pub(crate) fn room(&self) -> Room<M> {
         self.tasks.borrow_mut().pop().unwrap_or_else(Box::new_uninit)
     }
 
     #[inline]
-    pub(super) fn keep_room(&self, room: Room<M>) {
+    pub(crate) fn keep_room(&self, room: Room<M>) {
         keep(&self.tasks, room);
     }
 
     /// A word of children of which there is none.
     #[inline]
-    pub(super) fn children(&self) -> Children<M> {
+    pub(crate) fn children(&self) -> Children<M> {
         self.children.borrow_mut().pop().unwrap_or_else(Children::new)
     }
 
     /// Keeps the word of a task that has ended, if no child has it any more.
     #[inline]
-    pub(super) fn keep_children(&self, children: Children<M>) {
+    pub(crate) fn keep_children(&self, children: Children<M>) {
         if children.is_alone() {
             keep(&self.children, children);
         }

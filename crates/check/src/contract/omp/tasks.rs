@@ -4,7 +4,8 @@ use super::harness::{Member, Steps, Tally, apart, here, with_tasks};
 use crate::world::World;
 use baton_machine::Ordering::Release;
 use baton_machine::{Atomic, Machine};
-use baton_omp::tasks::{Clauses, Depend, fulfil};
+use baton_omp::fulfil;
+use baton_omp::tasks::{Clauses, Depend};
 use baton_omp::waits::Why;
 
 /// Raises the flag, for threads that wait for it without the runtime.

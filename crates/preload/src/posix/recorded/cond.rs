@@ -6,9 +6,9 @@
 use crate::events::{self, Recorded, WakeReason};
 use crate::hooks::real;
 use crate::hooks::{Code, slot};
-use crate::posix::mutex::{Mutex, events as mutex_events};
 use crate::posix::mutex::c11::answer;
 use crate::posix::mutex::glibc;
+use crate::posix::mutex::{Mutex, events as mutex_events};
 use core::ffi::{c_int, c_void};
 use libc::{ETIMEDOUT, clockid_t, timespec};
 

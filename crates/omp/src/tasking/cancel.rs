@@ -1,0 +1,61 @@
+//! Cancels a region or a work-share, and says whether one is cancelled.
+
+use crate::team::Context;
+use crate::waits::Why;
+use baton_machine::Ordering::{Acquire, Release, SeqCst};
+use baton_machine::{Atomic, Machine};
+
+impl<M: Machine> Context<M> {
+    /// Cancels the region.
+    pub fn cancel_region(&self) {
+        let (team, waits) = (self.team(), self.waits());
+        // Release: who sees it sees what was done before.
+        team.cancel.region.store(1, Release);
+        // SeqCst: either a thread that is about to wait for a slot sees that the region is cancelled, or this one sees the slot as that thread
+        // saw it, open, and closes it.
+        M::fence(SeqCst);
+        team.shares.iter().for_each(|share| share.close_to_later(waits));
+    }
+
+    /// Whether the region is cancelled, as a thread asks before it waits for a slot of the ring.
+    pub(crate) fn must_not_wait(&self) -> bool {
+        self.team().cancel.is_on() && {
+            // SeqCst: see `cancel_region`.
+            M::fence(SeqCst);
+            self.region_cancelled()
+        }
+    }
+
+    /// Whether the region is cancelled.
+    pub fn region_cancelled(&self) -> bool {
+        let cancel = &self.team().cancel;
+        // Acquire: see `cancel_region`.
+        cancel.on && cancel.region.load(Acquire) != 0
+    }
+
+    /// Cancels the loop or the sections that the thread is in, which end at its next barrier.
+    pub fn cancel_share(&self) {
+        // Release: as in `cancel_region`.
+        self.team().cancel.share.store(self.share_end(), Release);
+    }
+
+    /// Whether the loop or the sections that the thread is in are cancelled.
+    pub fn share_cancelled(&self) -> bool {
+        let cancel = &self.team().cancel;
+        // Acquire: as in `region_cancelled`.
+        cancel.on && cancel.share.load(Acquire) == self.share_end()
+    }
+
+    /// The number of the barrier at the end of the work-share.
+    fn share_end(&self) -> u64 {
+        self.next_barrier.get()
+    }
+
+    /// A barrier that the end of a cancelled region lets a thread leave: whether the region is cancelled.
+    pub fn barrier_or_cancelled(&self, why: Why) -> bool {
+        self.region_cancelled() || {
+            self.barrier(why);
+            self.region_cancelled()
+        }
+    }
+}

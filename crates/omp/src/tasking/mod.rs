@@ -1,0 +1,15 @@
+//! What the threads of a team do: make, run and steal tasks, wait for them, cancel.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `run` | a thread makes tasks, runs them, waits for them |
+//! | `queueing` | tasks go into a team's lists and come out again |
+//! | `steal` | threads that find no task of their own |
+//! | `cancel` | a region or a work-share is cancelled |
+
+mod cancel;
+mod queueing;
+mod run;
+mod steal;
+
+pub use run::fulfil;

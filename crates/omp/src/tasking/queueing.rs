@@ -1,0 +1,205 @@
+//! A team's tasks go into its lists and come out again.
+
+use crate::tasks::Shared;
+use crate::tasks::depend::Node;
+use crate::tasks::group::Count;
+use crate::tasks::queue::List;
+use crate::tasks::task::Task;
+use crate::team::Team;
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::Relaxed;
+use baton_machine::{Atomic, Machine};
+use std::collections::VecDeque;
+
+impl<M: Machine> Team<M> {
+    /// The team's list, which is locked, has its first task.
+    fn fills(&self) {
+        if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
+            barrier.tasks_wait();
+        }
+    }
+
+    /// It has none any more.
+    fn empties(&self) {
+        if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
+            barrier.no_task_waits();
+        }
+    }
+
+    /// Puts tasks into a list, which is locked.
+    fn put_all(
+        &self,
+        list: &List<M>,
+        waiting: &mut VecDeque<Box<Task<M>>>,
+        tasks: impl IntoIterator<Item = Box<Task<M>>>,
+    ) {
+        for task in tasks {
+            if list.put(waiting, task) {
+                self.fills();
+            }
+        }
+    }
+
+    /// Wakes so many threads for tasks that were put there.
+    fn tell(&self, waits: &Waits, wakes: u32) {
+        if let Some(lists) = &self.tasks.lists {
+            return self.tell_thieves(lists, waits, wakes);
+        }
+        if let Some(barrier) = &self.barrier {
+            barrier.wake(wakes, waits.meeting());
+        }
+        M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
+    }
+
+    /// Adds a task of that thread's.
+    #[inline]
+    pub(crate) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>) {
+        let Some(lists) = &self.tasks.lists else {
+            self.tasks.first.locked(waits, |waiting| self.put_first(waiting, Some(task)));
+            return self.tell(waits, self.tasks.wakes);
+        };
+        lists.made(thread, task.end.detached);
+        let list = self.tasks.list_of(thread);
+        list.locked(waits, |waiting| list.put(waiting, task));
+        self.tell_thieves(lists, waits, self.tasks.wakes);
+    }
+
+    /// As [`add`](Team::add), a task with a node, which follows those of `earlier` that are not done.
+    #[inline(never)]
+    pub(crate) fn add_behind(
+        &self,
+        thread: u32,
+        waits: &Waits,
+        task: Box<Task<M>>,
+        node: &Shared<M, Node<M>>,
+        earlier: &[Shared<M, Node<M>>],
+    ) {
+        let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
+        if let Some(lists) = &self.tasks.lists {
+            lists.made(thread, task.end.detached);
+        }
+        let (is_ready, apart) = first.locked(waits, |waiting| {
+            // SAFETY: the lock of the dependences is held.
+            let task = unsafe { Node::follow(node, earlier, task) };
+            let is_ready = task.is_some();
+            let apart = if core::ptr::eq(list, first) {
+                self.put_first(waiting, task);
+                None
+            } else {
+                task
+            };
+            (is_ready, apart)
+        });
+        if let Some(task) = apart {
+            list.locked(waits, |waiting| list.put(waiting, task));
+        }
+        if is_ready {
+            self.tell(waits, self.tasks.wakes);
+        }
+    }
+
+    /// Puts a task, if there is one, into the first list, which is locked. In a queue of the team one more is not done either way.
+    #[inline]
+    fn put_first(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Option<Box<Task<M>>>) {
+        if let Some(task) = task
+            && self.tasks.first.put(waiting, task)
+        {
+            self.fills();
+        }
+        if self.tasks.lists.is_none() {
+            self.tasks.one_more();
+        }
+    }
+
+    /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
+    /// own the thread takes the newest, of another the oldest. What only the thread itself can have left is sought in its own list alone.
+    #[inline]
+    pub(crate) fn take(
+        &self,
+        thread: u32,
+        waits: &Waits,
+        newest: bool,
+        own: bool,
+        fits: impl Fn(&Task<M>) -> bool,
+    ) -> Option<Box<Task<M>>> {
+        let steals = self.tasks.lists.is_some();
+        let mine = self.take_of(self.tasks.list_of(thread), waits, newest || steals, &fits);
+        if mine.is_some() || own || !steals {
+            return mine;
+        }
+        let next = |step| self.tasks.list_of((thread + step) % self.size);
+        (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits))
+    }
+
+    #[inline]
+    fn take_of(
+        &self,
+        list: &List<M>,
+        waits: &Waits,
+        newest: bool,
+        fits: impl Fn(&Task<M>) -> bool,
+    ) -> Option<Box<Task<M>>> {
+        if !list.is_filled() {
+            return None;
+        }
+        list.locked(waits, |waiting| {
+            // Those of a higher priority stand in front.
+            let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
+            let task = match waiting.back() {
+                // So it is nearly always.
+                Some(last) if newest && !by_priority && fits(last) => waiting.pop_back(),
+                _ => search(waiting, newest && !by_priority, &fits),
+            }?;
+            if waiting.is_empty() {
+                self.empties();
+            }
+            // Relaxed: as in `put`.
+            list.ready.store(waiting.len() as u32, Relaxed);
+            Some(task)
+        })
+    }
+
+    /// The task of a node is done, as that thread of the team says: what follows it is let go. How many tasks that were.
+    pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
+        let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
+        let (mut released, tasks) = first.locked(waits, |waiting| {
+            // SAFETY: the lock of the dependences is held.
+            let mut released = unsafe { node.end() };
+            let tasks = released.tasks.len() as u32;
+            if core::ptr::eq(list, first) {
+                self.put_all(list, waiting, released.tasks.drain(..));
+            }
+            (released, tasks)
+        });
+        if !released.tasks.is_empty() {
+            let tasks = released.tasks.drain(..);
+            list.locked(waits, |waiting| self.put_all(list, waiting, tasks));
+        }
+        released.threads.iter().for_each(|count| count.one_done(waits, 0));
+        if tasks != 0 {
+            self.tell(waits, self.tasks.wakes.saturating_mul(tasks));
+        }
+        tasks
+    }
+
+    /// What a thread waits for that waits for these nodes, if one is not done.
+    pub(crate) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
+        // SAFETY: the lock of the dependences is held.
+        self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
+    }
+}
+
+/// Takes the first task from behind, or from the front, that `fits`.
+#[inline(never)]
+fn search<M: Machine>(
+    waiting: &mut VecDeque<Box<Task<M>>>,
+    from_behind: bool,
+    fits: impl Fn(&Task<M>) -> bool,
+) -> Option<Box<Task<M>>> {
+    let at = if from_behind {
+        waiting.iter().rposition(|task| fits(task))
+    } else {
+        waiting.iter().position(|task| fits(task))
+    }?;
+    if at == 0 { waiting.pop_front() } else { waiting.remove(at) }
+}
