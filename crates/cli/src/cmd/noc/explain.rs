@@ -1,7 +1,7 @@
 //! `baton noc explain`: shows why a network is slow or stuck.
 
-use super::options::Options;
-use super::{input, page};
+use super::options::{Options, input};
+use super::page;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;

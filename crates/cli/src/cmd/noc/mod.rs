@@ -7,9 +7,7 @@ mod print;
 mod replay;
 mod sweep;
 
-use crate::error::BadInput;
-use baton_noc::NocError;
-use options::Options;
+use options::{Options, input};
 use std::process::ExitCode;
 
 /// Options of one run at one load, or a subcommand.
@@ -74,9 +72,4 @@ fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
         print!("{}", print::text(&result, &energy, &area));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Turns an error of the network's input into bad input of the user.
-fn input(error: NocError) -> anyhow::Error {
-    BadInput::new(error).into()
 }

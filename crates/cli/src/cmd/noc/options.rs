@@ -1,6 +1,5 @@
 //! The options that describe a network and its traffic, shared by all of `baton noc`.
 
-use super::input;
 use crate::error::BadInput;
 use baton_noc::energy::Technology;
 use baton_noc::experiment::Experiment;
@@ -368,4 +367,9 @@ fn parse_size(text: &str) -> anyhow::Result<[u32; 2]> {
         Some((w, h)) => [number(w)?, number(h)?],
         None => [number(text)?, 1],
     })
+}
+
+/// Turns an error of the network's input into bad input of the user.
+pub(super) fn input(error: NocError) -> anyhow::Error {
+    BadInput::new(error).into()
 }

@@ -1,7 +1,6 @@
 //! `baton noc replay`: sends recorded packets, with their dependencies.
 
-use super::input;
-use super::options::Options;
+use super::options::{Options, input};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;

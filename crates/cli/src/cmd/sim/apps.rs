@@ -6,7 +6,7 @@
 //! is checked like that of the main application. `copies=N` makes N applications of one text, and
 //! `start=` and `arrive=` say when each begins.
 
-use super::Args;
+use super::args::Args;
 use super::places;
 use super::probe::Recorder;
 use super::workload::{self, Chosen};

@@ -1,6 +1,6 @@
 //! Finds which value of a parameter is the best, at each point of a sweep.
 
-use super::Args;
+use super::args::Args;
 use super::sweep::{self, Axis, Shown};
 use crate::error::BadInput;
 use baton_plot::{Choices, Chosen};

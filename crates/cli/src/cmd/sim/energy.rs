@@ -1,6 +1,6 @@
 //! The energy account of a run, as JSON and as a table.
 
-use super::Args;
+use super::args::Args;
 use super::shape::figures;
 use crate::error::BadInput;
 use crate::ui;

@@ -1,7 +1,7 @@
 //! From the outcome of a simulation to JSON and a table. Durations are in cycles of the chip's
 //! clock, as their names say.
 
-use super::Args;
+use super::args::Args;
 use super::clocks::{self, Clocks};
 use super::energy::EnergyFigures;
 use super::measured::Measured;

@@ -1,6 +1,6 @@
 //! Options of the workloads with packets, jobs and vectors.
 
-use super::Args;
+use super::args::Args;
 use crate::error::BadInput;
 use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
 use clap::builder::{PossibleValuesParser, TypedValueParser};

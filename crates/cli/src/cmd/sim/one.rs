@@ -1,8 +1,9 @@
 //! One run.
 
+use super::args::Args;
 use super::figures::Figures;
 use super::system::Known;
-use super::{Args, apps, energy, places, workload};
+use super::{apps, energy, places, workload};
 use crate::error::BadInput;
 use anyhow::Context;
 use baton_chip::{Chip, Options, Simulation};

@@ -1,6 +1,8 @@
 //! Ping-pong between the two cores of every pair: the distance of cores, as a line travels.
 
-use super::{Args, draw, one};
+use super::args::Args;
+use super::drawing::draw;
+use super::one;
 use crate::error::BadInput;
 use crate::{chips, ui};
 use baton_chip::Chip;

@@ -1,8 +1,8 @@
 //! Where threads may run, how large their share of a CPU is, and which cores are off: `--at`,
 //! `--pin`, `--nice`, `--off`, `--on`.
 
-use super::Args;
 use super::apps::App;
+use super::args::Args;
 use crate::error::BadInput;
 use baton_chip::act::Nice;
 use baton_chip::{Chip, Simulation};

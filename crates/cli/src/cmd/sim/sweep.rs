@@ -1,9 +1,11 @@
 //! A run for each value of one or two parameters, in parallel on the host's cores. The results are
 //! in the order of the values, whichever run ends first.
 
+use super::args::{self, Args};
 use super::choice::Choice;
+use super::drawing::draw;
 use super::shape::{Shape, Shaped};
-use super::{Args, draw, one, workload};
+use super::{one, workload};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -232,7 +234,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
     let bad = |what: &str| BadInput::new(format!("`--sweep {name}`: `{value}` is {what}"));
     let whole = || value.parse::<u64>().map_err(|_| bad("no whole number"));
     let small = || value.parse::<u32>().map_err(|_| bad("no whole number"));
-    let bytes = || super::size(value).map_err(BadInput::new);
+    let bytes = || args::size(value).map_err(BadInput::new);
     match name {
         "threads" => args.threads = Some(small()?.max(1)),
         "lock" => args.lock = value.to_owned(),
@@ -243,7 +245,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "stream" => args.stream = workload::Direction::from_str(value, true).map_err(BadInput::new)?,
         "cs" => args.cs = whole()?,
         "think" => args.think = whole()?,
-        "spread" => args.spread = super::share(value).map_err(BadInput::new)?,
+        "spread" => args.spread = args::share(value).map_err(BadInput::new)?,
         "lines" => args.lines = small()?,
         "bytes" => args.bytes = bytes()?,
         "spacing" => args.spacing = bytes()?,
@@ -258,7 +260,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "size" => args.size = Some(small()?),
         "grain" => args.grain = Some(small()?),
         "draw" => args.draw = small()?,
-        "load" => args.load = super::load(value).map_err(BadInput::new)?,
+        "load" => args.load = args::load(value).map_err(BadInput::new)?,
         _ if args.inputs.set(name, value)? => {}
         _ => return Err(BadInput::unknown("parameter", name, NAMES).into()),
     }

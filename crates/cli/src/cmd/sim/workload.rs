@@ -1,7 +1,7 @@
 //! From the command line to guest threads: the registry of workloads looks names up, and settings
 //! that cannot be are refused before the run.
 
-use super::Args;
+use super::args::Args;
 use super::probe::Recorder;
 use crate::error::BadInput;
 use crate::places;

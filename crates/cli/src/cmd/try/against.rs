@@ -2,8 +2,10 @@
 //! lock, in alternating runs.
 
 use super::answer::{Answer, Measured, Outcome};
+use super::contest::MARGIN;
 use super::significance::Faster;
-use super::{Subject, contest::MARGIN, hold};
+use super::subject::Subject;
+use super::turns::hold;
 use crate::cmd::measure::runs::{Candidate, Turns};
 use crate::cmd::{measure, report};
 use crate::error::BadInput;

@@ -3,7 +3,7 @@
 use super::contest::{Contest, Standing};
 use super::promising::Promising;
 use super::significance::Faster;
-use super::{Subject, outcome_of};
+use super::subject::Subject;
 use crate::cmd::measure::runs::Candidate;
 use crate::ui;
 use baton_report::format::{duration, percent, quoted, shell};
@@ -32,6 +32,17 @@ pub(super) enum Outcome {
     Regression,
     /// The program is not slower than the base.
     NoRegression,
+}
+
+impl Outcome {
+    /// The outcome of a contest that nobody has won.
+    fn undecided(contest: &Contest) -> Outcome {
+        if contest.entrants[1..].iter().any(|entrant| entrant.standing == Standing::Open) {
+            Outcome::CannotTell
+        } else {
+            Outcome::NoneFaster
+        }
+    }
 }
 
 /// A measured lock. The first one is what the others are compared with.
@@ -151,7 +162,7 @@ impl Answer {
 
     /// The answer that no lock is faster, or that there is no certainty.
     pub(super) fn no_winner(subject: &Subject, measured: Vec<Measured>, contest: &Contest, budget: Duration) -> Answer {
-        let kind = outcome_of(contest);
+        let kind = Outcome::undecided(contest);
         let names: Vec<&str> = measured.iter().skip(1).map(|one| one.lock.as_str()).collect();
         let text = match kind {
             Outcome::CannotTell => format!(

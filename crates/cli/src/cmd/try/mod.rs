@@ -6,6 +6,8 @@
 //! | [`promising`] | which locks to measure, by prediction |
 //! | [`contest`] | alternating runs, until the contest is decided |
 //! | [`significance`] | whether paired runs differ |
+//! | [`subject`] | the recorded program that is tried |
+//! | [`turns`] | a contest within a budget, with a bar |
 //! | [`against`] | a program against an earlier one |
 //! | [`answer`] | the answer as text and JSON |
 
@@ -14,27 +16,29 @@ mod answer;
 mod contest;
 mod promising;
 mod significance;
+mod subject;
+mod turns;
 
 use super::measure::runs::{Candidate, Turns};
 use super::{measure, profile, report};
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
 use crate::{ui, values};
-use answer::{Answer, Measured, Outcome};
+use answer::{Answer, Measured};
 use anyhow::Context;
 use baton_host::launch::library;
 use baton_host::launch::program::{self, Program};
 use baton_host::launch::signals::{PassedOn, asked_to_end};
 use baton_report::Profile;
 use baton_report::model::WORTH_A_LOCK;
-use baton_trace::Meta;
 use clap::Parser;
 use contest::Contest;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use subject::{Interrupted, Subject, still_wanted};
+use turns::hold;
 
 /// What to try, and for how long.
 #[derive(clap::Args)]
@@ -84,23 +88,6 @@ pub(crate) struct Args {
     #[arg(trailing_var_arg = true, value_name = "DIR|PROGRAM")]
     what: Vec<OsString>,
 }
-
-/// The subject of a trial: a recorded program.
-struct Subject {
-    profile: Profile,
-    meta: Meta,
-    /// The profile's directory, as the user's commands name it.
-    place: String,
-    /// The profile's directory as an absolute path.
-    directory: PathBuf,
-    /// Removes the profile when dropped, if it is not to be kept.
-    _temporary: Option<tempfile::TempDir>,
-}
-
-/// The user has asked to end.
-#[derive(Debug, thiserror::Error)]
-#[error("interrupted: nothing was left behind")]
-struct Interrupted;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // From here on Ctrl-C is noted instead of ending the process at once, so that temporary
@@ -191,10 +178,6 @@ struct Recording {
     args: profile::Args,
 }
 
-fn still_wanted() -> Result<(), Interrupted> {
-    if asked_to_end() { Err(Interrupted) } else { Ok(()) }
-}
-
 /// Finds the best lock, if any is better.
 fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promising::Asked) -> anyhow::Result<Answer> {
     let report = &subject.profile.report;
@@ -231,38 +214,4 @@ fn by_turns(
     let library = library::find()?;
     let mut turns = Turns::new(program, command, &library);
     hold(candidates.len() - 1, budget, |entrant, limit| turns.run(&candidates[entrant], limit))
-}
-
-/// Holds a contest within a budget.
-fn hold(
-    others: usize,
-    budget: Duration,
-    mut run: impl FnMut(usize, Option<Duration>) -> anyhow::Result<Option<baton_units::Nanos>>,
-) -> anyhow::Result<Contest> {
-    let bar = ProgressBar::new(budget.as_millis() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {elapsed} of {msg}") {
-        bar.set_style(style);
-    }
-    bar.set_message(format!("{budget:?} at most"));
-    let start = Instant::now();
-    let mut contest = Contest::new(others);
-    let one = |entrant: usize, limit: Option<Duration>| -> anyhow::Result<Option<u64>> {
-        still_wanted()?;
-        let time = run(entrant, limit)?;
-        still_wanted()?;
-        bar.set_position((start.elapsed().as_millis() as u64).min(budget.as_millis() as u64));
-        Ok(time.map(|time| time.0))
-    };
-    contest.hold(one, || start.elapsed() >= budget)?;
-    bar.finish_and_clear();
-    Ok(contest)
-}
-
-/// The outcome of a contest, in the terms of `answer` and `against`.
-fn outcome_of(contest: &Contest) -> Outcome {
-    if contest.entrants[1..].iter().any(|entrant| entrant.standing == contest::Standing::Open) {
-        Outcome::CannotTell
-    } else {
-        Outcome::NoneFaster
-    }
 }

@@ -1,5 +1,6 @@
 //! Chooses the locks to measure: those that the replay of the recording predicts to be fastest.
 
+use super::subject::still_wanted;
 use crate::cmd::measure::runs::Candidate;
 use crate::cmd::named::changes;
 use crate::cmd::named::program::OneByOne;
@@ -99,7 +100,7 @@ pub(super) fn promising(
         match receive.recv_timeout(Duration::from_millis(50)) {
             Ok(predicted) => break predicted,
             Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the prediction failed"),
-            Err(RecvTimeoutError::Timeout) => super::still_wanted()?,
+            Err(RecvTimeoutError::Timeout) => still_wanted()?,
         }
     };
     bar.finish_and_clear();

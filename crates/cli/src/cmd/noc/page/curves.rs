@@ -1,6 +1,6 @@
 //! Latency against load: one curve, or several curves beside each other.
 
-use super::{document, escape, number};
+use super::document::{document, escape, number};
 use crate::cmd::noc::options::read;
 use crate::error::BadInput;
 use baton_noc::experiment::Point;

@@ -1,6 +1,6 @@
 //! The map of a network over time: links, buffers and waiting by router, and one packet's journey.
 
-use super::{document, escape};
+use super::document::{document, escape};
 use baton_noc::explain::{Explanation, Journey};
 use baton_noc::topology::Graph;
 use serde_json::json;
