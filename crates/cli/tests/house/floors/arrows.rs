@@ -4,7 +4,7 @@ use super::lexer::{Token, closing, tokens, without_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// By file, the files of its crate that its paths lead to.
-pub type Arrows = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 /// A path from the top of a crate.
 type Absolute<'a> = Vec<&'a str>;
@@ -14,12 +14,12 @@ type Absolute<'a> = Vec<&'a str>;
 struct Modules<'a> {
     /// The file of each module.
     files: BTreeMap<Absolute<'a>, &'a str>,
-    /// The names that the `use` declarations of each module bring in.
-    imports: BTreeMap<Absolute<'a>, BTreeMap<&'a str, Absolute<'a>>>,
+    /// The names that the `use` declarations of each module bring in; `None` for what another crate has.
+    imports: BTreeMap<Absolute<'a>, BTreeMap<&'a str, Option<Absolute<'a>>>>,
 }
 
 /// The arrows between the files of a crate; files that are built for tests only are left out.
-pub fn arrows(files: &BTreeMap<String, String>) -> Arrows {
+pub(crate) fn arrows(files: &BTreeMap<String, String>) -> Arrows {
     let read: BTreeMap<&String, Vec<Token>> = files.iter().map(|(file, text)| (file, tokens(text))).collect();
     let files = files.keys().map(|file| (module(file), file.as_str())).collect();
     let mut modules = Modules { files, ..Modules::default() };
@@ -28,9 +28,7 @@ pub fn arrows(files: &BTreeMap<String, String>) -> Arrows {
         let (tokens, test_modules) = without_tests(all);
         let own = module(file);
         for_tests.extend(test_modules.into_iter().map(|name| [own.as_slice(), &[name]].concat()));
-        let imports =
-            imports(&tokens).into_iter().filter_map(|(name, path)| Some((name, modules.absolute(&path, &own)?)));
-        let imports = imports.collect();
+        let imports = imports(&tokens).into_iter().map(|(name, path)| (name, modules.absolute(&path, &own))).collect();
         used.insert(*file, modules.mentioned(&tokens, &own));
         modules.imports.insert(own, imports);
     }
@@ -144,7 +142,8 @@ impl<'a> Modules<'a> {
         for _ in 0..8 {
             let n = (0..=path.len()).rev().find(|&n| self.files.contains_key(&path[..n]))?;
             match path.get(n).and_then(|name| self.imports.get(&path[..n])?.get(name)) {
-                Some(to) if !path.starts_with(to) => path = [to, &path[n + 1..]].concat(),
+                Some(Some(to)) if !path.starts_with(to) => path = [to, &path[n + 1..]].concat(),
+                Some(None) => return None,
                 _ => return Some(self.files[&path[..n]].to_owned()),
             }
         }
@@ -153,7 +152,7 @@ impl<'a> Modules<'a> {
 }
 
 /// Circles of files that use each other, the largest first.
-pub fn circles(arrows: &Arrows) -> Vec<Vec<&String>> {
+pub(crate) fn circles(arrows: &Arrows) -> Vec<Vec<&String>> {
     let reach: BTreeMap<&String, BTreeSet<&String>> = arrows
         .keys()
         .map(|from| {

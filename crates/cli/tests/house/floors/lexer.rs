@@ -5,19 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A word, `::`, `->`, `=>` or a single sign, with its line.
-pub type Token<'a> = (&'a str, usize);
+pub(crate) type Token<'a> = (&'a str, usize);
 
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
 }
 
 /// The sources of a crate, by their paths below its `src`: see [`bare`].
-pub fn files_of(name: &str) -> BTreeMap<String, String> {
+pub(crate) fn files_of(name: &str) -> BTreeMap<String, String> {
     sources(&root().join("crates").join(name).join("src"))
 }
 
 /// All Rust files below a folder, by their paths from there with `/` between the parts: see [`bare`].
-pub fn sources(folder: &Path) -> BTreeMap<String, String> {
+pub(crate) fn sources(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -36,7 +36,7 @@ pub fn sources(folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// The text without comments, without what strings hold and without `pub(in …)`; lines keep their numbers.
-pub fn bare(text: &str) -> String {
+pub(crate) fn bare(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -94,7 +94,7 @@ fn raw_string(rest: &[u8]) -> Option<usize> {
 }
 
 /// The tokens of a [`bare`] text.
-pub fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let (mut found, mut line, mut at) = (Vec::new(), 1, 0);
     let word = |c: char| c.is_alphanumeric() || c == '_';
     while let Some(first) = text[at..].chars().next() {
@@ -115,7 +115,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 /// The index of the bracket that closes the one at `open`.
-pub fn closing(tokens: &[Token], open: usize) -> usize {
+pub(crate) fn closing(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (at, (token, _)) in tokens.iter().enumerate().skip(open) {
         match *token {
@@ -131,7 +131,7 @@ pub fn closing(tokens: &[Token], open: usize) -> usize {
 }
 
 /// The tokens without modules that are built for tests only, and the names of those modules that are files.
-pub fn without_tests<'a>(tokens: &[Token<'a>]) -> (Vec<Token<'a>>, Vec<&'a str>) {
+pub(crate) fn without_tests<'a>(tokens: &[Token<'a>]) -> (Vec<Token<'a>>, Vec<&'a str>) {
     let (mut kept, mut files, mut at) = (Vec::new(), Vec::new(), 0);
     while at < tokens.len() {
         let here: Vec<&str> = tokens[at..].iter().take(12).map(|(token, _)| *token).collect();

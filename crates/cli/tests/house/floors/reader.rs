@@ -40,15 +40,17 @@ fn paths_lead_to_files() {
 #[test]
 fn re_exports_are_followed_to_the_file_that_has_the_item() {
     let files = texts(&[
-        ("lib.rs", "mod a; mod b; pub use a::{Kept, Other as Named}; pub fn own() {}"),
+        ("lib.rs", "mod a; mod b; pub use a::{Kept, Other as Named}; pub use serde as other; pub fn own() {}"),
         ("a/mod.rs", "mod deep; pub use deep::Kept; pub struct Other;"),
         ("a/deep.rs", "pub struct Kept; use super::Other;"),
         ("b.rs", "use crate::{Kept, Named};"),
         ("c.rs", "use crate::own;"),
+        ("d.rs", "use crate::other::Of;"),
     ]);
     let arrows = arrows(&files);
     assert_eq!(arrows["b.rs"], set(&["a/deep.rs", "a/mod.rs"]));
     assert_eq!(arrows["c.rs"], set(&["lib.rs"]));
+    assert_eq!(arrows["d.rs"], set(&[]));
     assert_eq!(arrows["a/deep.rs"], set(&["a/mod.rs"]));
     assert_eq!(circles(&arrows), [[&"a/deep.rs".to_owned(), &"a/mod.rs".to_owned()]]);
 }

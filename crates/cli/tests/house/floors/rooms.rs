@@ -8,36 +8,36 @@ use super::arrows::{Arrows, arrows};
 use super::lexer::{files_of, root};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const PAGE: &str = "docs/rooms.md";
+pub(crate) const PAGE: &str = "docs/rooms.md";
 const HEADER: &str = "| room | holds | may use |";
 /// The second column of a room that nobody has described yet.
 const UNDESCRIBED: &str = "–";
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Room {
-    pub name: String,
-    pub holds: String,
-    pub uses: Vec<String>,
+pub(crate) struct Room {
+    pub(crate) name: String,
+    pub(crate) holds: String,
+    pub(crate) uses: Vec<String>,
 }
 
 /// The room of a file: its folder at the top, or the file itself.
-pub fn room(file: &str) -> &str {
+pub(crate) fn room(file: &str) -> &str {
     file.split('/').next().unwrap_or(file).trim_end_matches(".rs")
 }
 
 /// The page as it is in the tree.
-pub fn page() -> String {
+pub(crate) fn page() -> String {
     std::fs::read_to_string(root().join(PAGE)).expect("docs/rooms.md")
 }
 
 /// The crates that have a table, in the page's order.
-pub fn tabled(page: &str) -> Vec<&str> {
+pub(crate) fn tabled(page: &str) -> Vec<&str> {
     page.lines().filter_map(|line| line.strip_prefix("## Inside ")).collect()
 }
 
 /// The rows of a crate's table.
-pub fn table(page: &str, name: &str) -> Vec<Room> {
+pub(crate) fn table(page: &str, name: &str) -> Vec<Room> {
     let (_, rows, _) = parts(page, name);
     rows.lines().map(row).collect()
 }
@@ -64,7 +64,7 @@ fn row(line: &str) -> Room {
 }
 
 /// The rooms that each room of a crate uses, as the sources have it; the crate's own top is no room.
-pub fn used(arrows: &Arrows) -> BTreeMap<String, BTreeSet<String>> {
+pub(crate) fn used(arrows: &Arrows) -> BTreeMap<String, BTreeSet<String>> {
     let top = |room: &str| matches!(room, "lib" | "main");
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (file, targets) in arrows.iter().filter(|(file, _)| !top(room(file))) {
@@ -76,7 +76,7 @@ pub fn used(arrows: &Arrows) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// What is wrong with a crate's table.
-pub fn wrong(page: &str, name: &str, arrows: &Arrows) -> Vec<String> {
+pub(crate) fn wrong(page: &str, name: &str, arrows: &Arrows) -> Vec<String> {
     let rows = table(page, name);
     let used = used(arrows);
     let place = |room: &str| rows.iter().position(|other| other.name == room);
@@ -100,7 +100,7 @@ pub fn wrong(page: &str, name: &str, arrows: &Arrows) -> Vec<String> {
 }
 
 /// The arrows that a crate's table does not allow: the file that uses, and the room that is used.
-pub fn not_allowed(page: &str, name: &str, arrows: &Arrows) -> Vec<(String, String)> {
+pub(crate) fn not_allowed(page: &str, name: &str, arrows: &Arrows) -> Vec<(String, String)> {
     let rows: BTreeMap<String, Vec<String>> = table(page, name).into_iter().map(|row| (row.name, row.uses)).collect();
     let mut found = BTreeSet::new();
     for (file, targets) in arrows {
@@ -113,7 +113,7 @@ pub fn not_allowed(page: &str, name: &str, arrows: &Arrows) -> Vec<(String, Stri
 }
 
 /// The page with a crate's rows as the sources have them.
-pub fn blessed(page: &str, name: &str, arrows: &Arrows) -> String {
+pub(crate) fn blessed(page: &str, name: &str, arrows: &Arrows) -> String {
     let (before, old, after) = parts(page, name);
     let mut out = before.to_owned();
     for Room { name, holds, uses } in ordered(&old.lines().map(row).collect::<Vec<_>>(), &used(arrows)) {
@@ -147,7 +147,7 @@ fn ordered(old: &[Room], used: &BTreeMap<String, BTreeSet<String>>) -> Vec<Room>
 }
 
 /// Writes the page anew from the sources.
-pub fn bless() {
+pub(crate) fn bless() {
     let mut page = page();
     for name in tabled(&page).into_iter().map(ToOwned::to_owned).collect::<Vec<_>>() {
         page = blessed(&page, &name, &arrows(&files_of(&name)));

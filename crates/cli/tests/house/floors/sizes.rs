@@ -3,7 +3,7 @@
 use super::lexer::{closing, tokens};
 
 /// The structs of a bare text, with their fields counted.
-pub fn structs(text: &str) -> Vec<(String, usize)> {
+pub(crate) fn structs(text: &str) -> Vec<(String, usize)> {
     let tokens = tokens(text);
     let mut found = Vec::new();
     for at in (0..tokens.len()).filter(|&at| tokens[at].0 == "struct") {
@@ -29,7 +29,7 @@ pub fn structs(text: &str) -> Vec<(String, usize)> {
 }
 
 /// The functions of a bare text, with their lines counted.
-pub fn functions(text: &str) -> Vec<(String, usize)> {
+pub(crate) fn functions(text: &str) -> Vec<(String, usize)> {
     let tokens = tokens(text);
     let mut found = Vec::new();
     for at in (0..tokens.len().saturating_sub(1)).filter(|&at| tokens[at].0 == "fn" && tokens[at + 1].0 != "(") {
