@@ -156,7 +156,7 @@ pub struct Findings {
     pub frozen: Frozen,
     /// Figures redrawn, for the report.
     #[serde(skip)]
-    pub figures: Vec<crate::page::Figure>,
+    pub figures: Vec<crate::figure::Figure>,
     /// What a reader must know first: stand-in workloads, missing runs.
     pub notes: Vec<String>,
 }

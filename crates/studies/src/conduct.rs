@@ -2,8 +2,9 @@
 
 use crate::cache::Cache;
 use crate::claim::Findings;
+use crate::extent::Extent;
 use crate::pool::{self, Progress, Work};
-use crate::study::{Extent, Study, StudyError};
+use crate::study::{Study, StudyError};
 use std::path::Path;
 
 /// Does a study in `folder`: the cache is `folder/cache`.

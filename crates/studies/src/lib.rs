@@ -15,6 +15,7 @@
 //! read |
 //! | [`pool`] | runs on all cores, except for those in the cache |
 //! | [`hash`] | the hashes: of inputs, and of what is frozen |
+//! | [`figure`] | a figure of a page |
 //! | [`page`] | `report.html`, with its figures |
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |
 //! | [`caf`] | paper 4: queues in a device beside the cores |
@@ -27,6 +28,8 @@
 pub mod cache;
 pub mod claim;
 mod conduct;
+mod extent;
+pub mod figure;
 pub mod hash;
 pub mod interval;
 pub mod kit;
@@ -39,11 +42,12 @@ mod study;
 pub use cache::Cache;
 pub use claim::{Basis, Claim, Falsifier, Findings, Frozen, Unspecified};
 pub use conduct::conduct;
+pub use extent::Extent;
 pub use interval::Interval;
 pub use pool::{Progress, Work};
 pub use registry::{Entry, Registry};
 pub use rule::Rule;
-pub use study::{COMMIT, Extent, Study, StudyError};
+pub use study::{COMMIT, Study, StudyError};
 
 /// The registry: a line for each study, its module.
 macro_rules! studies {

@@ -1,6 +1,7 @@
 //! The trait that each study implements, how much of a study is done, and why it may fail.
 
 use crate::claim::Findings;
+use crate::extent::Extent;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
@@ -9,15 +10,6 @@ use thiserror::Error;
 /// The commit that this was built from, with a word if files differed from it; `unknown` where the build was outside of a checkout
 /// (`build.rs`).
 pub const COMMIT: &str = env!("BATON_COMMIT");
-
-/// How much of a study is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// Fewer seeds and programs, never shorter physics. What needs the full run is not judged.
-    Quick,
-    /// Every program, draw, seed and experiment.
-    Full,
-}
 
 /// Why a study cannot be done.
 #[derive(Debug, Error)]

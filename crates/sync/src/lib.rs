@@ -36,5 +36,6 @@ pub mod queue;
 pub mod region;
 pub mod rwlock;
 pub mod semaphore;
+mod token;
 
 mod registry;

@@ -2,7 +2,7 @@
 //! node from their caller and allocate only the first few times. A node may return to another
 //! thread's list than the one that it came from.
 
-use crate::lock::Token;
+use crate::token::Token;
 use baton_machine::cell::Ptr;
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Wait, WaitResult};

@@ -207,8 +207,10 @@ pub(crate) fn reserve(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
 /// Writes zeros in as few pieces as possible. On file systems that cannot reserve, written space is
 /// reserved space.
 fn write_zeros(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
+    /// As much as the largest segment, so that one call does for most.
+    const AT_ONCE: usize = 256 << 10;
     // Atomic, so that the array takes no space in the object file.
-    static ZEROS: [AtomicU8; crate::layout::SPAN] = [const { AtomicU8::new(0) }; crate::layout::SPAN];
+    static ZEROS: [AtomicU8; AT_ONCE] = [const { AtomicU8::new(0) }; AT_ONCE];
     let mut done = 0;
     while done < len {
         let n = (len - done).min(ZEROS.len() as u64) as usize;

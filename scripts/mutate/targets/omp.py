@@ -8,9 +8,11 @@ CRATE = "gomp"
 TESTS = {"programs": ["every_construct_ends"]}
 PATIENCE = 60
 
-TASKS = "crates/omp/src/tasks/mod.rs"
+RUN = "crates/omp/src/tasking/run.rs"
 QUEUE = "crates/omp/src/tasks/queue.rs"
-STEAL = "crates/omp/src/tasks/steal.rs"
+QUEUEING = "crates/omp/src/tasking/queueing.rs"
+LISTS = "crates/omp/src/tasks/lists.rs"
+STEAL = "crates/omp/src/tasking/steal.rs"
 SETTINGS = "crates/omp/src/settings.rs"
 SHARE = "crates/omp/src/share.rs"
 TASKLOOP = "crates/gomp/src/taskloop.rs"
@@ -19,13 +21,13 @@ MUTANTS = [
     # A throttle that serialises.
     Mutant("throttle: a taskloop is decided as a whole", TASKLOOP, "place.is_inline(Kind::OfLoop)", "cut.tasks > 64"),
     Mutant("throttle: no task has room", QUEUE, "u64::from(waiting) >= room", "true"),
-    Mutant("throttle: a detached task waits for its event", TASKS, "kind != Kind::Detached && queue.is_full(self.id, size, kind)",
+    Mutant("throttle: a detached task waits for its event", RUN, "kind != Kind::Detached && queue.is_full(self.id, size, kind)",
            "queue.is_full(self.id, size, kind)"),
     # A wake-up left out.
     Mutant("wake-up: those at the barrier are not woken for tasks", STEAL, "barrier.wake(wakes, waits.meeting());", ""),
     Mutant("wake-up: those at the barrier are not told of tasks", STEAL, "barrier.tasks_wait();", ""),
-    Mutant("wake-up: nobody hears that all tasks have ended", STEAL, "self.signal(waits, u32::MAX);", ""),
-    Mutant("wake-up: nobody hears of a task in the team's queue", QUEUE, "barrier.wake(wakes, waits.meeting());", ""),
+    Mutant("wake-up: nobody hears that all tasks have ended", LISTS, "self.signal(waits, u32::MAX);", ""),
+    Mutant("wake-up: nobody hears of a task in the team's queue", QUEUEING, "barrier.wake(wakes, waits.meeting());", ""),
     # A policy that ignores the crowd.
     Mutant("policy: more threads than CPUs wait as few do", SETTINGS, "size > cpus", "false"),
     # A construct that does not end.

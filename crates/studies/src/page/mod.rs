@@ -1,14 +1,13 @@
 //! `report.html`: claims, falsifiers, what is left open, and the paper's figures redrawn beside ours. One file, no script, no
 //! network; light and dark. The same as Markdown with a file a picture: [`markdown()`].
 
-mod figure;
 mod markdown;
 mod tables;
 
 use crate::Findings;
+pub use crate::figure::{Drawing, Figure, cell};
 use baton_plot::STYLE;
 pub use baton_plot::{escape, number};
-pub use figure::{Drawing, Figure, cell};
 pub use markdown::{Markdown, markdown};
 use std::fmt::Write;
 

@@ -16,6 +16,7 @@ mod registry;
 
 every_lock!([crate::registry::modules]);
 
+pub use crate::token::Token;
 pub use added::locks;
 pub use info::{LockInfo, Posix, Waits};
 pub use registry::{
@@ -111,20 +112,3 @@ pub trait Fifo {
 /// # Safety
 /// On a machine whose cells have the layout of their values, a zeroed lock equals [`RawLock::new`].
 pub unsafe trait ZeroInit {}
-
-/// A holder's token as one word, for code that must keep it in memory between lock and unlock.
-pub trait Token: Copy {
-    /// Converts the token to a word.
-    fn to_word(self) -> usize;
-    /// Converts a word back to the token that [`Token::to_word`] made it of.
-    fn from_word(word: usize) -> Self;
-}
-
-impl Token for () {
-    #[inline(always)]
-    fn to_word(self) -> usize {
-        0
-    }
-    #[inline(always)]
-    fn from_word(_: usize) {}
-}

@@ -125,7 +125,7 @@ pub(crate) fn blessed(page: &str, name: &str, arrows: &Arrows) -> String {
 }
 
 /// The rooms from the top down: those that no remaining room uses, first in the order of the old rows, then by name. In a circle of
-/// rooms the first of the old rows comes first; the test then names the arrow that runs upward.
+/// rooms the first of the old rows comes first; an arrow that runs upward is not written, so that the test names it.
 fn ordered(old: &[Room], used: &BTreeMap<String, BTreeSet<String>>) -> Vec<Room> {
     let place = |name: &str| old.iter().position(|row| row.name == name).unwrap_or(old.len());
     let mut left: Vec<&String> = used.keys().collect();
@@ -138,7 +138,7 @@ fn ordered(old: &[Room], used: &BTreeMap<String, BTreeSet<String>>) -> Vec<Room>
     }
     let rank = |name: &String| names.iter().position(|other| *other == name);
     let row = |name: &&String| {
-        let mut uses: Vec<String> = used[*name].iter().cloned().collect();
+        let mut uses: Vec<String> = used[*name].iter().filter(|other| rank(other) > rank(name)).cloned().collect();
         uses.sort_by_key(rank);
         let holds = old.iter().find(|row| row.name == **name).map_or(UNDESCRIBED, |row| &row.holds);
         Room { name: (*name).clone(), holds: holds.to_owned(), uses }
