@@ -6,9 +6,9 @@
 //! improves as well, so that the lists shrink.
 
 mod arrows;
-pub mod lexer;
+pub(crate) mod lexer;
 mod reader;
-pub mod rooms;
+pub(crate) mod rooms;
 mod sizes;
 
 use arrows::{arrows, circles};
