@@ -1,9 +1,9 @@
-//! What a key's value may be.
+//! The kinds of values that a key can accept.
 
-/// Cycles at most: a thousand seconds at 1 GHz, so that sums of prices cannot overflow.
+/// Largest number of cycles: a thousand seconds at 1 GHz, so that sums of prices cannot overflow.
 pub const MOST_CYCLES: u64 = 1_000_000_000_000;
 
-/// What a key's value looks like.
+/// The form of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueKind {
     /// A name in quotes.
@@ -14,15 +14,15 @@ pub enum ValueKind {
     OneOf(fn() -> &'static [&'static str]),
     /// Words of a registry with spaces between, in quotes; the second part says what else is expected.
     Words(fn() -> &'static [&'static str], &'static str),
-    /// A text that the second part takes; the first says what it looks like.
+    /// A text that the function accepts; the first part describes such texts.
     Parsed(&'static str, fn(&str) -> bool),
-    /// A whole number within bounds, both included.
+    /// A whole number within bounds, both inclusive.
     Count(u64, u64),
-    /// A whole number within bounds that is a power of two.
+    /// A power of two within bounds, both inclusive.
     Power(u64, u64),
-    /// Whole cycles of the core's clock.
+    /// A whole number of cycles of the core's clock.
     Cycles,
-    /// A number within bounds, both included.
+    /// A number within bounds, both inclusive.
     Share(f64, f64),
     /// True or false.
     Switch,
@@ -42,7 +42,7 @@ pub enum Value {
 }
 
 impl ValueKind {
-    /// What is expected, for messages.
+    /// Returns a description of the accepted values, for messages.
     pub fn expected(self) -> String {
         match self {
             ValueKind::Text => "a text in quotes".into(),
@@ -64,7 +64,7 @@ impl ValueKind {
         matches!(self, Text | Choice(_) | OneOf(_) | Words(..) | Parsed(..))
     }
 
-    /// Whether `value` may stand there.
+    /// Returns whether the key accepts `value`.
     pub fn takes(self, value: &Value) -> bool {
         match (self, value) {
             (ValueKind::Text, Value::Text(text)) => !text.is_empty() && !text.contains(|c: char| c.is_control()),
@@ -88,7 +88,7 @@ fn quoted(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| format!("\"{word}\"")).collect()
 }
 
-/// The number in a value that has one.
+/// Returns the number in a value that is a whole number.
 pub(crate) fn whole(value: Value) -> u64 {
     match value {
         Value::Whole(n) => n,
@@ -98,7 +98,7 @@ pub(crate) fn whole(value: Value) -> u64 {
     }
 }
 
-/// The number in a value that may have a fraction.
+/// Returns the number in a value that may have a fraction.
 pub(crate) fn share(value: Value) -> f64 {
     match value {
         Value::Share(x) => x,
@@ -106,7 +106,7 @@ pub(crate) fn share(value: Value) -> f64 {
     }
 }
 
-/// The text in a value that is one.
+/// Returns the text in a value that is a text.
 pub(crate) fn text(value: Value) -> String {
     match value {
         Value::Text(text) => text,

@@ -6,7 +6,7 @@ use super::cores::Core;
 use super::keys::find;
 use baton_units::{CoreId, Hertz};
 
-/// A core's private caches.
+/// The private caches of a core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Private {
     /// The first level.
@@ -30,7 +30,7 @@ pub struct CoresByKind {
     all: Vec<Core>,
     /// The private caches of each kind, in the same order; empty on a chip of fixed latencies.
     caches: Vec<Private>,
-    /// The kind of each core.
+    /// The kind of each core, by core number.
     of: Vec<u32>,
 }
 
@@ -83,7 +83,8 @@ impl CoresByKind {
         &self.caches
     }
 
-    /// The kind of a core: its place in the chip file, from 1; 0 for none.
+    /// Returns the kind of a core: its position in the chip file, from 1, or 0 for a core that no
+    /// kind names.
     #[inline]
     pub fn kind(&self, core: CoreId) -> u32 {
         self.of[core.0 as usize]
@@ -94,7 +95,7 @@ impl CoresByKind {
         &self.all
     }
 
-    /// The clock that a core begins with.
+    /// Returns the clock of a core at the start of a run.
     pub fn clock(&self, core: CoreId) -> Hertz {
         self.common().clocks.of(core.0).unwrap_or(self.of(core).clock)
     }

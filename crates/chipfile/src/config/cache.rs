@@ -18,9 +18,9 @@ pub enum Distance {
 /// A price for each distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByDistance {
-    /// Between cores under one last-level cache.
+    /// The price between two cores that share a last-level cache.
     pub same_cluster: Cycles,
-    /// Between clusters of one socket.
+    /// The price between two clusters of one socket.
     pub same_socket: Cycles,
     /// Between sockets.
     pub cross_socket: Cycles,
@@ -30,24 +30,24 @@ pub struct ByDistance {
 /// (0 on a coherent chip).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cache {
-    /// Bytes in a line.
+    /// Number of bytes in a line.
     pub line_bytes: u32,
-    /// Access to a line that the core holds.
+    /// The price of an access to a line that the core holds.
     pub hit: Cycles,
-    /// Taking a line from another core's cache.
+    /// The price of taking a line from the cache of another core.
     pub transfer: ByDistance,
-    /// Invalidating the other copies of a line that the core has a copy of.
+    /// The price of invalidating the other copies of a line of which the core has a copy.
     pub upgrade: ByDistance,
-    /// Fetching a line that no cache holds.
+    /// The price of fetching a line that no cache holds.
     pub memory: Cycles,
-    /// How long a read of a shared line keeps the next request of that line waiting.
+    /// The time for which a read of a shared line delays the next request for that line.
     pub occupancy: Cycles,
-    /// What an atomic read-modify-write costs over a store.
+    /// The price of an atomic read-modify-write beyond the price of a store.
     pub atomic: Cycles,
 }
 
 impl ByDistance {
-    /// The price at `distance`; nothing within a core.
+    /// Returns the price at `distance`; 0 within a core.
     pub fn at(&self, distance: Distance) -> Cycles {
         match distance {
             Distance::SameCore => Cycles(0),

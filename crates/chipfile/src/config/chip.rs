@@ -1,4 +1,4 @@
-//! The chip as one value.
+//! The complete configuration of a chip as one value.
 
 use super::cache::{Cache, Distance};
 use super::choice::choice;
@@ -20,7 +20,7 @@ pub struct Chip {
     pub name: String,
     /// Cores and clock.
     pub core: Core,
-    /// Lines, and the prices of caches of fixed latencies.
+    /// The lines, and the prices of caches of fixed latencies.
     pub cache: Cache,
     /// Wait policies.
     pub wait: WaitPrices,
@@ -41,13 +41,14 @@ pub struct Chip {
 }
 
 choice! {
-    /// How memory is modelled.
+    /// The model of memory.
     MemoryModel {
         /// Caches without capacity, at fixed prices.
         #[default] Fixed = "fixed",
         /// Caches, directory and memory controllers on a network.
         Coherent = "coherent",
-        /// The coarse mode: the keys of a coherent chip, from which rates of phases follow; cells have fixed prices.
+        /// The coarse mode: rates of phases follow from the keys of a coherent chip, and cells have
+        /// fixed prices.
         Phases = "phases",
     }
 }
@@ -55,14 +56,14 @@ choice! {
 /// Random differences between seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// Each transfer takes up to this share longer or shorter (0.05: within 5%).
+    /// The largest share by which a transfer takes longer or shorter (0.05: within 5%).
     pub latency: f64,
-    /// Each thread starts up to this many cycles late.
+    /// The largest number of cycles by which a thread starts late.
     pub start: Cycles,
 }
 
 impl Chip {
-    /// How memory is modelled.
+    /// Returns the model of memory.
     pub fn model(&self) -> MemoryModel {
         match (&self.phases, &self.coherent) {
             (Some(_), _) => MemoryModel::Phases,
@@ -76,8 +77,9 @@ impl Chip {
         self.core.count * self.core.contexts
     }
 
-    /// The core of a CPU. The first contexts of all cores come first, then the second ones, as Linux numbers them on x86:
-    /// so the first `core.count` CPUs are a core each, and CPU `n` and CPU `n + core.count` are siblings.
+    /// Returns the core of a CPU. CPUs are numbered as Linux numbers them on x86: first the first
+    /// context of every core, then the second contexts. The first `core.count` CPUs are therefore
+    /// on a core each, and CPU `n` and CPU `n + core.count` are siblings.
     #[inline(always)]
     pub fn core_of(&self, cpu: u32) -> CoreId {
         if self.core.contexts == 1 { CoreId(cpu) } else { CoreId(cpu % self.core.count) }

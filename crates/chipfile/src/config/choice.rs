@@ -1,6 +1,6 @@
 //! Keys whose value is one of a few words.
 
-/// An `enum` of a key's words, with the names that a chip file has for them.
+/// Declares an `enum` whose variants are the words of a key, with their names in a chip file.
 macro_rules! choice {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
@@ -8,13 +8,13 @@ macro_rules! choice {
         pub enum $name { $($(#[$doc])* $variant),+ }
 
         impl $name {
-            /// Their names in a chip file.
+            /// The names of the variants in a chip file.
             pub const NAMES: &[&str] = &[$($text),+];
-            /// The name in a chip file.
+            /// Returns the name of this variant in a chip file.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $text),+ }
             }
-            /// The one of that name.
+            /// Returns the variant of that name; `None` if there is none.
             pub fn named(name: &str) -> Option<$name> {
                 match name { $($text => Some($name::$variant),)+ _ => None }
             }

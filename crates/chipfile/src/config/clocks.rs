@@ -1,5 +1,5 @@
-//! The keys `core.clocks`, cores that have another clock than `core.clock_hz` when a run begins, and `core.clock_levels`, the clocks that a
-//! governor chooses from.
+//! The keys `core.clocks` (cores that start a run with another clock than `core.clock_hz`) and
+//! `core.clock_levels` (the clocks that a governor chooses from).
 
 use baton_units::Hertz;
 
@@ -22,7 +22,7 @@ impl CoreClocks {
     /// What a chip file may have here.
     pub const EXPECTED: &str = "cores and their clocks in hertz, as in \"1-3:1_150_000_000 5:2_000_000_000\"";
 
-    /// Reads `1-3:1_150_000_000`, several with blanks or commas between them.
+    /// Reads texts like `1-3:1_150_000_000`; blanks or commas stand between several entries.
     pub fn parse(text: &str) -> Option<CoreClocks> {
         let one = |word: &str| {
             let (cores, clock) = word.split_once(':')?;
@@ -44,7 +44,7 @@ impl CoreClocks {
         self.0.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
-    /// The clock of a core, if it is named.
+    /// Returns the clock of a core; `None` if no entry names the core.
     pub fn of(&self, core: u32) -> Option<Hertz> {
         self.0.iter().rev().find(|one| (one.from..=one.to).contains(&core)).map(|one| one.clock)
     }

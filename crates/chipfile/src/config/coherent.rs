@@ -1,8 +1,9 @@
-//! The coherent chip: caches, directory, memory controllers and network, as the keys of a chip file give them.
+//! The keys of a coherent chip as values: caches, directory, memory controllers and network.
 //!
-//! A line lives in a core's private hierarchy (L1 and, where there is one, L2), in the shared bank of its home, and in
-//! memory. A chip without `[l2]` has no private second level, one without `[shared]` has homes that keep the directory
-//! only. All latencies are in cycles of the core's clock; [`super::geometry`] checks what must fit together.
+//! A line lives in the private caches of a core (L1 and, on some chips, L2), in the shared bank of
+//! its home, and in memory. A chip without `[l2]` has no private second level. On a chip without
+//! `[shared]`, homes keep the directory only. All latencies are in cycles of the core's clock.
+//! [`super::geometry`] checks which values must fit together.
 
 use super::choice::choice;
 use super::mechanism::Mechanisms;
@@ -10,37 +11,37 @@ pub use super::texts::{DieLink, DieLinks, DirectoryKind, Placement};
 use baton_noc::Config;
 use baton_units::{Cycles, Hertz};
 
-/// What a chip with `memory.model = "coherent"` has beside its cores.
+/// The parts of a chip with `memory.model = "coherent"`, except for its cores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coherent {
-    /// First-level data cache of each core.
+    /// The first-level data cache of each core.
     pub l1: Level,
-    /// Private second level of each core.
+    /// The private second level of each core; `None`: the chip has none.
     pub l2: Option<Level>,
-    /// The last level: a bank at each home.
+    /// The shared last level, with a bank at each home; `None`: the chip has none.
     pub shared: Option<Shared>,
     /// The directory, which records the copies of each line.
     pub directory: Directory,
-    /// The homes, where requests for a line meet.
+    /// The homes; all requests for a line meet at the line's home.
     pub home: Home,
     /// Memory controllers.
     pub dram: Dram,
-    /// The network that all messages travel on.
+    /// The network on which all messages travel.
     pub network: Network,
-    /// Where an atomic read-modify-write is done.
+    /// The place where an atomic read-modify-write is done.
     pub atomics: Atomics,
-    /// Marks on lock and wake-up requests, by mechanism.
+    /// The settings of each mechanism that marks lock and wake-up requests.
     pub mechanisms: Mechanisms,
 }
 
-/// One cache: a core's L1 or L2, or the shared bank of one home.
+/// One cache: the L1 or L2 of a core, or the shared bank of one home.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
     /// Bytes of data.
     pub size_bytes: u64,
     /// Lines a set.
     pub ways: u32,
-    /// Looking it up, added to the levels looked up before it.
+    /// The latency of a lookup, which adds to the lookups of the levels before.
     pub latency: Cycles,
     /// The replacement policy within a set.
     pub replacement: Replacement,
@@ -56,7 +57,7 @@ impl Level {
     }
 }
 
-/// The shared last level.
+/// The shared last level of the chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shared {
     /// One home's bank.
@@ -65,29 +66,31 @@ pub struct Shared {
     pub inclusion: Inclusion,
 }
 
-/// The directory of a home. It has an entry for every line that a core holds.
+/// The directory of a home, with an entry for every line that a core holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Directory {
     /// How an entry records sharers.
     pub kind: DirectoryKind,
-    /// From a request's turn to what it causes (a forward, an acknowledgement); beside `shared.latency`, not before it.
+    /// Cycles from a request's turn to the message that the request causes (a forward or an
+    /// acknowledgement). The directory works at the same time as the bank, so that `shared.latency`
+    /// does not add to this latency.
     pub latency: Cycles,
 }
 
 /// The homes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Home {
-    /// How many there are; lines are spread over them.
+    /// Number of homes; lines are spread over them.
     pub banks: u32,
     /// How lines are mapped to homes.
     pub placement: HomePlacement,
-    /// Whether a request waits while another of its line is under way.
+    /// Whether a request waits while another request for the same line is under way.
     pub policy: HomePolicy,
     /// The most requests that a home accepts; further ones wait in the network. 0 for no bound.
     pub places: u32,
-    /// Cycles between one request's turn and the next one's.
+    /// Cycles between the turns of two requests.
     pub cycles: Cycles,
-    /// What performing a far atomic takes.
+    /// Cycles that a home needs to perform a far atomic.
     pub atomic: Cycles,
 }
 
@@ -96,124 +99,130 @@ pub struct Home {
 pub struct Dram {
     /// How many controllers.
     pub controllers: u32,
-    /// Where they hang in the network.
+    /// The nodes of the network at which the controllers are.
     pub placement: Placement,
-    /// Neighbouring bytes that one controller serves before the next one's turn.
+    /// Number of neighbouring bytes that one controller serves; the bytes after them belong to the
+    /// next controller.
     pub interleave_bytes: u64,
-    /// Banks a controller, each with one open row.
+    /// Number of banks of each controller; each bank has one open row.
     pub banks: u32,
-    /// Bytes of a row.
+    /// Number of bytes in a row.
     pub row_bytes: u64,
-    /// An access to the open row, from its turn at the bank to the data.
+    /// Cycles of an access to the open row, from its turn at the bank to the data.
     pub row_hit: Cycles,
-    /// An access to another row.
+    /// Cycles of an access to a row that is not open.
     pub row_miss: Cycles,
-    /// Bytes that a controller moves in a cycle of the core's clock.
+    /// Number of bytes that a controller moves in a cycle of the core's clock.
     pub bytes_per_cycle: f64,
-    /// Requests that a controller takes in. 0: without bound.
+    /// Number of requests that a controller accepts at once; 0: without bound.
     pub queue: u32,
 }
 
-/// The network on chip.
+/// The network on the chip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// How routers are joined.
+    /// The way in which routers are connected.
     pub topology: Topology,
-    /// Routers in a row of a mesh or torus; 0 on other topologies.
+    /// Number of routers in a row of a mesh or torus; 0 on other topologies.
     pub width: u32,
-    /// Rows of a mesh or torus; 0 on other topologies.
+    /// Number of rows of a mesh or torus; 0 on other topologies.
     pub height: u32,
     /// Links between dies.
     pub links: DieLinks,
-    /// Its clock; the core's is a whole multiple of it.
+    /// The clock of the network; the core's clock is a whole multiple of it.
     pub clock: Hertz,
-    /// Whether packets meet each other.
+    /// Whether packets contend with each other.
     pub contention: Contention,
-    /// From one unit to another at the same node, past the network; in cycles of the core's clock.
+    /// Latency between two units at the same node, without the network, in cycles of the core's
+    /// clock.
     pub local: Cycles,
-    /// Flits of a message without data.
+    /// Number of flits in a message without data.
     pub control_flits: u32,
-    /// Flits of a message with a line.
+    /// Number of flits in a message with a line.
     pub data_flits: u32,
-    /// Bytes of a flit, which is what a link moves in a cycle.
+    /// Number of bytes in a flit; a link moves one flit in a cycle.
     pub flit_bytes: u32,
-    /// Virtual channels of each message class.
+    /// Number of virtual channels of each message class.
     pub vcs: u32,
-    /// Router, arbiter and latencies as the network crate has them; its topology, classes and virtual channels are put in
-    /// by [`super::Chip::plan`].
+    /// The router, arbiter and latencies, as a configuration of the network crate.
+    /// [`super::Chip::plan`] fills in topology, classes and virtual channels.
     pub router: Config,
 }
 
 choice! {
-    /// Which line of a set goes.
+    /// The rule that chooses which line leaves a full set.
     Replacement {
-        /// The least recently used.
+        /// The least recently used line.
         #[default] Lru = "lru",
-        /// The one that a tree of bits points at.
+        /// The line at which a tree of bits points.
         Plru = "plru",
     }
 }
 choice! {
-    /// Whether the shared level has a copy of everything that the cores hold.
+    /// Whether the shared level has a copy of every line that the cores hold.
     Inclusion {
-        /// It has: its victims are taken from the cores, too.
+        /// The shared level has a copy of every such line; a line that leaves the shared level also
+        /// leaves the cores.
         Inclusive = "inclusive",
-        /// It keeps what it happened to keep.
+        /// The shared level may or may not have a copy of such a line.
         #[default] NonInclusive = "non-inclusive",
     }
 }
 choice! {
-    /// Which home a line has.
+    /// The rule that assigns a home to a line.
     HomePlacement {
-        /// Lines go round all homes.
+        /// Lines are distributed over all homes in turn.
         #[default] Interleaved = "interleaved",
-        /// A page belongs to the NUMA node that touched it first; its lines go round the homes there.
+        /// A page belongs to the NUMA node that touches the page first; lines of the page are
+        /// distributed over the homes of that node in turn.
         FirstTouch = "first-touch",
     }
 }
 choice! {
-    /// Whether a request waits while another of its line is under way.
+    /// Whether a request waits while another request for the same line is under way.
     HomePolicy {
-        /// It waits at the home until the requestor has said that it is served.
+        /// A request waits at the home until the earlier requestor has confirmed its answer.
         #[default] Blocking = "blocking",
-        /// It is forwarded at once; needs an ordered forward class: `network.vcs = 1` and a deterministic routing.
+        /// A request is forwarded at once. This needs an ordered forward class: `network.vcs = 1`
+        /// and a deterministic routing.
         NonBlocking = "nonblocking",
     }
 }
 choice! {
-    /// Whether packets meet each other.
+    /// Whether packets contend with each other.
     Contention {
-        /// They do, in routers.
+        /// Packets contend with each other in routers.
         #[default] Routers = "routers",
-        /// Each takes as long as in an empty network, and homes take all in: for telling what contention does.
+        /// Each packet takes as long as in an empty network, and homes accept all packets: a
+        /// comparison shows the effect of contention.
         None = "none",
     }
 }
 choice! {
-    /// Where an atomic read-modify-write is done.
+    /// The place where an atomic read-modify-write is done.
     Atomics {
-        /// In the core's L1, with the line in M.
+        /// The L1 of the core, which holds the line in state M.
         #[default] Near = "near",
-        /// At the line's home.
+        /// The home of the line.
         Far = "far",
         /// The core performs it as load-linked and store-conditional; a failing read may hit.
         LlSc = "llsc",
     }
 }
 choice! {
-    /// How routers are joined, and what hangs on them.
+    /// The way in which routers are connected, and the units that are attached to them.
     Topology {
-        /// A router a core, in a grid.
+        /// A grid with one router for each core.
         #[default] Mesh = "mesh",
-        /// The same with rows and columns closed to rings.
+        /// A grid with one router for each core, whose rows and columns are closed to rings.
         Torus = "torus",
-        /// A router a core, in a ring.
+        /// A ring with one router for each core.
         Ring = "ring",
-        /// One router; cores, homes and controllers have a port each.
+        /// One router, with a port for each core, home and controller.
         Crossbar = "crossbar",
-        /// One link that cores, homes and controllers share.
+        /// One link that all cores, homes and controllers share.
         Bus = "bus",
-        /// A crossbar in each cluster of cores, `network.links` between them.
+        /// A crossbar in each cluster of cores, with `network.links` between the crossbars.
         Dies = "dies",
     }
 }

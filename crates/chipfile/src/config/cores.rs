@@ -1,4 +1,4 @@
-//! Cores and their clock.
+//! The cores and their clock.
 
 use super::clocks::{ClockLevels, CoreClocks};
 use super::kinds::Kinds;
@@ -7,47 +7,52 @@ use baton_units::{Cycles, Hertz};
 /// Cores and clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Core {
-    /// How many there are.
+    /// Number of cores.
     pub count: u32,
-    /// Hardware contexts a core (SMT): CPUs to the operating system, which share the core's caches.
+    /// Number of hardware contexts of each core (SMT). Each context is a CPU to the operating
+    /// system; the contexts of a core share its caches.
     pub contexts: u32,
-    /// Their clock, and the reference that time is counted in.
+    /// The clock of the cores, and the reference clock in which time is counted.
     pub clock: Hertz,
-    /// Cores that begin with another one.
+    /// The cores that start a run with another clock.
     pub clocks: CoreClocks,
-    /// Changing a core's clock: by system call, at its caller, and by a governor, at a thread of that core. `None`: no guest can, and a governor's
-    /// changes are free.
+    /// The price of a change of a core's clock. A thread that changes a clock by system call pays
+    /// it; for a governor's change, a thread of that core pays it. `None`: no guest can change
+    /// clocks, and a governor's changes are free.
     pub clock_change: Option<Cycles>,
-    /// From a request for another clock until the core has it: what voltage and clock generator take. The core goes on at its old
-    /// clock meanwhile.
+    /// Cycles from a request for another clock until the core has that clock: the time that voltage
+    /// and clock generator need. The core runs at its old clock meanwhile.
     pub clock_latency: Cycles,
-    /// What a governor chooses from.
+    /// The clocks that a governor chooses from.
     pub clock_levels: ClockLevels,
-    /// Kinds of cores; none: all are alike.
+    /// The kinds of cores; empty if all cores are alike.
     pub kinds: Kinds,
-    /// Cores that share a last-level cache.
+    /// Number of cores that share a last-level cache.
     pub per_cluster: u32,
-    /// Clusters in a socket, which is also a NUMA node.
+    /// Number of clusters in a socket, which is also a NUMA node.
     pub clusters_per_socket: u32,
     /// Reading the clock.
     pub clock_read: Cycles,
-    /// A sequentially consistent fence.
+    /// The price of a sequentially consistent fence.
     pub fence: Cycles,
-    /// Stores of a hardware thread that wait for their line; 0: each store waits for itself.
+    /// Number of stores of a hardware thread that can wait for their lines at once; 0: the thread
+    /// waits for each store.
     pub store_buffer: u32,
-    /// Instructions under way at once; 0: one access at a time.
+    /// Number of instructions under way at once; 0: one access at a time.
     pub rob: u32,
-    /// Loads under way at once; 0: one.
+    /// Number of loads under way at once; 0: one load.
     pub load_queue: u32,
-    /// Stores under way before they retire; 0: one.
+    /// Number of stores under way before they retire; 0: one store.
     pub store_queue: u32,
-    /// Instructions a cycle between guest operations; 0: they cost nothing.
+    /// Number of instructions in a cycle between guest operations; 0: such instructions cost
+    /// nothing.
     pub width: u32,
-    /// What the mis-speculated loads at the end of a spin cost.
+    /// The price of the mis-speculated loads at the end of a spin.
     pub flush: Cycles,
-    /// Mean cycles from an instruction's issue to its result in what `work` stands for. Says how much of a window a
-    /// computation needs, on a core with several contexts.
+    /// Mean number of cycles from the issue of an instruction to its result, in the instructions
+    /// that `work` stands for. On a core with several contexts, it determines the part of the
+    /// window that a computation needs.
     pub result_latency: f64,
-    /// All contexts of a core stand still for so long when another one becomes active, or one less is.
+    /// The time for which all contexts of a core stop when one of them becomes active or inactive.
     pub mode_change: Cycles,
 }

@@ -1,4 +1,5 @@
-//! Devices of a chip: of what kinds, how many, where they hang and how packets reach them.
+//! The devices of a chip: kinds, number, nodes of the network, and the way in which packets reach a
+//! device.
 
 use super::choice::choice;
 use super::texts::Placement;
@@ -12,103 +13,112 @@ pub struct Devices {
     pub kind: String,
     /// How many.
     pub count: u32,
-    /// Requests that a thread has under way at once, to all devices together.
+    /// Number of requests that a thread can have under way at once, to all devices together.
     pub outstanding: u32,
-    /// What stores do behind a request that is not answered.
+    /// Whether stores wait for an earlier request that has no answer yet.
     pub younger_stores: YoungerStores,
-    /// Where the answers to posted requests are written.
+    /// The caches into which the answers to posted requests are written.
     pub posted_to: PostedTo,
-    /// Requests of a thread come to a device in the order in which they were made, whatever way they took: each has a number.
+    /// Whether the requests of a thread reach a device in the order in which the thread made them,
+    /// on whatever paths; each request then has a number.
     pub numbers: bool,
-    /// Queue ids of programs, where queue devices have a QIMU before them.
+    /// The translation of the queue ids that programs use, for queue devices with a QIMU before
+    /// them.
     pub translation: Translation,
-    /// How packets reach them.
+    /// The way in which packets reach the devices.
     pub link: Link,
-    /// [`Link::Network`]: the nodes that they hang on.
+    /// The nodes at which the devices are, with [`Link::Network`].
     pub placement: Placement,
-    /// Clock, port and prices of a device whose kind says nothing else.
+    /// The clock, port and prices of a device whose kind gives no others.
     pub all: Attachment,
-    /// What `[device]` says of keys that kinds have: `latency` and `words`.
+    /// The values in `[device]` for keys that kinds also have: `latency` and `words`.
     pub shared: Settings,
     /// What the kinds have of their own, in the order of [`kinds`]: `[device.mailbox]` beside `[device]`.
     pub own: Vec<Settings>,
 }
 
-/// What any device has: a clock, a port, wires or packets, and what the core pays for it.
+/// The settings that every device has: a clock, a port, wires or packets, and the prices that the
+/// core pays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attachment {
     /// The clock of the device.
     pub clock: Hertz,
-    /// Requests that have come and that the device has not taken yet, at most; `None`: without bound.
+    /// Largest number of requests that have arrived and that the device has not taken yet; `None`:
+    /// without bound.
     pub places: Option<u32>,
-    /// [`Link::Dedicated`]: one way, in cycles of the core's clock.
+    /// Cycles of the core's clock for one way, with [`Link::Dedicated`].
     pub way: Option<Cycles>,
-    /// [`Link::Network`]: flits of a packet.
+    /// Number of flits of a packet, with [`Link::Network`].
     pub flits: Option<u32>,
-    /// A system call to it, beside the request's own way.
+    /// The price of a system call to the device, in addition to the way of its request.
     pub call: Cycles,
-    /// Taking its interrupt, on the core.
+    /// The price of taking an interrupt of the device, on the core.
     pub interrupt: Cycles,
 }
 
-/// What the chip file says of one device.
+/// The settings of one device in the chip file.
 #[derive(Clone, Debug)]
 pub struct OneDevice {
     /// The kind of the device.
     pub kind: &'static DeviceKind,
-    /// Clock, port and prices.
+    /// The clock, port and prices of the device.
     pub attachment: Attachment,
-    /// The values of its kind's keys; one may be missing in a chip that was not read from a file.
+    /// The values of the keys of the device's kind. A value can be missing in a chip that was not
+    /// read from a file.
     pub settings: Settings,
 }
 
-/// Translation of queue ids (CAF, section 5.2).
+/// The translation of queue ids (CAF, section 5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Translation {
-    /// Ids that a process can have at a time; `None`: there is no QIMU, and programs use the devices' own ids.
+    /// Number of ids that a process can have at once; `None`: the chip has no QIMU, and programs
+    /// use the ids of the devices.
     pub ids: Option<u32>,
-    /// Entries of a context's QTLB.
+    /// Number of entries in the QTLB of a context.
     pub qtlb: Option<u32>,
-    /// Where a queue is made.
+    /// The device at which a queue is made.
     pub home: QueueHome,
 }
 
 choice! {
     /// The device at which a queue is made.
     QueueHome {
-        /// The one that the program names.
+        /// The device that the program names.
         #[default] Named = "named",
-        /// The one with the fewest hops to the core that asks, of those that have room.
+        /// Among the devices that have room, the one with the fewest hops to the core that asks.
         Nearest = "nearest",
     }
 }
 
 choice! {
-    /// How packets reach a device.
+    /// The way in which packets reach a device.
     Link {
-        /// Wires of its own, of a fixed length, on which nothing waits.
+        /// Wires of a fixed length for each device; packets on them do not wait for each other.
         #[default] Dedicated = "dedicated",
-        /// The network of a coherent chip; requests and answers have virtual networks of their own.
+        /// The network of a coherent chip, with virtual networks for requests to devices and for
+        /// their answers.
         Network = "network",
     }
 }
 
 choice! {
-    /// What stores do behind a request that is not answered.
+    /// Whether stores wait for an earlier request that has no answer yet.
     YoungerStores {
-        /// They wait: the store buffer is a queue.
+        /// Such stores wait: the store buffer is a queue.
         #[default] Wait = "wait",
-        /// They are written, in their order, as soon as their lines are owned.
+        /// Such stores are written in their order, as soon as the core owns their lines.
         Pass = "pass",
     }
 }
 
 choice! {
-    /// Where the answer to a posted request is written: either way no core has an older copy of its line afterwards.
+    /// The caches into which the answer to a posted request is written. In both cases no core has
+    /// an older copy of the line afterwards.
     PostedTo {
-        /// In the shared level, where the thread's next look finds it, as devices write on today's servers.
+        /// The shared level, where the thread's next look finds the answer; devices of today's
+        /// servers write there.
         #[default] Home = "home",
-        /// In the private caches of the core that asked.
+        /// The private caches of the core that asked.
         Core = "core",
     }
 }
@@ -125,7 +135,8 @@ impl Devices {
         kinds().iter().position(|kind| kind.name == name).unwrap_or(0)
     }
 
-    /// What one device has: the values of its kind where those of all differ.
+    /// Returns the settings of one device. Where the kind of the device gives no value, the value
+    /// for all devices applies.
     pub fn one(&self, device: u32) -> OneDevice {
         let (kind, own) = (&kinds()[self.kind_of(device)], &self.own[self.kind_of(device)]);
         let all = &self.all;
@@ -146,7 +157,7 @@ impl Devices {
         OneDevice { kind, attachment, settings }
     }
 
-    /// [`Devices::one`] of each, in the order of their numbers.
+    /// Returns [`Devices::one`] of each device, in the order of device numbers.
     pub fn each(&self) -> impl Iterator<Item = OneDevice> + '_ {
         (0..self.count).map(|device| self.one(device))
     }
@@ -186,7 +197,7 @@ impl Default for Devices {
     }
 }
 
-/// Where devices hang on a grid or ring.
+/// Texts for the nodes of the devices on a grid or ring.
 pub const PLACEMENT: &str = "\"all\" or the nodes as in \"2 3 4 5\"";
 
 /// Reads [`PLACEMENT`].

@@ -1,35 +1,36 @@
-//! The prices of a chip file: watts of states and of what is always on, picojoules of events.
+//! The energy prices of a chip file: watts for states and for parts that are always on, picojoules
+//! for events.
 
 /// One price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
-    /// Watts of a CPU in the state of that number (`PowerState`).
+    /// The watts of a CPU in the state of that number (`PowerState`).
     State(usize),
     /// The part of a CPU's watts that a slower clock does not lower.
     Static,
     /// The exponent with which the rest falls with the clock.
     Exponent,
-    /// An access to a first-level cache.
+    /// The price of an access to a first-level cache.
     L1,
-    /// An access to a private second level.
+    /// The price of an access to a private second level.
     L2,
-    /// An access to a bank of the shared level.
+    /// The price of an access to a bank of the shared level.
     Shared,
-    /// A message of the protocol, at its directory or cache.
+    /// The price of a protocol message, at its directory or cache.
     Message,
-    /// A flit that passes a router.
+    /// The price of a flit that passes a router.
     FlitHop,
     /// The constant power of the network, in watts.
     Network,
-    /// A line read from memory.
+    /// The price of reading a line from memory.
     Read,
-    /// A line written to memory.
+    /// The price of writing a line to memory.
     Write,
     /// A row opened.
     Activate,
     /// The constant power of a memory controller with its memory, in watts.
     Controller,
-    /// A request to a device.
+    /// The price of a request to a device.
     Request,
     /// The constant power of a device, in watts.
     Device,
@@ -38,22 +39,22 @@ pub enum Price {
 }
 
 impl Price {
-    /// A CPU that computes, waits for memory or is in a system call.
+    /// The price of a CPU that computes, waits for memory or is in a system call.
     pub const ACTIVE: Price = Price::State(0);
-    /// A CPU that spins.
+    /// The price of a CPU that spins.
     pub const SPIN: Price = Price::State(1);
-    /// A CPU that stands still with a monitor, at the shallowest depth.
+    /// The price of a CPU that waits with a monitor, at the shallowest depth.
     pub const MONITOR: Price = Price::State(4);
-    /// A CPU without a thread that has halted.
+    /// The price of a halted CPU without a thread.
     pub const IDLE: Price = Price::State(9);
 }
 
-/// How watts fall with the clock.
+/// The dependence of watts on the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaling {
-    /// The part that a slower clock does not lower, in watts.
+    /// The part of the watts that a slower clock does not lower.
     pub still: f64,
-    /// The rest goes with the clock's share of the reference to this power.
+    /// The exponent for the rest: the rest is proportional to this power of `clock / reference`.
     pub exponent: f64,
 }
 
@@ -66,7 +67,7 @@ impl Scaling {
     }
 }
 
-/// A price's key in a chip file.
+/// The key of a price in a chip file.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceKey {
     /// Which price.
@@ -83,10 +84,10 @@ const fn key(price: Price, path: &'static str, unit: &'static str, what: &'stati
     PriceKey { price, path, unit, what }
 }
 
-/// How many prices there are.
+/// Number of prices.
 pub const PRICES: usize = 27;
 
-/// All of them, in the order in which a chip file is written.
+/// The keys of all prices, in the order in which a chip file is written.
 pub const KEYS: [PriceKey; PRICES] = [
     key(Price::Base, "energy.base", "W", "what everything that is not named here takes, always"),
     key(Price::State(0), "energy.cpu.active", "W", "a CPU that computes, waits for memory or is in a system call"),
@@ -147,7 +148,7 @@ pub const KEYS: [PriceKey; PRICES] = [
 pub struct Prices(pub [Option<f64>; PRICES]);
 
 impl Prices {
-    /// A price and its key; the price is `None` if the file does not give it.
+    /// Returns a price and its key; the price is `None` if the file does not give it.
     pub fn of(&self, price: Price) -> (Option<f64>, &'static PriceKey) {
         let at = KEYS.iter().position(|key| key.price == price).unwrap_or(0);
         (self.0[at], &KEYS[at])

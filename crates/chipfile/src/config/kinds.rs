@@ -1,11 +1,12 @@
-//! Kinds of cores: `[[core.kind]]`. A kind has a name, its cores, and values of its own for some keys of `[core]` and of the
-//! private caches; everything else is as for all cores, and so are cores that no kind names.
+//! Kinds of cores: `[[core.kind]]`. A kind has a name, a list of cores, and values for some keys of
+//! `[core]` and of the private caches. For all other keys, and for cores that no kind names, the
+//! values of the chip apply.
 
 use super::texts::{core_list, core_ranges};
 use crate::value::Value;
 
-/// The keys that a kind may have values of its own for: `core.width` is `width` of a kind. What is not here cannot differ from
-/// kind to kind.
+/// The keys for which a kind may give values; `core.width` of the chip is `width` of a kind. Other
+/// keys cannot differ between kinds.
 pub const OWN: &[&str] = &[
     "core.clock_hz",
     "core.clock_read",
@@ -29,7 +30,7 @@ pub fn own_name(path: &str) -> &str {
     path.trim_start_matches("core.")
 }
 
-/// The kinds of a chip; none on a chip whose cores are all alike.
+/// The kinds of a chip; empty on a chip whose cores are all alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinds(pub Vec<CoreKind>);
 
@@ -62,10 +63,10 @@ impl Default for KindCores {
 impl CoreKind {
     /// What a name may be, for messages.
     pub const NAME: &str = "a name of letters, digits, `-` and `_`";
-    /// What `cores` may be.
+    /// A description of the texts that `cores` accepts.
     pub const CORES: &str = "the cores as in \"0-3 8\"";
 
-    /// Whether a text is a name ([`CoreKind::NAME`]).
+    /// Returns whether a text is a valid name ([`CoreKind::NAME`]).
     pub fn is_name(text: &str) -> bool {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
     }
@@ -82,7 +83,8 @@ impl CoreKind {
         self.own.sort_by_key(|(own, _)| OWN.iter().position(|path| path == own));
     }
 
-    /// Every key that the kind gives, as in its table of a chip file: without `core.`.
+    /// Returns every key that the kind gives, under its name in the kind's table of a chip file:
+    /// without `core.`.
     pub fn given(&self) -> Vec<(&'static str, Value)> {
         let cores = match &self.cores {
             KindCores::Count(n) => ("count", Value::Whole((*n).into())),

@@ -1,12 +1,12 @@
-//! The coarse mode, `memory.model = "phases"`: computations are phases, whose rates follow from the keys of caches, network and
-//! memory. `docs/reference/phases.md` has the model.
+//! The coarse mode, `memory.model = "phases"`: computations are phases, whose rates follow from the
+//! keys of caches, network and memory. `docs/reference/phases.md` describes the model.
 
 use super::choice::choice;
 
 /// The keys of the coarse mode, besides those of a coherent chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Which bank of the shared level serves a phase.
+    /// The bank of the shared level that serves a phase.
     pub shared: SharedBy,
     /// How several phases divide the shared level.
     pub division: Division,
@@ -15,11 +15,11 @@ pub struct Phases {
 }
 
 choice! {
-    /// Which bank of the shared level serves a phase.
+    /// The bank of the shared level that serves a phase.
     SharedBy {
-        /// That of its core's domain, as on processors with a last-level cache a die.
+        /// The bank of the core's domain, as on processors with one last-level cache for each die.
         #[default] Cores = "cores",
-        /// That of its pages' home, as the coherent model has it.
+        /// The bank at the home of the phase's pages, as in the coherent model.
         Homes = "homes",
     }
 }

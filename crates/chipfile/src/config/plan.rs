@@ -11,27 +11,28 @@ use super::device::{Devices, Link};
 use baton_noc::Config;
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 
-/// Message classes of the coherence protocol: request, forward, response.
+/// Number of message classes of the coherence protocol: request, forward, response.
 pub const CLASSES: u32 = 3;
 
 /// The place of every unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The network, in cycles of its own clock.
+    /// The configuration of the network, in cycles of the network's clock.
     pub network: Config,
     /// Nodes in it.
     pub nodes: u32,
-    /// The node of each core.
+    /// The node of each core, by core number.
     pub cores: Vec<u32>,
     /// The node of each home. Homes of one NUMA node (and of one die) are consecutive.
     pub homes: Vec<u32>,
-    /// The node of each memory controller; in the same order.
+    /// The node of each memory controller, by controller number.
     pub controllers: Vec<u32>,
-    /// The node of each device that hangs on the network.
+    /// The node of each device that is attached to the network.
     pub devices: Vec<u32>,
 }
 
-/// The class of requests to devices; answers and interrupts have the next one. A chip without devices has neither.
+/// The class of requests to devices; answers and interrupts have the next class. A chip without
+/// devices has neither class.
 pub const DEVICE_CLASS: u32 = CLASSES;
 
 impl Chip {
@@ -40,13 +41,14 @@ impl Chip {
         self.core.count / (self.core.per_cluster * self.core.clusters_per_socket)
     }
 
-    /// The floor plan; `None` on a chip of fixed latencies.
+    /// Returns the floor plan; `None` on a chip of fixed latencies.
     pub fn plan(&self) -> Option<Plan> {
         let devices = self.devices.as_ref().filter(|devices| devices.link == Link::Network);
         self.coherent.as_ref().map(|coherent| Plan::new(coherent, self.core.count, self.core.per_cluster, devices))
     }
 
-    /// Cycles of the core's clock in one of the network's; `None` on a chip of fixed latencies.
+    /// Returns the number of core cycles in a cycle of the network; `None` on a chip of fixed
+    /// latencies.
     pub fn network_period(&self) -> Option<u64> {
         self.coherent.as_ref().map(|coherent| self.core.clock.0 / coherent.network.clock.0)
     }
@@ -112,12 +114,12 @@ fn dies_graph(coherent: &Coherent, dies: u32, units: [u32; 4]) -> GraphFile {
     GraphFile { routers: dies, nodes: nodes.collect(), links }
 }
 
-/// `n` units spread evenly over `nodes`.
+/// Spreads `n` units evenly over `nodes`. Returns the node of each.
 fn spread(n: u32, nodes: u32) -> Vec<u32> {
     (0..n).map(|i| (u64::from(i) * u64::from(nodes) / u64::from(n)) as u32).collect()
 }
 
-/// The nodes of `n` controllers or devices where nodes are tiles.
+/// Returns the nodes of `n` controllers or devices on a topology whose nodes are tiles.
 fn tiles_of(coherent: &Coherent, n: u32, placement: &Placement, nodes: u32) -> Vec<u32> {
     let (width, height) = (coherent.network.width, coherent.network.height);
     let middle = |row: u32, n: u32| (0..n).map(move |i| row * width + (width - n) / 2 + i);

@@ -14,21 +14,23 @@ use baton_units::{CoreId, Cycles, NodeId};
 /// is the mean over homes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// A line that the core's nearest cache holds.
+    /// The price of a line in the core's nearest cache.
     pub hit: Cycles,
-    /// A line in the private second level, where there is one.
+    /// The price of a line in the private second level; `None` if the chip has no such level.
     pub l2: Option<Cycles>,
-    /// A line in its home's bank and in no core's cache, where there are banks.
+    /// The price of a line that is in its home's bank and in no core's cache; `None` if the chip
+    /// has no banks.
     pub bank: Option<Cycles>,
-    /// A line that no cache holds.
+    /// The price of a line that no cache holds.
     pub memory: Cycles,
-    /// A line that another core's cache owns. 0 where no two cores are that far apart.
+    /// The price of a line that another core's cache owns; 0 for a distance that no two cores have.
     pub transfer: ByDistance,
-    /// Writing a line of which the core, in its nearest cache, and one other core have copies.
+    /// The price of writing a line of which the core's nearest cache and one other core have
+    /// copies.
     pub upgrade: ByDistance,
 }
 
-/// More homes than this are sampled evenly.
+/// Largest number of homes of which all are measured; of more homes, an even sample is measured.
 const MOST_HOMES: usize = 64;
 
 impl Prices {
@@ -77,7 +79,7 @@ impl Prices {
                 lookup + forward + lookup + ways.line(other, core)
             });
             *upgrade.at_mut(distance) = mean(&mut |ways, _, home| {
-                // A node sends a flit a cycle: the count first, then the invalidation.
+                // A node sends one flit in a cycle: first the count, then the invalidation.
                 let second = if home != core && home != other { ways.ratio } else { 0 };
                 let acknowledged = second + ways.ask(home, other) + lookup + ways.ask(other, core);
                 // The core that has the line looks no further than the level that holds it.
@@ -93,9 +95,9 @@ impl Prices {
 /// caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePrice {
-    /// A line in the node's bank, on a chip that has a shared level.
+    /// The price of a line in the bank of the node, on a chip that has a shared level.
     pub bank: Cycles,
-    /// A line in its memory, in a row that is not open.
+    /// The price of a line in the memory of the node, in a row that is not open.
     pub memory: Cycles,
 }
 
@@ -134,7 +136,7 @@ impl ByDistance {
 /// The time of a message that is alone in the network.
 struct Ways {
     empty: Network<RoundRobin>,
-    /// Cycles of the core's clock in one of the network's.
+    /// Number of core cycles in a cycle of the network.
     ratio: u64,
     local: u64,
     control: u32,
@@ -153,12 +155,12 @@ impl Ways {
         })
     }
 
-    /// A message without data.
+    /// Returns the time of a message without data.
     fn ask(&mut self, from: u32, to: u32) -> u64 {
         self.way(from, to, self.control)
     }
 
-    /// A message with a line.
+    /// Returns the time of a message with a line.
     fn line(&mut self, from: u32, to: u32) -> u64 {
         self.way(from, to, self.data)
     }
@@ -178,7 +180,7 @@ impl Ways {
         while let Some(cycle) = self.empty.next_activity() {
             self.empty.run_to(Cycles(cycle.0 + 1), &mut came);
         }
-        // It is sent in the cycle before it enters.
+        // The packet is sent in the cycle before it enters the network.
         came.first().map_or(0, |packet| (packet.packet_latency().0 + 1) * self.ratio)
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a chip file: strict, and every problem says file, line, key and what was expected.
+//! Reads a chip file strictly: every problem names file, line, key and the expected value.
 
 mod files;
 mod kinds;
@@ -16,25 +16,25 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A chip file that cannot be used.
+/// The error for a chip file that cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}{}: {problem}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ChipError {
-    /// The file, or `--set` for one key from the command line.
+    /// The file, or `--set` for a key from the command line.
     pub file: String,
-    /// The line, from 1, where there is one.
+    /// The line, from 1; `None` for a problem that has no line.
     pub line: Option<usize>,
     /// What is wrong.
     pub problem: Problem,
 }
 
-/// What is wrong with a chip file.
+/// A problem of a chip file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Problem {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("not TOML: {0}")]
     Syntax(String),
     /// No such key.
@@ -42,20 +42,20 @@ pub enum Problem {
     Unknown {
         /// The key, with its table.
         key: String,
-        /// The known key that looks most like it.
+        /// The known key whose name is most similar.
         nearest: String,
     },
-    /// The value is not what the key takes.
+    /// The key does not accept the value.
     #[error("key `{key}` is {found}; expected {expected}")]
     Value {
         /// The key, with its table.
         key: String,
         /// What stands there.
         found: String,
-        /// What may stand there.
+        /// A description of the accepted values.
         expected: String,
     },
-    /// A key of a kind of cores that kinds share.
+    /// A kind of cores gives a key that all kinds share.
     #[error("key `{key}` cannot differ from kind to kind; expected one of {allowed}")]
     Common {
         /// The key, with its table.
@@ -63,17 +63,17 @@ pub enum Problem {
         /// Keys that can.
         allowed: String,
     },
-    /// A key that every chip must give.
+    /// A key that every chip must give is missing.
     #[error("key `{key}` is missing ({what}); expected {expected}")]
     Missing {
         /// The key, with its table.
         key: String,
-        /// What it is for.
+        /// The purpose of the key.
         what: String,
-        /// What may stand there.
+        /// A description of the accepted values.
         expected: String,
     },
-    /// A key of the other memory model.
+    /// A key belongs to the other memory model.
     #[error("key `{key}` says nothing on a chip of `memory.model = \"{model}\"`; expected it to be left out")]
     Model {
         /// The key, with its table.
@@ -81,17 +81,17 @@ pub enum Problem {
         /// The chip's model.
         model: &'static str,
     },
-    /// Two keys that do not go together.
+    /// The values of two keys do not fit together.
     #[error("key `{key}` is {found}; expected {expected}")]
     Together {
         /// The key.
         key: String,
         /// The value of the key.
         found: String,
-        /// What it must be beside the others.
+        /// A description of the values that fit the others.
         expected: String,
     },
-    /// `--set` without an equals sign.
+    /// A `--set` has no equals sign.
     #[error("`{0}` is no setting; expected key=value")]
     Setting(String),
 }
@@ -103,7 +103,7 @@ impl ChipError {
 }
 
 impl Chip {
-    /// Reads a chip from the text of a chip file; `file` is its name for messages.
+    /// Reads a chip from the text of a chip file; messages call the file `file`.
     pub fn from_toml(text: &str, file: &str) -> Result<Chip, ChipError> {
         Chip::from_toml_at(text, file, None, &[])
     }
@@ -119,8 +119,8 @@ impl Chip {
         ChipText::new(text, file).chip(cores, settings)
     }
 
-    /// Reads the chip file at `path`, with `key=value` settings that replace what it says. What it is based on by a name lies in the
-    /// same folder; [`ChipText::open`] looks in others as well.
+    /// Reads the chip file at `path`; the `key=value` settings replace its values. A base that is
+    /// given by name must be in the same folder; [`ChipText::open`] searches other folders too.
     pub fn open(path: &Path, settings: &[String]) -> Result<Chip, ChipError> {
         Chip::open_with(path, None, settings)
     }
@@ -132,18 +132,20 @@ impl Chip {
     }
 }
 
-/// Longest chip file that is read.
+/// Size of the longest chip file that is read.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The text of a chip file.
+/// Reads the text of a chip file.
 ///
 /// # Errors
-/// It cannot be read, or is longer than a chip file can be: a device that never ends is refused at once.
+/// The file cannot be read, or is longer than a chip file can be: an endless device is refused at
+/// once.
 pub fn text_of(path: &Path) -> std::io::Result<String> {
     baton_trace::files::read_text(path, MOST_BYTES)
 }
 
-/// A chip with nothing in it yet; [`Reading::finish`] refuses it until every required key was given.
+/// Returns a chip without values; [`Reading::finish`] refuses it until every required key has been
+/// given.
 fn empty() -> Chip {
     Chip {
         name: String::new(),
@@ -159,17 +161,17 @@ fn empty() -> Chip {
     }
 }
 
-/// Where a key was given.
+/// The place at which a key was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyPlace {
     /// By `--set`.
     CommandLine,
-    /// In a file: its number, from the one that is based on none, and the line.
+    /// A line of a file. Layer 0 is the file without a base.
     File { layer: usize, line: usize },
 }
 
 impl KeyPlace {
-    /// The command line has no lines.
+    /// Returns the line; `None` for the command line.
     fn line(self) -> Option<usize> {
         match self {
             KeyPlace::CommandLine => None,
@@ -180,11 +182,12 @@ impl KeyPlace {
 
 struct Reading {
     chip: Chip,
-    /// Where each key was given last.
+    /// The place at which each key was given last.
     places: Vec<Option<KeyPlace>>,
-    /// The same of each kind's keys.
+    /// The place at which each key of each kind was given last.
     kind_places: Vec<Vec<(String, KeyPlace)>>,
-    /// What `memory.model` said; keys of the other model may stand before or behind it.
+    /// The value of `memory.model`, if it was given; keys of the other model may come before or
+    /// after it.
     model: Option<MemoryModel>,
 }
 
@@ -201,7 +204,7 @@ impl Reading {
         Ok(())
     }
 
-    /// A key with its value, or a table.
+    /// Reads a key with its value, or a table.
     fn entry(
         &mut self,
         path: &str,
@@ -249,7 +252,7 @@ impl Reading {
         if let Some(of_kind) = path.strip_prefix("core.kind.") {
             return self.kind_setting(of_kind, value);
         }
-        // An unknown key takes any word, so that it is the key which is refused.
+        // An unknown key accepts any word here, so that the message names the key, not its value.
         let text = keys::find(path).is_none_or(|key| key.kind.is_text());
         text_value(text, value, &mut |value| self.key(path, value, KeyPlace::CommandLine))
     }
@@ -267,7 +270,8 @@ impl Reading {
                 }
                 (Need::Must, None) => return Err((None, missing())),
                 (Need::Table, None) => {
-                    // One key of its table, or of a table within it, was given: the others are needed, too.
+                    // If a key of a table, or of a table within it, was given, the other keys of
+                    // the table are required too.
                     let (table, within) = (key.parts().0, format!("{}.", key.parts().0));
                     if let Some((_, place)) = keys().find(|(other, place)| {
                         place.is_some() && (other.parts().0 == table || other.parts().0.starts_with(&within))
@@ -297,20 +301,22 @@ impl Reading {
     }
 }
 
-/// A table's entries in the order of the file, so that the first problem is reported first.
+/// Returns the entries of a table in the order of the file, so that the first problem is reported
+/// first.
 fn in_file_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Spanned<DeString<'a>>, &'t Spanned<DeValue<'a>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     entries
 }
 
-/// What a key is for, without what its absence means: here it cannot be absent.
+/// Returns the purpose of a key without the meaning of its absence: here the key cannot be absent.
 fn needed(what: &str) -> String {
     let what = what.split_once("; absent:").map_or(what, |(what, _)| what);
     what.replace("0 or absent:", "0:")
 }
 
-/// What stands in the file, as the value of a key that takes `takes`; `None`: no value of any key.
+/// Converts the value in the file to a value for a key that accepts `takes`; `None` if no key
+/// accepts such a value.
 fn found_value(takes: ValueKind, value: &DeValue<'_>) -> Option<Value> {
     let read = match value {
         DeValue::String(text) => Some(Value::Text(text.to_string())),
@@ -328,7 +334,7 @@ fn found_value(takes: ValueKind, value: &DeValue<'_>) -> Option<Value> {
     }
 }
 
-/// Reads a setting's value as TOML, in quotes if it is a text, and passes it on.
+/// Reads the value of a setting as TOML, in quotes if the key is a text, and passes the value on.
 fn text_value(
     is_text: bool,
     value: &str,
@@ -343,7 +349,7 @@ fn text_value(
     }
 }
 
-/// What stands in the file, for messages.
+/// Returns the value in the file as text, for messages.
 fn shown(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text {text:?}"),
@@ -356,13 +362,14 @@ fn shown(value: &DeValue<'_>) -> String {
     }
 }
 
-/// The one of these that looks most like `name`.
+/// Returns the name in `known` that is most similar to `name`.
 fn nearest_of<'a>(name: &str, known: &[&'a str]) -> &'a str {
     let likeness = |known: &str| strsim::jaro_winkler(name, known);
     known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).copied().unwrap_or_default()
 }
 
-/// The known key that looks most like `path`: whole paths first, then the names without their tables. A file may also have a base.
+/// Returns the known key that is most similar to `path`. Whole paths are compared first, then names
+/// without tables. In a file, `base` is also a known key.
 fn nearest(path: &str, in_file: bool) -> &'static str {
     let name = path.rsplit('.').next().unwrap_or(path);
     let likeness = |key: &keys::Key| {

@@ -14,10 +14,10 @@ use super::limits::MOST_CORES;
 use super::read::{ChipError, Problem};
 
 impl Chip {
-    /// This chip with `cores` cores.
+    /// Returns this chip with `cores` cores.
     ///
     /// # Errors
-    /// Where the rule gives no chip: too many cores, or a number that is no multiple of the cluster.
+    /// The rule gives no such chip: the number is too large, or is not a multiple of the cluster.
     pub fn resized(&self, cores: u32) -> Result<Chip, ChipError> {
         let failed = |problem| ChipError { file: "--cores".to_owned(), line: None, problem };
         let was = self.core.count;
@@ -73,7 +73,8 @@ fn resize(coherent: &mut Coherent, was: u32, cores: u32, dies: u32) {
                 Placement::Rows => controllers.min(network.width),
                 Placement::Corners => [4, 2, 1].into_iter().find(|&n| n <= controllers).unwrap_or(1),
                 Placement::All => divisor(cores, controllers),
-                // The nodes are named one by one: the check says which are left.
+                // The nodes are named one by one; the check reports the nodes that the smaller grid
+                // lacks.
                 Placement::Nodes(_) => coherent.dram.controllers,
             };
         }
@@ -89,12 +90,12 @@ fn resize(coherent: &mut Coherent, was: u32, cores: u32, dies: u32) {
     }
 }
 
-/// The largest divisor of `n` that is not more than `most`.
+/// Returns the largest divisor of `n` that is at most `most`.
 fn divisor(n: u32, most: u32) -> u32 {
     (1..=most.min(n)).rev().find(|&part| n.is_multiple_of(part)).unwrap_or(1)
 }
 
-/// Width and height of a grid of `n` tiles, as near to a square as can be.
+/// Returns the width and height of the grid of `n` tiles that is closest to a square.
 fn near_square(n: u32) -> (u32, u32) {
     let height = divisor(n, n.isqrt());
     (n / height, height)

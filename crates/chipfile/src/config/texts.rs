@@ -1,4 +1,4 @@
-//! Keys whose value is a small text of its own: how it is read, and how it is written again.
+//! Keys whose value is a small text with a syntax of its own: reading and writing.
 
 use super::limits::MOST_CORES;
 
@@ -13,10 +13,10 @@ pub enum DirectoryKind {
 }
 
 impl DirectoryKind {
-    /// What a chip file may say.
+    /// A description of the texts that the key accepts.
     pub const EXPECTED: &str = "\"full\" or \"pointers(n)\" with n from 1 to 64";
 
-    /// Reads `full` or `pointers(4)`.
+    /// Reads `full` or texts like `pointers(4)`.
     pub fn parse(text: &str) -> Option<DirectoryKind> {
         if text == "full" {
             return Some(DirectoryKind::Full);
@@ -37,11 +37,11 @@ impl DirectoryKind {
 /// Where memory controllers are attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// At the corners of the grid.
+    /// The corners of the grid.
     Corners,
-    /// At the middle nodes of the top and the bottom row.
+    /// The middle nodes of the top and the bottom row.
     Rows,
-    /// Spread evenly: over the nodes, over the dies, or with ports of their own on a crossbar or bus.
+    /// All nodes or dies, evenly; on a crossbar or bus, a separate port for each unit.
     #[default]
     All,
     /// At these nodes.
@@ -49,10 +49,10 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// What a chip file may say.
+    /// A description of the texts that the key accepts.
     pub const EXPECTED: &str = "\"corners\", \"rows\", \"all\" or the nodes as in \"2 3 4 5\"";
 
-    /// Reads `corners`, `rows`, `all` or nodes with blanks or commas between them.
+    /// Reads `corners`, `rows`, `all`, or nodes with blanks or commas between them.
     pub fn parse(text: &str) -> Option<Placement> {
         match text {
             "corners" => Some(Placement::Corners),
@@ -76,26 +76,26 @@ impl Placement {
     }
 }
 
-/// A link between two dies, both ways.
+/// A link between two dies, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieLink {
     /// One end.
     pub from: u32,
     /// The other.
     pub to: u32,
-    /// How many times `network.latency.link` it takes.
+    /// The latency of the link, as a multiple of `network.latency.link`.
     pub length: u32,
 }
 
-/// The links between dies.
+/// The links between the dies of a chip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DieLinks(pub Vec<DieLink>);
 
 impl DieLinks {
-    /// What a chip file may say.
+    /// A description of the texts that the key accepts.
     pub const EXPECTED: &str = "links as in \"0-1:8 0-2:16\": two dies, then the length from 1 to 64";
 
-    /// Reads `0-1:8 0-2:16`; an empty text is none, as a chip of one die has.
+    /// Reads texts like `0-1:8 0-2:16`; an empty text means no links, as on a chip of one die.
     pub fn parse(text: &str) -> Option<DieLinks> {
         let link = |word: &str| {
             let (ends, length) = word.split_once(':')?;
@@ -118,7 +118,7 @@ impl DieLinks {
     }
 }
 
-/// Reads cores as in `1 4-7`, in rising order.
+/// Reads a list of cores like `1 4-7`, in rising order.
 pub(super) fn core_list(text: &str) -> Option<Vec<u32>> {
     let mut cores = Vec::new();
     for word in words(text) {
@@ -134,7 +134,8 @@ pub(super) fn core_list(text: &str) -> Option<Vec<u32>> {
     (!cores.is_empty()).then_some(cores)
 }
 
-/// Cores in rising order, as [`core_list`] reads them, with neighbours in ranges.
+/// Writes cores, which are in rising order, as a text for [`core_list`], with ranges for
+/// neighbours.
 pub(super) fn core_ranges(cores: &[u32]) -> String {
     let ranges = cores.chunk_by(|a, b| *b == a + 1);
     let range = |range: &[u32]| match range {

@@ -5,21 +5,21 @@ use baton_machine::Wait;
 use baton_machine::wait::{Between, Idle, Monitor};
 use baton_units::Cycles;
 
-/// The price of watching a line with a monitor.
+/// The prices of watching a line with a monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MonitorPrice {
-    /// From the instruction that waits until the context stands still.
+    /// Time from the instruction that waits until the context stands still.
     pub enter: Cycles,
-    /// From whatever ends the wait to the first instruction after it.
+    /// Time from the event that ends the wait to the first instruction after the wait.
     pub exit: Cycles,
 }
 
 choice! {
     /// The privilege level that may execute MONITOR and MWAIT.
     Level {
-        /// User code, as in the HPC kernel of Akkan, Lang and Ionkov: policy `mwait`.
+        /// User code may, as in the HPC kernel of Akkan, Lang and Ionkov: policy `mwait`.
         #[default] User = "user",
-        /// The kernel alone: policy `mwmon`, in a system call.
+        /// The kernel alone may: policy `mwmon`, in a system call.
         Kernel = "kernel",
     }
 }
@@ -29,12 +29,13 @@ choice! {
     Evicted {
         /// The loss of the line ends it, for any reason.
         #[default] Ends = "ends",
-        /// Stores alone end it: the monitor compares addresses, and needs no copy of the line.
+        /// Only stores end the wait: the monitor compares addresses, and needs no copy of the line.
         Stays = "stays",
     }
 }
 
-/// MONITOR and MWAIT, by depth: what MWAIT's hint asks for, the shallowest first.
+/// The prices of MONITOR and MWAIT for each depth that MWAIT's hint can ask for, the shallowest
+/// first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mwait {
     /// The privilege level that may execute them.
@@ -48,7 +49,7 @@ pub struct Mwait {
 }
 
 impl Mwait {
-    /// The prices of a depth, from 1; `None`: the chip has no such depth.
+    /// Returns the prices of a depth, from 1; `None` if the chip has no such depth.
     pub fn depth(&self, depth: u32) -> Option<MonitorPrice> {
         match depth {
             1 => self.c1,
@@ -59,48 +60,49 @@ impl Mwait {
     }
 }
 
-/// A system call around a wait.
+/// The prices of a system call around a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SystemCall {
-    /// From the caller's instruction to the first one of the wait.
+    /// Time from the caller's instruction to the first instruction of the wait.
     pub call: Cycles,
-    /// From the end of the wait to the caller's next instruction.
+    /// Time from the end of the wait to the caller's next instruction.
     pub back: Cycles,
 }
 
-/// A CPU that halts in a system call until an interrupt comes.
+/// The prices of a CPU that halts in a system call until an interrupt comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Halt {
-    /// The system call, up to the moment when the CPU stands still.
+    /// Time of the system call, up to the moment at which the CPU stands still.
     pub enter: Cycles,
-    /// The waker's system call that sends the interrupt, which leaves when the call begins.
+    /// Time of the waker's system call that sends the interrupt; the interrupt leaves at the
+    /// beginning of the call.
     pub send: Cycles,
-    /// From there to the waiter's next instruction.
+    /// Time from the interrupt to the waiter's next instruction.
     pub exit: Cycles,
 }
 
-/// Wait policies; one that is absent is a policy that the chip lacks.
+/// The prices of wait policies; the chip lacks a policy without prices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitPrices {
-    /// Compare and branch of one turn of a loop of loads, beside the load.
+    /// The price of compare and branch in a turn of a spin loop, in addition to the load.
     pub spin: Cycles,
-    /// A PAUSE or YIELD.
+    /// The price of a PAUSE or YIELD.
     pub pause: Cycles,
-    /// TPAUSE between two loads.
+    /// The price of a TPAUSE between two loads.
     pub tpause: Option<Cycles>,
-    /// The same at C0.2.
+    /// The price of a TPAUSE at C0.2 between two loads.
     pub tpause_c02: Option<Cycles>,
-    /// Arming any monitor, beside the load of its line.
+    /// The price of arming any monitor, in addition to the load of the line.
     pub monitor: Cycles,
-    /// Wake-ups for no reason in a million cycles with a monitor.
+    /// Number of wake-ups without a reason in a million cycles with a monitor.
     pub spurious: f64,
-    /// Whether losing the line without a store ends a wait with a monitor.
+    /// Whether the loss of the line without a store ends a wait with a monitor.
     pub evicted: Evicted,
-    /// UMONITOR and UMWAIT, at C0.1.
+    /// The prices of UMONITOR and UMWAIT at C0.1.
     pub umwait: Option<MonitorPrice>,
-    /// The same at C0.2.
+    /// The prices of UMONITOR and UMWAIT at C0.2.
     pub umwait_c02: Option<MonitorPrice>,
-    /// The longest that one UMWAIT waits; `None`: without bound.
+    /// The longest wait of one UMWAIT; `None`: without bound.
     pub umwait_limit: Option<Cycles>,
     /// MONITORX and MWAITX.
     pub mwaitx: Option<MonitorPrice>,
@@ -108,23 +110,24 @@ pub struct WaitPrices {
     pub wfe: Option<MonitorPrice>,
     /// MONITOR and MWAIT.
     pub mwait: Mwait,
-    /// The system call around them, where user code may not execute them.
+    /// The prices of the system call around MONITOR and MWAIT, on a chip whose user code may not
+    /// execute them.
     pub mwmon: Option<SystemCall>,
     /// Halting the CPU.
     pub halt: Option<Halt>,
 }
 
 impl WaitPrices {
-    /// Whether a monitor stays armed when its core loses the line without a store.
+    /// Returns whether a monitor stays armed when its core loses the line without a store.
     #[inline]
     pub fn monitors_outlive_lines(&self) -> bool {
         self.evicted == Evicted::Stays
     }
 
-    /// What the chip lacks for `wait`.
+    /// Checks that the chip has all that `wait` needs.
     ///
     /// # Errors
-    /// The key of the chip file that is missing, or that speaks against it.
+    /// The key of the chip file that is missing, or whose value excludes the policy.
     pub fn has(&self, wait: Wait) -> Result<(), &'static str> {
         let needs = |there: bool, missing| if there { Ok(()) } else { Err(missing) };
         let steps = wait.steps();
@@ -158,7 +161,7 @@ impl WaitPrices {
         }
     }
 
-    /// The monitor that user code has, if it has one: the first of those that are there.
+    /// Returns the first monitor that user code can use; `None` if there is none.
     pub fn for_users(&self) -> Option<Monitor> {
         let mwait = self.mwait.c1.filter(|_| self.mwait.level == Level::User);
         let offered = [
@@ -170,7 +173,7 @@ impl WaitPrices {
         offered.into_iter().find(|(_, there)| *there).map(|(monitor, _)| monitor)
     }
 
-    /// The price of a monitor, by its instructions.
+    /// Returns the prices of a monitor.
     pub fn of_monitor(&self, monitor: Monitor) -> Option<MonitorPrice> {
         match monitor {
             Monitor::Umwait => self.umwait,

@@ -62,7 +62,7 @@ impl Chip {
         size.resize(&mut self.core, coherent);
         let Some(coherent) = &mut self.coherent else { return self };
         if size == WindowSize::Largest {
-            // The outermost private level has the misses that leave the core.
+            // The misses that leave the core are those of the outermost private level.
             match &mut coherent.l2 {
                 Some(l2) => {
                     l2.mshrs = l2.mshrs.max(LARGEST.l2_misses);

@@ -1,4 +1,4 @@
-//! A chip as a chip file again: every key, with what it is for, or with where its number comes from.
+//! Writes a chip as a chip file: every key, with its purpose or the source of its number.
 
 use super::chip::Chip;
 use super::keys::{KEYS, Key, Need, Value};
@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 impl Chip {
-    /// The whole configuration as TOML, a comment with each key's purpose above it. Reads back as the same chip.
+    /// Returns the whole configuration as TOML, with the purpose of each key in a comment above it.
+    /// Reading the text gives the same chip.
     pub fn to_toml(&self) -> String {
         self.to_toml_with(|key| key.what.to_owned())
     }
@@ -44,8 +45,8 @@ impl Chip {
         }
     }
 
-    /// Every key and its value, as text, in the order of the table: what results echo. A kind's keys have its name in their path,
-    /// and stand at the end.
+    /// Returns every key and its value as text, in the order of the table, for the echo in results.
+    /// Keys of a kind have the kind's name in their path and are at the end.
     pub fn expanded(&self) -> Vec<(Cow<'static, str>, Value)> {
         let keys = KEYS.iter().filter(|key| key.need(self.model()) != Need::No);
         let own = self.core.kinds.0.iter().flat_map(|kind| {
@@ -65,7 +66,8 @@ pub(super) fn value_text(value: &Value) -> String {
     }
 }
 
-/// `2_600_000_000`: TOML allows the underscores, and people can read it.
+/// Writes a number as `2_600_000_000`: TOML allows the underscores, and they make the number
+/// readable.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     if digits.len() < 5 {

@@ -12,7 +12,7 @@ use baton_units::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Its row in the registry.
+/// The alarm's entry in the registry of kinds.
 pub const KIND: DeviceKind = DeviceKind {
     name: Ring::KIND,
     keys: AlarmSettings::KEYS,
@@ -22,18 +22,19 @@ pub const KIND: DeviceKind = DeviceKind {
 settings! {
     /// The keys of an alarm.
     AlarmSettings {
-        /// From a request's turn to its answer.
+        /// Cycles of the device's clock from a request's turn to its answer.
         latency: Cycles, ValueKind::Cycles, "from a request's turn to its answer, in cycles of the device's clock";
     }
 }
 
 /// Sets an alarm: the delay in cycles of the device, and the CPU to interrupt.
 pub const SET: u32 = 0;
-/// There is no such request, or the alarm would ring at once or in more than [`FARTHEST`] cycles.
+/// The device has no such request, or the alarm would ring at once or in more than [`FARTHEST`]
+/// cycles.
 pub const REFUSED: u32 = 1;
-/// There is no such CPU to interrupt.
+/// The chip has no such CPU to interrupt.
 pub const NO_CPU: u32 = 2;
-/// Cycles of the device within which an alarm rings: a quarter of an hour at 1 GHz.
+/// Largest number of device cycles until an alarm rings: a quarter of an hour at 1 GHz.
 pub const FARTHEST: u64 = 1 << 40;
 
 /// The alarm's protocol.
@@ -46,12 +47,12 @@ impl Protocol for Ring {
     type Answer = Result<u64, AlarmRefusal>;
 }
 
-/// Sets an alarm. The answer is the cycle of the device in which it rings.
+/// Sets an alarm. The answer is the device cycle in which the alarm rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetAlarm {
-    /// Cycles of the device until it rings.
+    /// Number of device cycles until the alarm rings.
     pub after: u64,
-    /// The CPU that it interrupts.
+    /// The CPU that the alarm interrupts.
     pub cpu: u64,
 }
 
@@ -65,7 +66,7 @@ impl Payload for SetAlarm {
     }
 }
 
-/// Why an alarm refuses.
+/// The reason for which an alarm refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlarmRefusal {
     /// [`REFUSED`].
@@ -90,7 +91,8 @@ impl Refusal for AlarmRefusal {
 /// The device.
 pub struct Alarm {
     latency: u64,
-    /// When, in which order they were set, and the CPU to interrupt; the next one first.
+    /// The alarms that are set: when each rings, its number in the order of setting, and the CPU to
+    /// interrupt. The alarm that rings next is first.
     due: BinaryHeap<Reverse<(u64, u64, Cpu)>>,
     set: u64,
     rung: u64,

@@ -1,11 +1,14 @@
-//! The simplest device: boxes of words. A letter to a full box, or a wish for one from an empty box, waits at the device and
-//! keeps its core stalled; nothing else waits behind it.
+//! The simplest device: boxes of words. A request that puts a letter into a full box, or takes one
+//! from an empty box, waits at the device and stalls its core; other requests do not wait behind
+//! it.
 //!
-//! A box is opened by system call. It takes `device.words` at most, all boxes together. One request has its turn in a cycle
-//! of the device's clock, and its answer leaves `device.latency` cycles later. A box can interrupt a CPU with each letter.
+//! A system call opens a box. All boxes together hold at most `device.words` words. In each cycle
+//! of the device's clock one request has its turn, and its answer leaves `device.latency` cycles
+//! later. A box can interrupt a CPU with each letter.
 //!
-//! A request that waits for room or for a letter keeps no place in the port: the mailbox has room for all that can be under
-//! way. Otherwise letters for a full box would bar the way to the wish that makes room: a deadlock.
+//! A request that waits for room or for a letter occupies no place in the port: the mailbox has
+//! room for all requests that can be under way. Otherwise letters for a full box could block the
+//! request that would make room, which is a deadlock.
 
 use super::settings::settings;
 use super::{Cancelled, Cpu, DeviceKind, Hold, Port, Request, Taken, Typed, TypedDevice};
@@ -14,7 +17,7 @@ use baton_machine::device::{Payload, Protocol, Refusal, Words};
 use baton_units::Cycles;
 use std::collections::VecDeque;
 
-/// Its row in the registry.
+/// The mailbox's entry in the registry of kinds.
 pub const KIND: DeviceKind = DeviceKind {
     name: Mail::KIND,
     keys: MailboxSettings::KEYS,
@@ -24,9 +27,9 @@ pub const KIND: DeviceKind = DeviceKind {
 settings! {
     /// The keys of a mailbox.
     MailboxSettings {
-        /// From a request's turn to its answer.
+        /// Cycles of the device's clock from a request's turn to its answer.
         latency: Cycles, ValueKind::Cycles, "from a request's turn to its answer, in cycles of the device's clock";
-        /// Words that it keeps, in all boxes together.
+        /// Number of words that a mailbox holds, in all boxes together.
         words: u64, ValueKind::Count(1, 1 << 32), "words of eight bytes that each keeps";
     }
 }
@@ -34,15 +37,15 @@ settings! {
 /// Opens a box for a number of letters. The second word is a CPU to interrupt with each letter,
 /// plus one; 0 for none.
 pub const OPEN: u32 = 0;
-/// Puts a letter (the second word) into a box (the first).
+/// Puts a letter (the second word) into a box (the first word).
 pub const SEND: u32 = 1;
 /// Takes the oldest letter out of a box.
 pub const RECEIVE: u32 = 2;
-/// Such a request needs a system call, there is no such request, or no such box.
+/// The request needs a system call, or the device has no such request or no such box.
 pub const REFUSED: u32 = 1;
-/// There is no room for the box.
+/// The mailbox has no room for another box.
 pub const NO_ROOM: u32 = 2;
-/// There is no such CPU to interrupt.
+/// The chip has no such CPU to interrupt.
 pub const NO_CPU: u32 = 3;
 
 /// The mailbox's protocol.
@@ -55,7 +58,7 @@ impl Protocol for Mail {
     type Answer = Result<u64, MailRefusal>;
 }
 
-/// What a mailbox is asked.
+/// The requests of a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailRequest {
     /// Opens a box for a number of letters by system call, with the CPU that each letter
@@ -73,7 +76,7 @@ pub enum MailRequest {
         /// The letter.
         letter: u64,
     },
-    /// Takes the oldest letter out of a box, which is the answer.
+    /// Takes the oldest letter out of a box; the answer is the letter.
     Receive {
         /// The box.
         from: u64,
@@ -99,7 +102,7 @@ impl Payload for MailRequest {
     }
 }
 
-/// Why a mailbox refuses.
+/// The reason for which a mailbox refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailRefusal {
     /// [`REFUSED`].
@@ -124,7 +127,7 @@ impl Refusal for MailRefusal {
     }
 }
 
-/// A box: its letters, and requests that wait for room or for a letter.
+/// A box: its letters, and the requests that wait for room or for a letter.
 struct LetterBox {
     room: u64,
     rings: Option<Cpu>,
@@ -164,7 +167,8 @@ impl Mailbox {
         Ok(self.boxes.len() as u64 - 1)
     }
 
-    /// Gives letters to requests that wait for them, and room to those that wait for room: the first of each goes first.
+    /// Serves the waiting requests of a box, the oldest first: letters go to requests that wait for
+    /// one, and room goes to requests that wait for room.
     fn serve(&mut self, number: u64, at: u64, port: &mut Port<'_>) {
         let here = &mut self.boxes[number as usize];
         loop {

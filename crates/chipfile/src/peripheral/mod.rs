@@ -1,4 +1,5 @@
-//! Kinds of devices: what each is asked and answers, its keys, and what it does. How packets reach them is `device`'s part.
+//! Kinds of devices: the requests, answers, keys and behaviour of each. The way in which packets
+//! reach a device is in `device`.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -9,7 +10,8 @@
 //! | [`alarm`] | interrupts a CPU at a time |
 //! | [`qmd`] | CAF's queue management device |
 //!
-//! **A new kind is one file here and a word in the registry below.** The file has a constant `KIND`.
+//! **A new kind of device is one file here and a word in the registry below.** The file has a
+//! constant `KIND`.
 
 pub mod port;
 pub mod settings;
@@ -21,36 +23,41 @@ pub use typed::{Typed, TypedDevice};
 
 use baton_units::open::{NotAdded, OpenList};
 
-/// What a device may do beside taking requests, the same for each trait of devices.
+/// Methods that a device may override, the same for each trait of devices.
 macro_rules! may_do {
     () => {
-        /// An edge that it asked for by [`Port::tick_at`]; requests of the same edge have come before.
+        /// Acts at an edge for which the device asked by [`Port::tick_at`]; requests of the same
+        /// edge have come before.
         fn tick(&mut self, port: &mut Port<'_>) {
             let _ = port;
         }
 
-        /// The thread of a request that the device has taken, and whose answer it has not given, is to leave its CPU and asks for it
-        /// back. A request that other requests may keep waiting for long must be given back: the thread's CPU stands still
-        /// until the outcome is there. It is asked at an edge, before requests are offered, the thread's newest first; a
-        /// request that was given back comes again when the thread runs again. A device that keeps the order of a thread's requests and
-        /// keeps one of them keeps the older ones, too.
+        /// Asks the device to give back a request that it has taken and not answered, because the
+        /// request's thread must leave its CPU. The CPU stands still until the device decides, so
+        /// the device must give back a request that other requests may delay for long. The call
+        /// comes at an edge, before requests are offered; of several requests of the thread, the
+        /// newest is asked for first. A request that was given back comes again when the thread
+        /// runs again. A device that keeps the order of a thread's requests and keeps one of them
+        /// must keep the older ones, too.
         fn cancel(&mut self, request: &Request, port: &mut Port<'_>) -> Cancelled {
             let _ = (request, port);
             Cancelled::TooLate
         }
 
-        /// An answer has left on its way to the core: room that it kept for it is free.
+        /// Notes that an answer has left on its way to the core: the room that the device kept for
+        /// the answer is free.
         fn left(&mut self, answered: &Request, port: &mut Port<'_>) {
             let _ = (answered, port);
         }
 
-        /// Which of its values does not go with the requests that a thread may have under way (`device.outstanding`).
+        /// Returns the first setting of the device that does not fit the number of requests that a
+        /// thread may have under way (`device.outstanding`).
         fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
             let _ = outstanding;
             None
         }
 
-        /// What it has counted so far, each with its name.
+        /// Returns the device's counts so far, each with its name.
         fn counts(&self) -> Vec<(&'static str, u64)> {
             Vec::new()
         }
@@ -58,16 +65,20 @@ macro_rules! may_do {
 }
 use may_do;
 
-/// A device. Its time is the cycle of its own clock; each call stands at an edge of it, and takes no time by itself.
+/// A device. Its time is the cycle of its own clock; each call happens at an edge of that clock and
+/// takes no time by itself.
 pub trait Device {
-    /// It is offered the first request that stands in its port. Requests of one thread come in the order in which it made
-    /// them. One that it takes is its own from now on, and has given its place in the port back; one that it leaves stays
-    /// there, and bars the way to all behind it.
+    /// Offers the device the first request in its port. Requests of one thread come in the order in
+    /// which the thread made them. A request that the device takes belongs to the device from now
+    /// on, and its place in the port is free. A request that the device leaves stays in the port
+    /// and blocks all requests behind it.
     fn take(&mut self, request: Request, port: &mut Port<'_>) -> Taken;
 
     may_do!();
 
-    /// The protocol that it speaks ([`Protocol::KIND`](baton_machine::device::Protocol::KIND)); empty: none that has a type.
+    /// The name of the device's protocol
+    /// ([`Protocol::KIND`](baton_machine::device::Protocol::KIND)); empty if the protocol has no
+    /// type.
     fn protocol(&self) -> &'static str {
         ""
     }
@@ -76,15 +87,15 @@ pub trait Device {
 /// A kind of device.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceKind {
-    /// Its name in `device.kind`, and of its table: `[device.NAME]`.
+    /// The name of the kind in `device.kind`, and of its table: `[device.NAME]`.
     pub name: &'static str,
-    /// The keys that it has beside those of every device's link and clock.
+    /// The keys of the kind, in addition to the keys of every device's link and clock.
     pub keys: &'static [OwnKey],
-    /// Makes one from the values of these keys.
+    /// Makes a device from the values of the kind's keys.
     pub make: fn(&Settings) -> Box<dyn Device>,
 }
 
-/// A value of a kind's key that does not go with the rest.
+/// A value of a kind's key that does not fit the other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingMisfit {
     /// The key's name.

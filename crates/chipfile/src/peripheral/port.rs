@@ -1,4 +1,4 @@
-//! What a device sees and does.
+//! The interface between a device and its link: requests, answers and port.
 
 use baton_machine::device::Words;
 
@@ -7,18 +7,18 @@ use baton_machine::device::Words;
 pub struct Request {
     /// Its packet's number: see [`Request::number`].
     pub packet: u32,
-    /// What is wanted; the device's own numbers.
+    /// The operation, as a number that the device defines.
     pub op: u32,
     /// What with.
     pub words: [u64; 3],
-    /// It comes from a system call: only such may configure.
+    /// Whether the request comes from a system call: only such requests may configure the device.
     pub privileged: bool,
-    /// The CPU that it comes from: a hardware thread.
+    /// The CPU that made the request: a hardware thread.
     pub cpu: u32,
 }
 
 impl Request {
-    /// Its number: no two requests that are under way have the same.
+    /// Returns the number of the request; no two requests that are under way have the same number.
     pub fn number(&self) -> u32 {
         self.packet
     }
@@ -29,42 +29,44 @@ impl Request {
     }
 }
 
-/// What a device does with a request that it is offered.
+/// The response of a device to a request that it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It has taken the request out of its port, whose place is free.
+    /// The device has taken the request out of its port; the place in the port is free.
     Yes,
-    /// The request stays where it is, and those behind it: the device has no room for it. It is offered again at the next edge
-    /// of its clock, if it has taken another one meanwhile, had a tick or seen an answer leave: otherwise it would say the same.
+    /// The device has no room, so that the request stays in the port, with the requests behind it.
+    /// The device is offered the request again at the next edge at which its response can differ:
+    /// after it has taken another request, had a tick or seen an answer leave.
     Later,
 }
 
 /// Whether a device gives a request back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// The device has forgotten the request, and will not answer it. Nothing has come of it.
+    /// The device has dropped the request and will not answer it. The request has had no effect.
     Yes,
-    /// The device has answered it, or will do so whatever other requests come.
+    /// The device has answered the request, or will answer it whatever other requests come.
     TooLate,
 }
 
-/// A CPU that the chip has, and that can be interrupted: [`Port::cpu`].
+/// A CPU that the chip has and that can be interrupted; see [`Port::cpu`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cpu(pub(crate) u32);
 
-/// What keeps a request waiting at its device; the thread that stalls for it has this in its cycle stack.
+/// The reason for which a request waits at its device. The reason is recorded in the cycle stack of
+/// the thread that stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// There is no room for what it brings.
+    /// The device has no room for the words that the request brings.
     Full,
-    /// What it wants is not there.
+    /// The words that the request asks for are not there.
     Empty,
 }
 
 /// What a device did. The chip that the device hangs on carries it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// An answer leaves at a cycle of the device.
+    /// An answer leaves in a cycle of the device.
     Answer {
         /// The number of the request's packet.
         packet: u32,
@@ -73,7 +75,7 @@ pub enum Effect {
         /// What the request's thread is told.
         answer: Answer,
     },
-    /// A request is kept waiting from now on.
+    /// A request waits from now on.
     Hold {
         /// The number of the request's packet.
         packet: u32,
@@ -85,7 +87,7 @@ pub enum Effect {
         /// The cycle of the device.
         at: u64,
     },
-    /// A request goes back to its core, which sends it on to another device.
+    /// A request goes back to its core, which sends it to another device.
     Forward {
         /// The number of the request's packet.
         packet: u32,
@@ -101,14 +103,15 @@ pub enum Effect {
     },
 }
 
-/// A device's answer to a request.
+/// The answer of a device to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// 0: done. Other numbers are the device's own, and say why not.
+    /// 0 if the request was done. The device defines the other numbers, each of which is a reason
+    /// for a refusal.
     pub status: u32,
-    /// What was asked for.
+    /// The value that the request asked for.
     pub value: u64,
-    /// More of it, in protocols whose answers have more than a word.
+    /// Further words of the value, in protocols whose answers have more than one word.
     pub more: [u64; 2],
 }
 
@@ -130,15 +133,16 @@ impl Answer {
         Answer { status: 0, value, more: [0; 2] }
     }
 
-    /// Not done, for a reason of the device's own; not 0.
+    /// Returns an answer that refuses the request. `status` is the device's number of the reason,
+    /// not 0.
     pub fn refused(status: u32) -> Answer {
         Answer { status, value: 0, more: [0; 2] }
     }
 }
 
-/// A device's side of its link.
+/// The device's side of its link.
 pub struct Port<'a> {
-    /// The cycle of the device's clock.
+    /// The present cycle of the device's clock.
     pub now: u64,
     /// CPUs in use.
     pub cpus: u32,
@@ -147,29 +151,31 @@ pub struct Port<'a> {
 }
 
 impl Port<'_> {
-    /// The cycle of the device's clock.
+    /// Returns the present cycle of the device's clock.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Answers a request; the answer leaves in `at`, a cycle of the device's clock that is not past. Each request is answered
-    /// once.
+    /// Answers a request. The answer leaves in `at`, a cycle of the device's clock that is not in
+    /// the past. Each request is answered once.
     pub fn answer(&mut self, request: &Request, at: u64, answer: Answer) {
         self.effects.push(Effect::Answer { packet: request.packet, at: at.max(self.now), answer });
     }
 
-    /// From now until its answer the request is kept waiting, for this reason: inside the device, which has taken it, or in
-    /// its port, if it takes it later.
+    /// Records that the request waits from now until its answer, with the reason. The request may
+    /// wait inside the device, or in its port if the device takes the request later.
     pub fn hold(&mut self, request: &Request, why: Hold) {
         self.effects.push(Effect::Hold { packet: request.packet, why });
     }
 
-    /// Gives a request that was taken back to its core, which makes it anew, with these words, at another device.
+    /// Sends a taken request back to its core, which makes the request again with `words` at
+    /// another device.
     pub fn forward(&mut self, request: &Request, device: u32, words: [u64; 3]) {
         self.effects.push(Effect::Forward { packet: request.packet, device, words });
     }
 
-    /// Asks for the edge `at`, which is to come; of several the first counts, and it can ask again then.
+    /// Asks for the edge `at`, which is in the future. If the device asks for several edges, the
+    /// first counts; the device can ask again at that edge.
     pub fn tick_at(&mut self, at: u64) {
         self.effects.push(Effect::Tick { at: at.max(self.now + 1) });
     }

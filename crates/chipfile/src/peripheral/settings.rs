@@ -1,4 +1,4 @@
-//! The keys of a kind of device: declared once, as fields of a type of its own.
+//! The keys of a kind of device, declared once as fields of a type.
 
 use crate::value::{Value, ValueKind};
 use baton_units::Cycles;
@@ -6,25 +6,25 @@ use baton_units::Cycles;
 /// A key of a kind of device.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnKey {
-    /// Its name in `[device.KIND]`.
+    /// The name of the key in `[device.KIND]`.
     pub name: &'static str,
-    /// What may stand there.
+    /// The values that the key accepts.
     pub takes: ValueKind,
-    /// What it is for.
+    /// The purpose of the key.
     pub what: &'static str,
 }
 
-/// Values of keys, in the order of their names.
+/// Values of keys, in the order of the keys' names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings(Vec<(&'static str, Value)>);
 
 impl Settings {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// The value of a key whose values are whole numbers.
+    /// Returns the value of a key whose values are whole numbers.
     pub fn whole(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             Some(Value::Whole(n)) => Some(*n),
@@ -32,7 +32,7 @@ impl Settings {
         }
     }
 
-    /// Gives a key a value, in the place of an earlier one.
+    /// Sets the value of a key, in place of an earlier value.
     pub fn set(&mut self, name: &'static str, value: Value) {
         match self.0.binary_search_by_key(&name, |(key, _)| *key) {
             Ok(at) => self.0[at].1 = value,
@@ -40,19 +40,20 @@ impl Settings {
         }
     }
 
-    /// The value of a field of a kind's own type.
+    /// Returns the value for a field of a kind's own type.
     ///
     /// # Panics
-    /// If it is not there, or of another sort than the key takes: a chip that was read has all values of its devices.
+    /// The value is missing, or of another sort than the key accepts. A chip that was read from a
+    /// file has all values of its devices.
     pub fn field<T: Setting>(&self, name: &str) -> T {
         let value = self.get(name).and_then(T::of);
         value.unwrap_or_else(|| panic!("device key `{name}`: a chip file is checked for it"))
     }
 }
 
-/// A type that a key's value can be read into.
+/// A type that can be made from a key's value.
 pub trait Setting: Sized {
-    /// From the value, if it is of the right sort.
+    /// Converts the value; `None` if it is of another sort.
     fn of(value: &Value) -> Option<Self>;
 }
 
@@ -86,7 +87,8 @@ impl Setting for bool {
     }
 }
 
-/// A type with a field for each key of a kind; `KEYS` has them for the table of a chip file's keys.
+/// Declares a type with a field for each key of a kind. Its `KEYS` are the entries for the table of
+/// a chip file's keys.
 macro_rules! settings {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty, $takes:expr, $what:literal;)* }) => {
         $(#[$meta])*
@@ -99,7 +101,7 @@ macro_rules! settings {
                 $($crate::peripheral::OwnKey { name: stringify!($field), takes: $takes, what: $what }),*
             ];
 
-            /// From the values of a chip file.
+            /// Reads the values of a chip file.
             pub fn read(values: &$crate::peripheral::Settings) -> $name {
                 $name { $($field: values.field(stringify!($field))),* }
             }

@@ -1,4 +1,5 @@
-//! Devices of a protocol: they see requests and give answers as values of its types.
+//! Devices whose protocol has a type: they receive requests and give answers as values of that
+//! type.
 
 use super::port::{Answer, Cancelled, Port, Request, Taken};
 use super::{Device, SettingMisfit, may_do};
@@ -6,7 +7,7 @@ use baton_machine::device::{Payload, Protocol};
 
 /// A device that speaks a protocol. Like [`Device`], with the request as a value.
 pub trait TypedDevice {
-    /// What it is asked, and what it answers.
+    /// The protocol, which defines the requests and answers of the device.
     type Protocol: Protocol;
 
     /// Like [`Device::take`]. `asked` is the request's value; `None` if its words are not of the
@@ -16,10 +17,10 @@ pub trait TypedDevice {
     may_do!();
 }
 
-/// What a device is asked.
+/// The requests of a device.
 pub type Asked<D> = <<D as TypedDevice>::Protocol as Protocol>::Request;
 
-/// A device of a protocol, as the chip drives it.
+/// A device whose protocol has a type, in the form in which the chip drives devices.
 pub struct Typed<D>(pub D);
 
 impl<D: TypedDevice> Device for Typed<D> {

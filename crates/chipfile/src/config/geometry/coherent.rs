@@ -1,4 +1,5 @@
-//! What must fit together on a coherent chip: caches, network, and the places of homes and controllers.
+//! Checks which values of a coherent chip must fit together: caches, network, and the nodes of
+//! homes and controllers.
 
 use super::misfit::{Fits, at_least_1, divides, ensure};
 use crate::config::by_kind::Private;
@@ -7,7 +8,7 @@ use crate::config::coherent::{Coherent, HomePlacement, HomePolicy, Level, Placem
 use crate::config::limits::MOST_CORES;
 use baton_noc::routing::RoutingKind;
 
-/// Sizes of caches, rows and entries.
+/// Checks the sizes of caches, rows and entries.
 pub(super) fn caches(coherent: &Coherent, line_bytes: u32) -> Fits {
     private(&Private { l1: coherent.l1, l2: coherent.l2 }, line_bytes)?;
     if let Some(shared) = &coherent.shared {
@@ -22,7 +23,7 @@ pub(super) fn caches(coherent: &Coherent, line_bytes: u32) -> Fits {
     ensure(dram.row_miss >= dram.row_hit, "dram.row_miss", dram.row_miss.0, expected)
 }
 
-/// A core's private levels.
+/// Checks the private caches of a core.
 pub(super) fn private(caches: &Private, line_bytes: u32) -> Fits {
     at_least_1("l1.latency", caches.l1.latency)?;
     sets("l1.size_bytes", "l1.ways", &caches.l1, line_bytes)?;
@@ -34,7 +35,8 @@ pub(super) fn private(caches: &Private, line_bytes: u32) -> Fits {
     Ok(())
 }
 
-/// A cache has a whole number of sets, which is a power of two: an address's bits choose one.
+/// Checks that the number of sets of a cache is whole and a power of two: bits of the address
+/// choose a set.
 fn sets(size: &'static str, ways: &'static str, level: &Level, line_bytes: u32) -> Fits {
     let set = u64::from(level.ways) * u64::from(line_bytes);
     let expected = format!("{ways} times cache.line_bytes, {set} bytes, times a power of two (the number of sets)");
@@ -109,7 +111,7 @@ pub(super) fn network(coherent: &Coherent, chip: &Chip) -> Fits {
     ensure(!pipeline || vc_alloc == 1, "network.latency.vc_alloc", vc_alloc, expected)
 }
 
-/// Homes and controllers have their places.
+/// Checks the nodes of homes and controllers.
 pub(super) fn places(coherent: &Coherent, chip: &Chip) -> Fits {
     let (network, home, dram) = (&coherent.network, &coherent.home, &coherent.dram);
     let count = chip.core.count;

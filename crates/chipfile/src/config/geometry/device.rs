@@ -1,4 +1,4 @@
-//! What must fit together of devices.
+//! Checks which values of devices must fit together.
 
 use super::misfit::{Fits, ensure};
 use crate::config::chip::Chip;
@@ -9,7 +9,7 @@ use crate::peripheral::{SettingMisfit, kinds};
 use crate::value::Value;
 use baton_units::Hertz;
 
-/// Checks what kinds have of their own: the kind is there, and each value goes with the rest of the chip.
+/// Checks the tables of the kinds: the chip has the kind, and each value fits the rest of the chip.
 fn check_own(devices: &Devices, chip: &Chip) -> Fits {
     let core = chip.core.clock;
     for (number, own) in devices.own.iter().enumerate() {
@@ -32,7 +32,7 @@ fn check_own(devices: &Devices, chip: &Chip) -> Fits {
     Ok(())
 }
 
-/// Checks what each kind's values must be.
+/// Checks the bounds of the values of each kind.
 fn check_kinds(devices: &Devices) -> Fits {
     if devices.missing().is_some() {
         return Ok(());
@@ -47,7 +47,7 @@ fn check_kinds(devices: &Devices) -> Fits {
     Ok(())
 }
 
-/// Checks what belongs to the translation of queue ids.
+/// Checks the keys that belong to the translation of queue ids.
 fn check_translation(devices: &Devices) -> Fits {
     let translation = devices.translation;
     let given = |here: bool| if here { "given" } else { "missing" };
@@ -63,14 +63,14 @@ fn check_translation(devices: &Devices) -> Fits {
     let all = devices.each().all(|one| one.kind.name == "qmd");
     let expected = format!("none: device.kind is \"{}\", where all are to be \"qmd\"", devices.kind);
     ensure(all, "device.qimu", "given", expected)?;
-    // What waits for a queue that moves would stand in the way of the system calls that move it.
+    // A request that waits for a moving queue would block the system calls that move the queue.
     let shared = |one: crate::config::device::OneDevice| {
         one.settings.get("buffers").is_some_and(|value| *value != Value::Text("context".into()))
     };
     ensure(!devices.each().any(shared), "device.qimu", "given", "none with device.qmd.buffers \"shared\"")
 }
 
-/// Checks what must fit together.
+/// Checks all values of devices.
 pub(super) fn check(devices: &Devices, chip: &Chip) -> Fits {
     let kinds = devices.kind.split_whitespace().count();
     let expected = format!("one kind for all, or one for each of device.count, {}", devices.count);

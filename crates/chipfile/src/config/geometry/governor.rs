@@ -1,11 +1,12 @@
-//! What must fit together of governors.
+//! Checks which values of governors must fit together.
 
 use super::misfit::{Fits, ensure};
 use crate::config::chip::Chip;
 use crate::config::limits::SLOWEST;
 use baton_sched::governor::GOVERNORS;
 
-/// The levels are clocks that a core can have, and the governor has the prices that it goes by.
+/// Checks that cores can have the clocks of the levels, and that the chip gives the prices that the
+/// governor needs.
 pub(super) fn check(chip: &Chip) -> Fits {
     let (least, most) = (SLOWEST, chip.core.clock);
     for level in &chip.core.clock_levels.0 {

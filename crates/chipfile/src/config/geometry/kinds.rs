@@ -1,4 +1,4 @@
-//! What must fit together of kinds of cores.
+//! Checks which values of kinds of cores must fit together.
 
 use super::coherent;
 use super::misfit::{Fits, Misfit, ensure};
@@ -10,7 +10,7 @@ use crate::config::limits::SLOWEST;
 use crate::config::texts::core_ranges;
 use crate::config::write::value_text;
 
-/// Checks each kind beside those before it.
+/// Checks each kind against the chip and against the kinds before it.
 pub(super) fn check(chip: &Chip) -> Fits {
     let kinds = &chip.core.kinds.0;
     if kinds.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn check(chip: &Chip) -> Fits {
     Ok(())
 }
 
-/// Its name and its cores are no other kind's.
+/// Checks that no other kind has the name or the cores of this kind.
 fn cores(chip: &Chip, before: &[CoreKind], kind: &CoreKind, free: &mut u32) -> Fits {
     let new = before.iter().all(|other| other.name != kind.name);
     ensure(new, "core.kind.name", format!("\"{}\"", kind.name), "a name that no other kind has")?;
@@ -51,7 +51,7 @@ fn cores(chip: &Chip, before: &[CoreKind], kind: &CoreKind, free: &mut u32) -> F
     Ok(())
 }
 
-/// Its values go with the chip's.
+/// Checks that the values of a kind fit the values of the chip.
 fn values(common: &Core, own: &Core) -> Fits {
     let (least, most) = (SLOWEST, common.clock);
     let expected = format!("a clock from {least} to {most} (core.clock_hz)");
@@ -66,7 +66,8 @@ fn values(common: &Core, own: &Core) -> Fits {
     Ok(())
 }
 
-/// Its private caches: the chip has them, and they have a whole number of sets.
+/// Checks the private caches of a kind: the chip has these levels, and each has a whole number of
+/// sets.
 fn caches(chip: &Chip, kind: &CoreKind, caches: Option<&Private>) -> Fits {
     let of_kind = |misfit: Misfit| Misfit { key: format!("core.kind.{}", misfit.key), ..misfit };
     let second = chip.coherent.as_ref().is_some_and(|coherent| coherent.l2.is_some());

@@ -1,13 +1,14 @@
-//! A value that does not go with the others.
+//! The report of a value that does not fit the others.
 
 use baton_units::Cycles;
 
-/// A key whose value does not go with the others.
+/// A key whose value does not fit the others.
 pub(in crate::config) struct Misfit {
     pub(in crate::config) key: String,
     pub(in crate::config) found: String,
     pub(in crate::config) expected: String,
-    /// The kind of core that it is of, by its place in the chip file.
+    /// The kind of core to which the key belongs, by its position in the chip file; `None`: the key
+    /// belongs to the chip.
     pub(in crate::config) kind: Option<usize>,
 }
 
@@ -35,7 +36,7 @@ pub(super) fn divides(part: u32, whole: u32) -> bool {
     part != 0 && part <= whole && whole.is_multiple_of(part)
 }
 
-/// A guest must not run for ever at one moment.
+/// Checks that a duration is not 0, so that a guest cannot run forever without time passing.
 pub(super) fn at_least_1(key: &'static str, cycles: Cycles) -> Fits {
     ensure(cycles.0 != 0, key, 0, "at least 1: a guest must not run for ever at one moment")
 }

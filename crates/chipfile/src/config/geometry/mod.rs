@@ -1,13 +1,13 @@
-//! Which values of a chip must fit together. What cannot be is refused when the file is read, so that nothing behind it
-//! needs to look again.
+//! Checks which values of a chip must fit together. Impossible values are refused when the file is
+//! read, so that no later code needs to check again.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `misfit` | a value that does not go with the others |
+//! | `misfit` | the report of a value that does not fit the others |
 //! | `coherent` | caches, network, and the places of homes and controllers |
 //! | `device` | devices |
 //! | `kinds` | kinds of cores |
-//! | `governor` | who decides clocks, the clocks, and the prices that it goes by |
+//! | `governor` | governors: their clock levels and the prices that they need |
 
 mod coherent;
 mod device;
@@ -25,7 +25,7 @@ use super::os::{FutexHome, Ipi};
 use coherent::{caches, network, places};
 use misfit::{Fits, at_least_1, divides, ensure};
 
-/// Checks all of them.
+/// Runs all checks.
 pub(super) fn check(chip: &Chip) -> Fits {
     let (count, cluster) = (chip.core.count, chip.core.per_cluster);
     ensure(divides(cluster, count), "core.per_cluster", cluster, format!("a divisor of core.count, {count}"))?;
@@ -71,7 +71,7 @@ pub(super) fn check(chip: &Chip) -> Fits {
     }
 }
 
-/// What the coarse mode does not have.
+/// Refuses values that the coarse mode does not support.
 fn phases(coherent: &Coherent, chip: &Chip) -> Fits {
     if chip.phases.is_none() {
         return Ok(());
@@ -99,7 +99,7 @@ fn mechanisms(all: &Mechanisms) -> Fits {
     }
 }
 
-/// The operating system's keys.
+/// Checks the keys of the operating system.
 fn system(chip: &Chip) -> Fits {
     let os = &chip.os;
     if chip.os.futex.home == Some(FutexHome::Lock) {

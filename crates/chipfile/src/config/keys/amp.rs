@@ -1,5 +1,5 @@
-//! The keys of policies for chips with fast and slow cores: `os.amp`. Each may be absent, and then has the default that the policies state
-//! (`baton_sched::placement::Amp`).
+//! The keys `os.amp` of policies for chips with fast and slow cores. Each key may be absent and
+//! then has the policies' default (`baton_sched::placement::Amp`).
 
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::texts::{core_list, core_ranges};
@@ -7,7 +7,7 @@ use baton_sched::placement::{Amp, EnterSp, Master, Packing};
 
 const USUAL: Amp = Amp::DEFAULT;
 
-/// A key that is written if its value is not the default.
+/// Declares a key that is written only if its value is not the default.
 macro_rules! key {
     ($path:literal, $kind:expr, $what:literal, $get:expr, $set:expr) => {
         Key { path: $path, kind: $kind, fixed: Need::May, coherent: Need::May, what: $what, get: $get, set: $set }

@@ -13,10 +13,12 @@ use baton_noc::arbiter::{self, ArbiterKind};
 use baton_noc::routing::{ROUTINGS, RoutingKind};
 use baton_units::{Cycles, Hertz};
 
-/// Routers in a row at most: a path holds 1,024, with the end of the way.
+/// Largest number of routers in a row: a path holds 1,024 entries, the last of which is the end of
+/// the way.
 const MOST_ROUTERS: u64 = 1023;
 
-/// What the setters write into; a file that is not of this model is refused after it was read.
+/// Returns the coherent part of a chip, which the setters write into. A file of another model is
+/// refused after it is read.
 fn of(chip: &mut Chip) -> &mut Coherent {
     chip.coherent.get_or_insert_default()
 }
@@ -25,7 +27,7 @@ fn shared(chip: &mut Chip) -> &mut Shared {
     of(chip).shared.get_or_insert_default()
 }
 
-/// A key of [`Coherent`]: kinds differ in how the value is wrapped.
+/// Declares a key of [`Coherent`]; the forms differ in how they wrap the value.
 macro_rules! key {
     (count $path:literal, $($field:ident).+, $least:expr, $most:expr, $what:literal) => {
         key!(@ $path, ValueKind::Count($least, $most), $what,
@@ -49,7 +51,7 @@ macro_rules! key {
             |c| Value::Text(c.$($field).+.text()),
             |c, value| c.$($field).+ = $type::parse(&text(value)).unwrap_or_default())
     };
-    // A word that the network crate knows, by its own registry of names.
+    // A word that the network crate knows, by the crate's registry of names.
     (word $path:literal, $field:ident, $registry:ident, $default:expr, $what:literal) => {
         key!(@ $path, ValueKind::Choice(&names($registry)), $what,
             |c| {
@@ -73,7 +75,7 @@ macro_rules! key {
     };
 }
 
-/// The names in one of the network crate's registries.
+/// Returns the names in one of the network crate's registries.
 const fn names<T: Copy, const N: usize>(registry: [(&'static str, T); N]) -> [&'static str; N] {
     let mut names = [""; N];
     let mut i = 0;
@@ -84,7 +86,8 @@ const fn names<T: Copy, const N: usize>(registry: [(&'static str, T); N]) -> [&'
     names
 }
 
-/// The keys of one cache: its table, who it belongs to, and how it is found in a chip, to read and to write.
+/// Declares the keys of one cache: its table, its owner, and the expressions that read and write
+/// the cache in a chip.
 macro_rules! cache {
     ($table:literal, $need:ident, $whose:literal, |$c:ident| $get:expr, |$m:ident| $set:expr) => {
         [
@@ -251,7 +254,7 @@ const REST: &[Key] = &[
     key!(stage "network.latency.credit", credit, "a credit's processing in a router"),
 ];
 
-/// Something of a mesh or torus; other topologies have none.
+/// Returns a value of a mesh or torus; `None` on other topologies.
 fn on_grid(chip: &Chip, what: fn(&Network) -> u32) -> Option<Value> {
     let network = &chip.coherent.as_ref()?.network;
     matches!(network.topology, Topology::Mesh | Topology::Torus).then(|| Value::Whole(what(network).into()))

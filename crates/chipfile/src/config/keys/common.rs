@@ -1,4 +1,5 @@
-//! The keys that both kinds of chip have, and the fixed prices of the one without coherent caches.
+//! The keys of coherent chips and of chips with fixed latencies, and the fixed prices of the
+//! latter.
 
 use super::key::{Key, Need, Value, ValueKind, share, text, whole};
 use crate::config::chip::MemoryModel;
@@ -8,13 +9,13 @@ use crate::config::limits::{MOST_CONTEXTS, MOST_CORES};
 use crate::config::waits::{Evicted, Level};
 use baton_units::{Cycles, Hertz};
 
-/// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
+/// Whether a chip of fixed latencies gives a key, and whether a coherent chip does.
 type Needs = (Need, Need);
 const BOTH: Needs = (Need::Must, Need::Must);
 const FIXED: Needs = (Need::Must, Need::No);
-/// Absent: its explanation says what.
+/// The key may be absent; its explanation states the meaning of that.
 const MAY: Needs = (Need::May, Need::May);
-/// Absent on a chip of fixed latencies: 0, which its explanation speaks of.
+/// The key may be absent on a chip of fixed latencies and is then 0, as its explanation states.
 const WINDOW: Needs = (Need::May, Need::Must);
 
 macro_rules! key {
@@ -32,7 +33,7 @@ macro_rules! key {
             set: |_, chip, value| chip.$($field).+ = whole(value) as u32,
         }
     };
-    // A price of a policy that the chip may lack, as a whole.
+    // A price of a policy that the chip may lack as a whole.
     (part $path:literal, $($policy:ident).+, $part:ident, $what:literal) => {
         Key {
             path: $path, kind: ValueKind::Cycles, fixed: Need::Table, coherent: Need::Table, what: $what,
@@ -40,7 +41,7 @@ macro_rules! key {
             set: |_, chip, value| chip.wait.$($policy).+.get_or_insert_default().$part = Cycles(whole(value)),
         }
     };
-    // A price that may be absent for itself.
+    // A price that may be absent by itself.
     (option $path:literal, $field:ident, $what:literal) => {
         Key {
             path: $path, kind: ValueKind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,

@@ -1,4 +1,4 @@
-//! The keys of a chip's devices, and those that kinds of devices have of their own.
+//! The keys of a chip's devices, and the keys of each kind of device.
 
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::chip::Chip;
@@ -124,7 +124,8 @@ pub(super) const KEYS: &[Key] = &[
     ),
 ];
 
-/// The keys of a kind's own table: those of its link and clock, and its own. A key's name says which kind and which value.
+/// Returns the keys of the tables of all kinds: the keys of link and clock, and the kind's keys.
+/// The path of a key names the kind and the value.
 pub(super) fn of_kinds() -> Vec<Key> {
     let key = |kind: &str, name: &str, kind_of: ValueKind, what: String| Key {
         path: format!("device.{kind}.{name}").leak(),
@@ -158,7 +159,7 @@ pub(super) fn of_kinds() -> Vec<Key> {
     keys
 }
 
-/// The number of the kind, and the name within its table.
+/// Returns the number of the kind, and the name within the kind's table.
 fn of_path(key: &Key) -> (usize, &'static str) {
     let (table, name) = key.parts();
     let kind = kinds().iter().position(|kind| table.strip_prefix("device.") == Some(kind.name));

@@ -1,9 +1,10 @@
-//! The keys of prices. They come from the table of prices, and may all be absent: what a run needs is asked for then.
+//! The keys of energy prices, made from the table of prices. All of them may be absent: a run asks
+//! for those that it needs.
 
 use super::key::{Key, Need, Value, ValueKind, whole};
 use crate::config::energy::{KEYS as ALL, PRICES};
 
-/// The key of the price of that number.
+/// Makes the key of the price of that number.
 macro_rules! price {
     ($at:literal) => {
         Key {

@@ -1,17 +1,18 @@
-//! What a key is.
+//! The definition of a key.
 
 use crate::config::chip::{Chip, MemoryModel};
 pub use crate::value::{Value, ValueKind};
 pub(in crate::config) use crate::value::{share, text, whole};
 
-/// Whether a chip file gives a key.
+/// Whether a chip file must give a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// It must.
     Must,
-    /// It may: the key is for a thing that a chip may lack, or says what stands for its absence.
+    /// A file may give the key: a chip may lack the thing that it describes, or its explanation
+    /// states what its absence means.
     May,
-    /// It may, with all the keys of its table.
+    /// A file may give the key, together with all keys of its table.
     Table,
     /// It must not.
     No,
@@ -20,61 +21,62 @@ pub enum Need {
 /// One key.
 #[derive(Clone, Copy)]
 pub struct Key {
-    /// Table and name, joined by a dot.
+    /// The table and the name, joined by a dot.
     pub path: &'static str,
-    /// What may stand there.
+    /// The values that the key accepts.
     pub kind: ValueKind,
-    /// Whether a chip of fixed latencies gives it.
+    /// Whether a chip of fixed latencies gives the key.
     pub fixed: Need,
-    /// Whether a coherent chip gives it.
+    /// Whether a coherent chip gives the key.
     pub coherent: Need,
-    /// What it is for.
+    /// The purpose of the key.
     pub what: &'static str,
     /// Reads it.
     pub(in crate::config) get: fn(&Key, &Chip) -> Option<Value>,
-    /// Sets it; the value has been checked against `kind`.
+    /// Sets the value, which has been checked against `kind`.
     pub(in crate::config) set: fn(&Key, &mut Chip, Value),
 }
 
 impl Key {
-    /// The table and the name within it.
+    /// Returns the table and the name within the table.
     pub fn parts(&self) -> (&'static str, &'static str) {
         self.path.rsplit_once('.').unwrap_or(("", self.path))
     }
 
-    /// Whether a chip of this memory model gives it.
+    /// Returns whether a chip of this memory model gives the key.
     pub fn need(&self, model: MemoryModel) -> Need {
         match model {
             MemoryModel::Fixed => self.fixed,
             MemoryModel::Coherent => self.coherent,
-            // The coarse mode has the keys of a coherent chip, and its own.
+            // A chip of the coarse mode has the keys of a coherent chip, and the keys of
+            // `[phases]`.
             MemoryModel::Phases if self.parts().0 == "phases" => Need::May,
             MemoryModel::Phases => self.coherent,
         }
     }
 
-    /// Its value on a chip, if it has one there.
+    /// Returns the value of the key on a chip; `None` if the chip has none.
     pub fn get(&self, chip: &Chip) -> Option<Value> {
         (self.get)(self, chip)
     }
 
-    /// Gives it a value, which has been checked ([`Key::takes`]).
+    /// Sets the value of the key, which has been checked ([`Key::takes`]).
     pub fn set(&self, chip: &mut Chip, value: Value) {
         (self.set)(self, chip, value);
     }
 
-    /// What is expected, for messages.
+    /// Returns a description of the accepted values, for messages.
     pub fn expected(&self) -> String {
         self.kind.expected()
     }
 
-    /// Whether `value` may stand there.
+    /// Returns whether the key accepts `value`.
     pub fn takes(&self, value: &Value) -> bool {
         self.kind.takes(value)
     }
 }
 
-/// Several tables in one.
+/// Joins several tables of keys into one.
 pub(in crate::config) const fn joined<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
     let mut all = [parts[0][0]; N];
     let (mut part, mut i, mut at) = (0, 0, 0);

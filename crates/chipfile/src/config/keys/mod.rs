@@ -1,5 +1,5 @@
-//! The table of a chip file's keys. Reading, writing, `--set` and the check of the docs all go through it, so a new
-//! key is one field in [`Chip`](super::Chip) and one line here.
+//! The table of a chip file's keys. Reading, writing, `--set` and the check of the documentation
+//! all use this table, so that a new key is one field in [`Chip`](super::Chip) and one line here.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -12,7 +12,7 @@
 //! | [`device`] | devices |
 //! | [`energy`] | prices |
 //!
-//! A mechanism's keys are in its own folder ([`super::mechanism`]).
+//! The keys of a mechanism are in the folder of the mechanism ([`super::mechanism`]).
 
 mod amp;
 mod coherent;
@@ -29,7 +29,7 @@ use super::mechanism::{self, mechanisms};
 use key::joined;
 use std::sync::LazyLock;
 
-/// The key named `path`.
+/// Returns the key with the path `path`.
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
@@ -42,7 +42,7 @@ macro_rules! of_mechanisms {
 }
 mechanisms!(of_mechanisms);
 
-/// Every key, in the order in which a chip file is written.
+/// All keys, in the order in which a chip file is written.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let kinds = device::of_kinds();
     [common::KEYS, os::KEYS, amp::KEYS, &coherent::KEYS, &MECHANISMS, phases::KEYS, device::KEYS, &kinds, &energy::KEYS]

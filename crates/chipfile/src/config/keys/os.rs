@@ -1,4 +1,4 @@
-//! The keys of the operating system, and of noise.
+//! The keys of the operating system and of noise.
 
 use super::key::{Key, Need, Value, ValueKind, share, text, whole};
 use crate::config::limits::MOST_CYCLES;
@@ -7,11 +7,11 @@ use baton_sched::governor::Goal;
 use baton_units::Cycles;
 
 const BOTH: Need = Need::Must;
-/// Absent: its explanation says what.
+/// The key may be absent; its explanation states the meaning of that.
 const MAY: Need = Need::May;
 
 macro_rules! key {
-    // One that stands in no file as long as it costs nothing.
+    // A price that is not written to a file while it is 0.
     (nonzero $path:literal, $($field:ident).+, $what:literal) => {
         Key {
             path: $path, kind: ValueKind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,
@@ -147,7 +147,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "os.off",
-        // An empty text switches on what a base has off.
+        // An empty text switches on the cores that a base file switches off.
         kind: ValueKind::Parsed(OffCores::EXPECTED, |text| text.is_empty() || OffCores::parse(text).is_some()),
         fixed: Need::May,
         coherent: Need::May,

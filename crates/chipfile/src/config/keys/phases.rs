@@ -4,7 +4,8 @@ use super::key::{Key, Need, Value, ValueKind, text};
 use crate::config::chip::Chip;
 use crate::config::phases::{Division, Phases, Queueing, SharedBy};
 
-/// What the setters write into; a file that is not of this model is refused after it was read.
+/// Returns the coarse-mode part of a chip, which the setters write into. A file of another model is
+/// refused after it is read.
 fn of(chip: &mut Chip) -> &mut Phases {
     chip.phases.get_or_insert_default()
 }

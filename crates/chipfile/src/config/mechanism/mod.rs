@@ -21,11 +21,11 @@ pub enum LockRequest {
     Try(LockHint, u64),
     /// The release of a lock.
     Release(LockHint),
-    /// A sleeper enters the lock's queue.
+    /// The registration of a sleeper in the lock's queue.
     Registration(LockHint),
-    /// An unlocking thread looks for a sleeper at the queue's home.
+    /// The request of an unlocking thread that looks for a sleeper at the queue's home.
     WakeUp(LockHint),
-    /// The home of the queue wakes a sleeper.
+    /// The message by which the home of the queue wakes a sleeper.
     Woken(LockHint),
 }
 
@@ -124,7 +124,7 @@ pub trait Annotator {
 pub struct Variant {
     /// The name of the variant.
     pub name: &'static str,
-    /// One line: what it does.
+    /// The effect of the variant, in one line.
     pub what: &'static str,
     /// The keys that select the variant. They state the rule, so that a name means the same for any
     /// chip file.
@@ -162,7 +162,8 @@ macro_rules! declare {
                 all.into_iter().filter(|each| each.1).map(|each| each.0).collect()
             }
 
-            /// The first values of a mechanism that do not fit together.
+            /// Returns the first key of a mechanism whose value does not fit the others, with the
+            /// value found and the value expected.
             pub fn misfit(&self) -> Option<(&'static str, String, String)> {
                 None$(.or_else(|| self.$folder.misfit()))+
             }
@@ -184,7 +185,7 @@ macro_rules! declare {
             )+
         }
 
-        /// The variants of all mechanisms, in the order of the registry.
+        /// Returns the variants of all mechanisms, in the order of the registry.
         pub fn variants() -> impl Iterator<Item = &'static Variant> {
             [$($folder::VARIANTS),+].into_iter().flatten()
         }

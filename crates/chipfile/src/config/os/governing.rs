@@ -1,4 +1,5 @@
-//! The keys `os.governor`, `os.governor_period` and `os.governor_goal`: who decides the cores' clocks.
+//! The keys `os.governor`, `os.governor_period` and `os.governor_goal`: the governor, which chooses
+//! the clocks of the cores.
 
 use crate::config::chip::Chip;
 use crate::config::energy::{Price, PriceKey};
@@ -10,13 +11,13 @@ use baton_units::Cycles;
 pub struct Governing {
     /// The governor.
     pub governor: GovernorName,
-    /// How often it decides; `None`: once a time slice.
+    /// The time between two decisions; `None`: a time slice.
     pub period: Option<Cycles>,
-    /// What a governor with a goal aims at.
+    /// The goal of a governor that has one.
     pub goal: Goal,
 }
 
-/// A governor of the registry, by its name, or none.
+/// The name of a governor in the registry, or no governor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GovernorName(&'static str);
 
@@ -43,7 +44,7 @@ impl GovernorName {
         GovernorName::NAMES.iter().find(|&&known| known == name).map(|&known| GovernorName(known))
     }
 
-    /// The name in a chip file.
+    /// Returns the name of the governor in a chip file.
     pub fn name(self) -> &'static str {
         self.0
     }
@@ -65,7 +66,7 @@ const NEEDED: [Price; 7] =
     [Price::Base, Price::ACTIVE, Price::SPIN, Price::MONITOR, Price::IDLE, Price::Static, Price::Exponent];
 
 impl Chip {
-    /// The first price that the governor needs and the chip does not give.
+    /// Returns the first price that the governor needs and the chip does not give.
     pub(in crate::config) fn lacks_for_governor(&self) -> Option<&'static PriceKey> {
         self.os.governing.governor.governor().filter(|governor| governor.needs_prices)?;
         NEEDED.iter().map(|&price| self.energy.of(price)).find(|(value, _)| value.is_none()).map(|(_, key)| key)

@@ -1,4 +1,4 @@
-//! The operating system's keys, by what they price or govern.
+//! The keys of the operating system, by what they price or control.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -14,12 +14,12 @@ pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, Percentile, Sc
 use baton_sched::placement::Amp;
 use baton_units::Cycles;
 
-/// Operating system: what its calls, switches and interrupts cost, and how it schedules.
+/// The operating system: the prices of calls, switches and interrupts, and the scheduling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Os {
-    /// Calls to wait on a futex and to wake its sleepers.
+    /// The calls that wait on a futex and that wake its sleepers.
     pub futex: Futex,
-    /// CPUs without a thread.
+    /// The prices of CPUs without a thread.
     pub idle: Idle,
     /// The scheduling policy, and its parameters.
     pub sched: Scheduling,
@@ -27,70 +27,75 @@ pub struct Os {
     pub governing: Governing,
     /// Interrupts and ticks.
     pub interrupt: Interrupts,
-    /// Lines of kernel data in memory.
+    /// The numbers of kernel data lines in memory.
     pub lines: KernelLines,
-    /// Signals that are handled.
+    /// The prices of signals that a handler receives.
     pub signal: Handling,
-    /// Kernel entry and exit of a call that has no price of its own.
+    /// The price of kernel entry and exit, for a call without a price of its own.
     pub syscall: Cycles,
-    /// From one thread to the next on a core.
+    /// The price of a switch from one thread to the next on a core.
     pub context_switch: Cycles,
-    /// What a switch to a thread that ran on another core costs more.
+    /// The additional price of a switch to a thread that last ran on another core.
     pub migrate: Cycles,
-    /// Creating a thread, at its creator.
+    /// The price of creating a thread, for the creator.
     pub thread_create: Cycles,
-    /// Cores that are switched off when the run begins.
+    /// The cores that are switched off at the start of a run.
     pub off: OffCores,
-    /// Cores that count as fast, whatever their clocks; none: those with the fastest clock.
+    /// The cores that count as fast, whatever their clocks; empty: the cores with the fastest
+    /// clock.
     pub fast_cores: Vec<u32>,
 }
 
 /// Futex calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Futex {
-    /// A wait that sleeps: from the call to the moment when the core is free.
+    /// The price of a wait that sleeps, from the call to the moment at which the core is free.
     pub wait: Cycles,
-    /// A wait that finds the value changed and returns.
+    /// The price of a wait that finds the value changed and returns.
     pub wait_changed: Cycles,
-    /// A wake that finds no sleeper.
+    /// The price of a wake that finds no sleeper.
     pub wake_none: Cycles,
-    /// A wake of one sleeper, up to its return to the waker.
+    /// The price of a wake of one sleeper, up to the return to the waker.
     pub wake: Cycles,
-    /// Each further sleeper woken by the same call.
+    /// The price of each further sleeper that the same call wakes.
     pub wake_more: Cycles,
-    /// Where the kernel's hash buckets have their homes; `None`: they are not in memory, and a call costs its price.
+    /// The homes of the kernel's hash buckets; `None`: the buckets are not in memory, and a call
+    /// costs its price alone.
     pub home: Option<FutexHome>,
 }
 
-/// CPUs without a thread.
+/// The prices of CPUs without a thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Idle {
-    /// From a wake-up to the first instruction of the thread, on a core that has been idle for long.
+    /// Time from a wake-up to the first instruction of the thread, on a core that has been idle for
+    /// longer than `poll`.
     pub wake: Cycles,
-    /// The same on a core that became idle less than `poll` ago and still polls.
+    /// Time from a wake-up to the first instruction of the thread, on a core that has been idle for
+    /// less than `poll` and still polls.
     pub wake_polling: Cycles,
-    /// How long an idle core polls before it halts.
+    /// The time for which an idle core polls before it halts.
     pub poll: Cycles,
     /// Deeper idle states.
     pub states: IdleStates,
-    /// How the latency of a wake-up varies, in any of these states.
+    /// The distribution of wake-up latencies, in all these states.
     pub spread: WakeSpread,
 }
 
 /// The scheduling policy, and its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scheduling {
-    /// The policy that decides.
+    /// The scheduling policy.
     pub policy: SchedulerName,
-    /// How long a thread runs before another that waits for the core gets it.
+    /// The time for which a thread runs before another thread that waits for the core runs.
     pub time_slice: Cycles,
-    /// How far behind in run time a woken thread must be to preempt the running one.
+    /// The lag in run time that a woken thread needs to preempt the running thread.
     pub wakeup_granularity: Cycles,
-    /// How often queues are balanced while all CPUs are busy; 0: never.
+    /// The time between two balancings of the queues while all CPUs are busy; 0: no balancing.
     pub balance_interval: Cycles,
-    /// How much run time a thread that slept is ahead of those that did not.
+    /// The advance in run time that a thread which slept has over threads that did not sleep.
     pub sleeper_credit: Cycles,
-    /// The share of threads woken from another CPU while theirs idles that come to the waker's CPU.
+    /// The share of threads that move to the waker's CPU, among threads that another CPU wakes
+    /// while their own CPU is idle.
     pub wake_pull: f64,
     /// The parameters of policies for chips with fast and slow cores.
     pub amp: Amp,
@@ -99,32 +104,32 @@ pub struct Scheduling {
 /// Interrupts and ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interrupts {
-    /// What an interrupt from another CPU takes from the thread that it hits.
+    /// The time that an interrupt from another CPU takes from the interrupted thread.
     pub cost: Cycles,
-    /// How an interrupt goes from CPU to CPU.
+    /// The way in which an interrupt travels from CPU to CPU.
     pub ipi: Ipi,
-    /// Period of the timer tick on a CPU that is not idle; 0: none.
+    /// The period of the timer tick on a CPU that is not idle; 0: there is no tick.
     pub tick: Cycles,
-    /// What a tick takes from the thread that it hits.
+    /// The time that a tick takes from the interrupted thread.
     pub tick_cost: Cycles,
 }
 
-/// A signal that is handled.
+/// The prices of a signal that a handler receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Handling {
-    /// From the kernel's look at the signal to the handler's first instruction.
+    /// Time from the kernel's look at the signal to the first instruction of the handler.
     pub deliver: Cycles,
-    /// From the handler's last instruction to the one that the thread goes on with.
+    /// Time from the last instruction of the handler to the thread's next instruction.
     pub back: Cycles,
 }
 
-/// Lines of kernel data in memory.
+/// Numbers of lines of kernel data in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KernelLines {
-    /// Lines of its CPU's kernel data that a system call reads.
+    /// Number of lines of its CPU's kernel data that a system call reads.
     pub syscall: u32,
-    /// Lines of its CPU's kernel data that an interrupt's handler reads.
+    /// Number of lines of its CPU's kernel data that an interrupt handler reads.
     pub interrupt: u32,
-    /// Lines of a CPU's run queue that handlers, sleepers and wakers write.
+    /// Number of lines of a CPU's run queue that handlers, sleepers and wakers write.
     pub queue: u32,
 }

@@ -6,16 +6,16 @@ use crate::config::texts::core_list;
 use baton_sched::{POLICIES, Policy};
 
 choice! {
-    /// Where a futex's hash bucket has its home.
+    /// The home of a futex's hash bucket.
     FutexHome {
-        /// Where its address says, as in Linux.
+        /// The home of the bucket's address, as in Linux.
         #[default] Bucket = "bucket",
-        /// At the home of the cell that is waited on (OCOR, section 4.1).
+        /// The home of the cell on which threads wait (OCOR, section 4.1).
         Lock = "lock",
     }
 }
 
-/// A scheduling policy of the registry, by its name.
+/// The name of a scheduling policy in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerName(&'static str);
 
@@ -25,12 +25,12 @@ impl SchedulerName {
         baton_sched::names()
     }
 
-    /// The one of that name, if there is one.
+    /// Returns the policy of that name; `None` if there is none.
     pub fn named(name: &str) -> Option<SchedulerName> {
         baton_sched::find(name).map(|policy| SchedulerName(policy.name))
     }
 
-    /// The name in a chip file.
+    /// Returns the name of the policy in a chip file.
     pub fn name(self) -> &'static str {
         self.0
     }
@@ -75,7 +75,7 @@ pub struct IdleState {
 pub struct IdleStates(pub Vec<IdleState>);
 
 impl IdleStates {
-    /// What a chip file may say.
+    /// A description of the texts that the key accepts.
     pub const EXPECTED: &str =
         "states as in \"200000:40000 2000000:150000\": idle cycles before it, then cycles to leave it, both rising";
 
@@ -97,12 +97,12 @@ impl IdleStates {
     }
 }
 
-/// A percentile of a wake-up's latency.
+/// A percentile of the latency of wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentile {
     /// The percentage of wake-ups with at most this latency.
     pub percent: u32,
-    /// The latency, in thousandths of its price.
+    /// The latency, in thousandths of the price.
     pub thousandths: u32,
 }
 
@@ -111,7 +111,7 @@ pub struct Percentile {
 pub struct WakeSpread(pub Vec<Percentile>);
 
 impl WakeSpread {
-    /// What a chip file may say.
+    /// A description of the texts that the key accepts.
     pub const EXPECTED: &str = "percentiles as in \"1:300 10:600 50:1000 90:1600 99:3000\": percent from 0 to 100, rising, then \
                                 thousandths of the latency's price, rising, at most 1000000";
     /// Random draws lie between 0 and this number, exclusive.
@@ -119,7 +119,7 @@ impl WakeSpread {
     /// The number of draws per percent.
     const STEPS: u64 = 100;
 
-    /// Reads `1:300 50:1000 99:3000`.
+    /// Reads texts like `1:300 50:1000 99:3000`.
     pub fn parse(text: &str) -> Option<WakeSpread> {
         let percentile = |word: &str| {
             let (percent, thousandths) = word.split_once(':')?;
@@ -158,7 +158,8 @@ impl WakeSpread {
 pub struct OffCores {
     /// By number, rising.
     pub cores: Vec<u32>,
-    /// `file:line`, or `--set`; empty for a chip that no file was read for.
+    /// The place of the text as `file:line`, or `--set`; empty for a chip that was not read from a
+    /// file.
     pub place: String,
 }
 
@@ -170,7 +171,7 @@ impl PartialEq for OffCores {
 }
 
 impl OffCores {
-    /// What a chip file may say.
+    /// A description of the texts that the key accepts.
     pub const EXPECTED: &str = "the cores as in \"1 4-7\"";
 
     /// Reads `1 4-7`.

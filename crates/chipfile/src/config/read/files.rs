@@ -8,17 +8,17 @@ use toml::de::{DeTable, DeValue};
 
 /// The key that names a file's base. It stands before all tables, and is not a key of the chip.
 pub(super) const BASE: &str = "base";
-/// What it may be.
+/// A description of the texts that `base` accepts.
 const EXPECTED: &str = "a chip file: a path from this file's folder, or a name as of `baton chips list`";
 
 /// A chip file, preceded by its chain of bases, the farthest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipText(Vec<Layer>);
 
-/// One of the files.
+/// One of the files of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Layer {
-    /// Its name for messages.
+    /// The name of the file, for messages.
     file: String,
     text: String,
 }
@@ -30,16 +30,18 @@ struct Named {
 }
 
 impl ChipText {
-    /// The text of a chip file that is based on no other; `file` is its name for messages.
+    /// Returns the text of a chip file without a base; messages call the file `file`.
     pub fn new(text: &str, file: &str) -> ChipText {
         ChipText(vec![Layer { file: file.to_owned(), text: text.to_owned() }])
     }
 
-    /// Reads the chip file at `path`, and those that it is based on: each by a path from the folder of the file that names it,
-    /// or by a name, which is that of a file in the same folder, else in the first of `folders` that has one.
+    /// Reads the chip file at `path` and the files on which it is based. A base is a path from the
+    /// folder of the file that names it, or the name of a file in the same folder, or else in the
+    /// first of `folders` that has such a file.
     ///
     /// # Errors
-    /// With the file and the line: what cannot be read, a base that is not there, or one that is based on the file itself.
+    /// The file and line at which a file cannot be read, a base does not exist, or a file is based
+    /// on itself.
     pub fn open(path: &Path, folders: &[PathBuf]) -> Result<ChipText, ChipError> {
         let mut layers: Vec<Layer> = Vec::new();
         let mut seen: Vec<PathBuf> = Vec::new();
@@ -70,15 +72,15 @@ impl ChipText {
         Ok(ChipText(layers))
     }
 
-    /// The chip, with `key=value` settings that replace what the files say; with another number of cores first
-    /// ([`Chip::resized`]), where one is given.
+    /// Returns the chip. If `cores` is given, the chip is first resized to that number of cores
+    /// ([`Chip::resized`]). Then the `key=value` settings replace the values of the files.
     ///
     /// # Errors
-    /// With the file, the line and the key that are wrong.
+    /// The file, line and key that are wrong.
     pub fn chip(&self, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
         let Some(cores) = cores else { return self.read(settings) };
         let chip = self.read(&[])?.resized(cores)?;
-        // The lines of the resized chip's text stand in no file.
+        // The lines of the resized chip's text are in no file.
         let whole = ChipText::new(&chip.to_toml(), &self.own().file);
         whole.read(settings).map_err(|error| ChipError { line: None, ..error })
     }
@@ -88,7 +90,7 @@ impl ChipText {
         self.0.iter().map(|layer| layer.text.as_str()).collect()
     }
 
-    /// The name of the file itself.
+    /// Returns the name of the file itself.
     pub fn file(&self) -> &str {
         &self.own().file
     }
@@ -147,16 +149,16 @@ impl Reading {
     }
 }
 
-/// A base in a text that was not read from a file.
+/// Refuses a base in a text that was not read from a file.
 fn unasked(value: &DeValue<'_>) -> Problem {
     let expected = "none: this text is read by itself, and not as a file beside others".to_owned();
     Problem::Value { key: BASE.to_owned(), found: shown(value), expected }
 }
 
-/// The file that a base names.
+/// Returns the file that a base names.
 ///
 /// # Errors
-/// With what was expected.
+/// A description of what was expected.
 fn found(base: &str, own: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
     let path = Path::new(base);
     if path.components().count() != 1 || path.extension().is_some() {
@@ -164,7 +166,7 @@ fn found(base: &str, own: &Path, folders: &[PathBuf]) -> Result<PathBuf, String>
         return if path.is_file() { Ok(path) } else { Err(format!("{EXPECTED}; {} is none", path.display())) };
     }
     let all = || std::iter::once(own).chain(folders.iter().map(PathBuf::as_path));
-    // The folder of a path without one is that of the command.
+    // The folder of a path without a folder is the current one.
     let listed = |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
     let file = all().map(|folder| folder.join(path).with_extension("toml")).find(|file| file.is_file());
     file.ok_or_else(|| {
@@ -200,7 +202,7 @@ fn parsed<'a>(text: &'a str, file: &str) -> Result<toml::Spanned<DeTable<'a>>, C
     })
 }
 
-/// The line of a byte, from 1.
+/// Returns the line of the byte at `at`, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
 }

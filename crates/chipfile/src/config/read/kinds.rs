@@ -8,20 +8,20 @@ use crate::value::{text, whole};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Keys of a kind that are not those of `[core]`.
+/// Keys of a kind that are not keys of `[core]`.
 const HEAD: [(&str, ValueKind, &str); 3] = [
     ("name", ValueKind::Parsed(CoreKind::NAME, CoreKind::is_name), "what the kind is called"),
     ("cores", ValueKind::Parsed(CoreKind::CORES, |text| CoreKind::parse_cores(text).is_some()), "its cores"),
     ("count", ValueKind::Count(1, MOST_CORES), "how many cores"),
 ];
 
-/// The names of all keys that a kind may have.
+/// Returns the names of all keys that a kind may have.
 fn allowed() -> Vec<&'static str> {
     HEAD.iter().map(|(name, ..)| *name).chain(OWN.iter().map(|path| path.trim_start_matches("core."))).collect()
 }
 
 impl Reading {
-    /// `[[core.kind]]`, as a list of tables.
+    /// Reads `[[core.kind]]`, a list of tables.
     pub(super) fn kinds(
         &mut self,
         value: &Spanned<DeValue<'_>>,
@@ -34,7 +34,8 @@ impl Reading {
             expected: "tables, each under [[core.kind]]".to_owned(),
         };
         let DeValue::Array(tables) = value.get_ref() else { return Err((here, wrong(value.get_ref()))) };
-        // Kinds count off cores together: a file has those of its base, or its own.
+        // Kinds divide the cores among them, so that a file uses either all kinds of its base or
+        // only its own.
         self.chip.core.kinds.0.clear();
         self.kind_places.clear();
         for table in tables.iter() {
@@ -77,7 +78,7 @@ impl Reading {
         Ok(())
     }
 
-    /// A key of a kind.
+    /// Reads a key of a kind.
     fn kind_key(&mut self, kind: usize, name: &str, value: &DeValue<'_>, place: KeyPlace) -> Result<(), Problem> {
         let path = format!("core.kind.{name}");
         let head = HEAD.iter().find(|(head, ..)| *head == name);
@@ -118,7 +119,8 @@ impl Reading {
         Ok(())
     }
 
-    /// `core.kind.NAME.KEY=value` from the command line; `path` is what stands behind `core.kind.`.
+    /// Reads `core.kind.NAME.KEY=value` from the command line; `path` is the part after
+    /// `core.kind.`.
     pub(super) fn kind_setting(&mut self, path: &str, value: &str) -> Result<(), Problem> {
         let (name, key) = path.split_once('.').unwrap_or((path, ""));
         let kinds = &self.chip.core.kinds.0;

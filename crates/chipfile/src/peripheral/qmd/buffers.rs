@@ -1,11 +1,14 @@
-//! Request buffers and the scheduler that picks one a cycle (section 3.2).
+//! Request buffers, and the scheduler that picks one buffer in each cycle (section 3.2).
 //!
-//! There is a buffer for enqueues and one for dequeues, for each priority. With [`Sharing::Context`] each of them is one virtual
-//! buffer a context, picked by turns; with [`Sharing::All`] it is one for all contexts, in which a request that cannot be
-//! served holds up those of other contexts (the paper's figure 4).
+//! For each priority there is a buffer for enqueues and a buffer for dequeues. With
+//! [`Sharing::Context`] each buffer consists of a virtual buffer for each context, and these take
+//! turns. With [`Sharing::All`] a buffer is shared by all contexts, and a request that cannot be
+//! served delays requests of other contexts (figure 4 of the paper).
 //!
-//! The head of the picked buffer is tried. If its queue is full, or empty, it stays and bars its buffer. A try that fails costs
-//! the cycle, or, with [`Retry::Free`], the scheduler knows beforehand and passes over it.
+//! The scheduler tries the head of the buffer that it picks. If the queue of that request is full,
+//! or empty, the request stays and blocks its buffer. With [`Retry::Slot`], a failed try costs the
+//! cycle; with [`Retry::Free`], the scheduler knows beforehand that a try would fail and skips the
+//! buffer.
 
 use crate::peripheral::port::Request;
 use baton_machine::queues::{Direction, QueueRequest};
@@ -16,20 +19,20 @@ use std::collections::VecDeque;
 pub enum Sharing {
     /// All contexts.
     All,
-    /// Each context has one of its own.
+    /// Each context has a buffer of its own.
     Context,
 }
 
-/// How the scheduler picks among the buffers.
+/// The rule by which the scheduler picks a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// By turns.
     RoundRobin,
-    /// By turns, and one of priority p as many times in a turn as p + 1.
+    /// Buffers take turns; a buffer of priority p has p + 1 picks in its turn.
     Weighted,
 }
 
-/// What a request costs that is tried and cannot be served.
+/// The cost of a try that cannot be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The engine's cycle.
@@ -43,29 +46,32 @@ pub enum Retry {
 pub(super) struct Waiting {
     pub(super) request: Request,
     pub(super) asked: QueueRequest,
-    /// When it came, or the one before it in its buffer was served: what the timer counts from.
+    /// The time from which the timer counts: the request's arrival, or a later service of the
+    /// request before it in its buffer.
     pub(super) since: u64,
-    /// It was tried, and its thread told why it waits.
+    /// Whether the request was tried, so that its thread knows why it waits.
     pub(super) told: bool,
-    /// The last change at the engine after which it was tried as a head; 0: it never was.
+    /// Number of the engine's last change after which the request was tried as a head; 0: it was
+    /// never tried.
     pub(super) tried: u64,
 }
 
 /// The requests of one direction and priority.
 struct Buffer {
     direction: Direction,
-    /// Times in a turn.
+    /// Number of picks of the buffer in a turn.
     weight: u32,
-    /// By context; one for all with [`Sharing::All`].
+    /// The lines of the buffer, by context; with [`Sharing::All`] there is one line for all
+    /// contexts.
     lines: Vec<VecDeque<Waiting>>,
-    /// Whose turn it is.
+    /// Number of the line that has its turn.
     turn: usize,
-    /// Requests in all lines.
+    /// Number of requests in all lines.
     count: usize,
 }
 
 impl Buffer {
-    /// The line whose turn it is: the first from `turn` on that has requests.
+    /// Returns the line that has its turn: the first line from `turn` on that has requests.
     fn pick(&self) -> Option<usize> {
         let lines = self.lines.len();
         let from = self.turn..self.turn + lines;
@@ -80,12 +86,12 @@ pub(super) struct Picked {
     line: usize,
 }
 
-/// The buffers that one engine is given requests from.
+/// The buffers from which one engine takes its requests.
 pub(super) struct Buffers {
     buffers: Vec<Buffer>,
     sharing: Sharing,
     priorities: u32,
-    /// Which buffer's turn it is, and how many picks are left of it.
+    /// Number of the buffer that has its turn, and its remaining picks in this turn.
     turn: usize,
     left: u32,
 }
@@ -107,7 +113,7 @@ impl Buffers {
         self.buffers.iter().map(|buffer| buffer.count).sum()
     }
 
-    /// The line of a context's requests of a direction and priority.
+    /// Returns the line for a context's requests of a direction and priority.
     #[inline]
     fn line(&mut self, direction: Direction, priority: u8, cpu: u32) -> Picked {
         let priority = u32::from(priority).min(self.priorities - 1) as usize;
@@ -121,7 +127,7 @@ impl Buffers {
         Picked { buffer, line }
     }
 
-    /// Requests in the line that this one would join.
+    /// Returns the number of requests in the line that this request would join.
     #[inline]
     pub(super) fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
         let Picked { buffer, line } = self.line(direction, priority, cpu);
@@ -137,7 +143,7 @@ impl Buffers {
         buffer.count += 1;
     }
 
-    /// The buffer whose turn it is, among those with requests.
+    /// Returns the buffer that has its turn, among the buffers with requests.
     pub(super) fn pick(&self) -> Option<Picked> {
         let buffers = self.buffers.len();
         let from = if self.left == 0 { self.turn + 1 } else { self.turn };
@@ -147,7 +153,7 @@ impl Buffers {
         })
     }
 
-    /// The pick counts: it is the next one's turn.
+    /// Counts a pick: the next buffer, or the next line, has its turn.
     pub(super) fn turn(&mut self, Picked { buffer, line }: Picked) {
         if buffer != self.turn || self.left == 0 {
             (self.turn, self.left) = (buffer, self.buffers[buffer].weight);
@@ -157,12 +163,12 @@ impl Buffers {
         self.buffers[buffer].turn = (line + 1) % lines;
     }
 
-    /// The head of a line.
+    /// Returns the head of a line.
     pub(super) fn head(&mut self, Picked { buffer, line }: Picked) -> Option<&mut Waiting> {
         self.buffers[buffer].lines[line].front_mut()
     }
 
-    /// Takes the head of a line away: it is served. The next one is its buffer's head from `now` on.
+    /// Removes the head of a line, which was served. The next request is the head from `now` on.
     #[inline]
     pub(super) fn pop(&mut self, Picked { buffer, line }: Picked, now: u64) -> Option<Waiting> {
         let buffer = &mut self.buffers[buffer];
@@ -176,7 +182,8 @@ impl Buffers {
 
     /// Skips `picks` failed picks and advances the round-robin.
     pub(super) fn fail(&mut self, picks: u64) {
-        // The first brings the turn to a buffer with requests; from there on the turns come again after `round` picks.
+        // The first pick moves the turn to a buffer with requests; after that, turns repeat every
+        // `round` picks.
         let Some(first) = self.pick().filter(|_| picks > 0) else { return };
         self.turn(first);
         let weights = self.buffers.iter().filter(|buffer| buffer.count > 0).map(|buffer| u64::from(buffer.weight));
@@ -197,17 +204,17 @@ impl Buffers {
         }
     }
 
-    /// Lines that have requests.
+    /// Returns the number of lines that have requests.
     pub(super) fn lines(&self) -> usize {
         self.buffers.iter().flat_map(|buffer| &buffer.lines).filter(|line| !line.is_empty()).count()
     }
 
-    /// The heads of all lines that have requests.
+    /// Returns the heads of all lines that have requests.
     pub(super) fn heads(&self) -> impl Iterator<Item = &Waiting> {
         self.buffers.iter().flat_map(|buffer| &buffer.lines).filter_map(VecDeque::front)
     }
 
-    /// Takes away all requests that `which` names, oldest of a line first.
+    /// Removes all requests for which `which` holds, the oldest of a line first.
     pub(super) fn remove(
         &mut self,
         now: u64,
@@ -245,7 +252,7 @@ mod tests {
         Waiting { request, asked, since: 0, told: false, tried: 0 }
     }
 
-    /// Requests of these directions, priorities and contexts.
+    /// Makes buffers that hold requests of these directions, priorities and contexts.
     fn buffers(sharing: Sharing, schedule: Schedule, requests: &[(Direction, u8, u32)]) -> Buffers {
         let mut buffers = Buffers::new(&[Direction::Enqueue, Direction::Dequeue], 3, sharing, schedule);
         for &(direction, priority, cpu) in requests {

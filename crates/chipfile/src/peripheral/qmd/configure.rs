@@ -1,4 +1,5 @@
-//! What comes by system call: queues, credits, groups, reducers, domains, and the guard thread's draining.
+//! Requests that come by system call: queues, credits, groups, reducers, domains, and draining by
+//! the guard thread.
 
 use super::buffers::Waiting;
 use super::credits::Pools;
@@ -10,7 +11,7 @@ use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 type Answer = Result<u64, QueueRefusal>;
 
 impl Qmd {
-    /// Does what a system call asks for.
+    /// Performs the request of a system call.
     pub(super) fn configure(&mut self, request: &Request, asked: QueueRequest, port: &mut Port<'_>) -> Answer {
         let domain = self.domain(request.cpu);
         match asked {
@@ -65,14 +66,14 @@ impl Qmd {
         }
     }
 
-    /// The slot of a queue of this domain.
+    /// Returns the slot of a queue of this domain.
     pub(super) fn own(&self, queue: QueueId, domain: u32) -> Result<Slot, QueueRefusal> {
         let slot = self.storage.find(queue);
         let own = slot.filter(|&slot| self.storage.queue(slot).is_some_and(|queue| queue.domain == domain));
         own.ok_or(QueueRefusal::NoQueue)
     }
 
-    /// Neighbouring queues of this domain that need no credits.
+    /// Returns `count` neighbouring queues of this domain that need no credits.
     fn uncredited(&self, first: QueueId, count: u32, domain: u32) -> Result<Vec<QueueId>, QueueRefusal> {
         if count == 0 || u64::from(count) > self.settings.queues || first.0.checked_add(count).is_none() {
             return Err(QueueRefusal::Refused);
@@ -87,7 +88,7 @@ impl Qmd {
         Ok(queues)
     }
 
-    /// Gives a queue or a group back. Requests that wait for it are refused.
+    /// Releases a queue or a group. Requests that wait for it are refused.
     fn release(&mut self, id: QueueId, domain: u32, port: &mut Port<'_>) -> Answer {
         let items = if self.groups.domain(id) == Some(domain) {
             self.groups.release(id);
@@ -105,7 +106,8 @@ impl Qmd {
         Ok(items)
     }
 
-    /// Answers the requests that `which` names with a refusal, and takes them out of their buffers. How many.
+    /// Refuses the requests for which `which` holds, and removes them from their buffers. Returns
+    /// the number of requests.
     pub(super) fn drop_requests(
         &mut self,
         port: &mut Port<'_>,
@@ -120,7 +122,7 @@ impl Qmd {
         count
     }
 
-    /// Takes the requests that `which` names out of their buffers.
+    /// Removes the requests for which `which` holds from their buffers, and passes each to `out`.
     pub(super) fn take_out(&mut self, now: u64, which: impl Fn(&Waiting) -> bool, mut out: impl FnMut(Waiting)) {
         self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut out);
         for engine in &mut self.engines {
@@ -130,5 +132,5 @@ impl Qmd {
     }
 }
 
-/// The index of a direction's pools.
+/// A direction is the index of its pools.
 const _: () = assert!(Direction::Enqueue as usize == 0 && Direction::Dequeue as usize == 1);

@@ -1,32 +1,34 @@
-//! Credits (section 3.5): for each queue and direction a global pool and a local one for each context that joined.
+//! Credits (section 3.5): each queue has a global pool for each direction, and a local pool for
+//! each context that joined.
 //!
-//! A context asks for credits and gets all that its local pool has. The hardware moves one credit a cycle from the global pool
-//! to a local one that is not full: round robin, each context as many times in a turn as its weight says. A request spends a
-//! credit when the engine serves it; without one it is dropped.
+//! A context that asks for credits gets all credits of its local pool. In each cycle the hardware
+//! moves one credit from the global pool to a local pool that is not full. Contexts take turns, and
+//! a context's weight is the number of its credits in a turn. A request spends a credit when the
+//! engine serves it; a request without a credit is dropped.
 //!
-//! At all times: credits in the pools and with contexts, places in use and places kept are as many as the queue has entries
-//! ([`Pools::total`]; checked in debug builds).
+//! At all times, the number of credits in pools and with contexts, plus the number of places used
+//! and reserved, is the number of the queue's entries ([`Pools::total`]; checked in debug builds).
 
-/// A context's share of a queue's credits in one direction.
+/// The share of a context in a queue's credits for one direction.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     cpu: u32,
     weight: u32,
-    /// In its local pool.
+    /// Number of credits in the context's local pool.
     local: u32,
-    /// Given to the context, and not spent.
+    /// Number of credits that the context was given and has not spent.
     given: u32,
 }
 
-/// The pools of one direction of a queue.
+/// The pools of a queue for one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
     global: u32,
     members: Vec<Member>,
-    /// Whose turn it is, and how many credits it still gets in this turn.
+    /// The member that has its turn, and the number of credits that it still gets in this turn.
     turn: usize,
     left: u32,
-    /// Most credits of a local pool.
+    /// Largest number of credits that a local pool holds.
     most: u32,
     /// The cycle up to which credits have been dealt.
     dealt: u64,
@@ -52,7 +54,8 @@ impl Pools {
         }
     }
 
-    /// Deals the credits of the cycles that have gone by: one a cycle.
+    /// Deals the credits of the cycles that have passed since the last call, one credit in each
+    /// cycle.
     pub(super) fn deal(&mut self, now: u64) {
         let mut cycles = now - self.dealt;
         self.dealt = now;
@@ -68,7 +71,7 @@ impl Pools {
         }
     }
 
-    /// All credits of a context's local pool.
+    /// Takes all credits of a context's local pool. Returns their number.
     pub(super) fn take(&mut self, cpu: u32, now: u64) -> u32 {
         self.deal(now);
         let Some(member) = self.members.iter_mut().find(|member| member.cpu == cpu) else { return 0 };
@@ -77,7 +80,7 @@ impl Pools {
         credits
     }
 
-    /// A context spends one; false: it has none.
+    /// Spends a credit of a context. Returns false if the context has none.
     pub(super) fn spend(&mut self, cpu: u32) -> bool {
         match self.members.iter_mut().find(|member| member.cpu == cpu && member.given > 0) {
             Some(member) => {
@@ -88,33 +91,33 @@ impl Pools {
         }
     }
 
-    /// One comes back to the global pool.
+    /// Returns a credit to the global pool.
     pub(super) fn replenish(&mut self, now: u64) {
         self.deal(now);
         self.global += 1;
     }
 
-    /// Credits in the global pool, and how many have joined.
+    /// Returns the number of credits in the global pool, and the number of members.
     pub(super) fn size(&self) -> (u32, u32) {
         (self.global, self.members.len() as u32)
     }
 
-    /// A member: CPU, weight, local credits, given ones.
+    /// Returns a member as CPU, weight, local credits and given credits.
     pub(super) fn member(&self, number: usize) -> Option<[u32; 4]> {
         self.members.get(number).map(|member| [member.cpu, member.weight, member.local, member.given])
     }
 
-    /// The global pool of a queue that has moved.
+    /// Sets the global pool of a queue that has moved here.
     pub(super) fn restore(&mut self, global: u32, now: u64) {
         (self.global, self.dealt) = (global, now);
     }
 
-    /// A member of a queue that has moved.
+    /// Adds a member to a queue that has moved here.
     pub(super) fn restore_member(&mut self, [cpu, weight, local, given]: [u32; 4]) {
         self.members.push(Member { cpu, weight, local, given });
     }
 
-    /// Credits that are not spent, wherever they are: for checks.
+    /// Returns the number of unspent credits in all pools and with all contexts, for checks.
     #[cfg(any(test, debug_assertions))]
     pub(super) fn total(&self) -> u32 {
         self.global + self.members.iter().map(|member| member.local + member.given).sum::<u32>()
@@ -125,7 +128,8 @@ impl Pools {
 mod tests {
     use super::*;
 
-    /// Credits that each of two contexts gets when both ask each tenth cycle and each credit comes back at once.
+    /// Returns the credits that each of two contexts gets, when both ask in each tenth cycle and
+    /// each credit comes back at once.
     fn shares(weights: [u32; 2], most: u32) -> [u32; 2] {
         let mut pools = Pools::new(64, most, 0);
         (0..).zip(weights).for_each(|(cpu, weight)| pools.join(cpu, weight, 0));

@@ -1,4 +1,4 @@
-//! A request's turn: the engine takes it up, or finds that it has to wait.
+//! The turn of a request: the engine serves the request, or finds that the request must wait.
 
 use super::buffers::{Buffers, Picked, Retry, Waiting};
 use super::groups::Balanced;
@@ -12,12 +12,14 @@ use std::collections::VecDeque;
 /// An engine and the buffers before it.
 pub(super) struct Engine {
     pub(super) buffers: Buffers,
-    /// Heads that were tried since something changed: all of them have to wait. Picks alone do not tell, as a buffer with few
-    /// lines has its head tried again before one with many has had all of its own tried.
+    /// Number of heads that were tried since the last change; all of them must wait. The number of
+    /// picks is not enough: the head of a buffer with few lines is tried again before all heads of
+    /// a buffer with many lines have been tried.
     failed: usize,
-    /// Counts the changes; a head remembers at which it was tried last.
+    /// Number of changes; each head records the change at which it was tried last.
     change: u64,
-    /// All heads wait for something to change: the first pick that was not made.
+    /// The cycle of the first pick that was not made, while all heads wait for a change; `None`:
+    /// the engine makes picks.
     asleep: Option<u64>,
 }
 
@@ -34,17 +36,18 @@ impl Engine {
         if settings.engines == 1 { vec![new(&both)] } else { both.iter().map(|one| new(&[*one])).collect() }
     }
 
-    /// Whether it has something to do in the next cycle.
+    /// Returns whether the engine has something to do in the next cycle.
     pub(super) fn is_awake(&self) -> bool {
         self.asleep.is_none() && self.buffers.len() > 0
     }
 
-    /// Heads are to be tried again.
+    /// Records a change, so that all heads are tried again.
     fn changed(&mut self) {
         (self.failed, self.change) = (0, self.change + 1);
     }
 
-    /// The picked head was tried in vain. Whether all heads were, since something changed.
+    /// Records that the picked head could not be served. Returns whether this is true of all heads
+    /// since the last change.
     fn fails(&mut self, picked: Picked) -> bool {
         let change = self.change;
         let before = self.buffers.head(picked).map(|head| std::mem::replace(&mut head.tried, change));
@@ -52,8 +55,9 @@ impl Engine {
         self.failed >= self.buffers.lines()
     }
 
-    /// Something has changed: heads that could not be served may be now, from the cycle `now` on. Makes up for picks that were
-    /// not made as they would have led to nothing, and says how many.
+    /// Wakes the engine after a change: heads that could not be served may be served from the cycle
+    /// `now` on. Makes up for the picks that were not made, because they could not have led to a
+    /// service, and returns their number.
     pub(super) fn wake(&mut self, now: u64) -> u64 {
         self.changed();
         let picks = self.asleep.take().map_or(0, |since| now.saturating_sub(since));
@@ -62,39 +66,40 @@ impl Engine {
     }
 }
 
-/// Heads and tails that move when their access of the SRAM is done, in the order of time.
+/// Heads and tails that move when their access to the SRAM is done, in the order of time.
 #[derive(Default)]
 pub(super) struct Moves(VecDeque<(u64, Slot, Direction)>);
 
 impl Moves {
-    /// When the next one moves.
+    /// Returns the time of the next move.
     pub(super) fn next(&self) -> Option<u64> {
         self.0.front().map(|(at, ..)| *at)
     }
 
-    /// What is to move of a queue, in the order of time, is to move no more.
+    /// Removes the moves of a queue. Returns the directions, in the order of time.
     pub(super) fn take(&mut self, slot: Slot) -> Vec<Direction> {
         let directions = self.0.iter().filter(|(_, of, _)| *of == slot).map(|(.., direction)| *direction).collect();
         self.forget(slot);
         directions
     }
 
-    /// A queue is gone.
+    /// Forgets the moves of a queue that was released.
     pub(super) fn forget(&mut self, slot: Slot) {
         self.0.retain(|(_, of, _)| *of != slot);
     }
 }
 
-/// How a request's turn ended.
+/// The outcome of a request's turn.
 enum Turn {
-    /// It is served, with this answer.
+    /// The request was served, with this answer.
     Served(Result<u64, QueueRefusal>),
-    /// It has to wait.
+    /// The request must wait.
     Wait(Hold),
 }
 
 impl Qmd {
-    /// An edge: what came is in its buffer, what is done shows, and each engine takes a request up.
+    /// Runs an edge: files new requests in their buffers, makes due moves, and gives each engine
+    /// its turn.
     pub(super) fn advance(&mut self, port: &mut Port<'_>) {
         let now = port.now();
         self.file(now);
@@ -113,14 +118,15 @@ impl Qmd {
         self.check();
     }
 
-    /// Wakes the engines: the cycle `from` is the first in which the change can be seen.
+    /// Wakes all engines; the change can be seen from the cycle `from` on.
     pub(super) fn wake_all(&mut self, from: u64) {
         for engine in 0..self.engines.len() {
             self.wake(engine, from);
         }
     }
 
-    /// Wakes one engine. The picks that it made up for were tries, where a try takes a turn.
+    /// Wakes one engine. The picks that the engine makes up for count as tries if a try costs a
+    /// turn.
     fn wake(&mut self, engine: usize, from: u64) {
         let picks = self.engines[engine].wake(from);
         if self.settings.retry == Retry::Slot {
@@ -128,7 +134,7 @@ impl Qmd {
         }
     }
 
-    /// Puts what came before this cycle into its buffer.
+    /// Files the requests that came before this cycle in their buffers.
     fn file(&mut self, now: u64) {
         while self.came.first().is_some_and(|waiting| waiting.since < now) {
             let waiting = self.came.remove(0);
@@ -139,7 +145,7 @@ impl Qmd {
         }
     }
 
-    /// Moves heads and tails whose time has come.
+    /// Moves the heads and tails that are due. Returns whether any moved.
     fn end_moves(&mut self, now: u64) -> bool {
         let mut moved = false;
         while let Some((_, slot, direction)) = self.moves.0.pop_front_if(|(at, ..)| *at <= now) {
@@ -150,7 +156,8 @@ impl Qmd {
     }
 
     pub(super) fn end_move(&mut self, slot: Slot, direction: Direction, now: u64) {
-        // An item that came gives a credit for a dequeue, a place that is free one for an enqueue.
+        // An item that arrived gives a credit for a dequeue; a place that became free gives a
+        // credit for an enqueue.
         let credits = match direction {
             Direction::Enqueue => {
                 self.storage.tail_moves(slot);
@@ -173,7 +180,8 @@ impl Qmd {
         changed
     }
 
-    /// The timer: empties buffers that nothing has been served from for too long, and interrupts their contexts.
+    /// Runs the timer: empties buffers from which no request has been served for too long, and
+    /// interrupts their contexts.
     fn expire(&mut self, port: &mut Port<'_>) {
         let now = port.now();
         if self.look.is_none_or(|at| at > now) {
@@ -201,7 +209,7 @@ impl Qmd {
         self.look = heads(self).into_iter().map(|(at, _)| at).min();
     }
 
-    /// One engine's cycle. Whether a queue has changed.
+    /// Runs one cycle of an engine. Returns whether a queue has changed.
     fn one_turn(&mut self, engine: usize, port: &mut Port<'_>) -> bool {
         loop {
             let Some(picked) = self.engines[engine].buffers.pick() else { return false };
@@ -230,7 +238,7 @@ impl Qmd {
         }
     }
 
-    /// A head has to wait: its thread is told why.
+    /// Records that a head must wait, and tells its thread the reason.
     fn waits(&mut self, engine: usize, picked: Picked, why: Hold, port: &mut Port<'_>) {
         self.counts.retries += 1;
         if let Some(head) = self.engines[engine].buffers.head(picked)
@@ -241,7 +249,7 @@ impl Qmd {
         }
     }
 
-    /// The turn of a request.
+    /// Runs the turn of a request.
     fn try_one(&mut self, waiting: &Waiting, now: u64) -> Turn {
         let cpu = waiting.request.cpu;
         match waiting.asked {
@@ -305,7 +313,8 @@ impl Qmd {
         }
     }
 
-    /// Spends a context's credit, where the queue asks for one: then there is room, or an item. False: it has none.
+    /// Spends a credit of a context, if the queue needs credits; there is then room, or an item.
+    /// Returns false if the context has none.
     fn spends(&mut self, slot: Slot, direction: Direction, cpu: u32) -> bool {
         let Some(pools) = &mut self.pools[slot.0][direction as usize] else { return true };
         let spent = pools.spend(cpu);
@@ -313,7 +322,7 @@ impl Qmd {
         spent
     }
 
-    /// A head or a tail moves: now, or when the SRAM has been accessed.
+    /// Moves a head or a tail: now, or when the access to the SRAM is done.
     fn moves(&mut self, slot: Slot, direction: Direction, now: u64) {
         match self.settings.pointers {
             Pointers::Grant => self.end_move(slot, direction, now),
@@ -321,15 +330,17 @@ impl Qmd {
         }
     }
 
-    /// Credits and places are as many as entries: where enqueues need credits, those that are not spent and the places in use;
-    /// where dequeues do, those that are not spent and the items.
+    /// Checks that credits and places together are as many as the entries. Where enqueues need
+    /// credits, unspent credits and used places count; where dequeues need credits, unspent credits
+    /// and items count.
     #[cfg(debug_assertions)]
     fn check(&self) {
         for (slot, [enqueue, dequeue]) in self.pools.iter().enumerate() {
             let Some(queue) = self.storage.queue(Slot(slot)) else { continue };
             assert!(queue.used() <= queue.entries(), "items of queue {slot}");
             if self.storage.state(Slot(slot)) != State::Open {
-                // It is checked when it opens: until then its items and credits come one by one.
+                // A moving queue is checked when it opens: until then its items and credits arrive
+                // one by one.
                 continue;
             }
             if let Some(pools) = enqueue {

@@ -1,9 +1,10 @@
-//! What the device does beside single queues (section 3.5): the load balancer and the data reducer.
+//! The functions of the device that concern several queues (section 3.5): the load balancer and the
+//! data reducer.
 
 use super::storage::{Queue, Slot, Storage};
 use baton_machine::queues::QueueId;
 
-/// Says that an id is a group's.
+/// The bit that marks the id of a group.
 const GROUP: u32 = 1 << 31;
 
 /// Neighbouring queues among which enqueues are balanced.
@@ -11,18 +12,18 @@ struct Group {
     id: QueueId,
     domain: u32,
     queues: Vec<QueueId>,
-    /// Where the search begins: behind the queue that it found last.
+    /// The position at which the next search begins: behind the queue that the last search found.
     next: usize,
 }
 
-/// Where the balancer sends an item.
+/// The queue to which the balancer sends an item, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Balanced {
     /// To this queue.
     To(Slot),
     /// All queues are full.
     Full,
-    /// A queue of the group is gone.
+    /// A queue of the group was released.
     Gone,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// A group of these queues.
+    /// Adds a group of these queues.
     pub(super) fn add(&mut self, queues: Vec<QueueId>, domain: u32) -> Option<QueueId> {
         let id = QueueId(GROUP | self.given);
         self.given = Some(self.given + 1).filter(|&given| given < GROUP)?;
@@ -42,19 +43,20 @@ impl Groups {
         Some(id)
     }
 
-    /// Gives a group back; false: there is none of this id.
+    /// Releases a group. Returns false if no group has this id.
     pub(super) fn release(&mut self, id: QueueId) -> bool {
         let before = self.all.len();
         self.all.retain(|group| group.id != id);
         self.all.len() < before
     }
 
-    /// Whose a group is.
+    /// Returns the domain of a group.
     pub(super) fn domain(&self, id: QueueId) -> Option<u32> {
         self.all.iter().find(|group| group.id == id).map(|group| group.domain)
     }
 
-    /// The queue with the fewest items: of equals, the first behind the one that was found last.
+    /// Returns the queue with the fewest items; among equals, the first behind the queue that was
+    /// found last.
     pub(super) fn pick(&mut self, id: QueueId, storage: &Storage) -> Balanced {
         let Some(group) = self.all.iter_mut().find(|group| group.id == id) else { return Balanced::Gone };
         let mut best: Option<(u32, usize, Slot)> = None;
@@ -74,11 +76,11 @@ impl Groups {
     }
 }
 
-/// Sums items of as many queues as it has workers, and gives each the sum.
+/// A reducer: sums an item from each queue of its workers, and gives each worker the sum.
 struct Reducer {
     from: Vec<QueueId>,
     to: Vec<QueueId>,
-    /// When the sum that it works on is there.
+    /// The time at which the current sum is ready; `None`: the reducer is idle.
     ready: Option<u64>,
 }
 
@@ -93,22 +95,23 @@ impl Reducers {
         Reducers { all: Vec::new(), cycles }
     }
 
-    /// One that reads these queues and writes those.
+    /// Adds a reducer that reads the queues `from` and writes the queues `to`.
     pub(super) fn add(&mut self, from: Vec<QueueId>, to: Vec<QueueId>) {
         self.all.push(Reducer { from, to, ready: None });
     }
 
-    /// Whether a reducer reads this queue: no dequeue takes from it.
+    /// Returns whether a reducer reads this queue; no dequeue may take from such a queue.
     pub(super) fn reads(&self, queue: QueueId) -> bool {
         self.all.iter().any(|reducer| reducer.from.contains(&queue))
     }
 
-    /// Whether a reducer writes this queue: no enqueue goes there.
+    /// Returns whether a reducer writes this queue; no enqueue may go to such a queue.
     pub(super) fn writes(&self, queue: QueueId) -> bool {
         self.all.iter().any(|reducer| reducer.to.contains(&queue))
     }
 
-    /// A queue is about to be given back: its reducer ends, and a sum that was under way shows at once.
+    /// Ends the reducer of a queue that is about to be released. The sum that the reducer works on
+    /// can be taken at once.
     pub(super) fn release(&mut self, queue: QueueId, storage: &mut Storage) {
         let ends = |reducer: &mut Reducer| reducer.from.contains(&queue) || reducer.to.contains(&queue);
         for ended in self.all.extract_if(.., ends).filter(|ended| ended.ready.is_some()) {
@@ -116,7 +119,8 @@ impl Reducers {
         }
     }
 
-    /// Ends sums that are ready and begins those whose items are there. Whether a queue has changed.
+    /// Ends sums that are ready, and begins sums whose items are there. Returns whether a queue has
+    /// changed.
     pub(super) fn run(&mut self, storage: &mut Storage, now: u64) -> bool {
         let mut changed = false;
         for reducer in &mut self.all {
@@ -133,14 +137,14 @@ impl Reducers {
         changed
     }
 
-    /// When the next sum is ready.
+    /// Returns the time at which the next sum is ready.
     pub(super) fn next(&self) -> Option<u64> {
         self.all.iter().filter_map(|reducer| reducer.ready).min()
     }
 }
 
 impl Reducer {
-    /// A sum can be taken from now on.
+    /// Makes a finished sum visible to dequeues.
     fn show(&self, storage: &mut Storage) {
         for &queue in &self.to {
             if let Some(slot) = storage.find(queue) {
@@ -149,7 +153,8 @@ impl Reducer {
         }
     }
 
-    /// Reads an item of each queue and writes the sum, which shows when it is ready; false: an item or room is missing.
+    /// Reads an item from each queue and writes the sum, which can be taken when it is ready.
+    /// Returns false if an item or room is missing.
     fn begin(&self, storage: &mut Storage) -> bool {
         let slots = |ids: &[QueueId]| ids.iter().map(|&id| storage.find(id)).collect::<Option<Vec<Slot>>>();
         let (Some(from), Some(to)) = (slots(&self.from), slots(&self.to)) else { return false };

@@ -1,34 +1,34 @@
-//! What a queue device is made of, counted from its keys: bits that it keeps and gates of two inputs. Nothing was synthesised.
-//! `docs/reference/qmd-hardware.md` has the sums as a table.
+//! The hardware cost of a queue device, counted from its keys: bits of storage and two-input gates.
+//! The device was not synthesised. `docs/reference/qmd-hardware.md` has the sums as a table.
 
 use super::QmdSettings;
 use super::buffers::Sharing;
 use baton_noc::energy::Technology;
 
-/// µm² of a bit of SRAM: the cell of a 45 nm process (Mistry and others, IEDM 2007). Decoders, sense amplifiers and a second port come
-/// on top.
+/// Area of a bit of SRAM in µm²: the cell of a 45 nm process (Mistry and others, IEDM 2007).
+/// Decoders, sense amplifiers and a second port are not included.
 const SRAM_CELL: f64 = 0.346;
-/// Bits of an item.
+/// Number of bits in an item.
 const ITEM: u64 = 64;
-/// Bits of a queue's id, as it stands in `qid_reg`.
+/// Number of bits in the id of a queue, as in `qid_reg`.
 const ID: u64 = 32;
-/// Bits of the flags in `qid_reg`, and of the reason of a refusal.
+/// Number of flag bits in `qid_reg`, and of bits in the reason of a refusal.
 const FLAGS: u64 = 3;
 
-/// Bits and gates of a device.
+/// The numbers of bits and gates of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QmdHardware {
-    /// Bits of the SRAM.
+    /// Number of bits in the SRAM.
     pub sram: u64,
-    /// Flip-flops of the request buffers.
+    /// Number of flip-flops in the request buffers.
     pub buffers: u64,
-    /// Flip-flops of the table of queues: ids, domains, where they lie, heads and counts.
+    /// Number of flip-flops in the table of queues: ids, domains, regions, heads and counts.
     pub queues: u64,
-    /// Flip-flops of the answers that are under way through the SRAM's pipeline.
+    /// Number of flip-flops for the answers that are under way through the SRAM's pipeline.
     pub pipeline: u64,
-    /// Flip-flops of credit pools and their weights.
+    /// Number of flip-flops in the credit pools and their weights.
     pub credits: u64,
-    /// Gates of the schedulers.
+    /// Number of gates in the schedulers.
     pub gates: u64,
 }
 
@@ -40,12 +40,13 @@ impl QmdSettings {
         let sender = values(contexts) + values(outstanding.into());
         let request = ID + FLAGS + values(self.priorities.into()) + sender;
         let lines = u64::from(self.priorities) * if self.buffers == Sharing::All { 1 } else { contexts };
-        // First entry, entries, head, items, and places on their way in and out.
+        // The entry of a queue has: first entry, number of entries, head, number of items, and
+        // places on their way in and out.
         let queue = ID + values(contexts) + 6 * entry;
         let stage = ITEM + FLAGS + sender + values(self.queues) + entry;
         // For each direction there is a global pool, and a pool with a weight for each context.
         let pools = 2 * (entry + contexts * 2 * values(u64::from(self.local_credits) + 1));
-        // A gate for each pair of requesters, as the network's allocators have it.
+        // The scheduler has a gate for each pair of requesters, like the allocators of the network.
         let seen = 2 * lines / self.engines;
         QmdHardware {
             sram: self.entries * ITEM,
@@ -59,37 +60,41 @@ impl QmdSettings {
 }
 
 impl QmdHardware {
-    /// Area of all but the SRAM, at the prices of the network's default technology. Credits are optional in the paper, and left out here.
+    /// Returns the area of all parts but the SRAM, at the prices of the network's default
+    /// technology. Credits, which are optional in the paper, are not included.
     pub fn logic_mm2(&self) -> f64 {
         let prices = Technology::default().area;
         let bits = (self.buffers + self.queues + self.pipeline) as f64;
         (bits * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
     }
 
-    /// Area of the credits' flip-flops.
+    /// Returns the area of the flip-flops for credits.
     pub fn credits_mm2(&self) -> f64 {
         self.credits as f64 * Technology::default().area.buffer_bit / 1e6
     }
 
-    /// Area of the SRAM's cells: the least that it can take.
+    /// Returns the area of the SRAM's cells, which is the smallest possible area of the SRAM.
     pub fn sram_mm2(&self) -> f64 {
         self.sram as f64 * SRAM_CELL / 1e6
     }
 }
 
-/// Bits of an address in memory, without those within an entry of a table.
+/// Number of bits in a memory address, without the bits within an entry of a table.
 const ADDRESS: u64 = 44;
-/// Bits of an id that index its process's table.
+/// Number of bits in an id that index the table of its process.
 const INDEX: u64 = 12;
 
-/// Bits and gates of what translates ids of programs: a QIMU with a QTLB in each context (CAF, section 5.2).
+/// The numbers of bits and gates of the translation of program ids: a QIMU with a QTLB in each
+/// context (CAF, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranslationHardware {
-    /// Flip-flops of the QTLBs: an id, the device and its own id, what is allowed, the order of use, whether the entry is there.
+    /// Number of flip-flops in the QTLBs. An entry has an id, the device and the device's id,
+    /// permissions, the order of use, and a valid bit.
     pub qtlbs: u64,
-    /// Flip-flops of the QIMUs: where the process's table begins, and its length.
+    /// Number of flip-flops in the QIMUs: address and length of the process's table.
     pub qimus: u64,
-    /// Gates of two inputs: an entry's id compared bit by bit, the index with the length.
+    /// Number of two-input gates that compare the id of an entry bit by bit, and the index with the
+    /// length.
     pub gates: u64,
 }
 
@@ -98,7 +103,8 @@ impl TranslationHardware {
     pub fn of(contexts: u32, devices: u32, entries: u32) -> TranslationHardware {
         let (contexts, entries) = (u64::from(contexts), u64::from(entries));
         let entry = ID + values(devices.into()) + ID + 2 + values(entries) + 1;
-        // A gate for each bit that differs, and one less to join them; a comparison of sizes takes three a bit.
+        // Comparing for equality takes a gate for each bit, and one gate less to join them;
+        // comparing sizes takes three gates for each bit.
         let compare = entries * (2 * ID - 1) + 3 * INDEX;
         TranslationHardware {
             qtlbs: contexts * entries * entry,
@@ -107,7 +113,7 @@ impl TranslationHardware {
         }
     }
 
-    /// Its area, at the prices of the network's default technology.
+    /// Returns the area at the prices of the network's default technology.
     pub fn mm2(&self) -> f64 {
         let prices = Technology::default().area;
         ((self.qtlbs + self.qimus) as f64 * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
@@ -125,7 +131,8 @@ mod tests {
     use crate::peripheral::qmd::tests::settings;
     use baton_units::Cycles;
 
-    /// What the page lists: the device that the paper prices, with four places a buffer; then ours of 16 contexts.
+    /// Returns the devices that the page lists: the device that the paper prices, with four places
+    /// in each buffer, and then ours with 16 contexts.
     fn listed() -> [(&'static str, QmdHardware); 4] {
         let caf16 = QmdSettings { latency: Cycles(50), priorities: 1, depth: 16, local_credits: 64, ..settings() };
         let priced = QmdSettings { entries: 4096, engines: 2, priorities: 3, depth: 4, buffers: Sharing::All, ..caf16 };

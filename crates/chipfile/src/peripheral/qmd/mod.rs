@@ -1,5 +1,5 @@
-//! CAF's queue management device (Wang and others, PACT 2016, sections 3.2 and 3.5): queues in an SRAM, which cores reach by
-//! enqueue and dequeue requests.
+//! CAF's queue management device (Wang and others, PACT 2016, sections 3.2 and 3.5): queues in an
+//! SRAM, which cores reach by enqueue and dequeue requests.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -13,9 +13,10 @@
 //! | `moving` | a queue moves to another device |
 //! | [`hardware`] | bits and gates of it all |
 //!
-//! A request that has come stands in its buffer from the next cycle on. In a cycle each engine takes one request up; its answer
-//! leaves `latency` cycles later, as the SRAM is pipelined. One for a full or empty queue stays the head of its buffer.
-//! `docs/reference/qmd.md` describes the device as a designer needs it.
+//! A request is in its buffer from the cycle after its arrival. In each cycle, each engine takes
+//! one request up. The answer leaves `latency` cycles later, because the SRAM is pipelined. A
+//! request for a full or empty queue stays at the head of its buffer. `docs/reference/qmd.md`
+//! describes the device for designers.
 
 pub mod buffers;
 mod configure;
@@ -42,31 +43,32 @@ use engine::{Engine, Moves};
 use groups::{Groups, Reducers};
 use storage::{State, Storage};
 
-/// Its row in the registry.
+/// The entry of the queue device in the registry of kinds.
 pub const KIND: DeviceKind = DeviceKind {
     name: QueueDevice::KIND,
     keys: QmdSettings::KEYS,
     make: |settings| Box::new(Typed(Qmd::new(&QmdSettings::read(settings)))),
 };
 
-/// What the device counts.
+/// The counts of the device.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     enqueued: u64,
     dequeued: u64,
-    /// Tries that found the queue full or empty, whether they cost a turn or not.
+    /// Number of tries that found the queue full or empty, whether they cost a turn or not.
     retries: u64,
-    /// Dropped for want of a credit.
+    /// Number of requests that were dropped for lack of a credit.
     no_credit: u64,
-    /// Dropped by the timer or a guard thread.
+    /// Number of requests that the timer or a guard thread dropped.
     dropped: u64,
-    /// Refused: unknown queues, other domains', what does not wait.
+    /// Number of refused requests: for unknown queues, for queues of other domains, and requests
+    /// that do not wait.
     refused: u64,
-    /// Items that were in queues when these were released.
+    /// Number of items that were in queues when the queues were released.
     released: u64,
-    /// Sums of the reducer.
+    /// Number of sums of the reducer.
     reduced: u64,
-    /// Requests for queues that have moved, which their cores make anew.
+    /// Number of requests for queues that have moved; the cores make these requests again.
     sent_on: u64,
 }
 
@@ -74,17 +76,17 @@ struct Counts {
 pub struct Qmd {
     settings: QmdSettings,
     storage: Storage,
-    /// By slot: the pools of enqueues and of dequeues, where these need credits.
+    /// The pools of each slot for enqueues and for dequeues, if these need credits.
     pools: Vec<[Option<Pools>; 2]>,
     groups: Groups,
     reducers: Reducers,
-    /// By context: its protection domain.
+    /// The protection domain of each context.
     domains: Vec<u32>,
-    /// Requests that came in this cycle: they are in their buffers from the next one on.
+    /// Requests that came in this cycle; they are in their buffers from the next cycle on.
     came: Vec<Waiting>,
     engines: Vec<Engine>,
     moves: Moves,
-    /// When the timer looks next.
+    /// The time at which the timer next checks the buffers.
     look: Option<u64>,
     counts: Counts,
 }
@@ -111,7 +113,7 @@ impl Qmd {
         self.domains.get(cpu as usize).copied().unwrap_or(0)
     }
 
-    /// Whether a context may ask for this queue or group, for an enqueue or a dequeue.
+    /// Returns whether a context may use this queue or group in this direction.
     fn may(&self, cpu: u32, queue: QueueId, direction: Direction) -> bool {
         let of_queue = || Some(self.storage.queue(self.storage.find(queue)?)?.domain);
         let owner = if direction == Direction::Enqueue { self.groups.domain(queue) } else { None };
@@ -122,7 +124,7 @@ impl Qmd {
         owner.or_else(of_queue) == Some(self.domain(cpu)) && !reducers
     }
 
-    /// A request for a queue: into its buffer, if that has room.
+    /// Puts a request for a queue into its buffer, if the buffer has room.
     fn admit(&mut self, request: &Request, asked: QueueRequest, port: &mut Port<'_>) -> Taken {
         let (direction, Operand { queue, priority, mode }) = aim(&asked);
         let takes_credits = matches!(mode, Mode::TakeCredits(_));
@@ -150,7 +152,7 @@ impl Qmd {
         Taken::Yes
     }
 
-    /// Requests in the buffer that this one would join.
+    /// Returns the number of requests in the line that this request would join.
     fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
         let shared = self.settings.buffers == Sharing::All;
         let came = self.came.iter().filter(|waiting| {
@@ -162,12 +164,13 @@ impl Qmd {
         came + self.engines[engine].buffers.ahead(direction, priority, cpu)
     }
 
-    /// The engine that serves requests of this direction: the only one, or one for each.
+    /// Returns the number of the engine that serves this direction; the device has one engine for
+    /// both directions, or one for each.
     fn engine_of(&self, direction: Direction) -> usize {
         if self.engines.len() == 1 { 0 } else { direction as usize }
     }
 
-    /// The timer looks at the buffers when something in them may be too old.
+    /// Schedules a check by the timer for the time at which a request in a buffer may be too old.
     fn look_at(&mut self, since: u64) {
         if self.settings.timeout > 0 {
             self.look.get_or_insert(since + self.settings.timeout);
@@ -185,10 +188,10 @@ impl Qmd {
     }
 }
 
-/// What a request for a queue aims at.
+/// Returns the direction of a request for a queue, and its operand.
 ///
 /// # Panics
-/// If the request is none for a queue; those are not admitted to buffers.
+/// The request is not for a queue; buffers hold no such requests.
 fn aim(asked: &QueueRequest) -> (Direction, Operand) {
     match *asked {
         QueueRequest::Enqueue { to, .. } => (Direction::Enqueue, to),
@@ -233,7 +236,8 @@ impl TypedDevice for Qmd {
         self.sleep(port);
     }
 
-    /// A request that still waits in a buffer is given back; one that was taken up is answered.
+    /// Gives back a request that waits in a buffer. The device answers a request that an engine has
+    /// taken up.
     fn cancel(&mut self, request: &Request, port: &mut Port<'_>) -> Cancelled {
         let is_it = |waiting: &Waiting| waiting.request == *request;
         let mut given_back = self.came.extract_if(.., |waiting| is_it(waiting)).count();
@@ -245,7 +249,8 @@ impl TypedDevice for Qmd {
         if given_back == 0 { Cancelled::TooLate } else { Cancelled::Yes }
     }
 
-    /// A context's own buffer has room for all that the context can have under way: nothing of it ever stands in the port.
+    /// Checks that a context's own buffer has room for all requests that the context can have under
+    /// way, so that none of them ever waits in the port.
     fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
         let QmdSettings { buffers: sharing, depth, .. } = self.settings;
         let expected =
@@ -267,7 +272,7 @@ impl TypedDevice for Qmd {
             ("released", released),
             ("reduced", reduced),
         ];
-        // Devices whose queues stay have no such row.
+        // Devices whose queues do not move have no such row.
         counts.extend((sent_on > 0).then_some(("sent_on", sent_on)));
         counts
     }

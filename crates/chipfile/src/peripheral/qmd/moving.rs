@@ -1,40 +1,45 @@
-//! A queue moves to another device, in steps that only the operating system asks for (section 5.2; how is ours: the paper says no more than
-//! that it can).
+//! Moves a queue to another device, in steps that only the operating system asks for (section 5.2).
+//! The paper says that queues can move but not how, so that the steps are our own.
 //!
-//! 1. A queue is made at the new device, and closed: requests for it wait, whatever their mode. Then the old one is closed.
-//! 2. Items, credit pools and their members are read at the old device and written at the new one.
-//! 3. The new queue opens. The old one keeps its id and its slot, has no entries any more, and sends all requests on: their cores make
-//!    them anew at the new device.
+//! 1. A queue is made at the new device, and closed: requests for the queue wait, whatever their
+//! mode. Then the old queue is closed.
+//! 2. Items, credit pools and members are read at the old device and written at the new device.
+//! 3. The new queue opens. The old queue keeps its id and slot, has no entries any more, and sends
+//! all requests on: their cores make them again at the new device.
 
 use super::storage::{Slot, State};
 use super::{Qmd, aim};
 use crate::peripheral::port::{Answer, Port, Request};
 use baton_machine::queues::{QueueId, QueueRefusal};
 
-/// The first tag that is none of the protocol's.
+/// The first tag that the protocol does not use.
 pub const FIRST_STEP: u32 = 64;
 
-/// What the operating system asks for; each for the queue whose id is in the low half of the first word.
+/// A step of a move, which the operating system asks for. The id of the queue is in the low half of
+/// the first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Requests for it wait from now on. The answer is its number of items.
+    /// Closes the queue: requests for it wait from now on. The answer is the number of items in the
+    /// queue.
     Close,
-    /// The item at the place in the second word, from the front.
+    /// Reads the item at the position in the second word, counted from the front.
     Peek,
-    /// Puts the item in the second word at the end.
+    /// Puts the item in the second word at the end of the queue.
     Load,
-    /// A direction's global pool, and how many have joined it.
+    /// Reads the number of credits in a direction's global pool, and the number of its members.
     Pool,
-    /// Sets the global pool of the direction in the second word to what the third has.
+    /// Sets the global pool of the direction in the second word to the number in the third word.
     SetPool,
     /// Reads the member with the number in the third word, of a direction: CPU and weight, local
     /// credits, and credits given out.
     Member,
-    /// Has a member join, of the direction in the first word's high half: as [`Step::Member`] answers.
+    /// Adds a member for the direction in the high half of the first word, in the form in which
+    /// [`Step::Member`] answers.
     SetMember,
-    /// Requests for it are served.
+    /// Opens the queue: requests for it are served.
     Open,
-    /// The queue is gone: requests for it go on to the queue in the second word, at the device in the third.
+    /// Gives the queue up: requests for it go on to the queue in the second word, at the device in
+    /// the third word.
     SendOn,
 }
 
@@ -56,7 +61,7 @@ impl Step {
         FIRST_STEP + self as u32
     }
 
-    /// The step of a tag.
+    /// Returns the step with this tag.
     pub(super) fn of(tag: u32) -> Option<Step> {
         STEPS.get(tag.checked_sub(FIRST_STEP)? as usize).copied()
     }
@@ -109,7 +114,8 @@ impl Qmd {
         Ok(Answer::done(0))
     }
 
-    /// Closes a queue; its number of items. Heads and tails that were to move have moved.
+    /// Closes a queue, after making the pending moves of its head and tail. Returns the number of
+    /// items.
     fn close(&mut self, slot: Slot, now: u64) -> Result<u64, QueueRefusal> {
         if self.storage.state(slot) != State::Open {
             return Err(QueueRefusal::Refused);
@@ -150,7 +156,8 @@ impl Qmd {
         Ok(Answer::done(0))
     }
 
-    /// Has a request's core make it anew at the device that its queue has gone to.
+    /// Returns a request to its core, which makes it again at the device that its queue has moved
+    /// to.
     pub(super) fn send_on(&mut self, request: &Request, device: u32, queue: QueueId, port: &mut Port<'_>) {
         let [register, second, third] = request.words;
         self.counts.sent_on += 1;

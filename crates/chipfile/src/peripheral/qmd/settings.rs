@@ -6,16 +6,18 @@ use crate::peripheral::settings::{Setting, settings};
 use crate::value::{Value, ValueKind};
 use baton_units::Cycles;
 
-/// When head and tail of a queue move.
+/// The time at which head and tail of a queue move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointers {
-    /// When the engine takes the request up: the pipeline keeps the order of accesses.
+    /// Head and tail move when the engine takes the request up: the pipeline keeps the order of
+    /// accesses.
     Grant,
-    /// When the SRAM has been accessed: an item can be taken, and its place be used again, only then.
+    /// Head and tail move when the SRAM has been accessed: only then can the item be taken, or its
+    /// place be used again.
     Access,
 }
 
-/// A setting that is one of some words.
+/// Declares a setting whose value is one of a few words.
 macro_rules! words {
     ($type:ident: $($word:literal => $value:ident),+) => {
         impl $type {
@@ -45,31 +47,32 @@ words!(Pointers: "grant" => Grant, "access" => Access);
 settings! {
     /// The keys of a queue device.
     QmdSettings {
-        /// From a request's turn to its answer: an access of the SRAM.
+        /// Cycles of an access to the SRAM, from a request's turn to its answer.
         latency: Cycles, ValueKind::Cycles, "an access of the SRAM, from a request's turn to its answer, in cycles of the device's clock";
-        /// Entries of eight bytes.
+        /// Number of entries of eight bytes.
         entries: u64, ValueKind::Count(1, 1 << 24), "entries of eight bytes that its SRAM has, for all queues together";
         /// Queues.
         queues: u64, ValueKind::Count(1, MOST_QUEUES), "queues that there can be at a time";
-        /// Engines: one for all requests, or one for each direction.
+        /// Number of engines: one for all requests, or one for each direction.
         engines: u64, ValueKind::Count(1, 2), "1: one engine for all requests; 2: one for enqueues, one for dequeues";
         /// Priorities.
         priorities: u32, ValueKind::Count(1, 8), "priorities, each with a buffer for enqueues and one for dequeues";
         /// Whether contexts share buffers.
         buffers: Sharing, ValueKind::Choice(Sharing::WORDS), "buffers that all contexts share, or virtual ones of each context";
-        /// Requests that a buffer holds.
+        /// Number of requests that a buffer holds.
         depth: u64, ValueKind::Count(1, 1 << 16), "requests that a buffer (of a context, where each has one) holds";
-        /// Which buffer is next.
+        /// The rule that chooses the next buffer.
         schedule: Schedule, ValueKind::Choice(Schedule::WORDS), "which buffer is next: each in turn, or priority p as often as p + 1";
-        /// What a try costs that cannot be served.
+        /// The cost of a try that cannot be served.
         retry: Retry, ValueKind::Choice(Retry::WORDS), "a head that finds its queue full or empty takes a turn of the engine, or none";
-        /// When head and tail move.
+        /// The time at which head and tail move.
         pointers: Pointers, ValueKind::Choice(Pointers::WORDS), "head and tail move at a request's turn, or after the access";
-        /// Most credits of a local pool.
+        /// Largest number of credits that a local pool holds.
         local_credits: u32, ValueKind::Count(1, 1 << 24), "most credits in a context's local pool";
-        /// Cycles after which a buffer's requests are dropped if none of them could be served; 0: never.
+        /// Cycles after which the requests of a buffer are dropped if none of them could be served;
+        /// 0: never.
         timeout: u64, ValueKind::Cycles, "cycles of the device after which a buffer that nothing was served from is emptied; 0: never";
-        /// Cycles of the reducer an item.
+        /// Cycles of the reducer for each item.
         reduce: u64, ValueKind::Cycles, "cycles of the device that the reducer takes for an item";
     }
 }

@@ -1,8 +1,9 @@
-//! The SRAM and the queues in it: a head and a count each. Nothing here knows of time or of requests.
+//! The SRAM and the queues in it, each with a head and a count. This module knows neither time nor
+//! requests.
 
 use baton_machine::queues::QueueId;
 
-/// Entries that lie together.
+/// Entries that are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
     first: u32,
@@ -13,9 +14,9 @@ struct Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Open,
-    /// It moves: requests wait.
+    /// The queue is being moved: requests wait.
     Closed,
-    /// It is another device's now, which requests are sent on to.
+    /// The queue is at another device now; requests are sent on to it.
     Gone {
         device: u32,
         queue: QueueId,
@@ -29,57 +30,59 @@ pub(super) struct Queue {
     /// Whose it is.
     pub(super) domain: u32,
     head: u32,
-    /// Items that a dequeue can take.
+    /// Number of items that a dequeue can take.
     items: u32,
-    /// Places taken by enqueues whose tail has not moved yet.
+    /// Number of places taken by enqueues whose tail has not moved yet.
     coming: u32,
-    /// Places of items that were taken and whose head has not moved yet.
+    /// Number of places of items that were taken and whose head has not moved yet.
     going: u32,
 }
 
 impl Queue {
-    /// Entries that no item has, and none is on its way to.
+    /// Returns the number of entries that neither hold an item nor are reserved for one.
     pub(super) fn free(&self) -> u32 {
         self.region.entries - self.items - self.coming - self.going
     }
 
-    /// Items that a dequeue can take.
+    /// Returns the number of items that a dequeue can take.
     pub(super) fn items(&self) -> u32 {
         self.items
     }
 
-    /// Entries that hold an item, or soon will, or did so until now.
+    /// Returns the number of entries that hold an item, are reserved for one, or are not yet free
+    /// of one.
     pub(super) fn used(&self) -> u32 {
         self.items + self.coming + self.going
     }
 
-    /// How many it can hold: for checks.
+    /// Returns the number of entries of the queue, for checks.
     #[cfg(any(test, debug_assertions))]
     pub(super) fn entries(&self) -> u32 {
         self.region.entries
     }
 }
 
-/// Where a queue stands in the table of queues.
+/// The position of a queue in the table of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Slot(pub(super) usize);
 
 /// The SRAM with its queues.
 pub(super) struct Storage {
     sram: Vec<u64>,
-    /// By slot, with the id under which the slot's queue is known.
+    /// The queue of each slot, with its id.
     queues: Vec<Option<(QueueId, Queue)>>,
-    /// Counts allocations, so that no id comes twice.
+    /// Number of allocations so far, so that no id is used twice.
     given: u32,
 }
 
-/// Bits of an id that say which slot; the others say which allocation. The highest bit is a group's (`groups.rs`).
+/// Number of bits in an id that name the slot; the other bits name the allocation. The highest bit
+/// marks groups (`groups.rs`).
 const SLOT_BITS: u32 = 12;
 
-/// Most queues of a device.
+/// Largest number of queues of a device.
 pub(super) const MOST_QUEUES: u64 = 1 << SLOT_BITS;
 
-/// Most allocations in a device's life.
+/// Largest number of allocations that a device makes.
 const MOST_GIVEN: u32 = 1 << (31 - SLOT_BITS);
 
 impl Storage {
@@ -115,7 +118,7 @@ impl Storage {
     /// The first of `count` consecutive free entries: the first gap that is large enough.
     fn free_entries(&self, entries: u32) -> Option<u32> {
         let mut regions: Vec<Region> = self.queues.iter().flatten().map(|(_, queue)| queue.region).collect();
-        // A queue that has moved away has none.
+        // A queue that has moved away has no entries.
         regions.retain(|region| region.entries > 0);
         regions.sort_by_key(|region| region.first);
         let mut end = 0;
@@ -128,24 +131,24 @@ impl Storage {
         (self.sram.len() as u64 >= u64::from(end) + u64::from(entries)).then_some(end)
     }
 
-    /// Gives a queue's entries back. How many items were still in it.
+    /// Releases the entries of a queue. Returns the number of items that were still in the queue.
     pub(super) fn release(&mut self, slot: Slot) -> u32 {
         self.queues[slot.0].take().map_or(0, |(_, queue)| queue.used())
     }
 
-    /// The slot of the queue of this id.
+    /// Returns the slot of the queue with this id.
     pub(super) fn find(&self, id: QueueId) -> Option<Slot> {
         let slot = (id.0 & (MOST_QUEUES as u32 - 1)) as usize;
         let known = self.queues.get(slot)?.as_ref()?.0;
         (known == id).then_some(Slot(slot))
     }
 
-    /// The queue of a slot that is in use.
+    /// Returns the queue of a slot that is in use.
     pub(super) fn queue(&self, slot: Slot) -> Option<&Queue> {
         self.queues[slot.0].as_ref().map(|(_, queue)| queue)
     }
 
-    /// Whether a queue serves requests.
+    /// Returns whether a queue serves requests.
     pub(super) fn state(&self, slot: Slot) -> State {
         self.queue(slot).map_or(State::Open, |queue| queue.state)
     }
@@ -163,7 +166,7 @@ impl Storage {
         Some(self.sram[queue.region.first as usize + at as usize])
     }
 
-    /// A queue's items are elsewhere: its entries are free.
+    /// Frees the entries of a queue whose items have moved to another device.
     pub(super) fn leave(&mut self, slot: Slot, state: State) {
         if let Some(queue) = self.queue_mut(slot) {
             (queue.state, queue.region, queue.items) = (state, Region { first: 0, entries: 0 }, 0);
@@ -174,7 +177,8 @@ impl Storage {
         self.queues[slot.0].as_mut().map(|(_, queue)| queue)
     }
 
-    /// Writes an item behind the last one; false: there is no room. Its tail moves with [`Storage::tail_moves`].
+    /// Writes an item behind the last one. Returns false if there is no room. The tail moves with
+    /// [`Storage::tail_moves`].
     pub(super) fn put(&mut self, slot: Slot, item: u64) -> bool {
         let Some(queue) = self.queues[slot.0].as_mut().map(|(_, queue)| queue) else { return false };
         if queue.free() == 0 {
@@ -186,7 +190,8 @@ impl Storage {
         true
     }
 
-    /// Reads the item at the front; `None`: there is none. Its head moves with [`Storage::head_moves`].
+    /// Reads the item at the front; `None` if there is none. The head moves with
+    /// [`Storage::head_moves`].
     pub(super) fn get(&mut self, slot: Slot) -> Option<u64> {
         let queue = self.queues[slot.0].as_mut().map(|(_, queue)| queue)?;
         if queue.items == 0 {
@@ -199,7 +204,7 @@ impl Storage {
         Some(item)
     }
 
-    /// The tail moves past the oldest item that was put: dequeues can take it.
+    /// Moves the tail past the oldest item that was put: dequeues can take that item.
     pub(super) fn tail_moves(&mut self, slot: Slot) {
         if let Some(queue) = self.queue_mut(slot) {
             queue.coming -= 1;
@@ -207,7 +212,7 @@ impl Storage {
         }
     }
 
-    /// The head moves past the oldest item that was got: its place is free.
+    /// Moves the head past the oldest item that was got: its place is free.
     pub(super) fn head_moves(&mut self, slot: Slot) {
         if let Some(queue) = self.queue_mut(slot) {
             queue.going -= 1;

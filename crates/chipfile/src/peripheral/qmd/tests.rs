@@ -1,4 +1,4 @@
-//! The device by itself, cycle by cycle: what it answers, and when.
+//! Tests the device by itself, cycle by cycle: its answers and their times.
 
 mod needed;
 
@@ -32,10 +32,11 @@ pub(super) fn settings() -> QmdSettings {
 
 type Said = Result<u64, QueueRefusal>;
 
-/// The device, with what it has said: for each request, by number, the cycle in which its answer leaves.
+/// The device and its answers so far: for each request number, the cycle in which the answer
+/// leaves.
 struct Bench {
     device: Typed<Qmd>,
-    /// Requests by the cycle in which they come.
+    /// The requests to come, each with the cycle of its arrival.
     to_come: Vec<(u64, Request)>,
     sent: u32,
     answers: Vec<(u32, u64, Said)>,
@@ -52,7 +53,7 @@ impl Bench {
         Bench { device, to_come, sent: 0, answers, holds, interrupts, tick: None, now: 0 }
     }
 
-    /// A context's request that comes in a cycle; its number.
+    /// Adds a request of a context that comes in a cycle. Returns the number of the request.
     fn at(&mut self, cycle: u64, cpu: u32, asked: QueueRequest) -> u32 {
         self.sent += 1;
         let Words { tag: op, words } = asked.to_words();
@@ -61,7 +62,7 @@ impl Bench {
         self.sent
     }
 
-    /// Runs to a cycle: its edges are those with a request, and those that it asks for.
+    /// Runs to a cycle. The edges are those with a request, and those for which the device asks.
     fn run_to(&mut self, end: u64) -> &mut Bench {
         self.to_come.sort_by_key(|(at, request)| (*at, request.packet));
         loop {
@@ -95,7 +96,7 @@ impl Bench {
         self
     }
 
-    /// A request's answer and when it leaves.
+    /// Returns the answer of a request, with the cycle in which the answer leaves.
     fn answer(&self, request: u32) -> Option<(u64, Said)> {
         self.answers.iter().find(|(of, ..)| *of == request).map(|(_, at, said)| (*at, *said))
     }
@@ -105,7 +106,7 @@ impl Bench {
         counts.into_iter().find(|(known, _)| *known == name).expect("a count of this name").1
     }
 
-    /// Does a system call in cycle 0.
+    /// Performs a system call in cycle 0.
     fn call(&mut self, cpu: u32, asked: QueueRequest) -> Said {
         let (now, number) = (self.now, self.at(self.now, cpu, asked));
         self.run_to(now);
@@ -156,7 +157,8 @@ fn the_engine_takes_one_request_up_a_cycle_and_two_engines_one_of_each_direction
 
 #[test]
 fn an_item_can_be_taken_in_the_next_cycle_or_after_its_access() {
-    // An enqueue has its turn in cycle 101. A dequeue that has its turn in the cycle before the tail has moved waits.
+    // The enqueue has its turn in cycle 101. A dequeue waits if it has its turn before the cycle
+    // after the tail has moved.
     for (pointers, visible) in [(Pointers::Grant, 101), (Pointers::Access, 101 + LATENCY)] {
         for came in [visible - 2, visible - 1, visible, visible + 7] {
             let mut bench = Bench::new(&QmdSettings { pointers, engines: 2, ..settings() });
@@ -165,7 +167,7 @@ fn an_item_can_be_taken_in_the_next_cycle_or_after_its_access() {
             let get = bench.at(came, 1, get(queue));
             bench.run_to(1000);
             let turn = (came + 1).max(visible);
-            // Engines have their turns one behind the other within a cycle, enqueues first.
+            // Within a cycle the engines have their turns one after the other, enqueues first.
             assert_eq!(bench.answer(get), Some((turn + LATENCY, Ok(7))), "{pointers:?} {came}");
             assert_eq!(bench.holds.is_empty(), came + 1 >= visible, "{pointers:?} {came}");
         }
@@ -183,7 +185,8 @@ fn a_place_is_free_in_the_next_cycle_or_after_its_access() {
         let late = bench.at(200, 0, put(queue, 3));
         bench.at(300, 1, get(queue));
         bench.run_to(1000);
-        // One engine: a try that failed in the cycle of the dequeue comes again in the next.
+        // With one engine, a try that failed in the cycle of the dequeue comes again in the next
+        // cycle.
         let turn = if pointers == Pointers::Grant { free + 1 } else { free };
         assert_eq!(bench.answer(late), Some((turn + LATENCY, Ok(0))), "{pointers:?}");
         assert_eq!(bench.holds, [(late, 201, Hold::Full)]);
@@ -197,7 +200,8 @@ fn tries_that_fail_are_counted_whether_they_were_made_one_by_one_or_not() {
     bench.at(100, 0, get(queue));
     bench.at(200, 1, put(queue, 5));
     bench.run_to(1000);
-    // In the cycles 101 to 200, and in 201 if the dequeue's buffer has its turn before the enqueue's.
+    // Tries fail in cycles 101 to 200, and in 201 if the dequeue's buffer has its turn before the
+    // enqueue's.
     assert!([100, 101].contains(&bench.count("retries")), "{}", bench.count("retries"));
     let mut bench = Bench::new(&QmdSettings { retry: Retry::Free, ..settings() });
     let queue = bench.queues(2, 1);
@@ -207,8 +211,8 @@ fn tries_that_fail_are_counted_whether_they_were_made_one_by_one_or_not() {
     assert_eq!(bench.answer(put), Some((201 + LATENCY, Ok(0))));
 }
 
-/// Buffers take turns, and contexts in them: a context of the fuller buffer has fewer. The engine must not sleep before all
-/// heads have been tried.
+/// Checks that the engine does not sleep before all heads have been tried. Buffers take turns, and
+/// contexts within them, so that a context of the fuller buffer has fewer turns.
 #[test]
 fn an_item_is_found_by_the_one_that_waits_for_it_among_many_that_wait() {
     let all =
@@ -235,7 +239,8 @@ fn an_item_is_found_by_the_one_that_waits_for_it_among_many_that_wait() {
 
 #[test]
 fn a_failing_try_takes_a_turn_or_none() {
-    // Contexts 0 to 7 wait for an item of an empty queue, and context 9 asks for items that are there.
+    // Contexts 0 to 7 wait for an item of an empty queue, and context 9 asks for items that are
+    // there.
     let served = |retry| {
         let mut bench = Bench::new(&QmdSettings { retry, ..settings() });
         let (empty, full) = (bench.queues(2, 1), bench.queues(64, 1));
@@ -269,7 +274,8 @@ fn requests_of_a_context_for_a_queue_keep_their_order() {
 
 #[test]
 fn figure_4_locks_with_shared_buffers_and_not_with_virtual_ones() {
-    // Thread 1 fills queue a and would empty it next; thread 2's enqueue stands behind thread 1's.
+    // Thread 1 fills queue a and would empty it next; the enqueue of thread 2 stands behind that of
+    // thread 1.
     for (buffers, ends) in [(Sharing::All, false), (Sharing::Context, true)] {
         let mut bench = Bench::new(&QmdSettings { buffers, ..settings() });
         let a = bench.queues(1, 2);
@@ -367,7 +373,7 @@ fn a_request_without_a_credit_is_dropped_and_acknowledged() {
     assert_eq!(said, [Ok(0), Ok(0), Ok(0), Ok(0), Err(QueueRefusal::NoCredit)]);
     assert_eq!(bench.answer(stranger).expect("answered").1, Err(QueueRefusal::NoCredit));
     assert_eq!(bench.count("no_credit"), 3);
-    // A dequeue gives its place's credit back.
+    // A dequeue returns the credit of the place that it frees.
     bench.at(1100, 7, get(queue));
     let again = bench.at(1200, 3, QueueRequest::Dequeue { from: take });
     bench.run_to(2000);
@@ -405,7 +411,8 @@ fn the_reducer_sums_in_the_order_of_its_queues() {
     }
     let gets: Vec<u32> = (0..3).map(|worker| bench.at(50, worker, get(to.plus(worker)))).collect();
     bench.run_to(1000);
-    // The last item came in cycle 120 and can be taken in 121; the sum takes three cycles an item.
+    // The last item came in cycle 120 and can be taken in 121; the sum takes three cycles for each
+    // item.
     for &number in &gets {
         let (at, said) = bench.answer(number).expect("served");
         assert_eq!(said, Ok(((small + large) - large).to_bits()), "not {small}: the sum has an order");

@@ -7,7 +7,7 @@ use baton_noc::energy::Technology;
 /// The size of an arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Gates of two inputs.
+    /// Number of two-input gates.
     pub gates: u32,
     /// The bits that it stores.
     pub flip_flops: u32,
@@ -16,7 +16,7 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// Its area at the prices of the network's default technology.
+    /// Returns the area at the prices of the network's default technology.
     pub fn mm2(&self) -> f64 {
         let prices = Technology::default().area;
         (f64::from(self.gates) * prices.arbiter_gate + f64::from(self.flip_flops) * prices.buffer_bit) / 1e6
@@ -24,7 +24,8 @@ impl Hardware {
 }
 
 impl Ocor {
-    /// The arbiters of a router: both allocators, each with a stage over the `channels` of a port and one over the `ports`.
+    /// Counts the arbiters of a router: two allocators, each with a stage over the `channels` of a
+    /// port and a stage over the `ports`.
     pub fn router_hardware(&self, ports: u32, channels: u32) -> Hardware {
         let stages = self.enable(channels) + self.smallest(channels) + self.smallest(ports);
         Hardware {
@@ -39,7 +40,7 @@ impl Ocor {
     pub fn home_hardware(&self, channels: u32) -> Hardware {
         let places = self.home.places;
         let counter = u32::BITS - self.home.passes.leading_zeros();
-        // Only requests for the line at hand are compared.
+        // The arbiter compares only requests for the same line.
         let enable = self.enable(places) + places;
         // The order of arrival takes one bit per pair. The first request is the one that no chosen
         // request precedes.

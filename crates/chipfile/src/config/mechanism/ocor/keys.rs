@@ -1,4 +1,4 @@
-//! The keys of OCOR's hardware. All may be left out: without them it is off.
+//! The keys of OCOR's hardware. A file may omit all of them: OCOR is then off.
 
 use super::{Full, MAX_PLACES, Ocor, Place, Rule, Ties, WakeUp};
 use crate::config::chip::Chip;
@@ -23,7 +23,8 @@ macro_rules! key {
             |o| Value::Text(o.$field.name().into()),
             |o, value| o.$field = $type::named(&text(value)).unwrap_or_default())
     };
-    // Beside the paper: told only where it differs from the paper's placement, or means something.
+    // A key beyond the paper: written only where it differs from the paper's placement, or has an
+    // effect.
     (beside $path:literal, $($field:ident).+, $kind:expr, $what:literal, |$o:ident| $get:expr, |$value:ident| $set:expr) => {
         Key {
             path: $path, kind: $kind, fixed: Need::No, coherent: Need::May, what: $what,

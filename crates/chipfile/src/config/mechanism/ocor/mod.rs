@@ -1,7 +1,9 @@
-//! OCOR's hardware (Yao and Lu, ISCA 2016, section 4.2): what the network interfaces write into headers, and by which rules
-//! routers arbitrate; beside the paper, homes that go by the same headers. The lock that gives the hints is `spin-park` of `crates/sync`.
+//! OCOR's hardware (Yao and Lu, ISCA 2016, section 4.2): the fields that network interfaces write
+//! into headers, and the rules by which routers arbitrate. Beyond the paper, homes can use the same
+//! headers. The lock that gives the hints is `spin-park` of `crates/sync`.
 //!
-//! What the paper leaves open is a key; `docs/reference/ocor.md` says why each default is what it is.
+//! Details that the paper leaves open are keys; `docs/reference/ocor.md` gives the reason for each
+//! default.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -18,7 +20,7 @@ use super::Variant;
 use crate::config::choice::choice;
 use baton_units::Cycles;
 
-/// The paper's rule, and the others beside it.
+/// The paper's variant, and the variants beyond the paper.
 pub const VARIANTS: &[Variant] = &[
     Variant {
         name: "ocor",
@@ -57,7 +59,7 @@ pub const VARIANTS: &[Variant] = &[
     },
 ];
 
-/// The most requests that a home's arbiter compares.
+/// Largest number of requests that the arbiter of a home compares.
 pub const MAX_PLACES: u32 = 32;
 
 /// The arbiter of a home.
@@ -72,7 +74,8 @@ pub struct HomeArbiter {
 /// OCOR on a chip. The default is the paper's values, switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
-    /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says (but see `heeded`).
+    /// Whether interfaces mark requests. Routers then arbitrate by OCOR's rules, whatever
+    /// `network.arbiter` is (see `heeded` for exceptions).
     pub enabled: bool,
     /// Whether routers heed the marks. If not, the registers are written and paid for, and the
     /// network behaves as without marks, which separates the cost of marks from their effect.
@@ -86,33 +89,33 @@ pub struct Ocor {
     /// The number of tries before a thread sleeps, as the interfaces assume it. They divide it into
     /// segments.
     pub tries: u32,
-    /// Segments of remaining tries; each is a level. 1: rule 3 is off.
+    /// Number of levels, each for a segment of the remaining tries; 1: rule 3 is off.
     pub levels: u32,
-    /// Values of the progress field; 0: none, rule 1 is off.
+    /// Number of values of the progress field; 0: the field does not exist, and rule 1 is off.
     pub progress_levels: u32,
-    /// Critical sections that a thread completes from one value to the next.
+    /// Number of critical sections that a thread completes from one progress value to the next.
     pub progress_step: u32,
     /// What the progress field does after its last value.
     pub progress_full: Full,
-    /// Which wake-up messages are marked.
+    /// The wake-up messages that are marked.
     pub wake_up: WakeUp,
-    /// Rule 4: wake-ups have the lowest level; off: the highest.
+    /// Whether wake-ups have the lowest level (rule 4); otherwise they have the highest.
     pub wake_up_last: bool,
-    /// Rule 2: marked before unmarked.
+    /// Whether marked packets go before unmarked ones (rule 2).
     pub marked_first: bool,
-    /// How ties among marked packets are broken.
+    /// The rule that breaks ties among marked packets.
     pub ties: Ties,
-    /// A marked speculative bid takes the place of an unmarked non-speculative one.
+    /// Whether a marked speculative bid wins against an unmarked non-speculative one.
     pub outranks_speculation: bool,
     /// Whether the release of the lock word is marked, at the highest level.
     pub mark_release: bool,
-    /// A sleeper's registration is marked, as the last try was.
+    /// Whether the registration of a sleeper carries the mark of the sleeper's last try.
     pub mark_registration: bool,
-    /// Forwards and invalidations that a marked request causes are marked as it is.
+    /// Whether forwards and invalidations carry the mark of the request that causes them.
     pub mark_forwards: bool,
-    /// So are responses to it.
+    /// Whether responses carry the mark of their request.
     pub mark_responses: bool,
-    /// What writing the registers before a try takes.
+    /// Cycles of writing the registers before a try.
     pub hint: Cycles,
 }
 
@@ -144,23 +147,23 @@ impl Default for Ocor {
 }
 
 choice! {
-    /// What the progress field does behind its last value.
+    /// The behaviour of the progress field after its last value.
     Full {
-        /// It begins again, and a fast thread looks like a slow one.
+        /// The field starts again from its first value: a fast thread then looks like a slow one.
         #[default] Wrap = "wrap",
-        /// It stays, and all threads look alike in the end.
+        /// The field keeps its last value: in the end all threads look alike.
         Saturate = "saturate",
     }
 }
 
 choice! {
-    /// Which wake-up messages are marked.
+    /// The wake-up messages that are marked.
     WakeUp {
         /// None.
         None = "none",
-        /// From who unlocks to the home of the lock queue (section 4.1).
+        /// The message from the unlocking thread to the home of the lock queue (section 4.1).
         Unlocker = "unlocker",
-        /// From there to the sleeper (section 3.3).
+        /// The message from the home of the lock queue to the sleeper (section 3.3).
         Home = "home",
         /// Both.
         #[default] Both = "both",
@@ -168,9 +171,9 @@ choice! {
 }
 
 choice! {
-    /// How ties among marked packets are broken.
+    /// The rule that breaks ties among marked packets.
     Ties {
-        /// By chance, from the run's seed (section 4.2).
+        /// A random choice, from the seed of the run (section 4.2).
         #[default] Random = "random",
         /// In turn.
         RoundRobin = "round-robin",
@@ -180,14 +183,16 @@ choice! {
 choice! {
     /// Where OCOR's priorities are honoured.
     Place {
-        /// Routers, as in the paper.
+        /// Routers use the marks, as in the paper.
         #[default] Network = "network",
-        /// Each home among the requests that wait for a line, and the port through which requests reach it.
+        /// Each home uses the marks among the requests that wait for a line, and so does the port
+        /// through which requests reach the home.
         Home = "home",
-        /// Routers, ports and homes.
+        /// Routers, ports and homes use the marks.
         Both = "both",
-        /// Routers, ports and homes, by a mark that no header has room for: how many tries a thread has left, exactly; releases first.
-        /// Neither the registers nor the comparison cost anything, and no request is compared too late.
+        /// Routers, ports and homes use a mark that is too large for a header: the exact number of
+        /// tries that a thread has left, with releases first. Registers and comparison cost
+        /// nothing, and every request is compared in time.
         Oracle = "oracle",
     }
 }
@@ -218,8 +223,8 @@ choice! {
         /// Tries ordered by how long their threads have waited, including sleep, instead of by the
         /// number left.
         OldestFirst = "oldest-first",
-        /// Releases as above, then tries by what is left of them, the most first: a control, which must do harm where the paper's order
-        /// of tries helps.
+        /// Releases come first, then tries, with the largest number of remaining tries first. This
+        /// variant is a control: it must do harm where the paper's order of tries helps.
         Reversed = "reversed",
     }
 }

@@ -1,5 +1,5 @@
-//! OCOR's rules: the registers that a lock writes before a try, and what the core's network interface makes of them (Yao and
-//! Lu, section 4): header fields of the request that the try sends.
+//! OCOR's rules: the registers that a lock writes before a try, and the header fields that the
+//! core's network interface derives from them for the request of the try (Yao and Lu, section 4).
 
 use super::{Full, Ocor, Place, Rule, Ties, WakeUp};
 use crate::config::mechanism::{Annotator, HomeOrder, Inheritance, LockRequest};
@@ -86,7 +86,8 @@ impl Annotator for Ocor {
         heeded.then_some(if self.place == Place::Oracle { unbounded } else { order })
     }
 
-    /// OCOR's arbiters, whose ties the run's seed breaks, unless the marks are written and paid for alone.
+    /// Returns the network with OCOR's arbiters, whose ties are broken by the run's seed. The
+    /// network stays unchanged if marks are written and paid for but not used.
     fn routers(&self, network: baton_noc::Config, seed: &mut dyn FnMut() -> u64) -> baton_noc::Config {
         if !self.enabled || !self.heeded {
             return network;
@@ -126,7 +127,7 @@ const URGENT: Header = Header { class: 0, rank: Mark { level: 0, progress: 0 }.r
 /// one segment higher. The value is ours: about as long as eight tries.
 const YOUNG: u64 = 512;
 
-/// The segment of a wait: 0, the highest, for the longest.
+/// Returns the segment of a wait; the longest waits have segment 0, the highest.
 fn age(waited: u64, ocor: &Ocor) -> u32 {
     let doublings = (waited / YOUNG).checked_ilog2().map_or(0, |n| n + 1);
     (ocor.levels - 1).saturating_sub(doublings)
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn tries_fall_into_segments() {
-        // Section 4.2: 8 segments of 16 tries; 1 to 16 left are the highest.
+        // Section 4.2 has 8 segments of 16 tries; the segment of 1 to 16 remaining tries is the
+        // highest.
         let firsts: Vec<u32> = (1..=128).filter(|&left| left == 1 || level(left, 8) != level(left - 1, 8)).collect();
         assert_eq!(firsts, [1, 17, 33, 49, 65, 81, 97, 113]);
         assert_eq!((level(1, 8), level(128, 8), level(500, 8)), (0, 7, 7));
@@ -242,7 +244,8 @@ mod tests {
     fn the_oracle_knows_tries_exactly() {
         let oracle = Ocor { enabled: true, place: Place::Oracle, ..Ocor::default() };
         let rank = |left| LockRequest::of(LockHint { retries_left: left, progress: 900 }, 0).header(&oracle).rank.get();
-        // A release first, then each number of tries by itself, whatever the progress; wake-ups last.
+        // Releases come first, then each number of tries by itself, whatever the progress; wake-ups
+        // come last.
         assert_eq!([0, 1, 2, 128, 1_000_000].map(rank), [0, 1, 2, 128, 1_000_000].map(Some));
         let wake = LockRequest::WakeUp(LockHint { retries_left: 1, progress: 0 }).header(&oracle);
         assert!(wake.rank.get() > rank(u32::MAX));

@@ -6,7 +6,7 @@ fn allocate(entries: u32, queues: u32) -> QueueRequest {
     QueueRequest::Allocate { entries, queues, enqueue_credits: false, dequeue_credits: false }
 }
 
-/// Calls back a request that has come; the edges that the device then wants are the bench's.
+/// Calls back a request that has come. The bench notes the edges for which the device then asks.
 fn cancel(bench: &mut Bench, cpu: u32, number: u32, asked: QueueRequest) -> Cancelled {
     let Words { tag: op, words } = asked.to_words();
     let mut effects = Vec::new();
@@ -20,7 +20,8 @@ fn cancel(bench: &mut Bench, cpu: u32, number: u32, asked: QueueRequest) -> Canc
     said
 }
 
-/// A context's request for two queues, of which the first leaves the head at 600: the timer counts anew from there.
+/// Runs a context's requests for two queues; the first request leaves the head at cycle 600, from
+/// which the timer counts anew.
 fn dropped_behind(leaves: impl FnOnce(&mut Bench, QueueId)) -> Option<(u64, Said)> {
     let mut bench = Bench::new(&QmdSettings { timeout: 1000, ..settings() });
     let queue = bench.queues(4, 2);
@@ -86,7 +87,7 @@ fn refusals_and_drains_are_counted() {
     let queue = bench.queues(4, 1);
     assert_eq!(bench.call(0, QueueRequest::Release(queue.plus(1))), Err(QueueRefusal::NoQueue));
     assert_eq!(bench.count("refused"), 1);
-    // One that waits, and one that comes in the cycle of the drain.
+    // One request waits, and one comes in the cycle of the drain.
     let waits = bench.at(100, 6, get(queue));
     bench.run_to(199);
     let (came, drain) = (bench.at(200, 6, get(queue)), bench.at(200, 0, QueueRequest::Drain { cpu: 6 }));
@@ -161,7 +162,7 @@ fn of_equals_the_balancer_takes_the_next() {
     assert_eq!(bench.answer(item).map(|(_, said)| said), Some(Ok(2)));
 }
 
-/// Two queues of one entry that a reducer reads, and two that it writes.
+/// Makes two queues of one entry that a reducer reads, and two that the reducer writes.
 fn reducing() -> (Bench, QueueId, QueueId) {
     let mut bench = Bench::new(&settings());
     let (from, to) = (bench.queues(1, 2), bench.queues(1, 2));
@@ -194,7 +195,8 @@ fn a_sum_that_is_under_way_is_kept_where_its_reducer_ends() {
     for worker in 0..2 {
         bench.at(100, worker, put(from.plus(worker), 1.5f64.to_bits()));
     }
-    // The items are there in 102. The reducer looks at the device's next edge, and the sum is there six cycles later.
+    // The items are there in cycle 102. The reducer looks at the next edge of the device, and the
+    // sum is there six cycles later.
     let waits = bench.at(103, 1, get(to.plus(1)));
     bench.run_to(106);
     assert_eq!(bench.count("reduced"), 0);
