@@ -1,5 +1,6 @@
-//! Runs that were done. A run's file is named by the hash of its inputs, and holds these inputs, its figures and a hash over
-//! both. A file that does not say what its name says, or was cut off or changed, is not used: the run is done again.
+//! The cache of finished runs. The file of a run is named by the hash of the run's inputs, and
+//! holds these inputs, the figures and a hash over both. A file whose content does not match its
+//! name, or that was cut off or changed, is not used: the run is done again.
 
 use crate::{StudyError, hash};
 use serde::de::DeserializeOwned;
@@ -29,10 +30,11 @@ impl Entry {
 }
 
 impl Cache {
-    /// The cache in `folder`, which is made if it is not there. `version` is part of every address.
+    /// Opens the cache in `folder`, which is made if it does not exist. `version` is part of every
+    /// address.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// The folder cannot be made.
     pub fn open(folder: &Path, version: &str) -> Result<Cache, StudyError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| StudyError::Folder { path: folder.display().to_string(), error })?;
@@ -43,7 +45,8 @@ impl Cache {
         self.folder.join(format!("{}.json", hash::of(&self.version).and(inputs).text()))
     }
 
-    /// The figures of a run with these inputs, if they are here and whole.
+    /// Returns the figures of a run with these inputs; `None` if the cache has no undamaged file
+    /// for them.
     pub fn get<T: DeserializeOwned>(&self, inputs: &str) -> Option<T> {
         let text = std::fs::read_to_string(self.path(inputs)).ok()?;
         let whole = || {
@@ -60,10 +63,10 @@ impl Cache {
         found
     }
 
-    /// Keeps the figures of a run. The file appears whole or not at all.
+    /// Stores the figures of a run. The file appears whole or not at all.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The file cannot be written.
     pub fn put<T: Serialize>(&self, inputs: &str, figures: &T) -> Result<(), StudyError> {
         let path = self.path(inputs);
         let failed = |error| StudyError::Folder { path: path.display().to_string(), error };
@@ -75,7 +78,7 @@ impl Cache {
         std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, &path)).map_err(failed)
     }
 
-    /// Files that were here and could not be used.
+    /// Returns the number of files that exist and could not be used.
     pub fn damaged(&self) -> u64 {
         self.damaged.load(Relaxed)
     }

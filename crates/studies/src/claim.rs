@@ -39,7 +39,7 @@ pub struct Claim {
     pub holds: Option<bool>,
     /// The rule by which it holds.
     pub rule: String,
-    /// Why it does not hold, or is not judged.
+    /// The reason why the claim does not hold, or is not judged.
     pub why: String,
 }
 
@@ -86,7 +86,7 @@ impl Claim {
         }
     }
 
-    /// A claim without figures.
+    /// Makes a claim without figures.
     pub fn new(id: &'static str, part: impl Into<String>, what: impl Into<String>, unit: &'static str) -> Claim {
         Claim {
             id,
@@ -104,7 +104,7 @@ impl Claim {
     }
 }
 
-/// A run that must come out negative if the mechanism is what the paper says.
+/// A run whose result must be negative if the mechanism is what the paper says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Falsifier {
     pub id: &'static str,
@@ -114,15 +114,15 @@ pub struct Falsifier {
     pub holds: Option<bool>,
     /// The figures that were seen, by name.
     pub figures: Vec<(String, f64)>,
-    /// Why it was not seen, or not run.
+    /// The reason why the falsifier was not seen, or not run.
     pub why: String,
 }
 
-/// Something that the paper leaves open.
+/// A detail that the paper leaves open.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unspecified {
     pub what: String,
-    /// What was chosen, and why.
+    /// The choice that was made, and the reason.
     pub chosen: String,
     /// The range over real systems.
     pub range: String,
@@ -138,7 +138,7 @@ pub struct Frozen {
     pub chip: String,
     pub profiles: String,
     pub rules: String,
-    /// The commit that the binary was built from: [`crate::COMMIT`].
+    /// The commit from which the binary was built: [`crate::COMMIT`].
     pub commit: String,
 }
 
@@ -154,7 +154,7 @@ pub struct Findings {
     /// Everything that the paper leaves open; items that decide the sign come first.
     pub unspecified: Vec<Unspecified>,
     pub frozen: Frozen,
-    /// Figures redrawn, for the report.
+    /// The redrawn figures, for the report.
     #[serde(skip)]
     pub figures: Vec<crate::figure::Figure>,
     /// What a reader must know first: stand-in workloads, missing runs.

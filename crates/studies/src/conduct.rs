@@ -7,10 +7,10 @@ use crate::pool::{self, Progress, Work};
 use crate::study::{Study, StudyError};
 use std::path::Path;
 
-/// Does a study in `folder`: the cache is `folder/cache`.
+/// Runs a study in `folder`, with the cache in `folder/cache`.
 ///
 /// # Errors
-/// With the run that failed, the folder that cannot be used, or what is wrong with the findings.
+/// The run that failed, the folder that cannot be used, or the fault of the findings.
 pub fn conduct<S: Study>(
     study: &S,
     extent: Extent,

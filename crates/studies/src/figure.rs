@@ -2,16 +2,16 @@
 
 use baton_plot::{Bars, Lines, Spans, Table, Timeline, number};
 
-/// What a figure is drawn as.
+/// The form of a figure's drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drawing {
-    /// Rows of bars, the paper's values as marks beside them.
+    /// Rows of bars, with the paper's values as marks beside the bars.
     Bars(Bars),
     /// Series over an axis.
     Lines(Lines),
-    /// Ranges around a value: a tornado.
+    /// Ranges around a value: a tornado chart.
     Spans(Spans),
-    /// What each of several threads does over time.
+    /// The states of several threads over time.
     Timeline(Timeline),
     /// Rows of text and numbers.
     Table(Table),
@@ -24,7 +24,8 @@ pub struct Figure {
     pub drawing: Drawing,
     /// The note below its title; empty if there is none.
     pub note: String,
-    /// Its file's name on a page of the documentation, without the ending; `None`: it is only on the HTML page.
+    /// The name of the figure's file on a page of the documentation, without the ending; `None`:
+    /// the figure is only on the HTML page.
     pub file: Option<&'static str>,
 }
 
@@ -46,21 +47,21 @@ macro_rules! drawings {
 drawings!(Bars, Lines, Spans, Timeline, Table);
 
 impl Figure {
-    /// With what must be known to read it.
+    /// Adds a note that a reader needs to understand the figure.
     #[must_use]
     pub fn noted(mut self, note: impl Into<String>) -> Figure {
         self.note = note.into();
         self
     }
 
-    /// With a file on a page of the documentation.
+    /// Gives the figure a file on a page of the documentation.
     #[must_use]
     pub fn named(mut self, file: &'static str) -> Figure {
         self.file = Some(file);
         self
     }
 
-    /// What stands over it.
+    /// Returns the title of the figure.
     pub fn title(&self) -> &str {
         match &self.drawing {
             Drawing::Bars(drawing) => &drawing.title,
@@ -71,7 +72,7 @@ impl Figure {
         }
     }
 
-    /// The picture itself, for an HTML page.
+    /// Returns the picture alone, for an HTML page.
     pub fn html(&self) -> String {
         match &self.drawing {
             Drawing::Bars(drawing) => drawing.svg(),

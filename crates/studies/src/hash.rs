@@ -1,6 +1,7 @@
-//! FNV-1a with 128 bits: for addresses in a cache and for showing that something has not changed. It is no proof against forgery.
+//! FNV-1a with 128 bits, for addresses in a cache and for showing that a text has not changed. The
+//! hash does not protect against forgery.
 
-/// A hash under way.
+/// A hash that is being computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Hash(u128);
 
@@ -14,7 +15,7 @@ impl Default for Hash {
 }
 
 impl Hash {
-    /// One more piece; its end counts, so that `ab`, `c` and `a`, `bc` differ.
+    /// Adds a piece. The end of the piece counts, so that `ab`, `c` and `a`, `bc` differ.
     #[must_use]
     pub fn and(mut self, piece: impl AsRef<[u8]>) -> Hash {
         let piece = piece.as_ref();
@@ -29,13 +30,13 @@ impl Hash {
         format!("{:032x}", self.0)
     }
 
-    /// The first 16 of them, for people.
+    /// Returns the first 16 digits of the hash, for people.
     pub fn short(self) -> String {
         self.text()[..16].to_owned()
     }
 }
 
-/// The hash of one piece.
+/// Returns the hash of one piece.
 pub fn of(piece: impl AsRef<[u8]>) -> Hash {
     Hash::default().and(piece)
 }

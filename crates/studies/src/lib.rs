@@ -49,7 +49,7 @@ pub use registry::{Entry, Registry};
 pub use rule::Rule;
 pub use study::{COMMIT, Study, StudyError};
 
-/// The registry: a line for each study, its module.
+/// Makes the registry from one line for each study, which names the study's module.
 macro_rules! studies {
     ($($study:ident,)*) => {
         $(pub mod $study;)*

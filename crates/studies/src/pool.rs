@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 pub trait Progress: Sync {
     /// `runs` runs are to be done; `cached` further ones are in the cache.
     fn begin(&self, runs: usize, cached: usize);
-    /// A run was done.
+    /// Notes that a run was done.
     fn done(&self, name: &str);
 }
 

@@ -47,7 +47,7 @@ impl Registry {
         self.0.iter().find(|entry| entry.name == name)
     }
 
-    /// The names, in order.
+    /// Returns the names in the order of the registry.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|entry| entry.name)
     }

@@ -1,31 +1,33 @@
-//! When a claim holds. A rule is data beside its claim: it is committed before the first full run, printed with the
-//! claim, and hashed into what is frozen.
+//! The rule by which a claim holds. A rule is data beside its claim: it is committed before the
+//! first full run, printed with the claim, and part of the hash that freezes the rules.
 
 use crate::Interval;
 use serde::Serialize;
 use std::fmt;
 
-/// The greatest tolerance that a rule may have: a quarter of the paper's figure.
+/// The largest tolerance that a rule may have: a quarter of the paper's figure.
 pub const MOST_TOLERANCE: f64 = 0.25;
 
-/// A rule over the paper's figure and ours.
+/// A rule that compares our figure with the paper's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rule {
-    /// Ours lies within this share of the paper's figure.
+    /// Our figure differs from the paper's figure by at most this share.
     Within(f64),
     /// Ours lies within this many points of the paper's figure; for figures that are small shares
     /// themselves.
     Points(f64),
-    /// Ours is greater than 0, its interval included: where the paper says a direction only.
+    /// Our figure and its whole interval are greater than 0, for a claim that gives a direction
+    /// only.
     Positive,
-    /// The absolute value of ours is at most this.
+    /// The absolute value of our figure is at most this number.
     AtMost(f64),
-    /// A condition of the study's own, spelt out; ours is 1 where it holds and 0 where it does not.
+    /// A condition of the study, as text; our figure is 1 if the condition holds, and 0 if it does
+    /// not.
     Condition(&'static str),
 }
 
 impl Rule {
-    /// Whether `ours` keeps it.
+    /// Returns whether `ours` satisfies the rule.
     pub fn holds(self, paper: f64, ours: Interval) -> bool {
         let near = |most: f64| (ours.mean - paper).abs() <= most;
         match self {

@@ -7,22 +7,23 @@ use serde::de::DeserializeOwned;
 use std::fmt::Display;
 use thiserror::Error;
 
-/// The commit that this was built from, with a word if files differed from it; `unknown` where the build was outside of a checkout
-/// (`build.rs`).
+/// The commit from which the binary was built, with a suffix if files differed from the commit;
+/// `unknown` if the build was outside of a checkout (`build.rs`).
 pub const COMMIT: &str = env!("BATON_COMMIT");
 
-/// Why a study cannot be done.
+/// The reason why a study cannot be done.
 #[derive(Debug, Error)]
 pub enum StudyError {
-    /// A file of its inputs cannot be read or is wrong, or there are too many of them; the message names file, line and key.
+    /// An input file cannot be read or is wrong, or there are too many input files; the message
+    /// names file, line and key.
     #[error("{0}")]
     Input(String),
-    /// A run failed: its inputs, and why.
+    /// A run failed.
     #[error("run {run}: {why}")]
     Run {
         /// The run's name.
         run: String,
-        /// Why it has no figures.
+        /// The reason why the run has no figures.
         why: String,
     },
     /// The folder of results cannot be used.
@@ -30,16 +31,16 @@ pub enum StudyError {
     Folder {
         /// The path.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// What the study judged is no result: a verdict lacks its reason ([`Findings::check`]).
+    /// The findings are incomplete: a verdict lacks its reason ([`Findings::check`]).
     #[error("the study's findings: {0}")]
     Findings(String),
 }
 
 impl StudyError {
-    /// An error about the study's inputs.
+    /// Makes an error about the inputs of the study.
     pub fn input(why: impl Display) -> StudyError {
         StudyError::Input(why.to_string())
     }
@@ -47,30 +48,33 @@ impl StudyError {
 
 /// One paper's study.
 pub trait Study: Sync {
-    /// The inputs of one run. Its serialised form is its address in the cache, so it holds everything that the outcome
-    /// depends on, the chip file's text included.
+    /// The inputs of one run. Their serialised form is the address of the run in the cache, so that
+    /// they contain everything on which the outcome depends, such as the text of the chip file.
     type Run: Serialize + Clone + Send + Sync;
-    /// What one run gives.
+    /// The figures of one run.
     type Figures: Serialize + DeserializeOwned + Clone + Send;
 
-    /// What stands in the cache before a run's inputs: changed whenever the same inputs give other figures.
+    /// Returns the version, which precedes the inputs of a run in its cache address. The version
+    /// changes whenever the same inputs give other figures.
     fn version(&self) -> &'static str;
 
-    /// The runs that are needed, each named for people.
+    /// Returns the runs of the study, each with a name for people.
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)>;
 
-    /// Runs that follow from what others showed: asked for until there are none. `done` has all so far, in the order in which
-    /// they were asked for.
+    /// Returns further runs, which follow from the results of earlier runs. The study is asked
+    /// again until it returns no runs. `done` has all runs so far, in the order in which the study
+    /// returned them.
     fn more(&self, _extent: Extent, _done: &[(Self::Run, Self::Figures)]) -> Vec<(String, Self::Run)> {
         Vec::new()
     }
 
-    /// Does one run.
+    /// Performs one run.
     ///
     /// # Errors
-    /// With why it has no figures.
+    /// The reason why the run has no figures.
     fn run(&self, run: &Self::Run) -> Result<Self::Figures, String>;
 
-    /// What came out. `done` is in the order of [`Study::runs`], then of [`Study::more`].
+    /// Returns the findings. `done` has the runs of [`Study::runs`], then those of [`Study::more`],
+    /// in that order.
     fn judge(&self, extent: Extent, done: &[(Self::Run, Self::Figures)]) -> Findings;
 }

@@ -1,4 +1,5 @@
-//! Experiments as data, and the runs that follow from them: each draw of each program under each seed, in every arm.
+//! Experiments as data, and the runs of each: every draw of every program under every seed, in
+//! every arm.
 
 use super::samples::{Sample, Samples};
 use crate::Extent;
@@ -40,10 +41,10 @@ impl Draw for &'static str {
 /// `("main", "")`.
 pub type Id = (&'static str, String);
 
-/// The group of the main experiment.
+/// The name of the main experiment's group.
 pub const MAIN: &str = "main";
 
-/// The programs that an experiment is done on.
+/// The programs on which an experiment is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// All programs; in a quick study only the listed ones.
@@ -132,7 +133,8 @@ pub struct Case {
     pub arm: usize,
 }
 
-/// Experiments on draws, in arms. Runs are in the order of experiments, draws, seeds and arms.
+/// The experiments of a study, with draws and arms. Runs are ordered by experiment, draw, seed and
+/// arm.
 pub struct Plan<'a, S, D> {
     /// The experiments of this extent.
     pub experiments: Vec<Experiment<S>>,

@@ -1,4 +1,4 @@
-//! A study's inputs: chip files and folders of profiles. Their hashes stand in every result.
+//! The inputs of a study: chip files and folders of profiles. Every result contains their hashes.
 
 use crate::{Frozen, StudyError, hash};
 use baton_chip::Chip;
@@ -15,10 +15,11 @@ pub struct ChipFile {
 }
 
 impl ChipFile {
-    /// Reads a file, and those that it is based on: beside it, or by name from one of these folders.
+    /// Reads a chip file and the files on which it is based. A base is in the same folder, or is
+    /// found by name in one of `folders`.
     ///
     /// # Errors
-    /// With the file, and the line and key that are wrong.
+    /// The file, line and key that are wrong.
     pub fn open(path: &Path, folders: &[PathBuf]) -> Result<ChipFile, StudyError> {
         let text = ChipText::open(path, folders).map_err(StudyError::input)?;
         let chip = text.chip(None, &[]).map_err(StudyError::input)?;
@@ -30,11 +31,11 @@ impl ChipFile {
         StudyError::input(format!("{}: {why}", self.text.file()))
     }
 
-    /// The whole chip under these settings, as text that a run's inputs hold: every key and value. With `cores` it is resized
-    /// before the settings apply.
+    /// Returns the whole chip under these settings as text with every key and value, for the inputs
+    /// of a run. If `cores` is given, the chip is resized before the settings apply.
     ///
     /// # Errors
-    /// With the setting that is wrong.
+    /// The setting that is wrong.
     pub fn with(&self, cores: Option<u32>, settings: &[String]) -> Result<String, String> {
         let chip = self.text.chip(cores, settings);
         Ok(chip.map_err(|error| error.to_string())?.to_toml())
@@ -52,10 +53,10 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Reads these chip files; the profiles are for the study to read.
+    /// Reads the chip files; the study reads the profiles itself.
     ///
     /// # Errors
-    /// As [`ChipFile::open`].
+    /// The errors of [`ChipFile::open`].
     pub fn open(chips: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
         Inputs::open_with(chips, &[], profiles)
     }

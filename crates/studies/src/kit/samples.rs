@@ -5,7 +5,7 @@ use super::experiment::{Draw, Id, MAIN};
 use crate::Interval;
 use std::collections::BTreeMap;
 
-/// One draw under one seed, in every arm.
+/// The results of one draw under one seed, in every arm.
 pub struct Sample<'a, D, F> {
     draw: &'a D,
     again: u64,
@@ -30,14 +30,14 @@ impl<'a, D, F> Sample<'a, D, F> {
     }
 }
 
-/// The same draw under the same seed in two arms.
+/// The results of one draw under one seed, in two arms.
 pub struct Pair<'a, D, F> {
     pub program: &'a D,
     /// The index of the draw's seed.
     pub again: u64,
-    /// The arm that the other is compared with.
+    /// The figures of the arm with which the other arm is compared.
     pub off: &'a F,
-    /// The arm under test.
+    /// The figures of the arm under test.
     pub on: &'a F,
 }
 
@@ -56,7 +56,7 @@ impl<D: PartialEq, F> Pair<'_, D, F> {
     }
 }
 
-/// All samples, by experiment.
+/// All samples, each with its experiment.
 pub struct Samples<'a, D, F>(Vec<(Id, Sample<'a, D, F>)>);
 
 impl<D, F> Default for Samples<'_, D, F> {
@@ -204,12 +204,14 @@ mod tests {
     #[test]
     fn every_program_weighs_the_same_however_many_draws_it_has() {
         let balanced = [(Drawn("a", 0), 1.0), (Drawn("a", 1), 3.0), (Drawn("b", 0), 10.0), (Drawn("b", 1), 12.0)];
-        // Means over programs, place by place: 5.5 and 7.5.
+        // The means over programs, in each position: 5.5 and 7.5.
         assert_eq!(mean(&balanced), Interval::of(&[5.5, 7.5]).unwrap());
         let third = (Drawn("b", 2), 11.0);
         let more = balanced.into_iter().chain([third]).collect::<Vec<_>>();
         let ours = mean(&more);
-        // 2 and 11, each with variances of 2 of two values and 1 of three: (2 / 2 + 1 / 3) / 4 with three degrees of freedom.
+        // The means are 2, with a variance of 2 over two values, and 11, with a variance of 1 over
+        // three values. The variance of the mean is (2 / 2 + 1 / 3) / 4, with three degrees of
+        // freedom.
         assert_eq!(ours.mean, 6.5);
         assert!((ours.half.unwrap() - 3.182 * (1.0f64 / 3.0).sqrt()).abs() < 1e-9, "{ours:?}");
     }

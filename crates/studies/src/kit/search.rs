@@ -27,7 +27,7 @@ pub struct Choice {
 /// The place of each choice.
 pub type Set = Vec<usize>;
 
-/// A set that is tried.
+/// A set of values that is tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     pub name: String,
@@ -46,7 +46,7 @@ impl Trial {
 pub trait Score: Copy {
     /// The headline figure.
     fn score(&self) -> f64;
-    /// Whether the baseline still shows what is printed.
+    /// Returns whether the baseline still shows the printed figures.
     fn plausible(&self) -> bool;
 }
 

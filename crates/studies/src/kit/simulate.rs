@@ -1,13 +1,15 @@
-//! One simulated run: a team's threads, or bodies on cores of their own; its result checked.
+//! Runs one simulation, of a team's threads or of bodies on cores of their own, and checks the
+//! result.
 
 use baton_chip::{Chip, Options, Outcome, Simulation, Spawn};
 use baton_units::CoreId;
 use baton_workloads::Team;
 
-/// Runs the team that `make` makes, until its last thread has ended, and checks what it computed.
+/// Runs the team that `make` makes until its last thread has ended, and checks the result that the
+/// team computed.
 ///
 /// # Errors
-/// With why there is no outcome: options that cannot be, a run that hangs, or a wrong result.
+/// The reason why there is no outcome: invalid options, a run that hangs, or a wrong result.
 pub fn simulate(
     chip: &Chip,
     options: &Options,
@@ -25,7 +27,7 @@ pub fn simulate(
 
 pub type Body = Box<dyn FnOnce()>;
 
-/// Threads on cores of their own.
+/// Threads that run on cores of their own.
 pub struct Crew {
     /// The core and the body of each thread.
     pub bodies: Vec<(u32, Body)>,
@@ -34,19 +36,20 @@ pub struct Crew {
     pub check: Box<dyn FnOnce() -> Result<(), String>>,
 }
 
-/// How a run ended.
+/// The way in which a run ended.
 pub enum Ended {
     /// Every thread has ended.
     Whole(Box<Outcome>),
-    /// Threads wait for each other for ever: the report.
+    /// Threads wait for each other forever; the text is the report.
     Locked(String),
 }
 
-/// Runs a crew until its last thread has ended, and checks what it computed. `options` bound the run, so that no fault of a program
-/// keeps it for ever.
+/// Runs a crew until its last thread has ended, and checks the result that the crew computed.
+/// `options` bound the run, so that no fault of a program makes the run last forever.
 ///
 /// # Errors
-/// With why there is no outcome: options that cannot be, a run that comes to its bound, or a wrong result.
+/// The reason why there is no outcome: invalid options, a run that reaches its bound, or a wrong
+/// result.
 pub fn on_cores(chip: &Chip, options: &Options, make: impl FnOnce() -> Result<Crew, String>) -> Result<Ended, String> {
     let mut simulation = Simulation::new(chip, options).map_err(|error| error.to_string())?;
     let Crew { bodies, check } = simulation.outside(make)?;

@@ -1,4 +1,5 @@
-//! A study as a page of the documentation: Markdown that links its pictures, each a file of its own.
+//! Writes a study as a page of the documentation, in Markdown. Each picture is a file that the page
+//! links.
 
 use super::{Drawing, Figure, tables};
 use crate::Findings;
@@ -10,11 +11,12 @@ use std::fmt::Write;
 pub struct Markdown {
     /// The page's text.
     pub page: String,
-    /// The pictures that it links: file names and texts.
+    /// The pictures that the page links: file names and texts.
     pub pictures: Vec<(String, String)>,
 }
 
-/// The page. `folder` is where the pictures will be, as the page links it; empty: beside it.
+/// Writes the page. `folder` is the path from the page to its pictures; empty: the folder of the
+/// page.
 pub fn markdown(findings: &Findings, folder: &str) -> Markdown {
     let mut page = format!("# {}: what the study came out at\n\n", findings.study.to_uppercase());
     let f = &findings.frozen;
@@ -53,13 +55,13 @@ pub fn markdown(findings: &Findings, folder: &str) -> Markdown {
     if !elsewhere.is_empty() {
         let _ = writeln!(page, "Only in `report.html`: {}.", elsewhere.join("; "));
     }
-    // One line break at the end.
+    // The page ends with one line break.
     page.truncate(page.trim_end().len());
     page.push('\n');
     Markdown { page, pictures }
 }
 
-/// A figure's file, if it has a name and something to draw.
+/// Returns the file of a figure, if the figure has a name and something to draw.
 fn picture(figure: &Figure) -> Option<(String, String)> {
     let name = figure.file?;
     Some((format!("{name}.svg"), file(&figure.html())?))

@@ -1,5 +1,6 @@
-//! `report.html`: claims, falsifiers, what is left open, and the paper's figures redrawn beside ours. One file, no script, no
-//! network; light and dark. The same as Markdown with a file a picture: [`markdown()`].
+//! Writes `report.html`: claims, falsifiers, details that the paper leaves open, and the paper's
+//! figures redrawn beside ours. The page is one file without scripts or network access, in light
+//! and dark. [`markdown()`] writes the same content as Markdown, with a file for each picture.
 
 mod markdown;
 mod tables;
@@ -34,7 +35,7 @@ pub fn html(findings: &Findings) -> String {
     )
 }
 
-/// Where the figures are.
+/// Returns the list of contents: a link to each figure.
 fn contents(findings: &Findings) -> String {
     let mut out = String::from("<details><summary>Figures and tables</summary><ol>");
     for (i, figure) in findings.figures.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The tables of a study's page, each once, for HTML and Markdown alike.
+//! The tables of a study's page, which the HTML page and the Markdown page share.
 
 use super::{cell, escape, number};
 use crate::Findings;
@@ -17,7 +17,7 @@ pub(super) fn summary(findings: &Findings) -> String {
     )
 }
 
-/// A table with its heading, for an HTML page; verdicts have their colours.
+/// Returns a table with its heading, for an HTML page; verdicts are coloured.
 pub(super) fn html(table: &Table) -> String {
     let rows = table.html();
     let rows =
@@ -39,7 +39,7 @@ fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
     Table { title: title.to_owned(), header, rows, ..Table::default() }
 }
 
-/// What the paper claims, and what came out.
+/// Returns the table of the paper's claims and their verdicts.
 pub(super) fn claims(findings: &Findings) -> Table {
     let row = |claim: &crate::Claim| {
         let part = if claim.part.is_empty() { String::new() } else { format!(": {}", claim.part) };
@@ -58,7 +58,7 @@ pub(super) fn claims(findings: &Findings) -> Table {
     table("Claims", &header, findings.claims.iter().map(row).collect())
 }
 
-/// Runs that would show that the study shows nothing.
+/// Returns the table of falsifiers: runs that would show that the study proves nothing.
 pub(super) fn falsifiers(findings: &Findings) -> Table {
     let row = |falsifier: &crate::Falsifier| {
         let seen = falsifier.figures.iter().map(|(name, value)| format!("{name} {}", number(*value)));
@@ -74,7 +74,7 @@ pub(super) fn falsifiers(findings: &Findings) -> Table {
     table("Falsifiers", &header, findings.falsifiers.iter().map(row).collect())
 }
 
-/// What had to be chosen.
+/// Returns the table of details that the paper leaves open, with the choices made.
 pub(super) fn unspecified(findings: &Findings) -> Table {
     let row = |item: &crate::Unspecified| {
         let [least, greatest] = item.effect.map_or([None, None], |ends| ends.map(Some)).map(cell);
