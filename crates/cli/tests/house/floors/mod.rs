@@ -31,7 +31,6 @@ const UPWARD: &[Exception] = &[
     ("gomp", "process.rs: display", 1),
     ("gomp", "process.rs: environment", 1),
     ("gomp", "reductions.rs: loops", 1),
-    ("programs", "added.rs: registry", 1),
 ];
 /// Larger circles: crate, the circle's first file, files.
 const LARGE_CIRCLES: &[Exception] = &[
