@@ -66,6 +66,7 @@ lint: tools
 	$(RUFF) check $$(grep -rlE '^#!.*python3' scripts crates examples) scripts
 	# All files by name: cargo fmt does not see the modules that a registry's macro declares.
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
+	scripts/check/english
 	scripts/mutate/mutate --stale
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
