@@ -350,7 +350,8 @@ mod tests {
 
     #[test]
     fn rows_that_collapse_unmeasured_are_one_line() {
-        let said = [said("futex", 9, true, 0), said("mcs", 7, false, 1), said("tas", 8, false, 1), said("clh", 5, false, 0)];
+        let said =
+            [said("futex", 9, true, 0), said("mcs", 7, false, 1), said("tas", 8, false, 1), said("clh", 5, false, 0)];
         let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
         let text = table(&rows);
         assert!(text.ends_with("predicted to collapse, and not measured: mcs:pause, tas:pause\n"), "{text}");
