@@ -2,10 +2,10 @@
 //! The paper says that queues can move but not how, so that the steps are our own.
 //!
 //! 1. A queue is made at the new device, and closed: requests for the queue wait, whatever their
-//! mode. Then the old queue is closed.
+//!    mode. Then the old queue is closed.
 //! 2. Items, credit pools and members are read at the old device and written at the new device.
 //! 3. The new queue opens. The old queue keeps its id and slot, has no entries any more, and sends
-//! all requests on: their cores make them again at the new device.
+//!    all requests on: their cores make them again at the new device.
 
 use super::storage::{Slot, State};
 use super::{Qmd, aim};
