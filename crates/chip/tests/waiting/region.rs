@@ -43,7 +43,8 @@ fn a_notice_by_another_byte_is_lost() {
     assert_eq!(stuck.waiting.iter().map(|waiting| waiting.thread).collect::<Vec<_>>(), [0], "{stuck}");
 }
 
-/// Threads meet in listing 2's barrier, the last one so late; whether all leave it.
+/// Whether all threads leave listing 2's barrier. The first comes at cycle 0 and the last at 20,000;
+/// of three, the second comes at `late`.
 fn listing_2(threads: u32, late: u64) -> Result<(), Stuck> {
     // The second waiter is on its way into the kernel when the first one, which was there, sets the byte back.
     let chip = common::cores(4, &[&PRICES[..], &["core.clock_hz=1000000000", "wait.mwmon.call=3000"]].concat());
@@ -67,7 +68,7 @@ fn a_third_thread_waits_for_ever() {
     let moments = || (17_000..22_000).step_by(250);
     assert!(moments().all(|late| listing_2(2, late).is_ok()));
     let stuck: Vec<_> = moments().filter_map(|late| listing_2(3, late).err()).collect();
-    assert!(!stuck.is_empty(), "no moment of the third thread shows the fault");
+    assert!(!stuck.is_empty(), "no moment of the second thread shows the fault");
     assert!(stuck.iter().all(|stuck| stuck.waiting.len() == 1), "the others have left");
 }
 

@@ -5,8 +5,8 @@
 //! moment, in the order of their threads: a try that hits changes nothing, so the order of others stays, and it lets the
 //! engine leave out tries that cannot succeed without changing the order of anything else.
 //!
-//! An event is known by a small number, which its type packs and unpacks ([`Event`](super::event::Event)), and is in the
-//! queue at most once.
+//! An event is known by a small number, which its type packs and unpacks, and is in the queue at
+//! most once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -18,7 +18,7 @@
 //! | [`counts`] | what is counted |
 //! | [`golden`] | values checked against a golden memory, in debug builds |
 //! | [`exchange`] | what the units share: messages, their events, notices, counts |
-//! | [`array`] | tag arrays with replacement |
+//! | [`mod@array`] | tag arrays with replacement |
 //! | [`private`] | transactions, waiting accesses, pins |
 //! | [`caches`] | the private caches of all cores |
 //! | [`effects`] | what the rows do to a core's caches |

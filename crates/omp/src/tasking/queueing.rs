@@ -159,7 +159,8 @@ impl<M: Machine> Team<M> {
         })
     }
 
-    /// The task of a node is done, as that thread of the team says: what follows it is let go. How many tasks that were.
+    /// Called by `thread` of the team when a node's task is done: releases the tasks that follow it.
+    /// Returns the number of tasks released.
     pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
         let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
         let (mut released, tasks) = first.locked(waits, |waiting| {

@@ -89,7 +89,8 @@ impl Doing {
         }
     }
 
-    /// How a wait went, or in which mode a lock was held; empty for everything else.
+    /// How a wait went, in which mode a lock was held, or why a thread was off the CPU; empty for
+    /// everything else.
     pub fn detail(self) -> &'static str {
         match self {
             Doing::Hold(Mode::Shared) => "shared",

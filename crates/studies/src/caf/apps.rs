@@ -165,8 +165,8 @@ impl Case {
             Ok(Crew { bodies, check: Box::new(check) })
         };
         let figures = run(chip, self.seed, instructions(name, self.app.bulk()), crew)?;
-        // Nanoseconds an item.
         let items = self.app.items();
+        // `each` is in nanoseconds per item; the figures want cycles of the whole run.
         let cycles = each.get() * items as f64 * chip.core.clock.0 as f64 / 1e9;
         Ok(Figures { cycles: cycles.round() as u64, items, ..figures })
     }

@@ -93,8 +93,9 @@ pub(super) const FREE: &str = "free wake-ups";
 /// Other spin budgets.
 pub(super) const SPINS: [u32; 4] = [100, 1000, 10_000, 100_000];
 
-/// Seeds in a quick study and in a full one, and of experiments beside the paper's.
+/// Number of seeds in a quick study, and in a full one.
 const SEEDS: [u64; 2] = [1, 3];
+/// Number of seeds of an experiment beside the paper's.
 const BESIDE_SEEDS: u64 = 2;
 
 /// All cases.
