@@ -13,13 +13,13 @@
 use crate::beyond::Beyond;
 use crate::settings::Settings;
 use baton_machine::Ordering::Relaxed;
-use baton_machine::{Atomic, Machine};
+use baton_machine::{Atomic, Machine, Owned};
 
 /// The state of cancellation in a team. Barriers are numbered from 1.
 pub struct Cancel<M: Machine> {
     pub(crate) on: bool,
     /// Where anything can be cancelled.
-    pub(crate) beyond: Option<Box<Beyond<M>>>,
+    pub(crate) beyond: Option<Owned<M, Beyond<M>>>,
     pub(crate) region: M::Atomic<u32>,
     pub(crate) share: M::Atomic<u64>,
     pub(crate) more: [M::Atomic<u64>; 2],
@@ -29,7 +29,7 @@ impl<M: Machine> Cancel<M> {
     /// The state in which nothing is cancelled. Where cancellation is off, nothing will be.
     pub(crate) fn new(settings: &Settings) -> Self {
         let on = settings.cancellation;
-        let beyond = on.then(|| Box::new(Beyond::new(settings)));
+        let beyond = on.then(|| Owned::new(Beyond::new(settings)));
         let word = || M::Atomic::new(0);
         Cancel { on, beyond, region: M::Atomic::new(0), share: word(), more: [word(), word()] }
     }
