@@ -106,7 +106,7 @@ mod tests {
             "another scheduler is named `fair`",
             "another arbiter is named `round-robin`",
             "another device is named `mailbox`",
-            "another workload is named `hot`",
+            "another workload is named `hot-line`",
         ];
         assert_eq!(said, expected);
     }
