@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Our own tests.
-const OURS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workloads/tests/litmus");
+const OURS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../litmus/tests/litmus");
 
 fn baton(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("baton").unwrap();

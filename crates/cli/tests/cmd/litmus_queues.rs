@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The tests with queues.
-const QUEUES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workloads/tests/litmus-queues");
+const QUEUES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../litmus/tests/litmus-queues");
 const CAF16: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../chips/caf16.toml");
 const CAF64: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../chips/caf64.toml");
 

@@ -20,7 +20,7 @@ const CASES: &[(&[&str], &str)] = &[
     (
         &[
             "litmus",
-            "../workloads/tests/litmus/plain/IRIW.litmus",
+            "../litmus/tests/litmus/plain/IRIW.litmus",
             "--set",
             "core.count=2",
             "--set",
