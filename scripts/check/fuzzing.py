@@ -98,6 +98,6 @@ def go(script, chosen, case):
                     failed += 1
                     only = f" --only {chosen.only}" if chosen.only else ""
                     print(f"seed {seed}: baton {' '.join(map(str, words))}\n  {wrong}\n"
-                          f"  repeat: scripts/{script} --seed {seed} --cases 1{only} --keep case", flush=True)
+                          f"  repeat: scripts/check/{script} --seed {seed} --cases 1{only} --keep case", flush=True)
     print(f"{script}: {done} cases, {failed} failures")
     sys.exit(1 if failed else 0)

@@ -7,7 +7,7 @@ fn fuzz(script: &str, cases: u32) {
     if !baton_needs::has("python3", script) {
         return;
     }
-    let script = format!("{}/../../scripts/{script}", env!("CARGO_MANIFEST_DIR"));
+    let script = format!("{}/../../scripts/check/{script}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("python3")
         .args([&script, "--baton", env!("CARGO_BIN_EXE_baton"), "--seed", "1", "--cases", &cases.to_string()])
         .output()
