@@ -1,6 +1,7 @@
 //! Every test that a page names by its command is there: `cargo test -p CRATE --test PROGRAM FILTER`.
 
-use crate::docs_links::{files, pages, root, text};
+use crate::docs_links::{files, pages, text};
+use crate::root;
 
 /// Modules whose tests a registry generates.
 const GENERATED: [&str; 1] = ["locks::"];

@@ -1,19 +1,16 @@
 //! Links and paths in the documentation: each one leads somewhere, `docs/SUMMARY.md` lists every page of the book once, and the
 //! pages that code and scripts name exist.
 
+use crate::root;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The top folders whose files a page may name in backquotes.
 const NAMED: [&str; 6] = ["docs/", "crates/", "scripts/", "chips/", "examples/", "profiles/"];
 
 /// Files that a run or the reader of a recipe makes.
 const MADE: [&str; 2] = ["chips/this-host.toml", "crates/chipfile/src/peripheral/mine.rs"];
-
-pub(crate) fn root() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap()
-}
 
 pub(crate) fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))

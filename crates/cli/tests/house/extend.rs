@@ -4,6 +4,7 @@
 //! The copy lies under the target folder at a fixed place and shares what is built of other people's crates, so that a second
 //! run builds little.
 
+use crate::root;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,10 +120,6 @@ fn outside() -> Vec<(String, String)> {
     let section = sections().find(|section| section.starts_with(OUTSIDE.0)).expect("the page has the section");
     let (_, block) = section.split_once("It runs:\n\n```sh\n").expect("the section ends with commands");
     commands_of(OUTSIDE.0, block.split("```").next().unwrap())
-}
-
-fn root() -> PathBuf {
-    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap()
 }
 
 /// The files of a tree, with paths from its top, without what is built or belongs to git.

@@ -10,3 +10,10 @@ mod methods;
 mod package;
 mod skips;
 mod terms;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the tree.
+fn root() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().expect("the workspace")
+}

@@ -1,11 +1,7 @@
 //! `docs/glossary.md` against the code: terms stand in alphabetical order, and the place that a term names exists.
 
+use crate::root;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap()
-}
 
 /// The cells of the rows of the glossary's table that begins with the cell `first`.
 fn rows(first: &str) -> Vec<Vec<String>> {

@@ -1,15 +1,12 @@
 //! Reads Rust sources as tokens: enough to see paths, structs and functions, and no more.
 
+use crate::root;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A word, `::`, `->`, `=>` or a single sign, with its line.
 pub(crate) type Token<'a> = (&'a str, usize);
-
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
-}
 
 /// The sources of a crate, by their paths below its `src`: see [`bare`].
 pub(crate) fn files_of(name: &str) -> BTreeMap<String, String> {

@@ -11,8 +11,9 @@ mod reader;
 pub(crate) mod rooms;
 mod sizes;
 
+use crate::root;
 use arrows::{arrows, circles};
-use lexer::{files_of, root, sources};
+use lexer::{files_of, sources};
 use std::fs;
 
 /// The most files of a circle, fields of a struct, lines of a function.

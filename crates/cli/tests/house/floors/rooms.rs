@@ -5,7 +5,8 @@
 //! second column is written by hand and kept.
 
 use super::arrows::{Arrows, arrows};
-use super::lexer::{files_of, root};
+use super::lexer::files_of;
+use crate::root;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const PAGE: &str = "docs/rooms.md";
