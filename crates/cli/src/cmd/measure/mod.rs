@@ -101,7 +101,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
-        print!("{}", table(&rows));
+        print!("{}", table(&rows, &said));
         if let Some(said) = html::borne_out(&rows) {
             println!("{said}");
         }
@@ -191,7 +191,7 @@ pub(super) fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
 fn best(said: &[Said], most: u32) -> Vec<String> {
     // A row of changed locks (`whatif --split`) is not a lock that could be run.
     let is_lock = |s: &&Said| LOCKS.iter().any(|lock| lock.name == s.lock);
-    let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && s.cut_off == 0).filter(is_lock).collect();
+    let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && !s.collapses()).filter(is_lock).collect();
     others.sort_by_key(|s| s.time_ns.median);
     others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
 }
@@ -248,7 +248,7 @@ fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predict
     rows
 }
 
-fn table(rows: &[Predicted]) -> String {
+fn table(rows: &[Predicted], said: &[Said]) -> String {
     let dash = || "-".to_owned();
     // Only the chip of this machine gives intervals.
     let intervals = rows.iter().any(|row| row.interval_ns.is_some());
@@ -281,7 +281,7 @@ fn table(rows: &[Predicted]) -> String {
     if intervals {
         header.insert(3, "95% interval");
     }
-    let (shown, collapsed) = apart(rows);
+    let (shown, collapsed) = apart(rows, said);
     let mut out = ui::table(&header, &shown.into_iter().map(cells).collect::<Vec<_>>());
     if !collapsed.is_empty() {
         let names: Vec<String> = collapsed.iter().map(|row| format!("{}:{}", row.lock, row.wait)).collect();
@@ -292,11 +292,10 @@ fn table(rows: &[Predicted]) -> String {
 
 /// The rows of the table, and the rows of locks that are predicted to collapse and were not
 /// measured, which share one line below the table.
-fn apart(rows: &[Predicted]) -> (Vec<&Predicted>, Vec<&Predicted>) {
-    let collapses = |row: &&Predicted| {
-        !row.recorded && row.measured_ns.is_none() && row.remark.as_deref() == Some(predictions::COLLAPSES)
-    };
-    rows.iter().partition(|row| !collapses(row))
+fn apart<'a>(rows: &'a [Predicted], said: &[Said]) -> (Vec<&'a Predicted>, Vec<&'a Predicted>) {
+    let collapses =
+        |row: &Predicted| said.iter().any(|s| s.collapses() && (&s.lock, &s.wait) == (&row.lock, &row.wait));
+    rows.iter().partition(|row| row.recorded || row.measured_ns.is_some() || !collapses(row))
 }
 
 impl Candidate {
@@ -353,11 +352,11 @@ mod tests {
         let said =
             [said("futex", 9, true, 0), said("mcs", 7, false, 1), said("tas", 8, false, 1), said("clh", 5, false, 0)];
         let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
-        let text = table(&rows);
+        let text = table(&rows, &said);
         assert!(text.ends_with("predicted to collapse, and not measured: mcs:pause, tas:pause\n"), "{text}");
         assert_eq!(text.lines().count(), 4, "{text}");
         rows[1].measured_ns = Some(Nanos(70));
-        assert_eq!(table(&rows).lines().count(), 5);
+        assert_eq!(table(&rows, &said).lines().count(), 5);
     }
 
     #[test]
@@ -380,7 +379,7 @@ mod tests {
         let got: Vec<_> = rows.iter().map(|r| (r.lock.as_str(), r.measured_ns.map(|n| n.0))).collect();
         assert_eq!(got, [("glibc", Some(90)), ("mcs", Some(400)), ("clh", Some(7))]);
         assert_eq!(rows[0].measured_range_ns, Some((Nanos(80), Nanos(100))));
-        let text = table(&rows);
+        let text = table(&rows, &[]);
         assert!(!text.contains("95% interval"));
         assert!(
             text.contains("glibc (recorded)")
@@ -399,7 +398,7 @@ mod tests {
         let taken = |ns: u64| Taken { times: vec![Nanos(ns)] };
         taken(121).enter(&mut all[0]);
         taken(400).enter(&mut all[1]);
-        let text = table(&all);
+        let text = table(&all, &[]);
         assert!(text.contains("95% interval") && text.contains("80ns – 120ns") && text.contains("≥ 300ns"), "{text}");
         assert_eq!(html::borne_out(&all).unwrap(), "1 of 2 measured medians lies in its 95% interval.");
         taken(120).enter(&mut all[0]);

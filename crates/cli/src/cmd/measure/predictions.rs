@@ -74,15 +74,17 @@ fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
     Ok(here.map(|said| Said { doubt: doubt.clone(), ..said }).collect())
 }
 
-/// The remark on a row whose run was cut off.
-pub(super) const COLLAPSES: &str = "collapses: at least this long";
-
 impl Said {
+    /// Whether a run was cut off: the predicted time is a lower bound.
+    pub(super) fn collapses(&self) -> bool {
+        self.cut_off > 0
+    }
+
     /// The prediction as a row of a page.
     pub(super) fn row(&self) -> Predicted {
         // The whole reason stands once, at the recorded lock; it holds for all rows.
         let doubt = self.doubt.as_ref().map(|why| if self.recorded { why.clone() } else { "untrustworthy".into() });
-        let cut_off = (self.cut_off > 0).then(|| COLLAPSES.to_owned());
+        let cut_off = self.collapses().then(|| "collapses: at least this long".to_owned());
         Predicted {
             lock: self.lock.clone(),
             wait: self.wait.clone(),
