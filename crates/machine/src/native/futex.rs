@@ -13,6 +13,7 @@
 
 use super::cell::NativeAtomic;
 use crate::{Atomic, Clock, Deadline, Word};
+use baton_units::Nanos;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// Number of buckets: large enough that unrelated locks seldom share one.
@@ -86,12 +87,14 @@ fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32)
     });
 }
 
+/// A point in time, or a span, as the kernel takes it.
+pub fn timespec(at: Nanos) -> libc::timespec {
+    libc::timespec { tv_sec: (at.0 / 1_000_000_000) as libc::time_t, tv_nsec: (at.0 % 1_000_000_000) as libc::c_long }
+}
+
 fn wait(at: *mut u32, value: u32, deadline: Option<Deadline>) -> Slept {
     let realtime = matches!(deadline, Some(Deadline { clock: Clock::Realtime, .. }));
-    let until = deadline.map(|d| libc::timespec {
-        tv_sec: (d.at.0 / 1_000_000_000) as libc::time_t,
-        tv_nsec: (d.at.0 % 1_000_000_000) as libc::c_long,
-    });
+    let until = deadline.map(|d| timespec(d.at));
     let until = until.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
     let clock = if realtime { libc::FUTEX_CLOCK_REALTIME } else { 0 };
     let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | clock;

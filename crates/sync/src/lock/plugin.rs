@@ -174,13 +174,12 @@ impl Plugin {
 
     /// Takes the lock before the deadline. Returns whether it was taken; `None` if the plug-in has no timed lock.
     pub fn timedlock(&self, deadline: Deadline) -> Option<bool> {
-        const SECOND: u64 = 1_000_000_000;
         let timedlock = verbs().timedlock?;
         let clock = match deadline.clock {
             Clock::Monotonic => libc::CLOCK_MONOTONIC,
             Clock::Realtime => libc::CLOCK_REALTIME,
         };
-        let at = libc::timespec { tv_sec: (deadline.at.0 / SECOND) as _, tv_nsec: (deadline.at.0 % SECOND) as _ };
+        let at = baton_machine::native::futex::timespec(deadline.at);
         // SAFETY: a lock that `new` made, and a time.
         Some(unsafe { timedlock(self.at(), clock, &raw const at) } != 0)
     }
