@@ -131,7 +131,7 @@ impl Knobs<'_> {
         Ok((info, info.wait(self.wait).map_err(Refused::Because)?))
     }
 
-    /// The barrier.
+    /// The barrier that the settings name.
     ///
     /// # Errors
     /// There is no barrier of that name.

@@ -28,9 +28,9 @@ pub struct Window {
 /// The share of a core's window that a hardware context has: `parts / of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The numerator.
+    /// Parts that the context has.
     pub parts: u32,
-    /// The denominator, not 0.
+    /// Parts of the whole window, not 0.
     pub of: u32,
 }
 

@@ -77,7 +77,7 @@ pub struct Directory {
     pub latency: Cycles,
 }
 
-/// The homes.
+/// How many homes a chip has, and how they serve requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Home {
     /// Number of homes; lines are spread over them.

@@ -6,7 +6,7 @@ use super::texts::Placement;
 use crate::peripheral::{DeviceKind, OwnKey, Settings, kinds};
 use baton_units::{Cycles, Hertz};
 
-/// The devices.
+/// The devices of a chip, and what they have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Devices {
     /// Names in [`kinds`], with spaces between: one for all, or one a device, in the order of their numbers.

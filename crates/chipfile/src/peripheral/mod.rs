@@ -100,7 +100,7 @@ pub struct DeviceKind {
 pub struct SettingMisfit {
     /// The key's name.
     pub name: &'static str,
-    /// The value.
+    /// The value of the key, which does not fit.
     pub is: String,
     /// What was expected.
     pub expected: String,
