@@ -128,19 +128,16 @@ fn tasks_depend_detach_and_reduce() {
 
 #[test]
 fn detached_tasks_never_make_their_maker_wait() {
-    let few: [&[(&str, &str)]; 2] =
-        [&[("OMP_NUM_THREADS", "3")], &[("OMP_NUM_THREADS", "8"), ("BATON_OMP_TASKS", "team")]];
-    same("detach", &few);
-    // With one or two threads, or with more tasks, libgomp hangs.
+    // The program says itself what is right: libgomp hangs in it with one thread, and now and then with eight.
     let Some(folder) = built() else { return };
     compile(folder.path(), "detach");
     for threads in ["1", "2", "3", "8", "17"] {
         for tasks in ["steal", "team"] {
             let settings = [("OMP_NUM_THREADS", threads), ("BATON_OMP_TASKS", tasks)];
             let mut command = limited(folder.path(), "detach", &settings);
-            let output = run(command.arg("many").env("LD_LIBRARY_PATH", folder.path()));
+            let output = run(command.env("LD_LIBRARY_PATH", folder.path()));
             let text = String::from_utf8(output.stdout).unwrap();
-            assert_eq!(text.lines().count(), 50, "{settings:?}: {text}");
+            assert_eq!(text.lines().count(), 18 * 5, "{settings:?}: {text}");
             for line in text.lines() {
                 let mut numbers = line.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
                 let first = numbers.next();

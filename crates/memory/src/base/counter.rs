@@ -174,7 +174,8 @@ mod tests {
     counters! {
         /// A group.
         struct Group {
-            /// The packets that passed,
+            /// The packets that passed
+            /// this way.
             passed: Packets,
             /// The time that they took.
             taken: Cycles,
@@ -187,9 +188,9 @@ mod tests {
     fn a_group_follows_from_its_declaration() {
         let declared: Vec<_> = Group::DECLARED.iter().map(|one| (one.name, one.unit, one.what)).collect();
         let expected = [
-            ("passed", Unit::Packets, "What passed, on two lines."),
+            ("passed", Unit::Packets, "The packets that passed this way."),
             ("taken_cycles", Unit::Cycles, "The time that they took."),
-            ("longest_cycles", Unit::Cycles, "The longest of them."),
+            ("longest_cycles", Unit::Cycles, "The longest time of a packet."),
         ];
         assert_eq!(declared, expected);
         let mut sum = Group { passed: 1, taken: 20, longest: 9 };
