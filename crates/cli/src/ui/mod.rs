@@ -1,5 +1,15 @@
 //! How the command writes: data on standard output, everything else on standard error, colour only
 //! on a terminal and never under `NO_COLOR`.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `table` | rows under a header, as wide as the terminal |
+//! | `width` | how wide the terminal is |
+
+mod table;
+mod width;
+
+pub(crate) use table::table;
 
 use std::fmt::Arguments;
 use std::io::{IsTerminal, Write};
@@ -111,43 +121,4 @@ pub(crate) fn warn(text: impl std::fmt::Display) {
 /// Whether text on standard error shows colour.
 pub(crate) fn err_paints() -> bool {
     colored(std::io::stderr().is_terminal())
-}
-
-/// Formats rows under a header. Columns are as wide as their widest cell, with two spaces between;
-/// the last column is not padded.
-pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let mut widths: Vec<usize> = header.iter().map(|h| h.chars().count()).collect();
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let line = |cells: &[&str]| {
-        let mut text = String::new();
-        for (i, cell) in cells.iter().enumerate() {
-            text.push_str(cell);
-            if i + 1 < cells.len() {
-                text.extend(std::iter::repeat_n(' ', widths[i] - cell.chars().count() + 2));
-            }
-        }
-        text.truncate(text.trim_end().len());
-        text
-    };
-    let mut text = paint(&line(header), BOLD) + "\n";
-    for row in rows {
-        text += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
-        text.push('\n');
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_lines_up() {
-        let rows = vec![vec!["mcs".into(), "queue".into()], vec!["ticket".into(), "number".into()]];
-        assert_eq!(table(&["lock", "how"], &rows), "lock    how\nmcs     queue\nticket  number\n");
-    }
 }
