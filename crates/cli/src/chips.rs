@@ -58,6 +58,13 @@ impl ChipArgs {
         self.chip.is_some()
     }
 
+    /// Whether the user said how many cores there are, by the chip or by an option.
+    pub(crate) fn names_cores(&self) -> bool {
+        self.is_named()
+            || self.change.cores.is_some()
+            || self.change.set.iter().any(|setting| setting.starts_with("core."))
+    }
+
     /// Adds a `key=value` setting.
     pub(crate) fn set(&mut self, setting: String) {
         self.change.set.push(setting);

@@ -226,6 +226,16 @@ fn whatif_refuses_unknown_names_and_values_that_cannot_be() {
 }
 
 #[test]
+fn whatif_says_that_cores_are_left_without_use() {
+    let asked = ["whatif", "before", "--lock", "mcs", "--seeds", "1", "--cores", "64"];
+    let says = "CPUs, and the replay uses as many of the 64 that chip";
+    let said = text(&baton(&asked).stderr);
+    assert!(said.contains(says) && said.contains("--cpus 64 uses all of them"), "{said}");
+    let said = text(&baton(&[&asked[..], &["--cpus", "64"]].concat()).stderr);
+    assert!(!said.contains("--cpus 64 uses all"), "{said}");
+}
+
+#[test]
 fn try_measures_what_it_was_told() {
     let asked = ["try", "--lock", "hot=spin-park,make=mcs,default=glibc", "--budget", "500ms", "--json", "before"];
     let out = baton(&asked);

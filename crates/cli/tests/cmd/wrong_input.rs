@@ -65,6 +65,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--wait", "umwait", "--set", "cache.hit=4"], "the chip file has no wait.umwait"),
     (&["sim", "--set", "cache.hti=4"], "did you mean `cache.hit`?"),
     (&["sim", "--cpus", "3", "--chip", "../../chips/sample-host.toml"], "3 CPUs asked for; chip `sample-host` has 2"),
+    (&["sim", "--cpus", "3", "--chip", "../../chips/sample-host.toml"], "--cores 3 makes the chip larger"),
     (&["sim", "--workload", "pingpong", "--threads", "3"], "pingpong is for 2 threads, not 3"),
     (&["sim", "--workload", "ring", "--capacity", "3"], "expected a power of two"),
     (

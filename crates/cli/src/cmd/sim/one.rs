@@ -34,7 +34,11 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
         instructions: chosen.instructions(),
         ..Options::default()
     };
-    let mut simulation = Simulation::new(chip, &options).map_err(BadInput::new)?;
+    let mut simulation = Simulation::new(chip, &options).map_err(|refused| match args.cpus {
+        Some(cpus) if cpus > chip.cpus() => BadInput::new(refused)
+            .hint(format!("--cores {cpus} makes the chip larger; --cpus only says how much is used")),
+        _ => BadInput::new(refused),
+    })?;
     let team = simulation.outside(|| chosen.team())?;
     for (thread, body) in team.bodies.into_iter().enumerate() {
         let spawn = apps::placed(String::new(), thread, &cpus, &nice);

@@ -112,7 +112,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
     /// Number of CPUs in use: the first N. Left out: as many as the recorded run had, at most as
-    /// many as the chip has.
+    /// many as the chip has (--cores changes how many those are).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
     /// Runs of each lock, each with another seed.
@@ -179,7 +179,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             "--cpus {cpus}: chip `{}` has {has} CPUs (core.count, core.contexts); expected 1 to {has}",
             chip.name
         );
-        return Err(BadInput::new(what).into());
+        return Err(BadInput::new(what).hint(format!("--cores {cpus} makes the chip larger")).into());
     }
     if args.check.is_some() && chip.name != THIS_HOST {
         let message =
@@ -188,7 +188,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let trace = open(&args.directory)?;
     enough_memory(&args.directory)?;
-    fewer_cores(&trace, &chip, args.cpus);
+    other_cpus(&trace, &chip, &args);
     let (trace, mut changes) = changed(trace, &args, &one_by_one, &chip)?;
     changes.extend(barriers);
     // The check changes to the directory in which the program was recorded.
@@ -285,14 +285,23 @@ fn free_memory() -> Option<u64> {
     kib.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Notes that the chip is smaller than the machine of the recording.
-fn fewer_cores(trace: &Trace, chip: &Chip, asked: Option<u32>) {
-    let recorded = recorded_cpus(trace);
-    if asked.is_none() && recorded > chip.cpus() {
+/// Says so if the replay cannot use as many CPUs as were recorded, or leaves cores of the chip that
+/// the user named without use.
+fn other_cpus(trace: &Trace, chip: &Chip, args: &Args) {
+    let (recorded, has) = (recorded_cpus(trace), chip.cpus());
+    if args.cpus.is_some() || args.asymmetric.is_some() || recorded == 0 {
+        return;
+    }
+    if recorded > has {
         ui::warn(format_args!(
-            "the program was recorded on {recorded} CPUs; chip `{}` has {}: the replay has only these",
-            chip.name,
-            chip.cpus()
+            "the program was recorded on {recorded} CPUs; chip `{}` has {has}: the replay has only these",
+            chip.name
+        ));
+    } else if recorded < has && args.chip.names_cores() {
+        ui::warn(format_args!(
+            "the program was recorded on {recorded} CPUs, and the replay uses as many of the {has} that chip `{}` has; \
+             --cpus {has} uses all of them",
+            chip.name
         ));
     }
 }
