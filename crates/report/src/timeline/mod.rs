@@ -36,6 +36,8 @@ pub(crate) struct Timeline {
     end_ns: Nanos,
     /// The threads that have a lane, in the order of the lanes.
     threads: Vec<u32>,
+    /// The threads that would have a lane, and nothing in it.
+    folded: Vec<u32>,
     /// The locks that have a lane, which shows the owner; they follow the threads' lanes.
     locks: Vec<u32>,
     /// Pieces shorter than this may have been merged with neighbours; 0 if all pieces are exact.
@@ -80,6 +82,7 @@ pub(crate) fn timeline(profile: &Profile) -> Timeline {
         Ok::<(), Infallible>(())
     });
     builder.flush_all();
+    let folded = builder.fold(profile, &mut threads, end.0 - start.0);
     Timeline {
         start_ns: start,
         end_ns: end,
@@ -87,9 +90,13 @@ pub(crate) fn timeline(profile: &Profile) -> Timeline {
         blocks: encode::encode(&builder.lanes, start),
         queues: builder.queues.iter().map(Queue::means).collect(),
         threads,
+        folded,
         locks,
     }
 }
+
+/// A life shorter than this part of the timeline cannot be seen in it.
+const SEEN: u64 = 1000;
 
 impl Builder {
     fn take(&mut self, interval: &Interval) {
@@ -107,6 +114,22 @@ impl Builder {
                 self.flush(interval.thread.0);
             }
         }
+    }
+
+    /// Takes away the lanes of threads of which nothing can be seen. Returns these threads.
+    fn fold(&mut self, profile: &Profile, threads: &mut Vec<u32>, span: u64) -> Vec<u32> {
+        let is_empty = |(lane, thread): (usize, &u32)| {
+            let thread = &profile.report.threads[*thread as usize];
+            self.lanes[lane].len() == 0 && thread.last_ns.0.saturating_sub(thread.first_ns.0) < span / SEEN
+        };
+        let empty: Vec<bool> = threads.iter().enumerate().map(is_empty).collect();
+        let mut lane = 0..;
+        self.lanes.retain(|_| !lane.next().and_then(|lane: usize| empty.get(lane)).is_some_and(|empty| *empty));
+        let (folded, kept): (Vec<_>, Vec<_>) = threads.iter().zip(&empty).partition(|(_, empty)| **empty);
+        let of = |those: Vec<(&u32, &bool)>| those.into_iter().map(|(thread, _)| *thread).collect::<Vec<u32>>();
+        let (folded, kept) = (of(folded), of(kept));
+        *threads = kept;
+        folded
     }
 
     fn flush_all(&mut self) {

@@ -5,7 +5,7 @@
 use crate::support;
 use baton_report::Profile;
 use baton_report::html::{self, Predicted};
-use baton_trace::Meta;
+use baton_trace::{Meta, Ticks, What};
 use baton_units::Nanos;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -187,6 +187,59 @@ fn a_phone_shows_measured_and_error() {
     let seen = attribute(&dom, "seen").unwrap_or_default();
     assert!(seen.starts_with("lock / wait|measured|error"), "{seen}");
     assert_eq!(attribute(&dom, "hidden"), Some("spread|overhead"));
+}
+
+/// A command without blanks for hundreds of characters leaves the columns beside it their room, also on a phone.
+#[test]
+fn a_long_command_makes_nothing_wider() {
+    let Some(browser) = browser("a_long_command_makes_nothing_wider") else { return };
+    let mut builder = support::builder(6, 500);
+    let command = vec!["./index".to_owned(), format!("--db={}", "/a/path".repeat(60))];
+    builder.meta(Meta { command, ..Meta::default() });
+    let page = html::page(&Profile::of(builder.build()), &[]);
+    // A window of the browser is never narrower than 500, so the body gets a phone's width.
+    let script = r##"
+        const root = document.documentElement, won = document.querySelector("#verdict .two > div");
+        root.dataset.won = won.getBoundingClientRect().width / won.parentElement.getBoundingClientRect().width;
+        document.body.style.width = "390px";
+        const beyond = [...document.querySelectorAll("main > *, #verdict-body > *, #verdict pre, #run-body > *, .kpi")];
+        root.dataset.beyond = beyond.filter((part) => part.getBoundingClientRect().right > 391).map((part) => part.id || part.tagName).join("|");
+    "##;
+    let folder = tempfile::tempdir().expect("a folder");
+    let wide = dom(browser, folder.path(), 1200, &page, script);
+    let share: f64 = attribute(&wide, "won").and_then(|share| share.parse().ok()).expect("a width");
+    assert!(share > 0.4, "what could be won has {share} of the width");
+    let narrow = dom(browser, folder.path(), 500, &page, script);
+    assert_eq!(attribute(&narrow, "beyond"), Some(""), "parts that are wider than a phone");
+}
+
+/// Threads of which the recording has a beginning and nothing else do not push the others out of sight.
+#[test]
+fn lanes_with_nothing_in_them_are_folded() {
+    let mut builder = support::builder(3, 200);
+    for idle in 0..40u32 {
+        let thread = builder.thread(&format!("idle {idle}"));
+        builder.push(Ticks(10), thread, What::ThreadStart { handle: u64::from(idle) });
+    }
+    let page = html::page(&Profile::of(builder.build()), &[]);
+    let list = |name: &str| {
+        let text = page.split_once(&format!("\"{name}\":[")).expect("a list").1;
+        text.split(']').next().expect("its end").split(',').filter(|n| !n.is_empty()).count()
+    };
+    assert_eq!(list("folded"), 40);
+    let Some(browser) = browser("lanes_with_nothing_in_them_are_folded") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = r##"
+        const root = document.documentElement, folded = document.getElementById("timeline-folded");
+        root.dataset.folded = folded.hidden ? "" : folded.textContent;
+        root.dataset.height = document.getElementById("canvas").offsetHeight;
+    "##;
+    let dom = dom(browser, folder.path(), 1200, &page, script);
+    assert_eq!(attribute(&dom, "error"), None);
+    let folded = attribute(&dom, "folded").unwrap_or_default();
+    assert!(folded.starts_with("40 threads that began") && folded.contains("idle 39"), "{folded}");
+    let height: u32 = attribute(&dom, "height").and_then(|height| height.parse().ok()).expect("a height");
+    assert!(height < 500, "{height}");
 }
 
 /// Writes the page to a file, to be looked at: `BATON_PAGE=page.html cargo test -p baton-report --test page browser::`.

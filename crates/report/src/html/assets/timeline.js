@@ -194,10 +194,20 @@ function drawTimeline(data) {
   byId("legend").replaceChildren(
     ...[...STATES, ["work", report.threads.some((t) => t.off_cpu_known !== "all") ? "on a CPU, or not known" : "on a CPU"]].map(([name, text]) => make("span", {}, make("i", { style: `background:var(--${name})` }), text)));
   const notes = [];
-  if (timeline.threads.length < report.threads.length) notes.push(`The ${timeline.threads.length} of ${report.threads.length} threads that waited longest are shown.`);
+  foldedThreads(timeline, report);
+  const shown = timeline.threads.length + timeline.folded.length;
+  if (shown < report.threads.length) notes.push(`The ${shown} of ${report.threads.length} threads that waited longest are shown.`);
   if (timeline.merged_below_ns) notes.push(`Stretches that lie closer than ${duration(timeline.merged_below_ns)} are merged into mixed blocks; “baton report --perfetto” has each by itself.`);
   byId("timeline-note").textContent = notes.join(" ");
   addEventListener("resize", redraw);
   draw();
   return { redraw, view: () => view, show };
+}
+
+// Threads that have no lane, as nothing of them could be seen in it.
+function foldedThreads(timeline, report) {
+  const folded = byId("timeline-folded"), { length } = timeline.folded;
+  folded.hidden = length === 0;
+  folded.querySelector("summary").textContent = `${length} thread${length === 1 ? " that began and did" : "s that began and did"} nothing else that Baton records ${length === 1 ? "has" : "have"} no lane`;
+  folded.querySelector("p").textContent = timeline.folded.map((thread) => report.threads[thread].name).join(", ");
 }
