@@ -2,6 +2,7 @@
 //! everything.
 
 mod classes;
+mod doubts;
 mod figures;
 mod limits;
 mod names;
@@ -102,6 +103,7 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
         limits,
     };
     report.verdict = verdict::verdict(&report, place);
+    doubts::settle(trace, &mut report);
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
 }
 

@@ -162,7 +162,7 @@ fn gains(path: &CriticalPath, shares: &[Share], lock: Option<&Heaviest<'_>>) -> 
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
         out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
     }
-    for (limit, how) in [("ready", "by more CPUs, or fewer threads"), ("blocked", "by shorter waits outside")] {
+    for (limit, how) in [("ready", super::doubts::NO_CPU), ("blocked", "by shorter waits outside")] {
         if let Some(share) = of(limit).filter(|share| share.share >= WORTH_A_STEP) {
             out.push(format!("{how}: {}", at_most(share.share)));
         }

@@ -3,7 +3,8 @@
 use crate::support;
 use baton_report::Profile;
 use baton_report::terminal::{self, Style};
-use baton_trace::{Lock, Mode, ThreadIndex, Ticks, What};
+use baton_trace::writer::StopReason;
+use baton_trace::{Lock, Mode, OffReason, ThreadIndex, Ticks, What};
 
 #[test]
 fn the_summary_fits_80_columns_and_has_no_colour_unless_asked() {
@@ -252,4 +253,50 @@ fn a_loop_that_polls_under_its_lock_is_named() {
     }
     let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
     assert!(text.contains("polls under lock: 0x1001 takes"), "{text}");
+}
+
+/// A recording that stopped early says so before its verdict.
+#[test]
+fn a_recording_that_was_cut_off_says_so_first() {
+    let mut builder = support::builder(2, 40);
+    builder.meta(baton_trace::Meta { elapsed_ns: 90_000_000, ..Default::default() });
+    let mut trace = builder.build();
+    trace.processes[0].stopped = Some((StopReason::SizeLimit, Ticks(100_000)));
+    let report = Profile::of(trace).report;
+    let [doubt] = report.verdict.doubts.as_slice() else { panic!("{:?}", report.verdict.doubts) };
+    assert!(
+        doubt.starts_with("recording stopped after 100µs of 90.0ms, as the trace's size limit was reached"),
+        "{doubt}"
+    );
+    let text = terminal::summary(&report, Style::default());
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part:?} in {text}"));
+    assert!(at("Not to be trusted: recording stopped") < at("Verdict:"));
+}
+
+/// Time without a CPU is a bound, and none at all where other programs had the CPUs.
+#[test]
+fn cpus_are_no_gain_on_a_disturbed_machine() {
+    let gains = |others_ns: u64| {
+        let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+        let mut meta = baton_trace::Meta { elapsed_ns: 1_000_000, ..Default::default() };
+        meta.host.cpus = 2;
+        meta.extra.insert(baton_trace::disturbance::OTHERS.into(), others_ns.into());
+        let lock = Lock::mutex(0x50);
+        for (at, what) in [
+            (0, What::ThreadStart { handle: 1 }),
+            (100_000, What::OffCpu { tid: 0, reason: OffReason::Preempted }),
+            (700_000, What::OnCpu { tid: 0, cpu: 0 }),
+            (800_000, What::Acquire { lock, mode: Mode::Exclusive, site: support::INSERT }),
+            (900_000, What::Release { lock, mode: Mode::Exclusive, site: support::INSERT }),
+            (1_000_000, What::ThreadEnd { handle: 1 }),
+        ] {
+            trace.push(Ticks(at), ThreadIndex(0), what);
+        }
+        trace.meta(meta);
+        Profile::of(trace.build()).report.verdict.gains.join("; ")
+    };
+    let quiet = gains(0);
+    assert!(quiet.contains("if each ready thread had had a CPU at once, which is a bound"), "{quiet}");
+    let disturbed = gains(500_000);
+    assert!(disturbed.contains("by another lock") && !disturbed.contains("CPU"), "{disturbed}");
 }

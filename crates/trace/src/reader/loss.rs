@@ -91,7 +91,7 @@ impl std::fmt::Display for Loss {
             LossKind::CutDefinition => {
                 write!(f, "{file}: segment at {offset}: {events} incomplete definitions; left out")
             }
-            LossKind::Dropped(reason) => write!(f, "{file}: {events} events dropped: {}", reason_text(*reason)),
+            LossKind::Dropped(reason) => write!(f, "{file}: {events} events dropped: {}", reason.text()),
             LossKind::UnknownThread => write!(f, "{file}: {events} context switches of threads without other events"),
             LossKind::Io(why) => write!(f, "{file}: cannot be read at {offset}: {why}"),
             LossKind::NoFile => write!(f, "{file}: not a regular file; the run's description is missing"),
@@ -102,16 +102,5 @@ impl std::fmt::Display for Loss {
                 crate::meta::META_VERSION
             ),
         }
-    }
-}
-
-fn reason_text(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::SizeLimit => "the trace's size limit was reached",
-        StopReason::NoSpace => "the file system was full",
-        StopReason::FileSizeLimit => "the limit on file sizes (RLIMIT_FSIZE) was reached",
-        StopReason::NoMemory => "no memory or address space was left",
-        StopReason::DescriptorLost => "the program closed the trace's file and it could not be opened again",
-        StopReason::Other => "the system refused more space",
     }
 }

@@ -35,6 +35,18 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// The reason as half a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            StopReason::SizeLimit => "the trace's size limit was reached",
+            StopReason::NoSpace => "the file system was full",
+            StopReason::FileSizeLimit => "the limit on file sizes (RLIMIT_FSIZE) was reached",
+            StopReason::NoMemory => "no memory or address space was left",
+            StopReason::DescriptorLost => "the program closed the trace's file and it could not be opened again",
+            StopReason::Other => "the system refused more space",
+        }
+    }
+
     pub(crate) fn from_number(number: u32) -> Option<StopReason> {
         Some(match number {
             0 => return None,
