@@ -58,22 +58,37 @@ impl Profile {
     /// # Errors
     /// Like [`Profile::open`].
     pub fn open_as(directory: &Path, name: &str) -> Result<Profile, ProfileError> {
+        Profile::open_telling(directory, name, &|_| {})
+    }
+
+    /// Number of steps that [`Profile::open_telling`] tells of.
+    pub const STEPS: u64 = 4;
+
+    /// Like [`Profile::open_as`]. Each step is named before it begins.
+    ///
+    /// # Errors
+    /// Like [`Profile::open`].
+    pub fn open_telling(directory: &Path, name: &str, tell: &dyn Fn(&str)) -> Result<Profile, ProfileError> {
+        tell("reading the recording");
         let trace = Trace::open(directory)?;
         if trace.is_empty() {
             let losses = trace.losses.iter().map(ToString::to_string).collect();
             return Err(ProfileError::Empty { directory: directory.to_owned(), losses });
         }
-        Ok(Profile::named(trace, name))
+        Ok(Profile::named(trace, name, tell))
     }
 
     /// Analyses a trace whose directory is unknown.
     pub fn of(trace: Trace) -> Profile {
-        Profile::named(trace, "DIR")
+        Profile::named(trace, "DIR", &|_| {})
     }
 
-    fn named(trace: Trace, name: &str) -> Profile {
+    fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
+        tell("waits and holds");
         let analysis = Analysis::of(&trace, Window::whole(&trace));
+        tell("context switches");
         let off_cpu = off_cpu(&trace);
+        tell("critical path and names");
         let (report, numbers) = build(&trace, &analysis, &off_cpu, name);
         Profile { trace, analysis, report, numbers, off_cpu }
     }

@@ -1,5 +1,6 @@
 //! `baton profile`: records an unmodified program.
 
+use super::analysing::Steps;
 use crate::exact;
 use crate::folder::Folder;
 use crate::{ui, values};
@@ -8,10 +9,11 @@ use baton_host::describe;
 use baton_host::launch::child::{self, End};
 use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::messages::{self, AllSaid, Messages};
-use baton_host::launch::{exec::Exec, library, program};
+use baton_host::launch::{exec::Exec, last_words::LastWords, library, program};
 use baton_host::neighbours::Neighbours;
+use baton_report::format::quoted;
 use baton_report::terminal::{self, Style};
-use baton_report::{Profile, ProfileError, html, nothing_recorded};
+use baton_report::{ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
 use baton_trace::disturbance::{OTHERS, disturbed};
 use std::collections::BTreeMap;
@@ -157,8 +159,14 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
 /// Adds the launcher's description and the page. Returns the summary for the terminal, which goes
 /// to standard error, because standard output belongs to the program.
 pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow::Result<String> {
+    let kept = shown(directory).to_string();
+    let _words = LastWords::begin(format!(
+        "\nbaton: interrupted: the recording is whole and stays in {kept}; to go on: baton report {}\n",
+        quoted(&kept)
+    ));
     meta.write(directory)?;
-    let profile = match Profile::open_as(directory, &named.display().to_string()) {
+    let steps = Steps::new(1);
+    let profile = match steps.open(directory, &named.display().to_string()) {
         Ok(profile) => profile,
         // A program that locks nothing has a profile as well, in which there is nothing to see;
         // `report` says the same.
@@ -166,6 +174,7 @@ pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow:
         Err(error) => return Err(error.into()),
     };
     let page = directory.join("report.html");
+    steps.begin("the page");
     html::write(&profile, &[], &page).with_context(|| format!("cannot write {}", page.display()))?;
     Ok(terminal::summary(&profile.report, Style { color: ui::err_paints() }))
 }

@@ -1,5 +1,6 @@
 //! `baton report`: shows a profile on the terminal, as JSON, and in the formats of other tools.
 
+use super::analysing::Steps;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -90,7 +91,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// Reads a profile. A folder that holds no profile is bad input.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
-    Profile::open(directory).map_err(|error| {
+    Steps::new(0).open(directory, &directory.display().to_string()).map_err(|error| {
         let bad = BadInput::new(&error);
         match error {
             ProfileError::Empty { .. } => bad.into(),

@@ -19,5 +19,6 @@ mod openmp;
 mod packets;
 mod plugin;
 mod sim;
+mod terminal;
 mod r#try;
 mod wrong_input;

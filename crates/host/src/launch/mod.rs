@@ -10,6 +10,7 @@
 //! | [`exec`] | the program with its arguments and environment |
 //! | [`child`] | starts the program, waits for its end, keeps its exit code |
 //! | [`signals`] | survives Ctrl-C, passes other signals on |
+//! | [`last_words`] | says what is left behind when a signal ends Baton |
 //! | [`crowd`] | warns when spinning waiters outnumber the CPUs |
 //! | [`messages`] | messages of the preload library: printed once each, and counted |
 //! | [`stats`] | the counters that the preload library writes when a process ends |
@@ -19,6 +20,7 @@ pub mod choice;
 pub mod crowd;
 mod elf;
 pub mod exec;
+pub mod last_words;
 pub mod library;
 pub mod messages;
 pub mod openmp;

@@ -86,15 +86,15 @@ impl Drop for PassedOn {
 }
 
 /// A signal handler; dropping it restores the previous handler.
-struct Handler {
+pub(super) struct Handler {
     signal: i32,
     before: libc::sigaction,
 }
 
 impl Handler {
-    fn install(signal: i32, handler: extern "C" fn(i32)) -> Handler {
-        // SAFETY: the structures are ours, all-zero bytes are a valid one, and the handlers below only do what a
-        // handler may: load an atomic and call kill. (A program started by exec gets the default action back, but
+    pub(super) fn install(signal: i32, handler: extern "C" fn(i32)) -> Handler {
+        // SAFETY: the structures are ours, all-zero bytes are a valid one, and the handlers of this folder only do what
+        // a handler may: load an atomic, and call kill, write, signal and raise. (A program started by exec gets the default action back, but
         // keeps a signal that was ignored ignored: so an ignored one is left as it is.)
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
