@@ -32,6 +32,8 @@ pub enum Op {
     Join(u32),
     /// Takes items from a store and does them, until the store is empty.
     Share(u32),
+    /// A turn of a background thread's loop ends, and the next one begins.
+    Turn,
 }
 
 /// The longest duration: it has the bits that the kind leaves. At a gigahertz that is 36 years.
@@ -60,6 +62,7 @@ impl Packed {
             Op::Spawn(thread) => (11, u64::from(thread)),
             Op::Join(thread) => (12, u64::from(thread)),
             Op::Share(store) => (13, u64::from(store)),
+            Op::Turn => (14, 0),
         };
         Packed(value << KIND_BITS | kind)
     }
@@ -82,7 +85,8 @@ impl Packed {
             10 => Op::Meet(number),
             11 => Op::Spawn(number),
             12 => Op::Join(number),
-            _ => Op::Share(number),
+            13 => Op::Share(number),
+            _ => Op::Turn,
         }
     }
 }
@@ -249,6 +253,7 @@ mod tests {
             Op::Spawn(M),
             Op::Join(M),
             Op::Share(M),
+            Op::Turn,
         ];
         assert_eq!(Ops::from(all.clone()).to_vec(), all);
         assert_eq!(Ops::from(vec![Op::Work(u64::MAX)]).at(0), Op::Work(LONGEST), "cut to what can be held");

@@ -16,6 +16,17 @@ pub struct Script {
     /// chip has fewer cores in use, ranks wrap around.
     pub cpus: Vec<u32>,
     pub ops: Ops,
+    /// The loop of a background thread.
+    pub turns: Option<Turns>,
+}
+
+/// The loop of a background thread, which goes round until another thread comes to join it: the
+/// indices of the first and the last [`Op::Turn`]. At the last one the thread goes back to the first
+/// one. Once the joiner has come, the thread goes on behind the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    pub first: usize,
+    pub last: usize,
 }
 
 /// Items of work that threads take one after the other.

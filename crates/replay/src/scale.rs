@@ -74,6 +74,7 @@ pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), Scale
             at: None,
             cpus: model.cpus.clone(),
             ops: model.ops.clone(),
+            turns: model.turns,
         };
         further.push(program.threads.len() as u32);
         program.threads.push(script);

@@ -69,13 +69,21 @@ impl Profile {
     /// # Errors
     /// Like [`Profile::open`].
     pub fn open_telling(directory: &Path, name: &str, tell: &dyn Fn(&str)) -> Result<Profile, ProfileError> {
+        Ok(Profile::named(Profile::trace(directory, tell)?, name, tell))
+    }
+
+    /// Reads a trace that is to be analysed, the first of the steps.
+    ///
+    /// # Errors
+    /// Like [`Profile::open`].
+    pub fn trace(directory: &Path, tell: &dyn Fn(&str)) -> Result<Trace, ProfileError> {
         tell("reading the recording");
         let trace = Trace::open(directory)?;
         if trace.is_empty() {
             let losses = trace.losses.iter().map(ToString::to_string).collect();
             return Err(ProfileError::Empty { directory: directory.to_owned(), losses });
         }
-        Ok(Profile::named(trace, name, tell))
+        Ok(trace)
     }
 
     /// Analyses a trace whose directory is unknown.
@@ -83,7 +91,8 @@ impl Profile {
         Profile::named(trace, "DIR", &|_| {})
     }
 
-    fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
+    /// Analyses a trace: the other steps. Commands in the report call the trace's directory `name`.
+    pub fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
         tell("waits and holds");
         let analysis = Analysis::of(&trace, Window::whole(&trace));
         tell("context switches");

@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = CriticalPath::of(&trace, &analysis.window);
     println!("critical path in {:?}: {} stretches", start.elapsed(), path.segments.len());
     let start = Instant::now();
-    let relaxed = relax(&trace, &[analysis.locks[0].id]);
+    let relaxed = relax(&trace, &[analysis.locks[0].id], &[]);
     println!("relaxed in {:?}: {} ticks recorded", start.elapsed(), relaxed[0].recorded.0);
     println!("bias of a hand-off: {:.1} ns", bias(&trace) - bare / PAIRS as f64);
     std::fs::remove_dir_all(&directory)?;

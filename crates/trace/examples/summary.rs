@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let analysis = Analysis::of(&trace, Window::whole(&trace));
     let path = CriticalPath::of(&trace, &analysis.window);
     let top: Vec<_> = analysis.locks.iter().take(8).map(|lock| lock.id).collect();
-    let relaxed = relax(&trace, &top);
+    let relaxed = relax(&trace, &top, &[]);
     for (lock, relaxed) in analysis.locks.iter().zip(&relaxed) {
         let s = &lock.stats;
         println!("{:?} at {:#x}", lock.object.kind, lock.object.address);

@@ -39,8 +39,31 @@ pub struct Meta {
     pub lock: Option<String>,
     /// What the recorder could not see, in sentences for the reader.
     pub unseen: Vec<String>,
+    /// What the user says of threads' ends.
+    #[serde(skip_serializing_if = "Ends::says_nothing")]
+    pub ends: Ends,
     /// Any other data, by name.
     pub extra: BTreeMap<String, serde_json::Value>,
+}
+
+/// Which threads the program waits for, where the user says so. Threads are given by name or
+/// number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ends {
+    /// Threads that end because another thread tells them to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<String>,
+    /// Threads whose work the program waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub until: Vec<String>,
+}
+
+impl Ends {
+    /// Whether no thread is named.
+    pub fn says_nothing(&self) -> bool {
+        self.background.is_empty() && self.until.is_empty()
+    }
 }
 
 /// The machine that a run was made on.

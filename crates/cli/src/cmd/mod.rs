@@ -7,6 +7,7 @@
 //! ([`crate::error::BadInput`]); `run` and `profile` keep the program's exit code.
 
 mod analysing;
+mod ends;
 mod named;
 mod openmp;
 

@@ -1,6 +1,7 @@
 //! `baton report`: shows a profile on the terminal, as JSON, and in the formats of other tools.
 
 use super::analysing::Steps;
+use super::ends::EndsArgs;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -23,7 +24,8 @@ Examples:
   baton report before --json | jq '.locks[] | {name, overhead_ns}'
   baton report before --perfetto before.pftrace     open it at ui.perfetto.dev
   baton report before --pprof before.pb.gz && go tool pprof -top before.pb.gz
-  baton report before --parquet before.parquet --csv before.csv")]
+  baton report before --parquet before.parquet --csv before.csv
+  baton report before --background logger,7         the program does not wait for these threads")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
@@ -46,6 +48,8 @@ pub(crate) struct Args {
     /// Every wait and critical section, as CSV.
     #[arg(long, value_name = "F")]
     csv: Option<PathBuf>,
+    #[command(flatten)]
+    ends: EndsArgs,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -54,7 +58,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if streams + usize::from(args.json) > 1 {
         return Err(BadInput::new("only one of the outputs can go to standard output").into());
     }
-    let profile = open(&args.directory)?;
+    let profile = open_told(&args.directory, &args.ends)?;
     let mut written = false;
     if args.json {
         stdout(|out| Ok(export::write_json(&profile, out)?))?;
@@ -91,13 +95,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// Reads a profile. A folder that holds no profile is bad input.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
-    Steps::new(0).open(directory, &directory.display().to_string()).map_err(|error| {
+    open_told(directory, &EndsArgs::default())
+}
+
+/// The same, with what the user says of threads' ends.
+fn open_told(directory: &Path, ends: &EndsArgs) -> anyhow::Result<Profile> {
+    let steps = Steps::new(0);
+    let mut trace = Profile::trace(directory, &|step| steps.begin(step)).map_err(|error| {
         let bad = BadInput::new(&error);
         match error {
-            ProfileError::Empty { .. } => bad.into(),
-            ProfileError::Read(_) => bad.hint("`baton profile -o DIR -- PROGRAM` leaves such a directory").into(),
+            ProfileError::Empty { .. } => bad,
+            ProfileError::Read(_) => bad.hint("`baton profile -o DIR -- PROGRAM` leaves such a directory"),
         }
-    })
+    })?;
+    ends.tell(&mut trace)?;
+    Ok(Profile::named(trace, &directory.display().to_string(), &|step| steps.begin(step)))
 }
 
 /// Writes to a file, or to standard output for `-`.

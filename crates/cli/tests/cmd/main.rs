@@ -5,6 +5,7 @@ mod common;
 #[path = "../../../report/tests/support/schema.rs"]
 mod schema;
 
+mod background;
 mod bench;
 mod coz_examples;
 mod full;

@@ -57,7 +57,7 @@ fn without_competition_no_lock_will_help_and_nothing_is_left_behind() {
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let answer = answer(&out);
     assert_eq!(answer["answer"], "no-lock-helps", "{answer}");
-    assert!(answer["text"].as_str().unwrap().starts_with("no lock will help: at most"), "{answer}");
+    assert!(answer["text"].as_str().unwrap().starts_with("no lock will help: for at most"), "{answer}");
     assert!(answer["measured"].as_array().unwrap().is_empty() && answer["run"].is_null());
     assert_eq!(folder.path().read_dir().unwrap().count(), before, "no profile was asked for");
 }

@@ -17,6 +17,7 @@
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
 //! | [`holds`] | how long locks were held |
 //! | [`stalls`] | the excess of holds over their usual length |
+//! | [`rounds`] | the loops of background threads |
 //! | [`lines`] | how much data moves with a lock |
 //! | [`dynamic`] | places where threads share out work among themselves |
 //! | [`stores`] | such work as a store, from which the first thread that comes takes the next item |
@@ -31,6 +32,7 @@ mod holds;
 mod lines;
 mod objects;
 mod order;
+mod rounds;
 mod scale;
 mod semaphores;
 mod stalls;
@@ -73,7 +75,8 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     let scale = Scale::new(trace, chip);
     // A chip whose network cannot be built is refused, with the error, when it is run.
     let prices = Prices::of(chip).unwrap_or_default();
-    let mut walked = walk::Walk::over(trace, chip, &prices);
+    let background = baton_trace::analysis::background(trace);
+    let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background));
     let probe = probe(walked.probe_ps);
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
@@ -109,12 +112,15 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         Work::Shared => stores::make(&mut steps, places),
         Work::AsRecorded => stores::Stores { left: all, ..stores::Stores::default() },
     };
-    let threads = scripts(trace, &walked, &affinities, &scale, steps);
+    let mut threads = scripts(trace, &walked, &affinities, &scale, steps);
+    let in_cycles = |ticks: baton_trace::Ticks| Cycles(scale.cycles(ticks.0 as f64) as u64);
+    rounds::drop_sleepers(&mut threads, &background, in_cycles);
     notes.extend(grounds.notes());
     let stalls = Stalls { holds: walked.objects.locks.iter().map(|lock| lock.acquisitions).sum(), cycles: stalled };
     notes.extend(stalls::note(&stalls, chip));
     notes.extend(affinities.notes());
     notes.extend(shared_out(&stores));
+    notes.extend(rounds::notes(trace, &background, &threads));
     let around = match probes {
         Probes::Kept => {
             let cycles = |ticks| Cycles(scale.cycles(middle(ticks) as f64) as u64);
@@ -178,7 +184,8 @@ fn scripts(
         let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
         let started = walked.started[i];
         let at = (!started).then(|| Cycles(scale.cycles((steps.life.0 - walked.first) as f64) as u64));
-        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops }
+        let turns = rounds::of(&steps.ops);
+        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops, turns }
     };
     steps.into_iter().enumerate().map(script).collect()
 }

@@ -1,5 +1,6 @@
 //! A thread as the walk recorded it.
 
+use super::rounds::RoundTimes;
 use super::track::{Raw, Track};
 use baton_trace::ThreadIndex;
 
@@ -12,6 +13,8 @@ pub(crate) struct RawThread {
     /// The time at which another thread had finished waiting for this thread's end; 0 if none did.
     pub(crate) joined: u64,
     pub(crate) track: Track,
+    /// The times at which turns end, if this is a background thread.
+    pub(crate) turns: RoundTimes,
     /// The number of moments at which the thread's CPU time is known.
     pub(crate) cpu_times: u64,
     /// Stretches off the CPU: begin, end, and whether the thread had blocked (`None` if unknown).

@@ -105,6 +105,7 @@ const WORK: u8 = 18;
 const DELAY: u8 = 19;
 const SHARE: u8 = 20;
 const LATER: u8 = 21;
+const TURN: u8 = 22;
 
 // Flags for the parts that a gap has besides its length. The first three share a byte with the
 // kind; the others are in the next byte.
@@ -187,6 +188,7 @@ fn op_as_number(op: Op) -> (u8, u64) {
         Op::Spawn(thread) => (SPAWN, u64::from(thread)),
         Op::Join(thread) => (JOIN, u64::from(thread)),
         Op::Share(store) => (SHARE, u64::from(store)),
+        Op::Turn => (TURN, 0),
     }
 }
 
@@ -263,6 +265,7 @@ impl Iterator for Reader<'_> {
             JOIN => Raw::Op(Op::Join(number)),
             WORK => Raw::Op(Op::Work(value)),
             DELAY => Raw::Op(Op::Delay(value)),
+            TURN => Raw::Op(Op::Turn),
             _ => Raw::Op(Op::Share(number)),
         })
     }
@@ -293,7 +296,7 @@ mod tests {
         all.extend([Raw::Gap(back), Raw::Signal(M), Raw::Take(M), Raw::Post(0), Raw::Away(u64::MAX), Raw::CpuTime(9)]);
         let ops = [Op::Work(300), Op::Delay(u64::MAX), Op::Lock(M), Op::Unlock(127), Op::RwLock(M, true)];
         let more = [Op::RwUnlock(128, false), Op::TokenWait(1), Op::TokenPost(2), Op::SemTake(3), Op::SemPost(4)];
-        let last = [Op::Meet(5), Op::Spawn(6), Op::Join(7), Op::Share(8)];
+        let last = [Op::Meet(5), Op::Spawn(6), Op::Join(7), Op::Share(8), Op::Turn];
         all.extend(ops.into_iter().chain(more).chain(last).map(Raw::Op));
         all
     }

@@ -5,7 +5,7 @@ use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use crate::change::{Changed, Changes};
-use crate::program::{Around, LockSpec, Op, Program};
+use crate::program::{Around, LockSpec, Op, Ops, Program, Turns};
 use crate::ran::{Setup, Totals};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Wait};
@@ -64,6 +64,8 @@ pub(crate) struct World<L> {
     /// The number of items taken from each store.
     taken: RefCell<Vec<usize>>,
     guests: RefCell<Vec<Option<Guest>>>,
+    /// For each thread, whether another thread has come to join it.
+    joined: RefCell<Vec<bool>>,
     /// The number of steps that guests have begun.
     done: HostCell<u64>,
 }
@@ -167,6 +169,7 @@ impl<L: TryLock<Simulated>> World<L> {
             tokens: (0..program.tokens).map(|_| Owned::new(Atomic::new(0))).collect(),
             taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
+            joined: RefCell::new(vec![false; program.threads.len()]),
             done: HostCell::new(0),
             program,
         })
@@ -191,9 +194,29 @@ impl<L: TryLock<Simulated>> World<L> {
             let draws = world.seed.rotate_left(32) ^ u64::from(thread);
             // Choices use another stream, so that a change does not alter the stalls.
             let mut guest = Following { thread, held: Vec::new(), draws, change_draws: !draws };
-            for op in world.program.threads[thread as usize].ops.iter() {
-                world.follow(op, &mut guest);
+            let script = &world.program.threads[thread as usize];
+            match script.turns {
+                None => script.ops.iter().for_each(|op| world.follow(op, &mut guest)),
+                Some(turns) => world.go_round(&script.ops, turns, &mut guest),
             }
+        }
+    }
+
+    /// Follows the script of a background thread.
+    fn go_round(self: &Rc<Self>, ops: &Ops, turns: Turns, guest: &mut Following) {
+        let mut at = 0;
+        while at < ops.len() {
+            let op = ops.at(at);
+            if op == Op::Turn && (turns.first..=turns.last).contains(&at) {
+                let joined = self.joined.borrow()[guest.thread as usize];
+                at = match joined {
+                    true => turns.last,
+                    false if at == turns.last => turns.first,
+                    false => at,
+                };
+            }
+            self.follow(op, guest);
+            at += 1;
         }
     }
 
@@ -234,11 +257,13 @@ impl<L: TryLock<Simulated>> World<L> {
                 self.started(thread, guest);
             }
             Op::Join(thread) => {
+                self.joined.borrow_mut()[thread as usize] = true;
                 let guest = self.guests.borrow()[thread as usize];
                 if let Some(guest) = guest {
                     act::join(guest);
                 }
             }
+            Op::Turn => {}
             Op::Share(store) => {
                 while let Some(item) = self.take(store) {
                     for op in self.program.stores[store as usize].item(item) {

@@ -17,7 +17,7 @@ mod verdict;
 use crate::intervals::Numbering;
 use crate::model::{self, Report, SCHEMA, Totals};
 use crate::symbols::Symbols;
-use baton_trace::analysis::{Analysis, CriticalPath, LockReport, ObjectKind, ThreadOffCpu};
+use baton_trace::analysis::{self, Analysis, CriticalPath, LockReport, ObjectKind, ThreadOffCpu};
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
 use figures::{distribution, nanos, pid, usage};
 use names::Names;
@@ -63,7 +63,8 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
         lock_of(trace, name, class_of[i], lock)
     };
     let mut locks: Vec<model::Lock> = analysis.locks.iter().enumerate().map(lock).collect();
-    path::relaxed(trace, analysis, &mut locks);
+    let ends_when_told = analysis::background(trace);
+    path::relaxed(trace, analysis, &ends_when_told, &mut locks);
     let classes = classes.iter().map(|(name, class)| model::Class {
         name: name.clone(),
         kind: names::kind(class.kind).to_owned(),
@@ -78,7 +79,7 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
     let name_of = |process: ProcessIndex, address: Address| {
         object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
     };
-    let path = CriticalPath::with(trace, &analysis.window, off_cpu);
+    let path = CriticalPath::with(trace, &analysis.window, off_cpu, &ends_when_told);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
     let threads = run::threads(trace, analysis, off_cpu);
@@ -92,6 +93,7 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
         waiters: waiters(trace, analysis),
         critical_path: path::path(trace, analysis, &path),
         outside,
+        background: ends_when_told.iter().map(|one| background(trace, one)).collect(),
         parallel,
         tasks,
         regions: run::regions(trace),
@@ -105,6 +107,15 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
     report.verdict = verdict::verdict(&report, place);
     doubts::settle(trace, &mut report);
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
+}
+
+fn background(trace: &Trace, from: &analysis::Background) -> model::Background {
+    model::Background {
+        thread: from.thread.0,
+        joiner: from.joiner.0,
+        joined_ns: nanos(&trace.clock, from.came),
+        ended_ns: nanos(&trace.clock, from.ended),
+    }
 }
 
 fn lock_of(trace: &Trace, name: String, class: u32, lock: &LockReport) -> model::Lock {
@@ -158,6 +169,7 @@ fn totals(trace: &Trace, analysis: &Analysis) -> Totals {
         blocked_ns: ns(blocked),
         sections_ns: ns(sections),
         overhead_ns: ns(overhead),
+        free_while_wanted_ns: ns(analysis::free_while_wanted(trace, &analysis.window)),
     }
 }
 

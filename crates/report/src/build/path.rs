@@ -2,7 +2,7 @@
 
 use super::figures::nanos;
 use crate::model::{self, PathPart, PathStep};
-use baton_trace::analysis::{Along, Analysis, CriticalPath, Doing, ObjectId, OffCpu, WaitKind, relax};
+use baton_trace::analysis::{Along, Analysis, Background, CriticalPath, Doing, ObjectId, OffCpu, WaitKind, relax};
 use baton_trace::{Ticks, Trace};
 use baton_units::Nanos;
 use std::cmp::Reverse;
@@ -140,10 +140,10 @@ fn waiting(kind: WaitKind) -> &'static str {
 }
 
 /// Adds to the most waited-for locks how long the program would have taken without them.
-pub(super) fn relaxed(trace: &Trace, analysis: &Analysis, locks: &mut [model::Lock]) {
+pub(super) fn relaxed(trace: &Trace, analysis: &Analysis, background: &[Background], locks: &mut [model::Lock]) {
     let waited = |l: &&baton_trace::analysis::LockReport| l.stats.blocked > Ticks(0);
     let asked: Vec<ObjectId> = analysis.locks.iter().filter(waited).take(RELAXED).map(|l| l.id).collect();
-    for (answer, lock) in relax(trace, &asked).iter().zip(locks) {
+    for (answer, lock) in relax(trace, &asked, background).iter().zip(locks) {
         lock.program_without_overhead_ns = Some(nanos(&trace.clock, answer.without_overhead));
         lock.program_without_exclusion_ns = Some(nanos(&trace.clock, answer.without_exclusion));
     }

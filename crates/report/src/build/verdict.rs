@@ -2,7 +2,7 @@
 //! and what to do next.
 
 use crate::format::{duration, lock_phrase, percent};
-use crate::model::{CriticalPath, NextStep, PathPart, Report, Share, Site, Verdict, WORTH_A_LOCK, ratio};
+use crate::model::{NextStep, PathPart, Report, Share, Site, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,14 +21,30 @@ const LIMITS: [(&str, &str); 7] = [
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
 
-/// The limit to which a part of the path belongs.
-fn limit(part: &PathPart) -> &'static str {
-    match part.kind.as_str() {
+/// A lock's sections are the program's own work if all waiting for the lock is less than this share
+/// of the path's time in them.
+const WAITED_FOR: f64 = 0.01;
+
+/// Whether threads waited for the lock whose sections a part of the path runs in.
+fn is_waited_for(report: &Report, part: &PathPart) -> bool {
+    let lock = part.lock.and_then(|lock| report.locks.get(lock as usize));
+    lock.is_some_and(|lock| ratio(lock.usage.blocked_ns.0, part.total_ns.0) >= WAITED_FOR)
+}
+
+/// The limit to which a part of the path belongs. Sections that no thread waited for are the program's
+/// own work.
+fn limit(report: &Report, part: &PathPart) -> &'static str {
+    let kind = match part.kind.strip_prefix("critical-section") {
+        Some(rest) if !is_waited_for(report, part) => rest.strip_prefix('-').unwrap_or("running"),
+        _ => part.kind.as_str(),
+    };
+    match kind {
         "running" => "running",
-        "critical-section" => "sections",
+        // A holder that sleeps or waits for input keeps the others waiting as one that computes does.
+        "critical-section" | "critical-section-blocked" | "critical-section-off-cpu" => "sections",
         "ready" | "critical-section-ready" => "ready",
-        "blocked" | "critical-section-blocked" => "blocked",
-        "off-cpu" | "critical-section-off-cpu" => "off-cpu",
+        "blocked" => "blocked",
+        "off-cpu" => "off-cpu",
         "lock-hand-off" | "lock-wait" => "competition",
         _ => "waiting",
     }
@@ -36,15 +52,13 @@ fn limit(part: &PathPart) -> &'static str {
 
 /// Gives the verdict. `place` is the profile's directory as the user's commands name it.
 pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
-    let path = &report.critical_path;
-    let shares = shares(path);
-    let of = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
-    let most_by_lock = of("competition");
+    let shares = shares(report);
+    let most_by_lock = most_by_lock(report);
     let limit = shares.first().map_or("nothing", |share| &share.limit).to_owned();
     let lock = heaviest(report);
     Verdict {
         headline: headline(report, &shares, lock.as_ref()),
-        gains: gains(path, &shares, lock.as_ref()),
+        gains: gains(report, &shares, lock.as_ref()),
         next: next(report, &shares, lock.as_ref(), place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
         limit,
@@ -53,10 +67,17 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     }
 }
 
-fn shares(path: &CriticalPath) -> Vec<Share> {
+/// The share of the time in which a lock is free while a thread waits for it: at every other moment
+/// no other lock could let a thread run that waits.
+fn most_by_lock(report: &Report) -> f64 {
+    ratio(report.totals.free_while_wanted_ns.0, report.totals.span_ns.0).min(1.0)
+}
+
+fn shares(report: &Report) -> Vec<Share> {
+    let path = &report.critical_path;
     let mut sums: BTreeMap<&str, Nanos> = BTreeMap::new();
     for part in &path.parts {
-        *sums.entry(limit(part)).or_default() += part.total_ns;
+        *sums.entry(limit(report, part)).or_default() += part.total_ns;
     }
     // Nested critical sections count once for each lock, so the sum of the parts may exceed the
     // path.
@@ -75,25 +96,34 @@ struct Heaviest<'a> {
     name: String,
     locks: u32,
     share: f64,
+    /// The part of `share` in which the holder is off its CPU: it sleeps, reads or writes.
+    asleep: f64,
     /// The site with the longest total hold time.
     site: Option<&'a Site>,
 }
 
 fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
-    let mut classes: BTreeMap<u32, Nanos> = BTreeMap::new();
-    for part in report.critical_path.parts.iter().filter(|part| part.kind.starts_with("critical-section")) {
+    // The time in each class's sections, and the part of it off the CPU.
+    let mut classes: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
+    let sections = |part: &&PathPart| part.kind.starts_with("critical-section") && is_waited_for(report, part);
+    for part in report.critical_path.parts.iter().filter(sections) {
         let class = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock.class);
         if let Some(class) = class {
-            *classes.entry(class).or_default() += part.total_ns;
+            let (all, asleep) = classes.entry(class).or_default();
+            *all += part.total_ns;
+            if matches!(part.kind.as_str(), "critical-section-blocked" | "critical-section-off-cpu") {
+                *asleep += part.total_ns;
+            }
         }
     }
-    let (number, time) = classes.into_iter().max_by_key(|(class, time)| (*time, Reverse(*class)))?;
+    let (number, (time, asleep)) = classes.into_iter().max_by_key(|(class, (time, _))| (*time, Reverse(*class)))?;
     let class = report.classes.get(number as usize)?;
     let sites = report.sites.iter().filter(|site| site.class == Some(number));
     Some(Heaviest {
         name: lock_phrase(&class.name),
         locks: class.locks,
         share: ratio(time.0, report.critical_path.length_ns.0).min(1.0),
+        asleep: ratio(asleep.0, report.critical_path.length_ns.0).min(1.0),
         site: sites.max_by_key(|site| site.hold_ns),
     })
 }
@@ -106,11 +136,12 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
             "The program's own work limits it: {share} of its critical path runs on a CPU, outside of critical sections."
         ),
         ("sections", Some(lock)) => format!(
-            "Critical sections limit it: {share} of its critical path runs inside of them, {} inside of {}'s.",
+            "Critical sections limit it: {share} of its critical path lies inside of them, {} inside of {}'s{}.",
             percent(lock.share),
-            lock.name
+            lock.name,
+            asleep(lock)
         ),
-        ("sections", None) => format!("Critical sections limit it: {share} of its critical path runs inside of them."),
+        ("sections", None) => format!("Critical sections limit it: {share} of its critical path lies inside of them."),
         ("competition", _) => {
             format!(
                 "Competition for locks limits it: for {share} of its critical path a lock is free and a thread waits for it."
@@ -137,25 +168,33 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
     }
 }
 
+/// `, of which the holder sleeps …`: if that is a good part of the lock's sections.
+fn asleep(lock: &Heaviest<'_>) -> String {
+    if lock.asleep < WORTH_A_STEP {
+        return String::new();
+    }
+    format!(
+        ", and for {} the holder is off its CPU there: it sleeps, or waits for input or output",
+        percent(lock.asleep)
+    )
+}
+
 /// `, most of it between a and b`: where most of the time off the CPU on the critical path lies.
 fn most_outside(report: &Report) -> String {
     let most = report.outside.iter().max_by_key(|place| place.path_ns).filter(|place| place.path_ns > Nanos(0));
     most.map_or_else(String::new, |place| format!(", most of it {}", place.place()))
 }
 
-fn gains(path: &CriticalPath, shares: &[Share], lock: Option<&Heaviest<'_>>) -> Vec<String> {
+fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> Vec<String> {
     let of = |limit: &str| shares.iter().find(|share| share.limit == limit);
     let at_most = |share: f64| if share == 0.0 { "nothing".to_owned() } else { format!("at most {}", percent(share)) };
-    let mut out = vec![match of("competition") {
-        None => format!(
-            "by another lock: nothing; no competition lies on the critical path of {}",
-            duration(path.length_ns)
-        ),
-        Some(share) => format!(
-            "by another lock: {}, {} of {}",
-            at_most(share.share),
-            duration(share.total_ns),
-            duration(path.length_ns)
+    let (free, all) = (report.totals.free_while_wanted_ns, duration(report.totals.span_ns));
+    let mut out = vec![match free {
+        Nanos(0) => format!("by another lock: nothing; in {all} no thread waited for a lock that was free"),
+        free => format!(
+            "by another lock: {}; for {} of {all} a lock was free while a thread waited for it",
+            at_most(most_by_lock(report)),
+            duration(free),
         ),
     }];
     if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
@@ -176,14 +215,17 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     let step = |text: String, command: Option<String>| NextStep { text, command };
     let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
     let mut steps: Vec<(f64, NextStep)> = Vec::new();
-    let competition = share("competition");
+    let competition = most_by_lock(report);
     if competition >= WORTH_A_LOCK {
         let text = "measure whether another lock makes it faster".to_owned();
         steps.push((competition, step(text, Some(format!("baton try {}", crate::format::quoted(place))))));
     }
     if let Some(lock) = lock.filter(|lock| lock.share >= WORTH_A_STEP) {
         let at = lock.site.map_or_else(String::new, |site| format!(" in {}", site.name));
-        let text = format!("make {}'s critical section{at} shorter, or split the lock", lock.name);
+        let text = match lock.asleep > lock.share / 2.0 {
+            true => format!("take the sleep, input or output out of {}'s critical section{at}", lock.name),
+            false => format!("make {}'s critical section{at} shorter, or split the lock", lock.name),
+        };
         let page = format!("baton report {} --html report.html", crate::format::quoted(place));
         steps.push((lock.share, step(text, Some(page))));
     }
@@ -203,7 +245,12 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         steps.push((share("ready"), step(text, with("baton profile -o again --"))));
     }
     if share("waiting") >= WORTH_A_STEP {
-        let most = report.critical_path.parts.iter().filter(|part| limit(part) == "waiting").max_by_key(|p| p.total_ns);
+        let most = report
+            .critical_path
+            .parts
+            .iter()
+            .filter(|part| limit(report, part) == "waiting")
+            .max_by_key(|p| p.total_ns);
         let object = most.and_then(|part| part.waitable).and_then(|w| report.waitables.get(w as usize));
         let at = object.map_or_else(String::new, |w| format!(" at {}", crate::format::phrase(&w.kind, &w.name)));
         let text = format!("let threads wait for each other less often{at}: hand over more at a time, or wake fewer");

@@ -15,7 +15,7 @@ mod verdict;
 
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
-pub use path::{CriticalPath, PathPart, PathStep};
+pub use path::{Background, CriticalPath, PathPart, PathStep};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
 pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, QueueLength, Usage};
@@ -51,6 +51,10 @@ pub struct Report {
     pub sites: Vec<Site>,
     /// Condition variables, barriers, semaphores.
     pub waitables: Vec<Waitable>,
+    /// Threads that ended because another thread told them to. The program does not wait for their
+    /// work.
+    #[serde(default)]
+    pub background: Vec<Background>,
     /// OpenMP's parallel regions by call site, the longest first.
     #[serde(default)]
     pub parallel: Vec<ParallelRegion>,
@@ -88,6 +92,10 @@ pub struct Totals {
     pub sections_ns: Nanos,
     /// The part of `blocked_ns` during which no thread held the lock: competition overhead (ΣCOH).
     pub overhead_ns: Nanos,
+    /// Time in which at least one lock was free while a thread waited for it. Time that several
+    /// threads wait so together counts once.
+    #[serde(default)]
+    pub free_while_wanted_ns: Nanos,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -47,3 +47,14 @@ pub struct PathStep {
     pub start_ns: Nanos,
     pub end_ns: Nanos,
 }
+
+/// A thread that ended because another thread told it to, as a monitor or a flusher does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Background {
+    pub thread: u32,
+    /// The thread that joined it.
+    pub joiner: u32,
+    /// When the joiner came to wait for its end.
+    pub joined_ns: Nanos,
+    pub ended_ns: Nanos,
+}

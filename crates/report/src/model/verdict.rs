@@ -3,8 +3,8 @@
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// If competition takes less than this share of the critical path, another lock is not worth
-/// trying.
+/// If locks are free while threads wait for them for less than this share of the time, another lock
+/// is not worth trying.
 pub const WORTH_A_LOCK: f64 = 0.02;
 
 /// The first lines of a report. All shares are of the critical path, because only time on the
@@ -18,7 +18,8 @@ pub struct Verdict {
     pub headline: String,
     /// The critical path by limit, the greatest share first.
     pub shares: Vec<Share>,
-    /// The share of the path that competition for locks takes. No other lock can win more.
+    /// The share of the time in which a lock is free while a thread waits for it, on the critical
+    /// path or not. No other lock can win more.
     pub most_by_lock: f64,
     /// Upper bounds of what could be won, as sentences.
     pub gains: Vec<String>,

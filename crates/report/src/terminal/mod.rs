@@ -22,6 +22,7 @@ pub fn summary(report: &Report, style: Style) -> String {
     let mut out = head(report, style);
     out += &verdict::verdict(&report.verdict, style);
     out += &verdict::path(report, style);
+    out += &verdict::background(report);
     if report.totals.acquisitions == 0 {
         out += "\nNo lock was acquired where Baton can see it.\n";
     } else {

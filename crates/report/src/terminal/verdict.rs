@@ -3,7 +3,7 @@
 use super::table::{Side, Table};
 use super::text::{ROWS, Style, WIDTH, clip, printable, wrap};
 use crate::format::{duration, lock_phrase, percent};
-use crate::model::{PathPart, Report, Verdict};
+use crate::model::{Background, PathPart, Report, Verdict};
 use baton_units::Nanos;
 
 pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
@@ -27,6 +27,32 @@ pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
         name = "     ";
     }
     out
+}
+
+/// The background threads, and how to contradict.
+pub(super) fn background(report: &Report) -> String {
+    let name =
+        |thread: u32| report.threads.get(thread as usize).map_or_else(|| thread.to_string(), |one| one.name.clone());
+    let of = |one: &Background| {
+        let (thread, joiner) = (name(one.thread), name(one.joiner));
+        format!(
+            "{thread} (thread {}) ended {} after {joiner} had come to join it",
+            one.thread,
+            duration(one.ended_ns - one.joined_ns)
+        )
+    };
+    let shown: Vec<String> = report.background.iter().take(ROWS).map(of).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let more = report.background.len() - shown.len();
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    let text = format!(
+        "{}{more}. The program is not taken to wait for such a thread's work, which goes on until another thread ends it \
+         (`baton report DIR --until THREAD` if it does wait).",
+        shown.join("; ")
+    );
+    wrap("Background threads:", "Background threads:", &text)
 }
 
 /// The phrase for a part of the path.

@@ -25,8 +25,10 @@
 
 mod account;
 mod along;
+mod background;
 mod causes;
 mod classes;
+mod free;
 mod ledger;
 mod locks;
 mod objects;
@@ -42,8 +44,10 @@ mod window;
 
 pub use account::{Account, Holder, Released, Taken, Waiter};
 pub use along::Along;
+pub use background::{Background, Place, background, is_background, turns, unknown_names};
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
+pub use free::free_while_wanted;
 pub use locks::{Analysis, LockReport, ThreadReport, has_slept};
 pub use objects::{Object, ObjectId, ObjectKind};
 pub use off_cpu::{Known, OffCpu, OffStretch, ThreadOffCpu, off_cpu};

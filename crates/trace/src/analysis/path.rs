@@ -6,17 +6,23 @@
 //! is charged to the object. A wait without such a cause, or with one from before the wait, stays
 //! on its thread.
 //!
+//! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
+//! that joined it. The chain begins at the end of the thread that ended the program: the first
+//! thread of the process with the last event, if no other thread of that process ended after it.
+//!
 //! Along a thread that does not wait for anything the trace shows, time off its CPU
 //! ([`super::off_cpu()`]) is separated from running: ready without a CPU, or blocked by something
 //! that the trace does not show (pipes, files, sleeping, futexes of the program's own).
 
 use super::along::{Along, AlongThreads, tell_apart};
+use super::background::{Background, background, is_background};
 use super::causes::{Causes, WaitKind};
 use super::objects::{ObjectId, Objects};
 use super::off_cpu::{OffCpu, ThreadOffCpu, off_cpu};
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
+use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
@@ -83,6 +89,30 @@ pub struct PathShare {
     pub waiting: Ticks,
 }
 
+/// The ends of each process's first thread: when that thread ends, the others are ended with it.
+#[derive(Default)]
+struct Exits {
+    firsts: BTreeMap<ProcessIndex, ThreadIndex>,
+    ends: BTreeMap<ProcessIndex, (Event, u64)>,
+}
+
+impl Exits {
+    fn step(&mut self, event: &Event, process: ProcessIndex, number: u64) {
+        let first = *self.firsts.entry(process).or_insert(event.thread);
+        if let What::ThreadEnd { .. } = event.what {
+            // A first thread that ended before another thread did not end the process.
+            match first == event.thread {
+                true => drop(self.ends.insert(process, (*event, number))),
+                false => drop(self.ends.remove(&process)),
+            }
+        }
+    }
+
+    fn of(&self, process: ProcessIndex) -> Option<(Event, u64)> {
+        self.ends.get(&process).copied()
+    }
+}
+
 /// A wait that ended.
 struct Stop {
     number: u64,
@@ -97,12 +127,13 @@ impl CriticalPath {
     /// Finds the path through the complete part of the trace, and returns its part inside the
     /// window.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
-        CriticalPath::with(trace, window, &off_cpu(trace))
+        CriticalPath::with(trace, window, &off_cpu(trace), &background(trace))
     }
 
-    /// The same, for a caller that has already computed the threads' times off their CPUs.
-    pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu]) -> CriticalPath {
-        let segments = clip(tell_apart(Stops::of(trace).walk_back(trace), off), window);
+    /// The same, for a caller that has already found the threads' times off their CPUs and the
+    /// background threads.
+    pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu], background: &[Background]) -> CriticalPath {
+        let segments = clip(tell_apart(Stops::of(trace, background).walk_back(trace), off), window);
         let mut path = CriticalPath { segments, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
@@ -173,15 +204,16 @@ impl CriticalPath {
     }
 }
 
-/// All waits of each thread, and the last event with its number.
+/// All waits of each thread, and the event that ended the run, with its number.
 struct Stops {
     threads: Vec<Vec<Stop>>,
     last: Option<(Event, u64)>,
 }
 
 impl Stops {
-    fn of(trace: &Trace) -> Stops {
+    fn of(trace: &Trace, background: &[Background]) -> Stops {
         let mut stops = Stops { threads: trace.threads.iter().map(|_| Vec::new()).collect(), last: None };
+        let mut exits = Exits::default();
         let mut objects = Objects::new(trace);
         let mut causes = Causes::new();
         for event in trace.complete_events() {
@@ -189,6 +221,7 @@ impl Stops {
             let object = objects.follow(&event, process);
             let ended = causes.step(&event, process, object, || ());
             stops.last = Some((event, causes.number()));
+            exits.step(&event, process, causes.number());
             let Some(ended) = ended else { continue };
             let Some(begin) = ended.begin else { continue };
             stops.threads[event.thread.index()].push(Stop {
@@ -197,9 +230,16 @@ impl Stops {
                 end: event.time,
                 kind: ended.kind,
                 object: ended.object,
-                cause: ended.cause.filter(|c| c.time >= begin).map(|c| (c.thread, c.time, c.number)),
+                cause: ended
+                    .cause
+                    .filter(|c| {
+                        c.time >= begin && !(ended.kind == WaitKind::Join && is_background(background, c.thread))
+                    })
+                    .map(|c| (c.thread, c.time, c.number)),
             });
         }
+        let exit = stops.last.and_then(|(last, _)| exits.of(trace.process_of(last.thread)));
+        stops.last = exit.or(stops.last);
         stops
     }
 

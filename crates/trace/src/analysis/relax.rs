@@ -19,14 +19,18 @@
 //! recorded order would turn every uncontended lock into a barrier: a thread that was held up in
 //! its first round would still have to follow the other thread's last round.
 //!
+//! A background thread ([`super::background()`]) ends when its joiner has come: the joiner waits as long
+//! as it did when recorded, and the thread's own end does not make the run longer.
+//!
 //! The model leaves scheduling out: time that a thread was ready without a CPU keeps its length, so
 //! on an oversubscribed machine the figures can be too high or too low. With nothing changed, the
 //! model gives exactly the recorded length ([`Relaxed::recorded`]); a test checks this.
 
+use super::background::{Background, is_background};
 use super::causes::{Carry, Causes, Ended, WaitKind};
 use super::objects::{ObjectId, Objects};
 use crate::clock::Ticks;
-use crate::event::{Event, What};
+use crate::event::{Event, ThreadIndex, What};
 use crate::trace::Trace;
 
 /// Number of locks that one walk over the trace answers for; more locks need more walks.
@@ -48,10 +52,10 @@ pub struct Relaxed {
 }
 
 /// Answers the questions for each of `locks`. Needs a walk over the trace for every eight locks.
-pub fn relax(trace: &Trace, locks: &[ObjectId]) -> Vec<Relaxed> {
+pub fn relax(trace: &Trace, locks: &[ObjectId], background: &[Background]) -> Vec<Relaxed> {
     let mut answers = Vec::with_capacity(locks.len());
     for group in locks.chunks(LOCKS_A_WALK) {
-        let mut walk = Walk::new(trace, group);
+        let mut walk = Walk::new(trace, group, background);
         trace.complete_events().for_each(|event| walk.step(&event));
         let lengths = walk.lengths();
         answers.extend(group.iter().enumerate().map(|(i, lock)| Relaxed {
@@ -95,6 +99,7 @@ enum Treatment {
 struct Walk<'a> {
     trace: &'a Trace,
     locks: &'a [ObjectId],
+    background: &'a [Background],
     objects: Objects<'a>,
     causes: Causes<Lanes>,
     /// For each thread, the time of its last event as recorded and in each timing.
@@ -102,9 +107,9 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(trace: &'a Trace, locks: &'a [ObjectId]) -> Walk<'a> {
+    fn new(trace: &'a Trace, locks: &'a [ObjectId], background: &'a [Background]) -> Walk<'a> {
         let threads = vec![None; trace.threads.len()];
-        Walk { trace, locks, objects: Objects::new(trace), causes: Causes::new(), threads }
+        Walk { trace, locks, background, objects: Objects::new(trace), causes: Causes::new(), threads }
     }
 
     fn step(&mut self, event: &Event) {
@@ -132,6 +137,9 @@ impl<'a> Walk<'a> {
     /// Returns the time of the event in each timing, if the event ends a wait or takes a lock.
     fn retime(&self, event: &Event, ended: &Ended<Lanes>, last: Ticks, before: Lanes, local: Lanes) -> Lanes {
         let Some(cause) = &ended.cause else { return self.without_cause(ended, before, local) };
+        if ended.kind == WaitKind::Join && is_background(self.background, cause.thread) {
+            return local;
+        }
         let mut now = local;
         let handoff = event.time.since(cause.time).0;
         // The thread itself was late: the time since its last event is its own.
@@ -187,7 +195,9 @@ impl<'a> Walk<'a> {
     fn lengths(&self) -> [u64; LANES] {
         let begin = self.trace.span().0.0;
         let mut lengths = [0; LANES];
-        for (_, last) in self.threads.iter().flatten() {
+        let ends = |thread: usize| !is_background(self.background, ThreadIndex(thread as u32));
+        let threads = self.threads.iter().enumerate().filter(|(thread, _)| ends(*thread));
+        for (_, last) in threads.filter_map(|(_, thread)| thread.as_ref()) {
             for (length, end) in lengths.iter_mut().zip(&last.0) {
                 *length = (*length).max(end.saturating_sub(begin));
             }

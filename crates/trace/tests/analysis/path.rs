@@ -1,7 +1,7 @@
 //! The critical path and the relaxed replay, checked by hand on small programs and by invariants on
 //! simulated ones.
 
-use baton_trace::analysis::{Analysis, CriticalPath, Doing, PathSegment, Relaxed, WaitKind, Window, relax};
+use baton_trace::analysis::{Analysis, CriticalPath, Doing, PathSegment, Relaxed, WaitKind, Window, background, relax};
 use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -42,7 +42,8 @@ fn path(trace: &Trace) -> CriticalPath {
 
 fn relaxed(trace: &Trace) -> Vec<Relaxed> {
     let analysis = Analysis::of(trace, Window::whole(trace));
-    relax(trace, &analysis.locks.iter().map(|l| l.id).collect::<Vec<_>>())
+    let locks: Vec<_> = analysis.locks.iter().map(|l| l.id).collect();
+    relax(trace, &locks, &background(trace))
 }
 
 #[test]

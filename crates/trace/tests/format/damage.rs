@@ -63,7 +63,7 @@ fn read(directory: &Path) -> Result<(usize, Trace), ReadError> {
     let window = Window::whole(&trace);
     let analysis = Analysis::of(&trace, window.clone());
     let _ = CriticalPath::of(&trace, &window);
-    let _ = relax(&trace, &analysis.locks.iter().map(|l| l.id).collect::<Vec<_>>());
+    let _ = relax(&trace, &analysis.locks.iter().map(|l| l.id).collect::<Vec<_>>(), &[]);
     Ok((marks, trace))
 }
 

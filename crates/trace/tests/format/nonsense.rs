@@ -42,7 +42,7 @@ proptest! {
                 prop_assert!(pair[0].end <= pair[1].begin);
             }
             let ids: Vec<_> = analysis.locks.iter().map(|l| l.id).collect();
-            for answer in relax(&trace, &ids) {
+            for answer in relax(&trace, &ids, &[]) {
                 prop_assert!(answer.without_overhead <= answer.recorded && answer.without_exclusion <= answer.recorded);
             }
         }

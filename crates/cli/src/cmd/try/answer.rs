@@ -138,7 +138,9 @@ impl Answer {
         let share = if verdict.most_by_lock > 0.0 { percent(verdict.most_by_lock) } else { "0%".to_owned() };
         let look = verdict.next.iter().find(|step| !is_this(step));
         let look = look.map_or_else(String::new, |step| format!("; {}", step.text));
-        let text = format!("no lock will help: at most {share} of the critical path is competition{look}");
+        let text = format!(
+            "no lock will help: for at most {share} of the time a lock was free while a thread waited for it{look}"
+        );
         Answer::new(subject, Outcome::NoLockHelps, text)
     }
 

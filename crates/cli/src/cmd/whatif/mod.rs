@@ -14,6 +14,7 @@ use super::measure;
 use super::named::changes::{self, ChangeArgs};
 use super::named::recorded::Recorded;
 use crate::chips::{self, ChipArgs};
+use crate::cmd::ends::EndsArgs;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -70,6 +71,8 @@ pub(crate) struct Args {
     lock: Vec<String>,
     #[command(flatten)]
     changes: ChangeArgs,
+    #[command(flatten)]
+    ends: EndsArgs,
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
@@ -186,7 +189,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             format!("--check compares with runs on this machine, and chip `{}` stands for another", chip.name);
         return Err(BadInput::new(message).hint("`baton doctor --calibrate --fixed` measures this machine").into());
     }
-    let trace = open(&args.directory)?;
+    let mut trace = open(&args.directory)?;
+    args.ends.tell(&mut trace)?;
     enough_memory(&args.directory)?;
     other_cpus(&trace, &chip, &args);
     let (trace, mut changes) = changed(trace, &args, &one_by_one, &chip)?;

@@ -266,8 +266,9 @@ impl Walk<'_> {
             self.states[id].priced += (self.prices.hit + self.chip.cache.atomic).0;
             self.states[id].woke = woke;
         }
-        if waits {
-            self.wait(id, t, Mode::CondWait(t));
+        match waits {
+            true => self.wait(id, t, Mode::CondWait(t)),
+            false => self.turn(id, t),
         }
     }
 

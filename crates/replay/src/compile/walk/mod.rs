@@ -27,6 +27,7 @@ use super::gap::Gap;
 use super::holds::Holds;
 use super::objects::Objects;
 use super::order;
+use super::rounds::{self, RoundTimes};
 use super::scale::Scale;
 use super::semaphores::Semaphores;
 use super::thread::{RawThread, index};
@@ -124,7 +125,8 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn over(trace: &'a Trace, chip: &'a Chip, prices: &'a Prices) -> Walk<'a> {
+    /// Walks over the trace. `turns` are the times at which the turns of background threads end.
+    pub(crate) fn over(trace: &'a Trace, chip: &'a Chip, prices: &'a Prices, turns: Vec<RoundTimes>) -> Walk<'a> {
         let state = || State {
             mode: Mode::Out,
             last: 0,
@@ -159,7 +161,7 @@ impl<'a> Walk<'a> {
             prices,
             ticks_a_cycle: 1.0 / Scale::new(trace, chip).cycles(1.0),
             first: trace.span().0.0,
-            threads: (0..count).map(|_| RawThread::default()).collect(),
+            threads: turns.into_iter().map(|turns| RawThread { turns, ..RawThread::default() }).collect(),
             states: (0..count).map(|_| state()).collect(),
             started: vec![false; count],
             starts,
@@ -299,7 +301,7 @@ impl<'a> Walk<'a> {
             What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
                 self.family(id, t, event.what, process);
             }
-            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } => {}
+            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
             What::Fork { .. }
             | What::TeamBegin { .. }
@@ -316,6 +318,14 @@ impl<'a> Walk<'a> {
             | What::RoiEnd { .. }
             | What::Affinity { .. }
             | What::Note { .. } => self.gap(id, t),
+        }
+    }
+
+    /// Records the end of a turn, if one of a background thread ends here.
+    fn turn(&mut self, id: usize, t: u64) {
+        if rounds::ends(&mut self.threads[id].turns, t) {
+            self.gap(id, t);
+            self.op(id, Op::Turn);
         }
     }
 

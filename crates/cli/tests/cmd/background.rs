@@ -1,0 +1,82 @@
+//! A monitor beside the workers changes neither what limits the program nor what a shorter section
+//! wins. All of the program's time is sleep, so that a busy machine changes little.
+
+use crate::common;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Three workers sleep under one lock; a monitor looks at a flag every millisecond.
+const MONITORED: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER, stat_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int stop;
+static void *monitor(void *x) {
+    while (!stop) { pthread_mutex_lock(&stat_lock); pthread_mutex_unlock(&stat_lock); usleep(1000); }
+    return x;
+}
+static void *work(void *x) {
+    for (int i = 0; i < 30; i++) { pthread_mutex_lock(&hot_lock); usleep(4000); pthread_mutex_unlock(&hot_lock); usleep(200); }
+    return x;
+}
+int main(void) {
+    pthread_t m, t[3];
+    pthread_create(&m, 0, monitor, 0);
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+    stop = 1;
+    pthread_join(m, 0);
+    return 0;
+}"#;
+
+fn baton(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(common::installed().join("bin/baton"));
+    command.env("NO_COLOR", "1").env_remove("LD_PRELOAD").env("XDG_DATA_HOME", folder);
+    command.current_dir(folder).args(args).output().unwrap()
+}
+
+fn json(folder: &Path, args: &[&str]) -> Value {
+    let out = baton(folder, args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).expect("standard output is JSON alone")
+}
+
+#[test]
+fn a_monitor_hides_neither_the_limit_nor_the_gain() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("monitored.c"), MONITORED).unwrap();
+    let cc = Command::new("cc")
+        .args(["-O1", "-g", "-o", "monitored", "monitored.c", "-lpthread"])
+        .current_dir(here)
+        .status();
+    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    let out = baton(here, &["profile", "-o", "p", "./monitored"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+
+    let report = json(here, &["report", "p", "--json"]);
+    if report["threads"][0]["off_cpu_known"] != "all" {
+        // Without context switches it is not known that the workers sleep.
+        return;
+    }
+    assert_eq!(report["background"].as_array().map(Vec::len), Some(1), "{}", report["background"]);
+    assert_eq!(report["background"][0]["thread"], 1);
+    assert_eq!(report["verdict"]["limit"], "sections", "{}", report["verdict"]);
+    assert!(report["verdict"]["headline"].as_str().unwrap().contains("hot_lock"), "{}", report["verdict"]);
+
+    let faster = |more: &[&str]| {
+        let args = ["whatif", "p", "--lock", "futex", "--shrink", "hot_lock=0.5", "--seeds", "1", "--json"];
+        let answer = json(here, &[&args[..], more].concat());
+        answer["results"].as_array().unwrap().last().unwrap()["speedup"].as_f64().unwrap()
+    };
+    let with = faster(&[]);
+    assert!((1.6..2.2).contains(&with), "half of nearly all time: {with}");
+    let waited_for = faster(&["--until", "1"]);
+    assert!(waited_for < 1.1, "a monitor whose work is waited for keeps its length: {waited_for}");
+
+    let out = baton(here, &["report", "p", "--until", "nobody"]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(said.contains("no thread of this recording is called `nobody`"), "{said}");
+}

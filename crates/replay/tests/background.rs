@@ -1,0 +1,87 @@
+//! A background thread goes round for as long as the program needs, and no longer.
+
+mod common;
+
+use baton_replay::change::{Change, Life, Part, Treatment};
+use baton_replay::compile::{Probes, compile};
+use baton_replay::program::Op;
+use baton_replay::{Ask, predict};
+use baton_trace::{Clock, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+
+const MODE: Mode = Mode::Exclusive;
+const TURNS: u64 = 100;
+const HOT: u64 = 0x1000;
+const LOOK: u64 = 0x2000;
+
+/// Thread 1 holds `HOT` for most of 2 ms. Thread 2 looks at a flag every 30 µs, until thread 0 comes to join it; with `signals` it
+/// also posts a semaphore in each turn.
+fn recorded(signals: bool) -> Trace {
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    let mut events: Vec<(u64, u32, What)> = Vec::new();
+    let mut hold = |at: u64, thread: u32, address: u64, length: u64| {
+        let (lock, site) = (Lock::mutex(address), SiteId(thread));
+        events.push((at, thread, What::Acquire { lock, mode: MODE, site }));
+        events.push((at + length, thread, What::Release { lock, mode: MODE, site }));
+    };
+    (0..TURNS).for_each(|turn| hold(1_000 + 20_000 * turn, 1, HOT, 19_000));
+    let end = 1_000 + 20_000 * TURNS;
+    (0..=end / 30_000).for_each(|turn| hold(900 + 30_000 * turn, 2, LOOK, 100));
+    for thread in 1..=2u32 {
+        let handle = u64::from(thread);
+        events.push((10 * handle, 0, What::Create { site: SiteId(9) }));
+        events.push((10 * handle + 5, 0, What::Created { handle, error: 0 }));
+        events.push((10 * handle + 6, thread, What::ThreadStart { handle }));
+    }
+    let mut join = |came, ended, handle: u64| {
+        events.push((came, 0, What::JoinBegin { handle, site: SiteId(9) }));
+        events.push((ended, handle as u32, What::ThreadEnd { handle }));
+        events.push((ended + 100, 0, What::JoinEnd { handle, error: 0 }));
+    };
+    join(500, end, 1);
+    join(end + 200, end + 15_000, 2);
+    if signals {
+        let semaphore = 0x3000;
+        let posts =
+            (0..=end / 30_000).map(|turn| (950 + 30_000 * turn, 2, What::SemPost { semaphore, site: SiteId(8) }));
+        events.extend(posts);
+        let takes =
+            (0..=end / 30_000).map(|turn| (end + 16_000 + turn, 0, What::SemTake { semaphore, site: SiteId(8) }));
+        events.extend(takes);
+    }
+    events.sort_by_key(|(time, ..)| *time);
+    for (time, thread, what) in events {
+        builder.push(Ticks(time), ThreadIndex(thread), what);
+    }
+    builder.build()
+}
+
+/// Nanoseconds of replays in which the work under `HOT` takes `factors` times as long.
+fn times<const N: usize>(factors: [f64; N]) -> [f64; N] {
+    let change = |factor: f64| {
+        let life = Life { process: ProcessIndex(0), address: HOT, time: Ticks(0)..Ticks(u64::MAX) };
+        let part = Part { name: "hot".into(), locks: vec![life], treatment: Treatment::Shrink(factor) };
+        Change { text: format!("x{factor}"), default: None, parts: vec![part], barrier: None }
+    };
+    let chip = common::chip(&["core.clock_hz=1000000000", "core.count=4", "noise.start=0", "noise.latency=0"]);
+    let ask = Ask { changes: factors.map(change).into(), seeds: 1, cpus: Some(4), ..Ask::default() };
+    let prediction = predict(&recorded(false), &chip, &ask, &|| {}).expect("each replay ends");
+    std::array::from_fn(|row| prediction.results[row + 1].time_ns.median as f64)
+}
+
+#[test]
+fn the_program_ends_when_its_work_does_whatever_the_monitor_did() {
+    let [half, same, twice] = times([0.5, 1.0, 2.0]);
+    assert!((1_950_000.0..2_250_000.0).contains(&same), "with the starts of threads: {same}");
+    // The monitor's last turn may take 30 µs more or less.
+    assert!((same - half - 950_000.0).abs() < 40_000.0, "{half} {same}");
+    assert!((twice - same - 1_900_000.0).abs() < 40_000.0, "{same} {twice}");
+}
+
+#[test]
+fn a_thread_whose_turns_serve_others_keeps_them() {
+    let chip = common::chip(&["noise.start=0"]);
+    let program = compile(&recorded(true), &chip, Probes::Subtracted);
+    assert_eq!(program.threads[2].turns, None);
+    assert!(program.threads[2].ops.iter().any(|op| matches!(op, Op::SemPost(_) | Op::TokenPost(_))));
+    assert!(program.notes.iter().any(|note| note.contains("for as long as they were recorded")), "{:?}", program.notes);
+}

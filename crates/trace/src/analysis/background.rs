@@ -1,0 +1,270 @@
+//! Threads that end because another thread tells them to: a monitor, a flusher, a logger.
+//!
+//! Such a thread goes round in a loop until another thread sets a flag, and a thread then joins it.
+//! Its life is as long as the program's, whatever its own work. So the joiner does not wait for the
+//! thread's work: it waits for the rest of one turn of the loop. The critical path therefore stays
+//! with the joiner, and a replay lets the thread turn until the joiner has come.
+//!
+//! The trace shows no flag. A joined thread counts as such a **background thread** if
+//!
+//! - it ended within one turn of its own loop after the joiner had come, and had made at least
+//!   [`TURNS`] turns before. A turn lies between two releases at one place in the code with no lock
+//!   held after them, or between two sleeps or calls for input and output at one place; the place
+//!   that the thread came to most often counts, and its longest turn. A thread with no such place
+//!   has to be off the CPU for nearly all of its life, and to end soon after the joiner came;
+//! - it is no **peer** of the joiner, and of no thread that the joiner joined just before: peers
+//!   come to the same places in the code. Workers with equal shares of the work end at about the
+//!   same time, so that the last of them seem to end when they are joined. The first
+//!   join of a row of joined peers tells when the joiner came.
+
+use crate::clock::Ticks;
+use crate::event::{Event, SiteId, ThreadIndex, What};
+use crate::process::ProcessIndex;
+use crate::trace::Trace;
+use std::collections::BTreeMap;
+
+/// A loop has been seen once it has gone round this often.
+const TURNS: u64 = 3;
+/// A thread without any place in the code is asleep if it was on a CPU for less than one part in
+/// this many of its life, and ends soon if it outlives the joiner's arrival by less than that.
+const ASLEEP: u64 = 10;
+
+/// A background thread, and the join that it ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Background {
+    /// The background thread.
+    pub thread: ThreadIndex,
+    /// The thread that waited for its end.
+    pub joiner: ThreadIndex,
+    /// When the joiner came.
+    pub came: Ticks,
+    /// When the background thread ended.
+    pub ended: Ticks,
+    /// Where its loop goes round; `None` if no place is known.
+    pub turns_at: Option<Place>,
+}
+
+/// A place in the code to which a thread's loop comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A release of the only lock that the thread held.
+    Release(SiteId),
+    /// A call for input, output or sleep, with no lock held.
+    Blocked(SiteId),
+}
+
+/// The names in `meta.json`'s `ends` that no thread of the trace has.
+pub fn unknown_names(trace: &Trace) -> Vec<String> {
+    let Some(ends) = trace.meta.as_ref().map(|meta| &meta.ends) else { return Vec::new() };
+    let threads = || (0..trace.threads.len() as u32).map(ThreadIndex);
+    let known = |said: &&String| threads().any(|thread| is_named(std::slice::from_ref(*said), trace, thread));
+    ends.background.iter().chain(&ends.until).filter(|said| !known(said)).cloned().collect()
+}
+
+/// Whether a list has the thread's name or number.
+fn is_named(list: &[String], trace: &Trace, thread: ThreadIndex) -> bool {
+    let name = trace.thread(thread).and_then(|thread| thread.name.as_deref());
+    list.iter().any(|said| Some(said.as_str()) == name || said.parse() == Ok(thread.0))
+}
+
+/// Whether a thread is among the background threads, which are in the order of their numbers.
+pub fn is_background(background: &[Background], thread: ThreadIndex) -> bool {
+    background.binary_search_by_key(&thread, |one| one.thread).is_ok()
+}
+
+/// Finds the background threads of a trace, in the order of their numbers. What `meta.json` says of
+/// a thread comes first.
+pub fn background(trace: &Trace) -> Vec<Background> {
+    let mut walk = Walk { threads: trace.threads.iter().map(|_| Life::default()).collect(), alive: BTreeMap::new() };
+    for event in trace.complete_events() {
+        walk.step(&event, trace.process_of(event.thread));
+    }
+    let mut found: BTreeMap<ThreadIndex, Background> = BTreeMap::new();
+    for joiner in (0..walk.threads.len() as u32).map(ThreadIndex) {
+        for number in 0..walk.life(joiner).joins.len() {
+            if let Some(one) = walk.judge(trace, joiner, number) {
+                found.insert(one.thread, one);
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// The moments at which background threads came to the ends of their turns, in order. A thread
+/// whose place is not known has none.
+pub fn turns(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, Vec<Ticks>> {
+    let mut turns: BTreeMap<ThreadIndex, (Place, Vec<Ticks>)> =
+        background.iter().filter_map(|one| Some((one.thread, (one.turns_at?, Vec::new())))).collect();
+    if turns.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut lives: Vec<Life> = trace.threads.iter().map(|_| Life::default()).collect();
+    for event in trace.complete_events() {
+        let (Some((of, times)), Some(life)) = (turns.get_mut(&event.thread), lives.get_mut(event.thread.index()))
+        else {
+            continue;
+        };
+        if life.goes_to(&event.what) == Some(*of) {
+            times.push(event.time);
+        }
+    }
+    turns.into_iter().map(|(thread, (_, times))| (thread, times)).collect()
+}
+
+/// How often a thread came to a place, and its longest way back there.
+struct Visits {
+    count: u64,
+    last: Ticks,
+    longest: Ticks,
+}
+
+struct Join {
+    child: ThreadIndex,
+    begin: Ticks,
+    /// Whether the joiner did nothing between the join before and this one.
+    follows: bool,
+}
+
+#[derive(Default)]
+struct Life {
+    began: Option<Ticks>,
+    ended: Option<Ticks>,
+    /// The locks held, counted with each repeated acquisition.
+    held: u32,
+    places: BTreeMap<Place, Visits>,
+    cpu_ns: Option<u64>,
+    joins: Vec<Join>,
+    joining: Option<(Ticks, bool)>,
+    /// Whether the thread's last act was the end of a join.
+    joined: bool,
+}
+
+impl Life {
+    /// Follows the locks that the thread holds. Returns the place to which an event of the thread
+    /// comes, if that may be where a loop goes round.
+    fn goes_to(&mut self, what: &What) -> Option<Place> {
+        match *what {
+            What::Acquire { .. } | What::Acquired { .. } => self.held += 1,
+            What::Release { site, .. } => {
+                self.held = self.held.saturating_sub(1);
+                return (self.held == 0).then_some(Place::Release(site));
+            }
+            What::Blocked { site, .. } if self.held == 0 => return Some(Place::Blocked(site)),
+            _ => {}
+        }
+        None
+    }
+
+    fn came_to(&mut self, place: Place, now: Ticks) {
+        let visits = self.places.entry(place).or_insert(Visits { count: 0, last: now, longest: Ticks(0) });
+        visits.count += 1;
+        visits.longest = visits.longest.max(now.since(visits.last));
+        visits.last = now;
+    }
+
+    /// The place that the thread came to most often, with the longest turn.
+    fn turns(&self) -> Option<(Place, Ticks)> {
+        let most = self.places.iter().max_by_key(|(_, visits)| visits.count)?;
+        (most.1.count > TURNS).then_some((*most.0, most.1.longest))
+    }
+
+    fn shares_a_place_with(&self, other: &Life) -> bool {
+        self.places.keys().any(|place| other.places.contains_key(place))
+    }
+
+    /// Threads that came to no place at all cannot be told apart.
+    fn is_peer_of(&self, other: &Life) -> bool {
+        (self.places.is_empty() && other.places.is_empty()) || self.shares_a_place_with(other)
+    }
+}
+
+struct Walk {
+    threads: Vec<Life>,
+    alive: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
+}
+
+impl Walk {
+    fn life(&self, thread: ThreadIndex) -> &Life {
+        &self.threads[thread.index()]
+    }
+
+    fn step(&mut self, event: &Event, process: ProcessIndex) {
+        let now = event.time;
+        if let What::ThreadStart { handle } = event.what {
+            self.alive.insert((process, handle), event.thread);
+        }
+        let child = match event.what {
+            What::JoinEnd { handle, error: 0 } => self.alive.remove(&(process, handle)),
+            _ => None,
+        };
+        let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
+        life.began.get_or_insert(now);
+        if let Some(place) = life.goes_to(&event.what) {
+            life.came_to(place, now);
+        }
+        match event.what {
+            What::CpuTime { ns } => life.cpu_ns = Some(ns),
+            What::ThreadEnd { .. } => life.ended = Some(now),
+            What::JoinBegin { .. } => life.joining = Some((now, life.joined)),
+            What::JoinEnd { .. } => {
+                let begun = life.joining.take();
+                life.joins.extend(begun.zip(child).map(|((begin, follows), child)| Join { child, begin, follows }));
+            }
+            _ => {}
+        }
+        if !is_clerical(&event.what) {
+            life.joined = matches!(event.what, What::JoinEnd { .. });
+        }
+    }
+
+    /// When the joiner came for this join's thread: at the first join of the row of peers that it
+    /// joined one after the other.
+    fn came(&self, joiner: ThreadIndex, number: usize) -> Ticks {
+        let joins = &self.life(joiner).joins;
+        let child = self.life(joins[number].child);
+        let mut first = number;
+        while joins[first].follows && first > 0 && self.life(joins[first - 1].child).is_peer_of(child) {
+            first -= 1;
+        }
+        joins[first].begin
+    }
+
+    fn judge(&self, trace: &Trace, joiner: ThreadIndex, number: usize) -> Option<Background> {
+        let join = &self.life(joiner).joins[number];
+        let (thread, life) = (join.child, self.life(join.child));
+        let (began, ended) = (life.began?, life.ended?);
+        let ends = trace.meta.as_ref().map(|meta| &meta.ends);
+        if ended <= join.begin || ends.is_some_and(|ends| is_named(&ends.until, trace, thread)) {
+            return None;
+        }
+        let turns = life.turns();
+        let found = |came| Background { thread, joiner, came, ended, turns_at: turns.map(|(place, _)| place) };
+        if ends.is_some_and(|ends| is_named(&ends.background, trace, thread)) {
+            return Some(found(join.begin));
+        }
+        let came = self.came(joiner, number);
+        let tail = ended.since(came);
+        let soon = match turns {
+            Some((_, longest)) => tail <= longest,
+            None => {
+                let all = ended.since(began);
+                let on_cpu = trace.clock.ticks(baton_units::Nanos(life.cpu_ns?));
+                life.places.is_empty() && on_cpu < all.0 / ASLEEP && tail.0 < all.0 / ASLEEP
+            }
+        };
+        (soon && !life.shares_a_place_with(self.life(joiner))).then(|| found(came))
+    }
+}
+
+/// Whether an event is a record of the recorder or the kernel, and no act of the thread.
+fn is_clerical(what: &What) -> bool {
+    matches!(
+        what,
+        What::OffCpu { .. }
+            | What::OnCpu { .. }
+            | What::Cpu { .. }
+            | What::CpuTime { .. }
+            | What::Pause { .. }
+            | What::ProbeCost { .. }
+    )
+}

@@ -1,0 +1,182 @@
+//! Threads that end because another thread tells them to, and threads that only seem to.
+
+use baton_trace::analysis::{CriticalPath, Doing, Place, WaitKind, Window, background, relax, turns, unknown_names};
+use baton_trace::meta::Ends;
+use baton_trace::{Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+
+const MODE: Mode = Mode::Exclusive;
+
+/// A program whose thread 0 starts threads and joins them.
+struct Program(Vec<(u64, u32, What)>);
+
+impl Program {
+    fn new() -> Program {
+        Program(Vec::new())
+    }
+
+    fn push(&mut self, time: u64, thread: u32, what: What) {
+        self.0.push((time, thread, what));
+    }
+
+    fn start(&mut self, time: u64, thread: u32) {
+        let handle = u64::from(thread);
+        self.push(time, 0, What::Create { site: SiteId(90) });
+        self.push(time, 0, What::Created { handle, error: 0 });
+        self.push(time + 1, thread, What::ThreadStart { handle });
+    }
+
+    /// The thread ends, and thread 0 has waited for it since `came`.
+    fn join(&mut self, came: u64, ended: u64, thread: u32) {
+        let handle = u64::from(thread);
+        self.push(came, 0, What::JoinBegin { handle, site: SiteId(91) });
+        self.push(ended, thread, What::ThreadEnd { handle });
+        self.push(ended.max(came) + 1, 0, What::JoinEnd { handle, error: 0 });
+    }
+
+    /// The thread holds a lock for 5.
+    fn hold(&mut self, time: u64, thread: u32, lock: u64, site: u32) {
+        let (lock, site) = (Lock::mutex(lock), SiteId(site));
+        self.push(time, thread, What::Acquire { lock, mode: MODE, site });
+        self.push(time + 5, thread, What::Release { lock, mode: MODE, site });
+    }
+
+    fn trace(mut self, ends: Ends) -> Trace {
+        let mut builder = TraceBuilder::new(Clock::nanoseconds());
+        builder.meta(Meta { ends, ..Meta::default() });
+        self.0.sort_by_key(|(time, ..)| *time);
+        for (time, thread, what) in self.0 {
+            builder.push(Ticks(time), ThreadIndex(thread), what);
+        }
+        builder.build()
+    }
+}
+
+/// Thread 1 works until 905. Thread 2 looks at a flag each 100, under a lock of its own, until 1010.
+fn with_monitor() -> Program {
+    let mut program = Program::new();
+    program.start(0, 1);
+    program.start(2, 2);
+    for turn in 0..10 {
+        program.hold(10 + 90 * turn, 1, 0x10, 1);
+        program.hold(5 + 100 * turn, 2, 0x20, 2);
+    }
+    program.join(20, 905, 1);
+    program.join(910, 1010, 2);
+    program.push(1020, 0, What::Marker { name: 0, value: 0 });
+    program
+}
+
+fn found(trace: &Trace) -> Vec<u32> {
+    background(trace).iter().map(|one| one.thread.0).collect()
+}
+
+#[test]
+fn a_thread_that_ends_within_a_turn_after_its_joiner_came_is_background() {
+    let trace = with_monitor().trace(Ends::default());
+    let all = background(&trace);
+    assert_eq!(found(&trace), [2]);
+    assert_eq!((all[0].joiner.0, all[0].came.0, all[0].ended.0), (0, 910, 1010));
+    assert_eq!(all[0].turns_at, Some(Place::Release(SiteId(2))));
+    let turns = turns(&trace, &all);
+    assert_eq!(turns[&ThreadIndex(2)], (0..10).map(|turn| Ticks(10 + 100 * turn)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_path_stays_with_the_joiner_and_goes_to_who_worked() {
+    let trace = with_monitor().trace(Ends::default());
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    let on =
+        |thread: u32| path.segments.iter().filter(|s| s.thread.0 == thread).map(|s| s.end.0 - s.begin.0).sum::<u64>();
+    assert_eq!(on(2), 0, "{:?}", path.segments);
+    assert_eq!(on(1), 905, "from its creation to its end");
+    let waits = Doing::Waiting { kind: WaitKind::Join, object: None };
+    assert!(path.segments.iter().any(|s| (s.thread.0, s.begin.0, s.end.0, s.doing) == (0, 910, 1011, waits)));
+    assert_eq!(path.time(|_| true).0, 1020);
+}
+
+#[test]
+fn without_its_work_the_run_is_as_long() {
+    let trace = with_monitor().trace(Ends::default());
+    assert!(relax(&trace, &[], &background(&trace)).is_empty());
+    let analysis = baton_trace::analysis::Analysis::of(&trace, Window::whole(&trace));
+    let locks: Vec<_> = analysis.locks.iter().map(|lock| lock.id).collect();
+    for answer in relax(&trace, &locks, &background(&trace)) {
+        assert_eq!(answer.recorded.0, 1020);
+    }
+}
+
+#[test]
+fn what_the_user_says_comes_first() {
+    let named = |background: &[&str], until: &[&str]| {
+        let list = |of: &[&str]| of.iter().map(|&name| name.to_owned()).collect();
+        with_monitor().trace(Ends { background: list(background), until: list(until) })
+    };
+    assert!(found(&named(&[], &["thread 2"])).is_empty());
+    assert!(found(&named(&[], &["2"])).is_empty());
+    assert_eq!(found(&named(&["1"], &[])), [1, 2]);
+    assert_eq!(unknown_names(&named(&["1", "nobody"], &["thread 2", "77"])), ["nobody", "77"]);
+}
+
+#[test]
+fn workers_that_are_joined_in_a_row_are_not_background() {
+    let mut program = Program::new();
+    (1..=3).for_each(|thread| program.start(u64::from(thread), thread));
+    for turn in 0..10 {
+        (1..=3).for_each(|thread| program.hold(10 + 30 * turn + 7 * u64::from(thread), thread, 0x10, 1));
+    }
+    // Each ends within a turn of the one before, which is when thread 0 comes to join it.
+    program.join(20, 320, 1);
+    program.join(322, 330, 2);
+    program.join(332, 340, 3);
+    assert!(found(&program.trace(Ends::default())).is_empty());
+}
+
+#[test]
+fn a_joiner_that_does_the_same_work_waits_for_its_peers() {
+    let mut program = Program::new();
+    program.start(0, 1);
+    for turn in 0..10 {
+        program.hold(10 + 30 * turn, 0, 0x10, 1);
+        program.hold(20 + 30 * turn, 1, 0x10, 1);
+    }
+    program.join(300, 310, 1);
+    assert!(found(&program.trace(Ends::default())).is_empty());
+}
+
+#[test]
+fn a_thread_that_goes_on_for_turns_after_its_joiner_came_works() {
+    let mut program = Program::new();
+    program.start(0, 1);
+    (0..10).for_each(|turn| program.hold(10 + 30 * turn, 1, 0x10, 1));
+    program.join(100, 310, 1);
+    assert!(found(&program.trace(Ends::default())).is_empty());
+}
+
+#[test]
+fn a_thread_that_only_sleeps_is_background_by_its_cpu_time() {
+    let sleeps = |cpu_ns| {
+        let mut program = Program::new();
+        program.start(0, 1);
+        program.start(2, 2);
+        (0..10).for_each(|turn| program.hold(10 + 90 * turn, 1, 0x10, 1));
+        program.push(1004, 2, What::CpuTime { ns: cpu_ns });
+        program.join(20, 905, 1);
+        program.join(950, 1005, 2);
+        program.trace(Ends::default())
+    };
+    assert_eq!(found(&sleeps(20)), [2]);
+    assert!(found(&sleeps(600)).is_empty(), "it computed");
+}
+
+#[test]
+fn the_path_begins_at_the_end_of_the_thread_that_ended_the_program() {
+    let mut program = Program::new();
+    program.start(0, 1);
+    (0..10).for_each(|turn| program.hold(10 + 30 * turn, 1, 0x10, 1));
+    program.push(300, 0, What::ThreadEnd { handle: 0 });
+    program.hold(301, 1, 0x10, 1);
+    let trace = program.trace(Ends::default());
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert!(path.segments.iter().all(|segment| segment.thread.0 == 0), "{:?}", path.segments);
+    assert_eq!(path.time(|_| true).0, 300);
+}
