@@ -540,6 +540,12 @@ pub enum What {
         /// Number of pages of 4 KiB (24 bits).
         pages: u32,
     },
+    /// The acquisition, or the wait, that this thread has just recorded at this object cannot last
+    /// for ever: it was a try, or has a deadline.
+    Bounded {
+        /// Address of the lock, condition variable or semaphore; handle of a joined thread.
+        object: Address,
+    },
     /// The writer itself took time here, to get a new segment: this is not the program's time.
     Pause {
         /// Duration in ticks of the trace's clock; it ends at this event's time.

@@ -155,6 +155,7 @@ impl What {
             What::TaskEnd { task } => raw(55, task, 0),
             What::TaskWaitBegin { site } => raw(56, 0, site.0),
             What::TaskWaitEnd => raw(57, 0, 0),
+            What::Bounded { object } => raw(61, object, 0),
             What::SemWait { semaphore, site } => raw(22, semaphore, site.0),
             What::SemTaken { semaphore, how } => raw(23, semaphore, how_arg(how)),
             What::SemTake { semaphore, site } => raw(24, semaphore, site.0),
@@ -256,6 +257,7 @@ impl What {
             45 => What::ProbeCost { probe: arg, picoseconds: object },
             46 => What::Pause { ticks: object },
             47 => What::Unloaded { start: object, pages: arg },
+            61 => What::Bounded { object },
             _ => return decode_team(raw),
         })
     }
@@ -320,9 +322,9 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 48 others: adding one also changes the page on the
+        // 14 operations on 6 kinds of locks, and 49 others: adding one also changes the page on the
         // format.
-        assert_eq!(known.len(), 6 * 14 + 48);
+        assert_eq!(known.len(), 6 * 14 + 49);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Locks of any kind: taken, waited for, released.
 
-use super::post::{cpu_time, post, post_ordered, switched, tidy_up};
+use super::post::{bounded, cpu_time, post, post_ordered, switched, tidy_up};
 use super::session::{Probe, SESSION};
 use super::sites::{contended, site};
 use crate::thread;
@@ -20,6 +20,12 @@ pub fn lock_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
         thread.holds.take();
         What::Acquire { lock, mode, site: site(thread, at) }
     });
+}
+
+/// The acquisition or wait that the thread has just recorded was a try, or has a deadline.
+#[inline(always)]
+pub fn lock_bounded<P: Probe>(lock: Lock) {
+    bounded::<P>(lock.address);
 }
 
 /// A lock has been given up: what recording has to do now and then (making room, writing down context switches) is done here, where

@@ -39,7 +39,7 @@ pub use locks::*;
 pub use modules::list as list_modules;
 pub use objects::*;
 pub use outside::{called, on_cpu};
-pub use post::{moment, post, post_ordered};
+pub use post::{bounded, moment, post, post_ordered};
 pub use session::{Probe, Quiet, Recorded, is_recording};
 pub use teams::*;
 pub use threads::*;

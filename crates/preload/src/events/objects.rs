@@ -1,6 +1,6 @@
 //! What threads wait for that is no lock: condition variables, barriers, semaphores.
 
-use super::post::{cpu_time, post, post_ordered, switched};
+use super::post::{bounded, cpu_time, post, post_ordered, switched};
 use super::session::Probe;
 use super::sites::site;
 use baton_trace::{Address, Waitable, WakeReason, What};
@@ -20,6 +20,12 @@ pub fn condition_destroy<P: Probe>(condition: usize) {
 pub fn condition_wait<P: Probe>(condition: usize, mutex: usize, at: usize) {
     post::<P>(|thread| What::CondWait { condition: condition as Address, site: site(thread, at) });
     post::<P>(|_| What::CondMutex { mutex: mutex as Address });
+}
+
+/// The wait that has just begun has a deadline.
+#[inline(always)]
+pub fn condition_deadline<P: Probe>(condition: usize) {
+    bounded::<P>(condition as Address);
 }
 
 /// A wait ended. The mutex's acquisition follows.

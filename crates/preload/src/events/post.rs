@@ -22,6 +22,12 @@ pub fn post_ordered<P: Probe>(what: impl FnOnce(&Thread) -> What) {
     }
 }
 
+/// The acquisition or wait that the thread has just recorded at `object` was a try, or has a deadline.
+#[inline(always)]
+pub fn bounded<P: Probe>(object: u64) {
+    post::<P>(|_| What::Bounded { object });
+}
+
 /// The thread's CPU time, to tell spinning from sleeping.
 #[inline(always)]
 pub(super) fn cpu_time<P: Probe>() {

@@ -156,7 +156,10 @@ unsafe extern "C-unwind" fn test<P: Probe, const NEST: bool>(at: OmpLock, site: 
     let held = unsafe { runtime_test::<NEST>(at) };
     match held {
         0 => events::lock_try_failed::<P>(lock(at), Mode::Exclusive, site),
-        1 => events::lock_acquire::<P>(lock(at), Mode::Exclusive, site),
+        1 => {
+            events::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
+            events::lock_bounded::<P>(lock(at));
+        }
         _ => {}
     }
     held

@@ -249,6 +249,7 @@ unsafe extern "C-unwind" fn test<P: Probe>(at: OmpLock, site: usize) -> c_int {
     let held = mutex.count.load(Ordering::Relaxed) + 1;
     if held == 1 {
         events::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
+        events::lock_bounded::<P>(lock(at));
     }
     held as c_int
 }

@@ -154,6 +154,9 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     act_on_cancellation(me);
     me.counts.condition_waits.add_one();
     events::condition_wait::<P>(cond.addr(), mutex.addr(), site);
+    if deadline.is_some() {
+        events::condition_deadline::<P>(cond.addr());
+    }
     c.enter(&me.waiter, mutex);
     // SAFETY: the slot's function takes these.
     let error = unsafe { call!(pthread_mutex_unlock(mutex: *mut Mutex, site: usize) -> c_int) };

@@ -16,6 +16,11 @@ fn mutex(mutex: *const Mutex) -> Lock {
 pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
+/// Marks what was just recorded: see [`events::lock_bounded`].
+#[inline(always)]
+pub fn bounded<P: Probe>(m: *const Mutex) {
+    events::lock_bounded::<P>(mutex(m));
+}
 /// As [`events::lock_request`].
 #[inline(always)]
 pub fn request<P: Probe>(m: *const Mutex, at: usize) {

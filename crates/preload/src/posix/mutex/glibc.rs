@@ -89,14 +89,14 @@ pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_i
         return unsafe { real(mutex.cast()) };
     }
     // SAFETY: passed on.
-    unsafe { waiting::<P>(mutex, site, || real(mutex.cast())) }
+    unsafe { waiting::<P>(mutex, site, false, || real(mutex.cast())) }
 }
 
-/// Tries, and if that fails calls `wait`, between two events.
+/// Tries, and if that fails calls `wait`, between two events. `until`: the wait has a deadline.
 ///
 /// # Safety
 /// As `pthread_mutex_lock`.
-unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl Fn() -> c_int) -> c_int {
+unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl Fn() -> c_int) -> c_int {
     // SAFETY: the caller hands us a mutex.
     let tried = if unsafe { Mutex::kind_at(mutex) }.is_robust() {
         // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`: of a robust mutex its owner's number.
@@ -109,10 +109,16 @@ unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl Fn() -> c
     if tried != EBUSY {
         if is_held(tried) && !is_nested(mutex) {
             events::acquire::<P>(mutex, site);
+            if until {
+                events::bounded::<P>(mutex);
+            }
         }
         return tried;
     }
     events::request::<P>(mutex, site);
+    if until {
+        events::bounded::<P>(mutex);
+    }
     let answer = wait();
     if is_held(answer) {
         events::acquired::<P>(mutex, How::OPAQUE);
@@ -133,6 +139,7 @@ pub unsafe fn trylock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> 
         thread::current().count_passed(why);
         if P::ON && !is_nested(mutex) {
             events::acquire::<P>(mutex, site);
+            events::bounded::<P>(mutex);
         }
     } else if answer == EBUSY {
         events::try_failed::<P>(mutex, site);
@@ -153,8 +160,9 @@ pub unsafe fn timedlock<P: Probe>(
 ) -> c_int {
     let real = real::pthread_mutex_timedlock.get();
     // SAFETY: passed on.
-    let answer =
-        unsafe { if P::ON { waiting::<P>(mutex, site, || real(mutex.cast(), at)) } else { real(mutex.cast(), at) } };
+    let answer = unsafe {
+        if P::ON { waiting::<P>(mutex, site, true, || real(mutex.cast(), at)) } else { real(mutex.cast(), at) }
+    };
     if is_held(answer) {
         thread::current().count_passed(why);
     }
@@ -176,7 +184,7 @@ pub unsafe fn clocklock<P: Probe>(
     // SAFETY: passed on.
     let answer = unsafe {
         if P::ON && crate::base::time::clock(clock).is_some() {
-            waiting::<P>(mutex, site, || real(mutex.cast(), clock, at))
+            waiting::<P>(mutex, site, true, || real(mutex.cast(), clock, at))
         } else {
             real(mutex.cast(), clock, at)
         }

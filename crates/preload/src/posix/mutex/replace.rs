@@ -240,6 +240,7 @@ unsafe extern "C-unwind" fn trylock<S: StandIn, P: Probe>(mutex: *mut Mutex, sit
     match try_take::<S>(m) {
         Some(by) => {
             events::acquire::<P>(mutex, site);
+            events::bounded::<P>(mutex);
             taken(m, by)
         }
         None => {
@@ -291,12 +292,14 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     let Some(clock) = time::clock(clock) else { return EINVAL };
     if let Some(by) = try_take::<S>(m) {
         events::acquire::<P>(mutex, site);
+        events::bounded::<P>(mutex);
         return taken(m, by);
     }
     // POSIX: a time is looked at only if there is something to wait for.
     // SAFETY: the caller hands us a time.
     let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
     events::request::<P>(mutex, site);
+    events::bounded::<P>(mutex);
     let watch = Watch::begin::<P>();
     let by = if fork::in_child() && !await_settled(m, Some(deadline)) { None } else { take_until::<S>(m, deadline) };
     match by {

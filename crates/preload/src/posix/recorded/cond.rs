@@ -66,11 +66,11 @@ unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
     woken(unsafe { &*waiting.cast::<Waiting>() }, WakeReason::Cancelled);
 }
 
-/// A wait by glibc's function, between its events.
+/// A wait by glibc's function, between its events. `until`: it has a deadline.
 ///
 /// # Safety
 /// As `pthread_cond_wait`.
-unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
+unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, until: bool, wait: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller hands us a mutex.
     if unsafe { glibc::refuses_me(mutex) } {
         return wait();
@@ -79,6 +79,9 @@ unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, wait: impl FnOn
     // glibc's old form of a clean-up handler: a record on the stack, run when an unwinding cancellation leaves its frame.
     let mut record = real::Cleanup::new();
     events::condition_wait::<Recorded>(cond.addr(), mutex.addr(), site);
+    if until {
+        events::condition_deadline::<Recorded>(cond.addr());
+    }
     mutex_events::release::<Recorded>(mutex, site);
     // SAFETY: the record and what it points to outlive the wait; it is popped before they go.
     let answer = unsafe {
@@ -98,12 +101,12 @@ unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, wait: impl FnOn
 
 unsafe extern "C-unwind" fn wait(cond: Cond, mutex: *mut Mutex, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { waiting_by(cond, mutex, site, || real::pthread_cond_wait.get()(cond, mutex.cast())) }
+    unsafe { waiting_by(cond, mutex, site, false, || real::pthread_cond_wait.get()(cond, mutex.cast())) }
 }
 
 unsafe extern "C-unwind" fn timedwait(cond: Cond, mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { waiting_by(cond, mutex, site, || real::pthread_cond_timedwait.get()(cond, mutex.cast(), at)) }
+    unsafe { waiting_by(cond, mutex, site, true, || real::pthread_cond_timedwait.get()(cond, mutex.cast(), at)) }
 }
 
 unsafe extern "C-unwind" fn clockwait(
@@ -114,7 +117,7 @@ unsafe extern "C-unwind" fn clockwait(
     site: usize,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { waiting_by(cond, mutex, site, || real::pthread_cond_clockwait.get()(cond, mutex.cast(), clock, at)) }
+    unsafe { waiting_by(cond, mutex, site, true, || real::pthread_cond_clockwait.get()(cond, mutex.cast(), clock, at)) }
 }
 
 unsafe extern "C-unwind" fn signal(cond: Cond, site: usize) -> c_int {

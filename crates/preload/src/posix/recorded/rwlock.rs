@@ -44,21 +44,30 @@ unsafe extern "C-unwind" fn destroy(lock: Rwlock, _: usize) -> c_int {
     unsafe { real::pthread_rwlock_destroy.get()(lock) }
 }
 
-/// Tries, and if that fails calls `wait`, between two events.
+/// Tries, and if that fails calls `wait`, between two events. `until`: the wait has a deadline.
 ///
 /// # Safety
 /// As `pthread_rwlock_rdlock`.
-unsafe fn taking(lock: Rwlock, mode: Mode, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
+unsafe fn taking(lock: Rwlock, mode: Mode, site: usize, until: bool, wait: impl FnOnce() -> c_int) -> c_int {
     let tried = match mode {
         // SAFETY: passed on.
         Mode::Shared => unsafe { real::pthread_rwlock_tryrdlock.get()(lock) },
         // SAFETY: passed on.
         Mode::Exclusive => unsafe { real::pthread_rwlock_trywrlock.get()(lock) },
     };
+    let mark = || {
+        if until {
+            events::lock_bounded::<Recorded>(name(lock));
+        }
+    };
     match tried {
-        0 => events::lock_acquire::<Recorded>(name(lock), mode, site),
+        0 => {
+            events::lock_acquire::<Recorded>(name(lock), mode, site);
+            mark();
+        }
         EBUSY => {
             events::lock_request::<Recorded>(name(lock), mode, site);
+            mark();
             let answer = wait();
             match answer {
                 0 => events::lock_acquired::<Recorded>(name(lock), mode, How::OPAQUE),
@@ -85,14 +94,17 @@ unsafe fn timed(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { if time::is_valid(clock, at) { taking(lock, mode, site, wait) } else { wait() } }
+    unsafe { if time::is_valid(clock, at) { taking(lock, mode, site, true, wait) } else { wait() } }
 }
 
 /// # Safety
 /// As `pthread_rwlock_tryrdlock`.
 unsafe fn tried(lock: Rwlock, mode: Mode, site: usize, answer: c_int) -> c_int {
     match answer {
-        0 => events::lock_acquire::<Recorded>(name(lock), mode, site),
+        0 => {
+            events::lock_acquire::<Recorded>(name(lock), mode, site);
+            events::lock_bounded::<Recorded>(name(lock));
+        }
         EBUSY => events::lock_try_failed::<Recorded>(name(lock), mode, site),
         _ => {}
     }
@@ -101,12 +113,12 @@ unsafe fn tried(lock: Rwlock, mode: Mode, site: usize, answer: c_int) -> c_int {
 
 unsafe extern "C-unwind" fn rdlock(lock: Rwlock, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(lock, Mode::Shared, site, || real::pthread_rwlock_rdlock.get()(lock)) }
+    unsafe { taking(lock, Mode::Shared, site, false, || real::pthread_rwlock_rdlock.get()(lock)) }
 }
 
 unsafe extern "C-unwind" fn wrlock(lock: Rwlock, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(lock, Mode::Exclusive, site, || real::pthread_rwlock_wrlock.get()(lock)) }
+    unsafe { taking(lock, Mode::Exclusive, site, false, || real::pthread_rwlock_wrlock.get()(lock)) }
 }
 
 unsafe extern "C-unwind" fn tryrdlock(lock: Rwlock, site: usize) -> c_int {

@@ -40,12 +40,12 @@ unsafe extern "C-unwind" fn destroy(semaphore: Semaphore, _: usize) -> c_int {
     unsafe { real::sem_destroy.get()(semaphore) }
 }
 
-/// Tries, and if that fails calls `wait`, between two events. A cancellation point, as glibc's, at its beginning and in `wait`:
+/// Tries, and if that fails calls `wait`, between two events. `until`: the wait has a deadline. A cancellation point, as glibc's, at its beginning and in `wait`:
 /// nothing here has a destructor.
 ///
 /// # Safety
 /// As `sem_wait`.
-unsafe fn taking(semaphore: Semaphore, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
+unsafe fn taking(semaphore: Semaphore, site: usize, until: bool, wait: impl FnOnce() -> c_int) -> c_int {
     let before = errno::get();
     // SAFETY: passed on.
     unsafe {
@@ -57,6 +57,9 @@ unsafe fn taking(semaphore: Semaphore, site: usize, wait: impl FnOnce() -> c_int
     }
     errno::set(before);
     events::sem_wait::<Recorded>(semaphore.addr(), site);
+    if until {
+        events::bounded::<Recorded>(name(semaphore));
+    }
     let answer = wait();
     match answer {
         0 => events::post_ordered::<Recorded>(|_| What::SemTaken { semaphore: name(semaphore), how: How::OPAQUE }),
@@ -78,12 +81,12 @@ unsafe fn timed(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { if time::is_valid(clock, at) { taking(semaphore, site, wait) } else { wait() } }
+    unsafe { if time::is_valid(clock, at) { taking(semaphore, site, true, wait) } else { wait() } }
 }
 
 unsafe extern "C-unwind" fn wait(semaphore: Semaphore, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(semaphore, site, || real::sem_wait.get()(semaphore)) }
+    unsafe { taking(semaphore, site, false, || real::sem_wait.get()(semaphore)) }
 }
 
 unsafe extern "C-unwind" fn timedwait(semaphore: Semaphore, at: *const timespec, site: usize) -> c_int {

@@ -52,7 +52,10 @@ unsafe extern "C-unwind" fn trylock(at: Spin, site: usize) -> c_int {
     // SAFETY: passed on.
     let answer = unsafe { real::pthread_spin_trylock.get()(at) };
     match answer {
-        0 => events::lock_acquire::<Recorded>(name(at), Mode::Exclusive, site),
+        0 => {
+            events::lock_acquire::<Recorded>(name(at), Mode::Exclusive, site);
+            events::lock_bounded::<Recorded>(name(at));
+        }
         _ => events::lock_try_failed::<Recorded>(name(at), Mode::Exclusive, site),
     }
     answer

@@ -104,9 +104,12 @@ fn created(handle: *const pthread_t, error: c_int) {
     events::post_ordered::<Recorded>(|_| What::Created { handle, error: error as u32 });
 }
 
-/// A join, which is a cancellation point: nothing here has a destructor.
-fn joining(handle: pthread_t, site: usize, join: impl FnOnce() -> c_int) -> c_int {
+/// A join, which is a cancellation point: nothing here has a destructor. `until`: it has a deadline.
+fn joining(handle: pthread_t, site: usize, until: bool, join: impl FnOnce() -> c_int) -> c_int {
     events::join_begin::<Recorded>(handle, site);
+    if until {
+        events::bounded::<Recorded>(handle);
+    }
     let error = join();
     events::post_ordered::<Recorded>(|_| What::JoinEnd { handle, error: error as u32 });
     events::waited::<Recorded>();
@@ -115,12 +118,12 @@ fn joining(handle: pthread_t, site: usize, join: impl FnOnce() -> c_int) -> c_in
 
 unsafe extern "C-unwind" fn join(handle: pthread_t, out: *mut *mut c_void, site: usize) -> c_int {
     // SAFETY: passed on.
-    joining(handle, site, || unsafe { real::pthread_join.get()(handle, out) })
+    joining(handle, site, false, || unsafe { real::pthread_join.get()(handle, out) })
 }
 
 unsafe extern "C-unwind" fn tryjoin(handle: pthread_t, out: *mut *mut c_void, site: usize) -> c_int {
     // SAFETY: passed on.
-    joining(handle, site, || unsafe { real::pthread_tryjoin_np.get()(handle, out) })
+    joining(handle, site, true, || unsafe { real::pthread_tryjoin_np.get()(handle, out) })
 }
 
 unsafe extern "C-unwind" fn timedjoin(
@@ -130,7 +133,7 @@ unsafe extern "C-unwind" fn timedjoin(
     site: usize,
 ) -> c_int {
     // SAFETY: passed on.
-    joining(handle, site, || unsafe { real::pthread_timedjoin_np.get()(handle, out, at) })
+    joining(handle, site, true, || unsafe { real::pthread_timedjoin_np.get()(handle, out, at) })
 }
 
 unsafe extern "C-unwind" fn clockjoin(
@@ -141,12 +144,12 @@ unsafe extern "C-unwind" fn clockjoin(
     site: usize,
 ) -> c_int {
     // SAFETY: passed on.
-    joining(handle, site, || unsafe { real::pthread_clockjoin_np.get()(handle, out, clock, at) })
+    joining(handle, site, true, || unsafe { real::pthread_clockjoin_np.get()(handle, out, clock, at) })
 }
 
 unsafe extern "C-unwind" fn thrd_join(handle: pthread_t, out: *mut c_int, site: usize) -> c_int {
     // SAFETY: passed on.
-    joining(handle, site, || unsafe { real::thrd_join.get()(handle, out) })
+    joining(handle, site, false, || unsafe { real::thrd_join.get()(handle, out) })
 }
 
 unsafe extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char, _: usize) -> c_int {
