@@ -75,6 +75,12 @@ impl TraceBuilder {
         self
     }
 
+    /// Sets the time at which the process ended.
+    pub fn ends(&mut self, at: Ticks) -> &mut Self {
+        self.process.end = Some(at);
+        self
+    }
+
     /// Finishes the trace.
     pub fn build(mut self) -> Trace {
         self.events.sort_by_key(|e| e.time);

@@ -11,6 +11,7 @@
 //! | [`TraceBuilder`] | a trace built in memory, with any clock | `chip`, tests |
 //! | [`analysis`] | waits, holds, competition overhead, blame, critical path | `report`, `chip` |
 //! | [`Meta`] | what the launcher knows about a run | `cli` |
+//! | [`last_look`] | the threads that the launcher saw shortly before the end | `cli` |
 //! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
 //!
 //! # Recording
@@ -64,9 +65,11 @@ pub mod analysis;
 mod builder;
 pub mod clock;
 pub mod disturbance;
+mod ends;
 pub mod event;
 pub mod files;
 mod kinds;
+pub mod last_look;
 mod layout;
 pub mod meta;
 pub mod notes;

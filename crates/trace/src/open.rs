@@ -82,6 +82,7 @@ impl Trace {
         scans.sort_by_key(|(scan, _)| scan.start.ticks);
         let mut trace = assemble(scans, losses);
         trace.meta = meta;
+        trace.find_ends();
         Ok(trace)
     }
 }
@@ -158,6 +159,8 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
             dropped: scan.dropped,
             finished: scan.finished,
             realtime_ns: scan.realtime_ns,
+            started: since_origin(scan.start.ticks),
+            end: scan.finished.then(|| since_origin(scan.latest.ticks)),
             ..Process::default()
         };
         definitions.give_to(&mut entry, since_origin);

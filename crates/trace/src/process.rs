@@ -31,6 +31,11 @@ pub struct Process {
     pub finished: bool,
     /// Wall clock at the start of the process, in nanoseconds since 1970.
     pub realtime_ns: u64,
+    /// When the recording of the process began.
+    pub started: Ticks,
+    /// When the process ended, if that is known: it said so, another program replaced it, or the
+    /// launcher saw it end.
+    pub end: Option<Ticks>,
 }
 
 /// An object file that was loaded.

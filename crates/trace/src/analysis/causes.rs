@@ -413,6 +413,30 @@ impl<T: Carry> Causes<T> {
         self.begun(thread)[WaitKind::Idle as usize].map(|begun| begun.time)
     }
 
+    /// Returns the waits that a thread is in, other than for locks and for its team's next region.
+    pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
+        use WaitKind::{Barrier, Condition, Join, Semaphore, Tasks};
+        let begun = *self.begun(thread);
+        let kinds = [Condition, Barrier, Semaphore, Join, Tasks];
+        let mut open: Vec<_> = kinds.into_iter().filter_map(|kind| Some((kind, begun[kind as usize]?))).collect();
+        // A worker of OpenMP tells only later that it has left a barrier.
+        open.retain(|(kind, begun)| *kind != Barrier || !begun.object.is_some_and(|id| self.has_passed(id, thread)));
+        open
+    }
+
+    /// Returns the wait that a thread began last, of those that it is in.
+    pub(super) fn innermost(&mut self, thread: ThreadIndex) -> Option<(WaitKind, Begun)> {
+        let begun = *self.begun(thread);
+        let others =
+            [(WaitKind::Lock, begun[WaitKind::Lock as usize]), (WaitKind::Idle, begun[WaitKind::Idle as usize])];
+        let others = others.into_iter().filter_map(|(kind, begun)| Some((kind, begun?)));
+        self.open(thread).into_iter().chain(others).max_by_key(|(_, begun)| begun.time)
+    }
+
+    fn has_passed(&mut self, barrier: ObjectId, thread: ThreadIndex) -> bool {
+        self.barrier(barrier).leaving.contains_key(&thread)
+    }
+
     pub(super) fn begun(&mut self, thread: ThreadIndex) -> &mut [Option<Begun>; KINDS] {
         if self.begun.len() <= thread.index() {
             self.begun.resize(thread.index() + 1, [None; KINDS]);

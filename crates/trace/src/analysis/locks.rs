@@ -54,8 +54,10 @@ pub struct LockReport {
 /// A thread's time inside the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadReport {
-    /// Time from the thread's first event to its last.
+    /// Time from the thread's first event to its last, or to the end of its last wait.
     pub lifetime: Ticks,
+    /// When the thread's last event was, or the window's end if the thread waits then.
+    pub last: Ticks,
     /// Figures of all locks together. Nested holds each count in full.
     pub locks: ThreadLockStats,
     /// Time waited at condition variables.
@@ -77,6 +79,20 @@ pub struct ThreadReport {
     pub off_cpu_inferred: Ticks,
     /// Changes of CPU that events noticed.
     pub migrations: u64,
+}
+
+impl ThreadReport {
+    fn add(&mut self, kind: WaitKind, waited: Ticks) {
+        match kind {
+            WaitKind::Condition => self.conditions += waited,
+            WaitKind::Barrier => self.barriers += waited,
+            WaitKind::Semaphore => self.semaphores += waited,
+            WaitKind::Join => self.joins += waited,
+            WaitKind::Idle => self.idle += waited,
+            WaitKind::Tasks => self.tasks += waited,
+            WaitKind::Lock | WaitKind::Start => {}
+        }
+    }
 }
 
 impl Analysis {
@@ -140,6 +156,7 @@ struct ThreadState {
     cpu: Option<u32>,
     /// The call site of the wait in progress.
     waits_at: SiteId,
+    ended: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -181,15 +198,7 @@ impl<'a> Walk<'a> {
                 Some(Book::Waitable(stats)) => stats.ended(event.time, event.thread, &ended, self.window),
                 _ => ended.begin.map_or(Ticks(0), |begin| self.window.overlap(begin, event.time)),
             };
-            match ended.kind {
-                WaitKind::Condition => report.conditions += waited,
-                WaitKind::Barrier => report.barriers += waited,
-                WaitKind::Semaphore => report.semaphores += waited,
-                WaitKind::Join => report.joins += waited,
-                WaitKind::Idle => report.idle += waited,
-                WaitKind::Tasks => report.tasks += waited,
-                WaitKind::Lock | WaitKind::Start => {}
-            }
+            report.add(ended.kind, waited);
         }
         match object {
             Some(id) => self.at_object(event, id),
@@ -326,6 +335,7 @@ impl<'a> Walk<'a> {
                 self.notes.insert((process, address, code));
             }
             What::ThreadEnd { .. } => {
+                state.ended = true;
                 // A thread that has ended cannot wait: the end of its wait was lost.
                 if let Some(id) = state.waits_for.take()
                     && let Book::Lock(ledger) = &mut self.books[id.index()]
@@ -335,6 +345,26 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Charges the waits that threads are in at the end, up to the end of their process or of the
+    /// window. The ledgers charge those for locks.
+    fn carry(&mut self) {
+        for (number, state) in (0..).zip(&self.threads).filter(|(_, state)| !state.ended) {
+            let (thread, report) = (ThreadIndex(number), &mut self.reports[number as usize]);
+            let open = self.causes.open(thread);
+            let end = self.window.end().min(self.trace.lived_until(self.trace.process_of(thread)));
+            if state.waits_for.is_some() || !open.is_empty() {
+                report.last = end;
+            }
+            for (kind, begun) in open {
+                let waited = self.window.overlap(begun.time, end);
+                report.add(kind, waited);
+                if let Some(Book::Waitable(stats)) = begun.object.map(|id| &mut self.books[id.index()]) {
+                    stats.carried(thread, begun.site, waited);
+                }
+            }
         }
     }
 
@@ -348,6 +378,7 @@ impl<'a> Walk<'a> {
                 ledger.stats.sites.entry(site).or_default().polls += count;
             }
         }
+        self.carry();
         let mut locks = Vec::new();
         let mut waitables = Vec::new();
         let objects = std::mem::take(&mut self.objects.all).into_iter().enumerate();
@@ -367,7 +398,8 @@ impl<'a> Walk<'a> {
             }
         }
         for ((number, thread), report) in (0..).zip(&self.trace.threads).zip(&mut self.reports) {
-            report.lifetime = self.window.overlap(thread.first, thread.last);
+            report.last = report.last.max(thread.last);
+            report.lifetime = self.window.overlap(thread.first, report.last);
             // A worker that waits when the process ends waits to the end of its life.
             if let Some(since) = self.causes.idle_since(ThreadIndex(number)) {
                 report.idle += self.window.overlap(since, thread.last.max(since));

@@ -124,6 +124,11 @@ impl<'a> Objects<'a> {
         id
     }
 
+    /// Returns the object that lives at an address.
+    pub(crate) fn living(&self, process: ProcessIndex, address: Address) -> Option<ObjectId> {
+        self.living.get(&(process, address)).copied()
+    }
+
     fn add(
         &mut self,
         key: (ProcessIndex, Address),

@@ -8,10 +8,15 @@
 //! there. A thread with neither is assumed to have run, and [`Known::Nothing`] says so.
 //!
 //! Time inside a wait that the trace shows belongs to that wait, and is not counted here.
+//!
+//! After a thread's last event there is neither. If the launcher saw that no thread of the program
+//! ran any more ([`LastLook`]), the thread was blocked to the end.
 
 use super::window::Window;
 use crate::clock::{Clock, Ticks};
 use crate::event::{Event, OffReason, SiteId, What};
+use crate::last_look::LastLook;
+use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use baton_units::Nanos;
 
@@ -85,7 +90,25 @@ pub fn off_cpu(trace: &Trace) -> Vec<ThreadOffCpu> {
             state.step(&event, &trace.clock);
         }
     }
-    threads.into_iter().map(ThreadState::finish).collect()
+    let rest = rest(trace);
+    let threads = threads.into_iter().zip(&trace.threads);
+    threads.map(|(state, thread)| state.finish(rest.filter(|rest| rest.process == thread.process))).collect()
+}
+
+/// The end of a process, in which none of its threads ran.
+#[derive(Clone, Copy)]
+struct Rest {
+    process: ProcessIndex,
+    begin: Ticks,
+    end: Ticks,
+}
+
+fn rest(trace: &Trace) -> Option<Rest> {
+    let look = LastLook::of(trace.meta.as_ref()?).filter(|look| look.still_ns > 0)?;
+    let at = trace.processes.iter().position(|process| process.pid == look.pid)?;
+    let end = trace.processes[at].end?;
+    let still = Ticks(trace.clock.ticks(Nanos(look.still_ns)));
+    Some(Rest { process: ProcessIndex(at as u32), begin: Ticks(end.0.saturating_sub(still.0)), end })
 }
 
 /// Number of gaps between two CPU times that are kept, the longest ones: further gaps would hold
@@ -120,6 +143,7 @@ struct ThreadState {
     clocked: Option<u64>,
     /// Whether two CPU times were recorded.
     timed: bool,
+    ended: bool,
 }
 
 impl ThreadState {
@@ -149,7 +173,8 @@ impl ThreadState {
             | What::Construct { .. }
             | What::Pause { .. }
             | What::ProbeCost { .. }
-            | What::Unloaded { .. } => return,
+            | What::Unloaded { .. }
+            | What::Bounded { .. } => return,
             What::CpuTime { ns } => {
                 self.close_gap(now, self.site);
                 self.clocked(ns, clock);
@@ -175,6 +200,7 @@ impl ThreadState {
         self.unfinished = self.seen.len();
         self.close_gap(now, site);
         self.site = site;
+        self.ended |= matches!(event.what, What::ThreadEnd { .. });
         match event.what.wait_edge() {
             Some(true) => self.waits += 1,
             Some(false) => self.waits = self.waits.saturating_sub(1),
@@ -226,11 +252,22 @@ impl ThreadState {
         self.inferred[from..].sort_by_key(|stretch| stretch.begin);
     }
 
-    fn finish(self) -> ThreadOffCpu {
-        match (self.switched, self.timed) {
+    fn finish(self, rest: Option<Rest>) -> ThreadOffCpu {
+        let last = rest.filter(|_| !self.ended).and_then(|rest| self.rested(rest));
+        let mut off = match (self.switched, self.timed) {
             (true, _) => ThreadOffCpu { known: Known::All, stretches: self.seen },
             (false, true) => ThreadOffCpu { known: Known::HowMuch, stretches: self.inferred },
             (false, false) => ThreadOffCpu::default(),
-        }
+        };
+        off.stretches.extend(last);
+        off
+    }
+
+    /// Returns the stretch from the thread's last act to the end in which no thread ran.
+    fn rested(&self, rest: Rest) -> Option<OffStretch> {
+        let awake = self.seen.last().map_or(Ticks(0), |stretch| stretch.end);
+        let begin = rest.begin.max(self.gap_since?).max(awake);
+        let stretch = OffStretch { begin, end: rest.end, why: OffCpu::Blocked, after: self.site, before: None };
+        (begin < rest.end).then_some(stretch)
     }
 }

@@ -93,7 +93,7 @@ pub struct PathShare {
 #[derive(Default)]
 struct Exits {
     firsts: BTreeMap<ProcessIndex, ThreadIndex>,
-    ends: BTreeMap<ProcessIndex, (Event, u64)>,
+    ends: BTreeMap<ProcessIndex, (ThreadIndex, Ticks, u64)>,
 }
 
 impl Exits {
@@ -102,13 +102,13 @@ impl Exits {
         if let What::ThreadEnd { .. } = event.what {
             // A first thread that ended before another thread did not end the process.
             match first == event.thread {
-                true => drop(self.ends.insert(process, (*event, number))),
+                true => drop(self.ends.insert(process, (event.thread, event.time, number))),
                 false => drop(self.ends.remove(&process)),
             }
         }
     }
 
-    fn of(&self, process: ProcessIndex) -> Option<(Event, u64)> {
+    fn of(&self, process: ProcessIndex) -> Option<(ThreadIndex, Ticks, u64)> {
         self.ends.get(&process).copied()
     }
 }
@@ -133,7 +133,8 @@ impl CriticalPath {
     /// The same, for a caller that has already found the threads' times off their CPUs and the
     /// background threads.
     pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu], background: &[Background]) -> CriticalPath {
-        let segments = clip(tell_apart(Stops::of(trace, background).walk_back(trace), off), window);
+        let stops = Stops::of(trace, background, window.end());
+        let segments = clip(tell_apart(stops.walk_back(trace), off), window);
         let mut path = CriticalPath { segments, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
@@ -149,7 +150,7 @@ impl CriticalPath {
                 _ => {}
             }
         }
-        path.add_sections(trace);
+        path.add_sections(trace, window.end());
         path
     }
 
@@ -159,7 +160,7 @@ impl CriticalPath {
     }
 
     /// Walks over the trace once more, for the critical sections that the path runs through.
-    fn add_sections(&mut self, trace: &Trace) {
+    fn add_sections(&mut self, trace: &Trace, end: Ticks) {
         let along = AlongThreads::of(&self.segments, trace.threads.len());
         let mut objects = Objects::new(trace);
         // Start and depth of each hold; for each thread, the number of locks that it holds, and
@@ -193,7 +194,7 @@ impl CriticalPath {
                 _ => {}
             }
         }
-        let end = trace.span().1;
+        let end = trace.span().1.max(end);
         for ((thread, id), (since, _)) in holds {
             along.add(thread, since, end, &mut self.objects.entry(id).or_default().sections);
         }
@@ -204,24 +205,29 @@ impl CriticalPath {
     }
 }
 
-/// All waits of each thread, and the event that ended the run, with its number.
+/// All waits of each thread, and where the path ends: thread, time, and number of the event that
+/// ended the run.
 struct Stops {
     threads: Vec<Vec<Stop>>,
-    last: Option<(Event, u64)>,
+    last: Option<(ThreadIndex, Ticks, u64)>,
 }
 
 impl Stops {
-    fn of(trace: &Trace, background: &[Background]) -> Stops {
+    /// Collects the waits up to `end`. If that lies after the last event, threads wait then.
+    fn of(trace: &Trace, background: &[Background], end: Ticks) -> Stops {
         let mut stops = Stops { threads: trace.threads.iter().map(|_| Vec::new()).collect(), last: None };
         let mut exits = Exits::default();
         let mut objects = Objects::new(trace);
         let mut causes = Causes::new();
+        let mut lives = vec![(0, false); trace.threads.len()];
         for event in trace.complete_events() {
             let process = trace.process_of(event.thread);
             let object = objects.follow(&event, process);
             let ended = causes.step(&event, process, object, || ());
-            stops.last = Some((event, causes.number()));
+            stops.last = Some((event.thread, event.time, causes.number()));
             exits.step(&event, process, causes.number());
+            let life = &mut lives[event.thread.index()];
+            *life = (causes.number(), life.1 || matches!(event.what, What::ThreadEnd { .. }));
             let Some(ended) = ended else { continue };
             let Some(begin) = ended.begin else { continue };
             stops.threads[event.thread.index()].push(Stop {
@@ -238,16 +244,38 @@ impl Stops {
                     .map(|c| (c.thread, c.time, c.number)),
             });
         }
-        let exit = stops.last.and_then(|(last, _)| exits.of(trace.process_of(last.thread)));
-        stops.last = exit.or(stops.last);
+        let exit = stops.last.and_then(|(last, ..)| exits.of(trace.process_of(last)));
+        match stops.last {
+            Some((_, last, _)) if last < end && exit.is_none() => stops.carry(&lives, &mut causes, end),
+            last => stops.last = exit.or(last),
+        }
         stops
+    }
+
+    /// Lets the path end at `end`, in the thread that acted last of those that wait for nothing.
+    /// If all wait, in the one that began to wait last. `lives` has the number of each thread's last
+    /// event, and whether the thread has ended.
+    fn carry(&mut self, lives: &[(u64, bool)], causes: &mut Causes<()>, end: Ticks) {
+        let number = causes.number();
+        let living = (0..).map(ThreadIndex).zip(lives).filter(|(_, (last, ended))| *last > 0 && !ended);
+        let living: Vec<_> = living.map(|(thread, (last, _))| (thread, *last, causes.innermost(thread))).collect();
+        let free = living.iter().filter(|(.., wait)| wait.is_none()).max_by_key(|(_, last, _)| *last);
+        if let Some((thread, ..)) = free {
+            self.last = Some((*thread, end, number));
+            return;
+        }
+        let waits = living.into_iter().filter_map(|(thread, _, wait)| Some((thread, wait?)));
+        let Some((thread, (kind, begun))) = waits.max_by_key(|(_, (_, begun))| begun.time) else { return };
+        let (begin, object) = (begun.time, begun.object);
+        self.threads[thread.index()].push(Stop { number, begin, end, kind, object, cause: None });
+        self.last = Some((thread, end, number));
     }
 
     /// Follows the chain from the last event to the first.
     fn walk_back(&self, trace: &Trace) -> Vec<PathSegment> {
-        let Some((last, number)) = self.last else { return Vec::new() };
+        let Some((mut thread, mut time, number)) = self.last else { return Vec::new() };
         let mut path = Vec::new();
-        let (mut thread, mut time, mut number) = (last.thread, last.time, number + 1);
+        let mut number = number + 1;
         let mut push = |thread, begin: Ticks, end: Ticks, doing| {
             if begin < end || matches!(doing, Doing::HandOff { .. }) {
                 path.push(PathSegment { thread, begin, end, doing });

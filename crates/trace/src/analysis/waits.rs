@@ -76,6 +76,12 @@ impl WaitableStats {
         length
     }
 
+    /// Adds the time of a wait that does not end before the window does.
+    pub(super) fn carried(&mut self, thread: ThreadIndex, site: SiteId, length: Ticks) {
+        self.sites.entry(site).or_default().1 += length;
+        self.threads.entry(thread).or_default().1 += length;
+    }
+
     /// Records that a thread arrives at a barrier, or leaves it. The first thread to leave shows
     /// that all have arrived.
     pub(super) fn meet(&mut self, thread: ThreadIndex, arrives: bool, counted: bool) {

@@ -34,6 +34,21 @@ impl Window {
         Window::between(trace, &[(first, last)])
     }
 
+    /// The whole trace, and the time after its last event up to `end`, in which threads wait. Like
+    /// [`Window::whole`] if `end` is not later, or if events were dropped.
+    pub fn until(trace: &Trace, end: Option<Ticks>) -> Window {
+        let (first, last) = trace.span();
+        match end.filter(|end| *end > last && trace.complete_until().is_none()) {
+            Some(end) => Window(vec![(first, end)]),
+            None => Window::whole(trace),
+        }
+    }
+
+    /// Returns where the last interval ends.
+    pub fn end(&self) -> Ticks {
+        self.0.last().map_or(Ticks(0), |(_, end)| *end)
+    }
+
     /// The given intervals, merged where they overlap, clipped to the complete part of the trace.
     pub fn between(trace: &Trace, stretches: &[(Ticks, Ticks)]) -> Window {
         let last = trace.span().1;

@@ -1,8 +1,11 @@
-//! Tests of the analysis of a recording: accounts, time off the CPU, the critical path, polls.
+//! Tests of the analysis of a recording: accounts, time off the CPU, the critical path, polls,
+//! standstills, orders of locks.
 
 mod accounting;
 mod background;
 mod off_cpu;
 mod openmp;
+mod orders;
 mod path;
 mod polls;
+mod standstill;

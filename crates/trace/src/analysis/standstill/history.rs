@@ -1,0 +1,144 @@
+//! What came before a standstill: the last signal of a condition variable, and the posts of a
+//! semaphore. A second walk, made only if threads stand at such an object.
+
+use super::{Standstill, Why};
+use crate::analysis::objects::{ObjectId, Objects};
+use crate::clock::Ticks;
+use crate::event::{Event, SiteId, ThreadIndex, WakeReason, What};
+use crate::trace::Trace;
+use std::collections::BTreeMap;
+
+/// The signals of a condition variable, as a thread that waits there sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// Number of signals and broadcasts.
+    pub count: u64,
+    /// The last one.
+    pub last: Option<Signal>,
+    /// How often the waiting thread has taken the mutex since the last signal, before it began to
+    /// wait. At 0 it held the mutex during the signal; at 2 or more it looked at what the signal may
+    /// have told, gave the mutex up and came back.
+    pub looked: u32,
+}
+
+/// A signal or broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// When it was sent.
+    pub time: Ticks,
+    /// The thread that sent it.
+    pub thread: ThreadIndex,
+    /// The call site.
+    pub site: SiteId,
+    /// Whether it was a broadcast.
+    pub broadcast: bool,
+    /// Number of threads that waited then.
+    pub waiters: u32,
+    /// The first thread that woke after it.
+    pub woke: Option<ThreadIndex>,
+}
+
+/// The posts of a semaphore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Posts {
+    /// Number of posts.
+    pub posts: u64,
+    /// Number of takes.
+    pub takes: u64,
+    /// First value, if known.
+    pub initial: Option<u32>,
+    /// Time, thread and call site of the last post.
+    pub last: Option<(Ticks, ThreadIndex, SiteId)>,
+}
+
+#[derive(Default)]
+struct History {
+    signals: Signals,
+    waiting: u32,
+    posts: Posts,
+}
+
+/// The objects at which threads stand, and for each thread how often it has taken its mutex.
+#[derive(Default)]
+struct Histories {
+    objects: BTreeMap<ObjectId, History>,
+    /// For each standing thread, its mutex, its condition variable, and the count.
+    looks: BTreeMap<ThreadIndex, (ObjectId, ObjectId, u32)>,
+}
+
+/// Fills in the histories of the standstills.
+pub(super) fn add(trace: &Trace, standstills: &mut [Standstill]) {
+    let mut histories = Histories::default();
+    for stuck in standstills.iter().flat_map(|standstill| &standstill.threads) {
+        let (Why::Condition(_) | Why::Semaphore(_), Some(id)) = (&stuck.why, stuck.wait.object) else { continue };
+        histories.objects.entry(id).or_default();
+        if let Some(mutex) = stuck.wait.mutex {
+            histories.looks.insert(stuck.wait.thread, (mutex, id, 0));
+        }
+    }
+    if histories.objects.is_empty() {
+        return;
+    }
+    let mut objects = Objects::new(trace);
+    for event in trace.complete_events() {
+        let object = objects.follow(&event, trace.process_of(event.thread));
+        if let What::Attribute { address, value } = event.what {
+            let id = objects.living(trace.process_of(event.thread), address);
+            if let Some(history) = id.and_then(|id| histories.objects.get_mut(&id)) {
+                history.posts.initial = Some(value);
+            }
+        }
+        if let Some(id) = object {
+            histories.step(&event, id);
+        }
+    }
+    for stuck in standstills.iter_mut().flat_map(|standstill| &mut standstill.threads) {
+        let Some(history) = stuck.wait.object.and_then(|id| histories.objects.get(&id)) else { continue };
+        let looked = histories.looks.get(&stuck.wait.thread).map_or(0, |(.., count)| *count);
+        match &mut stuck.why {
+            Why::Condition(signals) => *signals = Signals { looked, ..history.signals },
+            Why::Semaphore(posts) => *posts = history.posts,
+            _ => {}
+        }
+    }
+}
+
+impl Histories {
+    fn step(&mut self, event: &Event, id: ObjectId) {
+        if let What::Acquire { .. } | What::Acquired { .. } = event.what {
+            if let Some((mutex, _, count)) = self.looks.get_mut(&event.thread)
+                && *mutex == id
+            {
+                *count += 1;
+            }
+            return;
+        }
+        let Some(history) = self.objects.get_mut(&id) else { return };
+        match event.what {
+            What::CondWait { .. } => history.waiting += 1,
+            What::CondWake { reason, .. } => {
+                history.waiting = history.waiting.saturating_sub(1);
+                if let (Some(last), WakeReason::Woken) = (&mut history.signals.last, reason) {
+                    last.woke.get_or_insert(event.thread);
+                }
+            }
+            What::CondSignal { site, .. } => self.signal(event, id, site, false),
+            What::CondBroadcast { site, .. } => self.signal(event, id, site, true),
+            What::SemPost { site, .. } => {
+                history.posts.posts += 1;
+                history.posts.last = Some((event.time, event.thread, site));
+            }
+            What::SemTake { .. } | What::SemTaken { .. } => history.posts.takes += 1,
+            _ => {}
+        }
+    }
+
+    fn signal(&mut self, event: &Event, id: ObjectId, site: SiteId, broadcast: bool) {
+        let Some(history) = self.objects.get_mut(&id) else { return };
+        history.signals.count += 1;
+        let (time, thread, waiters) = (event.time, event.thread, history.waiting);
+        history.signals.last = Some(Signal { time, thread, site, broadcast, waiters, woke: None });
+        let looks = self.looks.values_mut().filter(|(_, condition, _)| *condition == id);
+        looks.for_each(|(.., count)| *count = 0);
+    }
+}

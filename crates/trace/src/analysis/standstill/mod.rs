@@ -1,0 +1,268 @@
+//! How a trace ends: the waits that have begun and not ended, and whether the program stands still.
+//!
+//! At the end of a process each living thread is in a wait that the trace shows, or not. A thread in
+//! such a wait needs others to go on: the holders of its lock, the thread that it joins, or any
+//! thread that signals, posts or arrives.
+//!
+//! - Threads are in a **deadlock** if each waits for a lock that the next one holds, or for the end
+//!   of the next one, in a circle. So is a thread that waits for a lock whose holder has ended.
+//!   Nothing that other threads do can end it, so it is a deadlock however short it lasted.
+//! - The process **stands still** if all living threads wait, and none can be let go by another. A
+//!   signal handler, another process or a thread that the trace does not know could still do so. So
+//!   the process must have lived on for [`LEAST_REST`], and twice as long as it ever rested before:
+//!   a rest that ended shows how long the unseen cause may take.
+//! - Waits with a deadline end by themselves, and count as threads that can go on.
+//!
+//! Where events are missing nothing is claimed.
+
+mod graph;
+mod history;
+mod walk;
+
+use super::causes::WaitKind;
+use super::objects::ObjectId;
+use crate::clock::Ticks;
+use crate::event::{Event, SiteId, ThreadIndex};
+use crate::last_look::LastLook;
+use crate::process::ProcessIndex;
+use crate::trace::Trace;
+use baton_units::Nanos;
+use graph::Graph;
+pub use history::{Posts, Signal, Signals};
+use std::collections::BTreeSet;
+use walk::Walk;
+
+/// The least time for which all threads must have waited before a process is said to stand still:
+/// ten times the longest time slice of a busy Linux system. Hand-offs and wake-ups take less.
+pub const LEAST_REST: Nanos = Nanos(100_000_000);
+
+/// How a trace ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// When the last process ended in which threads were waiting then; `None` if there is none, or
+    /// its end is not known. It may lie after the last event.
+    pub until: Option<Ticks>,
+    /// The processes that stand still, or in which threads do.
+    pub standstills: Vec<Standstill>,
+}
+
+/// A wait that had not ended when its process did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenWait {
+    /// The thread that waits.
+    pub thread: ThreadIndex,
+    /// The kind of the wait.
+    pub kind: WaitKind,
+    /// The object waited at; `None` for waits for threads and tasks.
+    pub object: Option<ObjectId>,
+    /// The thread that is waited for in a join, if the trace knows it.
+    pub target: Option<ThreadIndex>,
+    /// The call site of the wait.
+    pub site: SiteId,
+    /// When the wait began.
+    pub since: Ticks,
+    /// The mutex that a wait at a condition variable gave up.
+    pub mutex: Option<ObjectId>,
+    /// Whether a waiter of the condition variable was woken, and this one must be among them.
+    pub signalled: bool,
+    /// Whether the wait may end by itself: it has a deadline, or the thread acted inside of it.
+    pub bounded: bool,
+    /// Whether all threads have arrived at the barrier.
+    pub passed: bool,
+}
+
+impl OpenWait {
+    fn new(event: &Event, kind: WaitKind, object: Option<ObjectId>, site: SiteId) -> OpenWait {
+        let (thread, since) = (event.thread, event.time);
+        let (mutex, target, signalled, bounded, passed) = (None, None, false, false, false);
+        OpenWait { thread, kind, object, target, site, since, mutex, signalled, bounded, passed }
+    }
+}
+
+/// A process in which threads can never go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standstill {
+    /// The process.
+    pub process: ProcessIndex,
+    /// Since when threads wait in a circle, or for a thread that has ended; `None` if none do.
+    pub deadlock: Option<Ticks>,
+    /// Since when no thread of the process has moved; `None` if some still could.
+    pub still: Option<Ticks>,
+    /// When the process ended, if that is known.
+    pub end: Option<Ticks>,
+    /// Circles of threads, as places in `threads`: each waits for the next, and the last for the
+    /// first.
+    pub circles: Vec<Vec<usize>>,
+    /// The threads that cannot go on; those of circles first.
+    pub threads: Vec<Stuck>,
+    /// Number of living threads that could still go on.
+    pub moving: u32,
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The wait that the thread is in.
+    pub wait: OpenWait,
+    /// Why the wait does not end.
+    pub why: Why,
+}
+
+/// Why a wait does not end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// These threads hold the lock. For a signalled waiter of a condition variable, its mutex.
+    Held(Vec<Holding>),
+    /// No thread is known to hold the lock.
+    Unheld,
+    /// The joined thread cannot end.
+    Join,
+    /// No signal lets the thread go on.
+    Condition(Signals),
+    /// No post does.
+    Semaphore(Posts),
+    /// Threads are missing at the barrier.
+    Barrier {
+        /// Number of threads that have arrived.
+        arrived: u32,
+        /// Number of threads that it waits for, if known.
+        expected: Option<u32>,
+    },
+    /// No thread opens the team's next region.
+    Idle,
+    /// The tasks do not end.
+    Tasks,
+}
+
+/// A thread that holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// The thread.
+    pub thread: ThreadIndex,
+    /// The lock.
+    pub lock: ObjectId,
+    /// The call site that took the lock.
+    pub site: SiteId,
+    /// When it was taken.
+    pub since: Ticks,
+    /// Whether the thread has ended.
+    pub ended: bool,
+}
+
+impl Ending {
+    /// Walks over the trace, and looks at the end of each process.
+    pub fn of(trace: &Trace) -> Ending {
+        let walk = Walk::over(trace);
+        let mut ending = Ending { until: until(trace, &walk), standstills: Vec::new() };
+        if is_whole(trace) {
+            let processes = (0..trace.processes.len()).map(|n| ProcessIndex(n as u32));
+            ending.standstills = processes.filter_map(|process| standstill(trace, &walk, process)).collect();
+        }
+        history::add(trace, &mut ending.standstills);
+        ending
+    }
+}
+
+/// Whether no event is missing that could have ended a wait.
+fn is_whole(trace: &Trace) -> bool {
+    use crate::reader::LossKind::{Meta, NewerMeta, NoFile, UnknownThread};
+    let harmless = |kind| matches!(kind, Meta | NewerMeta(_) | NoFile | UnknownThread);
+    trace.losses.iter().all(|loss| harmless(loss.kind)) && trace.processes.iter().all(|p| p.dropped == 0)
+}
+
+/// Returns the latest end of a process with open waits, if it lies after the last event.
+fn until(trace: &Trace, walk: &Walk<'_>) -> Option<Ticks> {
+    if trace.complete_until().is_some() {
+        return None;
+    }
+    let waits = |n: usize| walk.lives[n].waits().is_some_and(|wait| !wait.passed && wait.kind != WaitKind::Idle);
+    let waiting = trace.threads.iter().enumerate().filter(|(n, _)| walk.lives[*n].lives() && waits(*n));
+    let ends = waiting.filter_map(|(_, thread)| trace.process(thread.process)?.end);
+    ends.max().filter(|end| *end > trace.span().1)
+}
+
+/// Whether the launcher saw threads of the process that the trace does not know.
+fn has_strangers(trace: &Trace, process: ProcessIndex) -> bool {
+    let Some(look) = trace.meta.as_ref().and_then(LastLook::of) else { return false };
+    if trace.process(process).is_none_or(|p| p.pid != look.pid) {
+        return false;
+    }
+    let known: BTreeSet<u32> = trace.threads.iter().filter(|t| t.process == process).map(|t| t.tid).collect();
+    look.threads.iter().any(|tid| !known.contains(tid))
+}
+
+fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<Standstill> {
+    let graph = Graph::of(trace, walk, process, has_strangers(trace, process));
+    let sure = graph.stuck(true);
+    let all = graph.stuck(false);
+    let crowd = walk.crowds.get(&process)?;
+    let end = trace.process(process)?.end;
+    let nobody = !all.is_empty() && all.len() == graph.living().len() && !graph.strangers;
+    let lasted = end.map(|end| end.since(crowd.last));
+    let least = Ticks(trace.clock.ticks(LEAST_REST).max(2 * crowd.longest_rest.0));
+    let still = nobody && lasted.is_some_and(|lasted| lasted >= least);
+    let stuck = if still { all } else { sure };
+    if stuck.is_empty() {
+        return None;
+    }
+    let circles = graph.circles(&stuck);
+    let order = in_order(&circles, &stuck);
+    let place = |thread: &ThreadIndex| order.iter().position(|t| t == thread).unwrap_or(0);
+    let threads: Vec<Stuck> = order.iter().filter_map(|t| Some(stuck_of(walk, &graph, *graph.wait(*t)?))).collect();
+    Some(Standstill {
+        process,
+        deadlock: closed(&circles, &threads, &order).into_iter().chain(orphaned(walk, &threads)).min(),
+        still: still.then_some(crowd.last),
+        end,
+        circles: circles.iter().map(|circle| circle.iter().map(place).collect()).collect(),
+        moving: (graph.living().len() - order.len()) as u32,
+        threads,
+    })
+}
+
+/// The threads of circles in the order of the circles, then the others.
+fn in_order(circles: &[Vec<ThreadIndex>], stuck: &BTreeSet<ThreadIndex>) -> Vec<ThreadIndex> {
+    let mut order: Vec<ThreadIndex> = Vec::new();
+    for thread in circles.iter().flatten().chain(stuck) {
+        if !order.contains(thread) {
+            order.push(*thread);
+        }
+    }
+    order
+}
+
+/// Returns when the first circle closed: with the last wait in it.
+fn closed(circles: &[Vec<ThreadIndex>], threads: &[Stuck], order: &[ThreadIndex]) -> Option<Ticks> {
+    let since = |thread: &ThreadIndex| Some(threads.get(order.iter().position(|t| t == thread)?)?.wait.since);
+    circles.iter().filter_map(|circle| circle.iter().filter_map(since).max()).min()
+}
+
+/// Returns since when a thread waits for a lock whose holder has ended.
+fn orphaned(walk: &Walk<'_>, threads: &[Stuck]) -> Option<Ticks> {
+    let since = |stuck: &Stuck| {
+        let Why::Held(holders) = &stuck.why else { return None };
+        let ended = holders.iter().filter(|h| h.ended).filter_map(|h| walk.lives[h.thread.index()].ended);
+        ended.min().map(|ended| ended.max(stuck.wait.since))
+    };
+    threads.iter().filter_map(since).min()
+}
+
+fn stuck_of(walk: &Walk<'_>, graph: &Graph<'_>, wait: OpenWait) -> Stuck {
+    let holders = graph.holders(&wait);
+    let why = match wait.kind {
+        WaitKind::Lock | WaitKind::Condition if !holders.is_empty() => Why::Held(holders),
+        WaitKind::Lock => Why::Unheld,
+        WaitKind::Condition => Why::Condition(Signals::default()),
+        WaitKind::Semaphore => Why::Semaphore(Posts::default()),
+        WaitKind::Join | WaitKind::Start => Why::Join,
+        WaitKind::Barrier if wait.passed => Why::Idle,
+        WaitKind::Barrier => {
+            let book = walk.barrier(wait.object);
+            let arrived = book.map_or(0, |book| book.arrived.len() as u32);
+            Why::Barrier { arrived, expected: book.and_then(|book| book.expected) }
+        }
+        WaitKind::Idle => Why::Idle,
+        WaitKind::Tasks => Why::Tasks,
+    };
+    Stuck { wait, why }
+}

@@ -1,0 +1,298 @@
+//! The end of a trace: deadlocks, threads that no other lets go, and waits that end by themselves.
+
+use baton_trace::analysis::{Analysis, CriticalPath, Doing, Ending, Standstill, WaitKind, Why, Window};
+use baton_trace::last_look::LastLook;
+use baton_trace::{
+    Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, Waitable, WakeReason, What,
+};
+
+const A: Lock = Lock::mutex(0x1000);
+const B: Lock = Lock::mutex(0x2000);
+const RW: Lock = Lock::rwlock(0x3000);
+const COND: u64 = 0x4000;
+const SEM: u64 = 0x5000;
+const BARRIER: u64 = 0x6000;
+const SITE: SiteId = SiteId(7);
+const SECOND: u64 = 1_000_000_000;
+
+fn take(lock: Lock) -> What {
+    What::Acquire { lock, mode: Mode::Exclusive, site: SITE }
+}
+fn want(lock: Lock) -> What {
+    What::Request { lock, mode: Mode::Exclusive, site: SITE }
+}
+fn give(lock: Lock) -> What {
+    What::Release { lock, mode: Mode::Exclusive, site: SITE }
+}
+fn bounded(object: u64) -> What {
+    What::Bounded { object }
+}
+fn join(thread: u64) -> What {
+    What::JoinBegin { handle: 100 + thread, site: SITE }
+}
+
+/// A trace of threads that start at 0, main first, and of a process that lives to `end`.
+fn script(threads: u32, events: &[(u64, u32, What)], end: Option<u64>) -> TraceBuilder {
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    for n in 0..threads {
+        trace.push(Ticks(0), ThreadIndex(n), What::ThreadStart { handle: 100 + u64::from(n) });
+    }
+    for (time, thread, what) in events {
+        trace.push(Ticks(*time), ThreadIndex(*thread), *what);
+    }
+    if let Some(end) = end {
+        trace.ends(Ticks(end));
+    }
+    trace
+}
+
+fn ending(threads: u32, events: &[(u64, u32, What)]) -> Ending {
+    Ending::of(&script(threads, events, Some(SECOND)).build())
+}
+
+/// The only standstill of a trace that ends after a second.
+fn still(threads: u32, events: &[(u64, u32, What)]) -> Standstill {
+    let mut found = ending(threads, events).standstills;
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn nothing(threads: u32, events: &[(u64, u32, What)]) {
+    let found = ending(threads, events).standstills;
+    assert!(found.is_empty(), "{found:?}");
+}
+
+const ABBA: [(u64, u32, What); 5] = [
+    (10, 0, What::JoinBegin { handle: 101, site: SITE }),
+    (20, 1, What::Acquire { lock: A, mode: Mode::Exclusive, site: SITE }),
+    (30, 2, What::Acquire { lock: B, mode: Mode::Exclusive, site: SITE }),
+    (40, 1, What::Request { lock: B, mode: Mode::Exclusive, site: SITE }),
+    (50, 2, What::Request { lock: A, mode: Mode::Exclusive, site: SITE }),
+];
+
+#[test]
+fn two_locks_in_both_orders() {
+    let still = still(3, &ABBA);
+    assert_eq!((still.deadlock, still.still, still.end), (Some(Ticks(50)), Some(Ticks(50)), Some(Ticks(SECOND))));
+    let threads: Vec<u32> = still.threads.iter().map(|stuck| stuck.wait.thread.0).collect();
+    assert_eq!((threads, &still.circles[..], still.moving), (vec![1, 2, 0], &[vec![0, 1]][..], 0));
+    let Why::Held(holders) = &still.threads[0].why else { panic!("{:?}", still.threads[0]) };
+    assert_eq!((holders[0].thread, holders[0].since, holders[0].site), (ThreadIndex(2), Ticks(30), SITE));
+    assert_eq!(still.threads[2].wait.target, Some(ThreadIndex(1)));
+}
+
+#[test]
+fn a_deadlock_needs_no_time_and_other_threads_may_move() {
+    let trace = script(4, &ABBA, Some(51)).build();
+    let found = Ending::of(&trace).standstills;
+    assert_eq!((found[0].deadlock, found[0].still, found[0].moving), (Some(Ticks(50)), None, 1));
+    assert_eq!(found[0].threads.len(), 3, "the joining thread waits for one of them");
+    // The end is not known.
+    let found = Ending::of(&script(3, &ABBA, None).build()).standstills;
+    assert_eq!((found[0].deadlock, found[0].still), (Some(Ticks(50)), None));
+}
+
+#[test]
+fn a_circle_with_a_deadline_or_of_a_lock_that_is_handed_over_is_none() {
+    let mut timed = ABBA.to_vec();
+    timed.push((51, 2, bounded(A.address)));
+    nothing(3, &timed);
+    // Thread 0 releases A for thread 1, so it may do so again.
+    let mut handed = vec![(5, 1, take(A)), (6, 0, give(A))];
+    handed.extend(ABBA.into_iter().filter(|(_, thread, _)| *thread != 0));
+    nothing(3, &handed);
+}
+
+#[test]
+fn a_thread_that_waits_for_itself() {
+    let found = still(1, &[(10, 0, take(A)), (20, 0, want(A))]);
+    assert_eq!((found.deadlock, &found.circles[..]), (Some(Ticks(20)), &[vec![0]][..]));
+    // An upgrade: it holds the lock shared, and wants it alone.
+    let (lock, site) = (RW, SITE);
+    let shared = What::Acquire { lock, mode: Mode::Shared, site };
+    let found = still(2, &[(10, 0, shared), (11, 1, shared), (20, 0, want(RW))]);
+    assert_eq!((found.deadlock, found.moving), (Some(Ticks(20)), 1));
+}
+
+#[test]
+fn a_lock_whose_holder_has_ended() {
+    let end = What::ThreadEnd { handle: 101 };
+    let found = still(3, &[(10, 1, take(A)), (20, 1, end), (30, 0, want(A))]);
+    assert_eq!((found.deadlock, found.circles.len(), found.moving), (Some(Ticks(30)), 0, 1));
+    let Why::Held(holders) = &found.threads[0].why else { panic!("{found:?}") };
+    assert!(holders[0].ended && holders[0].thread == ThreadIndex(1));
+}
+
+#[test]
+fn a_join_in_the_circle_and_a_thread_that_joins_one_that_has_ended() {
+    let found = still(2, &[(10, 0, take(A)), (20, 0, join(1)), (30, 1, want(A))]);
+    assert_eq!((found.deadlock, found.circles[0].len()), (Some(Ticks(30)), 2));
+    nothing(2, &[(10, 0, join(1)), (20, 1, What::ThreadEnd { handle: 101 })]);
+}
+
+/// Waits at a condition variable with A, from `at` on.
+fn waits(at: u64, thread: u32) -> [(u64, u32, What); 4] {
+    [
+        (at - 10, thread, take(A)),
+        (at, thread, What::CondWait { condition: COND, site: SITE }),
+        (at, thread, What::CondMutex { mutex: A.address }),
+        (at + 1, thread, give(A)),
+    ]
+}
+
+const SIGNAL: What = What::CondSignal { condition: COND, site: SITE };
+
+#[test]
+fn a_wake_up_that_was_lost() {
+    let mut events = vec![(50, 0, SIGNAL), (60, 0, join(1))];
+    events.extend(waits(100, 1));
+    let found = still(2, &events);
+    assert_eq!((found.deadlock, found.still), (None, Some(Ticks(101))));
+    let Why::Condition(signals) = found.threads[1].why else { panic!("{found:?}") };
+    let last = signals.last.unwrap();
+    assert_eq!((signals.count, last.time, last.waiters, signals.looked), (1, Ticks(50), 0, 1));
+    // The signal comes while the waiter holds the mutex.
+    let mut events = vec![(95, 0, SIGNAL), (96, 0, join(1))];
+    events.extend(waits(100, 1));
+    let Why::Condition(signals) = still(2, &events).threads[1].why else { panic!() };
+    assert_eq!((signals.looked, signals.last.unwrap().waiters), (0, 0));
+    // The waiter has looked twice since.
+    let mut events = vec![(50, 0, SIGNAL), (60, 0, join(1)), (70, 1, take(A)), (75, 1, give(A))];
+    events.extend(waits(100, 1));
+    let Why::Condition(signals) = still(2, &events).threads[1].why else { panic!() };
+    assert_eq!(signals.looked, 2);
+}
+
+#[test]
+fn a_thread_outside_of_waits_could_still_signal() {
+    nothing(3, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat());
+    // A thread that was created and has not run could, too.
+    let born = [(61, 0, What::Created { handle: 9, error: 0 }), (62, 0, join(1))];
+    nothing(2, &[&born[..], &waits(100, 1)].concat());
+    // And one that the launcher saw and the trace does not know.
+    let mut trace = script(2, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat(), Some(SECOND));
+    for (threads, finds) in [(vec![1, 2], 1), (vec![1, 2, 99], 0)] {
+        let look = LastLook { pid: 0, threads, still_ns: SECOND / 2 };
+        trace.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
+        let again = trace;
+        let built = again.build();
+        assert_eq!(Ending::of(&built).standstills.len(), finds);
+        trace = script(2, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat(), Some(SECOND));
+    }
+}
+
+#[test]
+fn nobody_moves_only_after_a_while_and_longer_than_ever_before() {
+    let events = [&[(60, 0, join(1))][..], &waits(100, 1)].concat();
+    let at = |end| Ending::of(&script(2, &events, Some(end)).build()).standstills.len();
+    assert_eq!((at(99_000_000), at(100_000_101)), (0, 1));
+    // All threads rested for 300 ms once, and a signal handler let one go on.
+    let woke = What::CondWake { condition: COND, reason: WakeReason::Woken };
+    let mut events = vec![(60, 0, join(1))];
+    events.extend(waits(100, 1));
+    events.extend([(300_000_000, 1, woke), (300_000_010, 1, take(A)), (300_000_020, 1, give(A))]);
+    events.extend(waits(300_000_100, 1));
+    let at = |end| Ending::of(&script(2, &events, Some(end)).build()).standstills.len();
+    assert_eq!((at(800_000_000), at(901_000_000)), (0, 1));
+}
+
+#[test]
+fn a_wait_with_a_deadline_or_an_act_inside_of_it_ends_by_itself() {
+    let mut events = vec![(60, 0, join(1))];
+    events.extend(waits(100, 1));
+    events.insert(4, (100, 1, bounded(COND)));
+    nothing(2, &events);
+    let mut events = vec![(60, 0, join(1)), (500, 1, What::SemPost { semaphore: SEM, site: SITE })];
+    events.extend(waits(100, 1));
+    nothing(2, &events);
+}
+
+/// A signalled waiter with B held needs its mutex, which the signaller holds, who wants B.
+#[test]
+fn a_wake_up_takes_the_mutex_again() {
+    let mut events = vec![(50, 1, take(B))];
+    events.extend(waits(100, 1));
+    events.extend([(200, 0, take(A)), (210, 0, SIGNAL), (220, 0, want(B))]);
+    let found = still(3, &events);
+    assert_eq!((found.deadlock, found.circles[0].len(), found.moving), (Some(Ticks(220)), 2, 1));
+}
+
+#[test]
+fn semaphores_and_barriers() {
+    let wait = What::SemWait { semaphore: SEM, site: SITE };
+    let post = What::SemPost { semaphore: SEM, site: SITE };
+    let init = What::Init { sort: Waitable::Semaphore, address: SEM, site: SITE };
+    let none = What::Attribute { address: SEM, value: 0 };
+    let start = [(1, 0, init), (2, 0, none)];
+    let found = still(2, &[&start[..], &[(10, 1, wait), (20, 0, join(1))]].concat());
+    let Why::Semaphore(posts) = found.threads[1].why else { panic!("{found:?}") };
+    assert_eq!((posts.posts, posts.takes, posts.initial, posts.last), (0, 0, Some(0), None));
+    nothing(2, &[&start[..], &[(10, 1, wait), (15, 0, post), (20, 0, join(1))]].concat());
+
+    let arrive = What::BarrierArrive { barrier: BARRIER, site: SITE };
+    let init = What::Init { sort: Waitable::Barrier, address: BARRIER, site: SITE };
+    let three = What::Attribute { address: BARRIER, value: 3 };
+    let start = [(1, 0, init), (2, 0, three)];
+    let found = still(2, &[&start[..], &[(10, 1, arrive), (20, 0, arrive)]].concat());
+    assert_eq!(found.threads[0].why, Why::Barrier { arrived: 2, expected: Some(3) });
+    // All have come: they are about to leave.
+    nothing(3, &[&start[..], &[(10, 1, arrive), (20, 0, arrive), (30, 2, arrive)]].concat());
+}
+
+#[test]
+fn an_idle_worker_of_openmp_is_no_standstill_while_its_master_works() {
+    let region = 0x9000;
+    let team = |n: u64| {
+        [
+            (n, 0, What::Fork { region, site: SITE }),
+            (n + 1, 0, What::TeamBegin { region, threads: 2, idled: false }),
+            (n + 1, 1, What::TeamBegin { region, threads: 2, idled: false }),
+            (n + 5, 1, What::BarrierArrive { barrier: region, site: SITE }),
+            (n + 6, 0, What::BarrierArrive { barrier: region, site: SITE }),
+            (n + 7, 0, What::BarrierLeave { barrier: region, serial: false }),
+        ]
+    };
+    nothing(2, &team(10));
+    // The master waits for itself: then the worker stands as well.
+    let found = still(2, &[&team(10)[..], &[(50, 0, take(A)), (60, 0, want(A))]].concat());
+    assert_eq!((found.still, found.threads[1].why.clone()), (Some(Ticks(60)), Why::Idle));
+}
+
+#[test]
+fn open_waits_last_to_the_end_of_the_process() {
+    let trace = script(3, &ABBA, Some(SECOND)).build();
+    let ending = Ending::of(&trace);
+    assert_eq!(ending.until, Some(Ticks(SECOND)));
+    let window = Window::until(&trace, ending.until);
+    let analysis = Analysis::of(&trace, window.clone());
+    let waited: Vec<u64> = analysis.locks.iter().map(|lock| lock.stats.blocked.0).collect();
+    assert_eq!(waited, [SECOND - 40, SECOND - 50]);
+    assert_eq!((analysis.threads[0].joins.0, analysis.threads[0].lifetime.0), (SECOND - 10, SECOND));
+    assert_eq!(analysis.locks.iter().map(|l| l.stats.residual()).sum::<i128>(), 0);
+    let path = CriticalPath::of(&trace, &window);
+    let waits = |doing: &Doing| matches!(doing, Doing::Waiting { kind: WaitKind::Lock, .. });
+    assert_eq!(path.time(waits).0, SECOND - 50);
+    // Nothing waits at the end: the trace ends with its last event.
+    let trace = script(2, &[(10, 0, take(A)), (20, 0, give(A))], Some(SECOND)).build();
+    assert_eq!(Ending::of(&trace).until, None);
+}
+
+/// A thread that sleeps with the lock held, to the end.
+#[test]
+fn a_holder_that_was_seen_not_to_run_was_blocked_to_the_end() {
+    let mut builder = script(2, &[(10, 0, take(A)), (1_000, 1, want(A))], Some(SECOND));
+    let look = LastLook { pid: 0, threads: vec![1, 2], still_ns: SECOND - 2_000 };
+    builder.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
+    let trace: Trace = builder.build();
+    let ending = Ending::of(&trace);
+    assert!(ending.standstills.is_empty());
+    let path = CriticalPath::of(&trace, &Window::until(&trace, ending.until));
+    assert_eq!((path.sections.blocked.0, path.sections.running.0), (SECOND - 2_000, 1_990));
+}
+
+#[test]
+fn where_events_are_missing_nothing_is_claimed() {
+    let mut trace = script(3, &ABBA, Some(SECOND)).build();
+    trace.processes[0].dropped = 1;
+    assert!(Ending::of(&trace).standstills.is_empty());
+}
