@@ -3,7 +3,7 @@
 use crate::build::{Numbers, build};
 use crate::intervals::{Interval, walk};
 use crate::model::Report;
-use baton_trace::analysis::{Analysis, ThreadOffCpu, Window, off_cpu};
+use baton_trace::analysis::{Analysis, Ending, ThreadOffCpu, Window, off_cpu};
 use baton_trace::{ReadError, Trace};
 use std::path::{Path, PathBuf};
 
@@ -93,12 +93,14 @@ impl Profile {
 
     /// Analyses a trace: the other steps. Commands in the report call the trace's directory `name`.
     pub fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
+        tell("how it ended");
+        let ending = Ending::of(&trace);
         tell("waits and holds");
-        let analysis = Analysis::of(&trace, Window::whole(&trace));
+        let analysis = Analysis::of(&trace, Window::until(&trace, ending.until));
         tell("context switches");
         let off_cpu = off_cpu(&trace);
         tell("critical path and names");
-        let (report, numbers) = build(&trace, &analysis, &off_cpu, name);
+        let (report, numbers) = build(&trace, &analysis, &ending, &off_cpu, name);
         Profile { trace, analysis, report, numbers, off_cpu }
     }
 
@@ -108,6 +110,6 @@ impl Profile {
     /// # Errors
     /// The first error of `sink` ends the walk.
     pub fn intervals<E>(&self, sink: impl FnMut(&Interval) -> Result<(), E>) -> Result<(), E> {
-        walk(&self.trace, &self.off_cpu, &self.numbers, sink)
+        walk(&self.trace, self.analysis.window.end(), &self.off_cpu, &self.numbers, sink)
     }
 }

@@ -7,17 +7,19 @@ mod figures;
 mod limits;
 mod names;
 mod openmp;
+mod orders;
 mod outside;
 mod path;
 mod run;
 mod sites;
+mod standstill;
 mod unseen;
 mod verdict;
 
 use crate::intervals::Numbering;
 use crate::model::{self, Report, SCHEMA, Totals};
 use crate::symbols::Symbols;
-use baton_trace::analysis::{self, Analysis, CriticalPath, LockReport, ObjectKind, ThreadOffCpu};
+use baton_trace::analysis::{self, Analysis, CriticalPath, Ending, LockReport, ObjectKind, Orders, ThreadOffCpu};
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
 use figures::{distribution, nanos, pid, usage};
 use names::Names;
@@ -45,7 +47,13 @@ impl Numbering for Numbers {
 }
 
 /// Makes the report. `place` is the profile's directory as the user's commands name it.
-pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu], place: &str) -> (Report, Numbers) {
+pub(crate) fn build(
+    trace: &Trace,
+    analysis: &Analysis,
+    ending: &Ending,
+    off_cpu: &[ThreadOffCpu],
+    place: &str,
+) -> (Report, Numbers) {
     let clock = &trace.clock;
     let mut names = Names { trace, symbols: Symbols::new() };
     let classes = classes::classes(&mut names, analysis);
@@ -83,17 +91,26 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
     let threads = run::threads(trace, analysis, off_cpu);
+    let mut scene = standstill::Scene::new(&mut names, analysis, &locks, &waitables, &threads);
+    let still = standstill::standstill(&mut scene, ending);
+    let orders = Orders::of(trace);
+    let lock_orders = orders::orders(&mut scene, analysis, &orders, still.as_ref());
     let seen = limits::Seen { name_of: &name_of, symbols: names.symbols.problems(), threads: &threads };
-    let limits = limits::limits(trace, analysis, &run, seen);
+    let mut limits = limits::limits(trace, analysis, &run, seen);
+    if orders.cut {
+        limits.unseen.push("more orders of locks: there were too many to look at all".to_owned());
+    }
     let mut report = Report {
         schema: SCHEMA.to_owned(),
         totals: totals(trace, analysis),
         verdict: model::Verdict::default(),
+        standstill: still,
         threads,
         waiters: waiters(trace, analysis),
         critical_path: path::path(trace, analysis, &path),
         outside,
         background: ends_when_told.iter().map(|one| background(trace, one)).collect(),
+        lock_orders,
         parallel,
         tasks,
         regions: run::regions(trace),

@@ -90,7 +90,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
             pid: pid(trace, thread.process),
             tid: thread.tid,
             first_ns: ns(thread.first),
-            last_ns: ns(thread.last),
+            last_ns: ns(report.last),
             acquisitions: report.locks.acquisitions,
             contended: report.locks.contended,
             wait_ns: ns(report.locks.blocked),

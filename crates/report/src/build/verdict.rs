@@ -54,6 +54,9 @@ fn limit(report: &Report, part: &PathPart) -> &'static str {
 pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     let shares = shares(report);
     let most_by_lock = most_by_lock(report);
+    if let Some(still) = &report.standstill {
+        return super::standstill::verdict(report, still, shares, most_by_lock, place);
+    }
     let limit = shares.first().map_or("nothing", |share| &share.limit).to_owned();
     let lock = heaviest(report);
     Verdict {

@@ -32,14 +32,18 @@ struct Walk<'a, N, F> {
     threads: Vec<ThreadState>,
     /// Stretches off the CPU that the walk has not reached yet, the last one first.
     off_cpu: Vec<(ThreadIndex, OffStretch)>,
+    /// When waits end that do not end in the trace.
+    end: Ticks,
 }
 
-/// Walks over a trace, and passes each interval to `sink` when it ends.
+/// Walks over a trace, and passes each interval to `sink` when it ends. Waits that do not end last
+/// to `end`.
 ///
 /// # Errors
 /// The first error of `sink` ends the walk.
 pub fn walk<E>(
     trace: &Trace,
+    end: Ticks,
     off_cpu: &[ThreadOffCpu],
     numbers: &impl Numbering,
     sink: impl FnMut(&Interval) -> Result<(), E>,
@@ -50,7 +54,8 @@ pub fn walk<E>(
     let mut off_cpu: Vec<_> = off_cpu.iter().enumerate().flat_map(stretches).collect();
     off_cpu.sort_by_key(|(thread, stretch)| std::cmp::Reverse((stretch.end, *thread)));
     let (objects, living, threads) = (Vec::new(), BTreeMap::new(), Vec::new());
-    let mut walk = Walk { trace, numbers, sink, objects, living, threads, off_cpu };
+    let end = end.max(trace.span().1);
+    let mut walk = Walk { trace, numbers, sink, objects, living, threads, off_cpu, end };
     walk.threads.resize_with(trace.threads.len(), ThreadState::default);
     for event in trace.events() {
         if event.thread.index() < walk.threads.len() {
@@ -63,16 +68,22 @@ pub fn walk<E>(
 impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
     fn event(&mut self, event: &Event) -> Result<(), E> {
         let Event { time, thread, what } = *event;
-        while let Some((thread, stretch)) = self.off_cpu.pop_if(|(_, stretch)| stretch.end <= time) {
-            let off = self.interval(thread, Doing::OffCpu(stretch.why), stretch.begin, stretch.end);
-            (self.sink)(&off)?;
-        }
+        self.off_cpu_until(time)?;
         let cpu = match what {
             What::CpuTime { ns } => Some(ns),
             _ => None,
         };
         self.decide(thread, cpu)?;
         self.act(time, thread, what)
+    }
+
+    /// Passes on the stretches off the CPU that end up to `time`.
+    fn off_cpu_until(&mut self, time: Ticks) -> Result<(), E> {
+        while let Some((thread, stretch)) = self.off_cpu.pop_if(|(_, stretch)| stretch.end <= time) {
+            let off = self.interval(thread, Doing::OffCpu(stretch.why), stretch.begin, stretch.end);
+            (self.sink)(&off)?;
+        }
+        Ok(())
     }
 
     /// Classifies a wait that was left undecided until the event after it.
@@ -315,7 +326,10 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
     /// Ends at the trace's end what is still open: the program was killed, or a thread never
     /// released a lock.
     fn end(&mut self) -> Result<(), E> {
-        let last = self.trace.span().1;
+        let last = self.end;
+        self.off_cpu_until(last)?;
+        let waits = |state: &ThreadState| !(state.other.is_empty() && state.waits.is_empty());
+        let waited: Vec<bool> = self.threads.iter().map(waits).collect();
         for index in 0..self.threads.len() {
             let thread = ThreadIndex(index as u32);
             self.decide(thread, None)?;
@@ -330,7 +344,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         }
         for object in 0..self.objects.len() {
             for hold in self.objects[object].lock.end_holds() {
-                let end = self.trace.thread(hold.thread).map_or(last, |t| t.last).max(hold.since);
+                let acted = self.trace.thread(hold.thread).map_or(last, |t| t.last).max(hold.since);
+                let end = if waited[hold.thread.index()] { last } else { acted };
                 self.end_hold(end, hold, self.objects[object].number)?;
             }
         }

@@ -10,6 +10,7 @@ mod outside;
 mod path;
 mod places;
 mod run;
+mod standstill;
 mod usage;
 mod verdict;
 
@@ -17,6 +18,7 @@ pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, CriticalPath, PathPart, PathStep};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
+pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, QueueLength, Usage};
 pub use verdict::{NextStep, Share, Verdict, WORTH_A_LOCK};
@@ -38,6 +40,9 @@ pub struct Report {
     pub run: Run,
     /// What limits the program, what could be won, and what to do next.
     pub verdict: Verdict,
+    /// The process that stands still at its end, or in which threads do; `None` if none was found.
+    #[serde(default)]
+    pub standstill: Option<Standstill>,
     /// Sums over the whole trace.
     pub totals: Totals,
     /// The locks, the most costly first.
@@ -55,6 +60,9 @@ pub struct Report {
     /// work.
     #[serde(default)]
     pub background: Vec<Background>,
+    /// Orders of locks that could deadlock, whether or not they did.
+    #[serde(default)]
+    pub lock_orders: Vec<LockOrder>,
     /// OpenMP's parallel regions by call site, the longest first.
     #[serde(default)]
     pub parallel: Vec<ParallelRegion>,
@@ -76,7 +84,8 @@ pub struct Report {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// The time from the first event to the last.
+    /// The time from the first event to the last, or to the end of a process in which threads waited
+    /// until then.
     pub span_ns: Nanos,
     /// The number of events.
     pub events: u64,
@@ -149,7 +158,7 @@ pub struct Thread {
     pub tid: u32,
     /// The time of the first event, from the beginning of the trace.
     pub first_ns: Nanos,
-    /// The time of the last event.
+    /// The time of the last event, or of the end of the process if the thread waited until then.
     pub last_ns: Nanos,
     /// The number of lock acquisitions.
     pub acquisitions: u64,

@@ -12,7 +12,8 @@ pub const WORTH_A_LOCK: f64 = 0.02;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The limit that takes most of the critical path: `running`, `sections`, `competition`,
-    /// `ready`, `blocked`, `off-cpu`, `waiting`; or `nothing` if there is no path.
+    /// `ready`, `blocked`, `off-cpu`, `waiting`; `nothing` if there is no path; `standstill` if
+    /// threads stand still.
     pub limit: String,
     /// The limit as a sentence.
     pub headline: String,

@@ -3,11 +3,13 @@
 
 mod diff;
 mod openmp;
+mod orders;
 mod table;
 mod text;
 mod verdict;
 
 pub use diff::diff;
+pub use orders::lock_orders;
 pub use text::{Style, WIDTH};
 
 use crate::format::{count, duration, percent};
@@ -28,6 +30,7 @@ pub fn summary(report: &Report, style: Style) -> String {
     } else {
         out += &locks(report, style);
     }
+    out += &orders::note(report, style);
     out += &openmp::regions(report, style);
     out += &waitables(report, style);
     out += &openmp::tasks(report, style);

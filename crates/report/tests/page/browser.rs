@@ -55,7 +55,7 @@ fn predictions() -> Vec<Predicted> {
 }
 
 /// Loads the page with a script added to it and gives the document as it stands then.
-fn dom(browser: &str, folder: &Path, width: u32, page: &str, script: &str) -> String {
+pub(crate) fn dom(browser: &str, folder: &Path, width: u32, page: &str, script: &str) -> String {
     let path = folder.join("page.html");
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     std::fs::write(&path, page).expect("the page can be written");
@@ -74,7 +74,7 @@ fn dom(browser: &str, folder: &Path, width: u32, page: &str, script: &str) -> St
 }
 
 /// Value of an attribute of the document's element.
-fn attribute<'a>(dom: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn attribute<'a>(dom: &'a str, name: &str) -> Option<&'a str> {
     let root = dom.split_once("<html")?.1.split_once('>')?.0;
     root.split_once(&format!("data-{name}=\""))?.1.split('"').next()
 }

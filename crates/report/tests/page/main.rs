@@ -11,5 +11,6 @@ mod diff;
 mod exports;
 mod json;
 mod openmp;
+mod standstill;
 mod symbols;
 mod terminal;

@@ -48,7 +48,7 @@ function about(report) {
 
 function navigation() {
   const sections = [...document.querySelectorAll("main section:not([hidden])")];
-  const short = { outside: "Off CPU", predictions: "Predictions", flame: "Flame graphs", waiters: "Waiters", path: "Critical path", others: "Conditions…", regions: "Regions", run: "The run" };
+  const short = { outside: "Off CPU", predictions: "Predictions", flame: "Flame graphs", waiters: "Waiters", path: "Critical path", others: "Conditions…", standstill: "Standstill", orders: "Lock orders", regions: "Regions", run: "The run" };
   byId("nav").replaceChildren(...sections.map((s) => make("a", { href: `#${s.id}` }, short[s.id] ?? s.querySelector("h2").textContent)));
 }
 
@@ -69,10 +69,12 @@ function start() {
   byId("command").textContent = command;
   byId("command").title = command;
   verdict(report);
+  standstillTable(report);
   kpis(report);
   predictionPlot(data);
   const timeline = drawTimeline(data);
   lockTables(data, lockDetail(data));
+  lockOrderTable(report);
   flames(report);
   siteTable(data);
   waiterGraph(report);

@@ -1,0 +1,101 @@
+//! Threads that can never go on, and orders of locks that could bring that about.
+
+use baton_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A process that stands still, or in which threads do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Standstill {
+    /// `deadlock`: threads wait for each other in a circle, or for a lock whose holder has ended.
+    /// `nobody-moves`: all threads wait, and none can be let go by another.
+    pub kind: String,
+    /// What happened, as one sentence.
+    pub headline: String,
+    /// The process.
+    pub pid: u32,
+    /// Since when no thread of the process has moved; `None` if some threads could still go on.
+    pub still_since_ns: Option<Nanos>,
+    /// Since when the deadlock has existed; `None` if there is none.
+    pub deadlock_since_ns: Option<Nanos>,
+    /// When the process ended, if that is known.
+    pub until_ns: Option<Nanos>,
+    /// Circles of threads, as places in `threads`: each waits for the next, the last for the first.
+    pub circles: Vec<Vec<u32>>,
+    /// The threads that cannot go on; those of circles first.
+    pub threads: Vec<StandingThread>,
+    /// The number of living threads that could still go on.
+    pub moving: u32,
+    /// The number of other processes that stand still too.
+    pub other_processes: u32,
+    /// What would cure it, as sentences.
+    pub cures: Vec<String>,
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StandingThread {
+    /// The thread.
+    pub thread: u32,
+    /// What the thread waits for: `lock`, `condition`, `semaphore`, `barrier`, `join`, `region` (an
+    /// idle worker of OpenMP) or `tasks`.
+    pub waits_for: String,
+    /// Why the wait does not end: `held`, `held-by-ended` (the holder has ended), `not-held` (no
+    /// recorded thread holds the lock), `join`, `never-signalled`, `lost-wake-up` (the last signal
+    /// found no waiter), `not-signalled` (no signal came since), `never-posted`, `not-posted`,
+    /// `few-arrivals`, `idle` or `tasks`.
+    pub why: String,
+    /// The lock that it waits for.
+    pub lock: Option<u32>,
+    /// The condition variable, semaphore or barrier that it waits at.
+    pub waitable: Option<u32>,
+    /// The threads that it waits for.
+    pub blockers: Vec<u32>,
+    /// The call site of the wait.
+    pub at: String,
+    /// When the wait began.
+    pub since_ns: Nanos,
+    /// The locks that the thread holds and that others of these threads wait for.
+    pub holds: Vec<Held>,
+    /// The thread's part, as a phrase.
+    pub text: String,
+}
+
+/// A lock that a thread holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The lock.
+    pub lock: u32,
+    /// The call site that took it.
+    pub at: String,
+    /// When it was taken.
+    pub since_ns: Nanos,
+}
+
+/// A circle of lock orders: threads took the locks in orders that could deadlock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LockOrder {
+    /// The orders. The lock that one wants is the lock that the next one holds; the last one wants
+    /// the lock that the first one holds.
+    pub steps: Vec<OrderStep>,
+    /// Whether this very circle deadlocked in the recorded run.
+    pub happened: bool,
+    /// Reasons to doubt the circle, as sentences.
+    pub doubts: Vec<String>,
+}
+
+/// Two locks that a thread took one inside of the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OrderStep {
+    /// A thread that did so.
+    pub thread: u32,
+    /// The lock that it held.
+    pub held: u32,
+    /// The call site that took that lock.
+    pub held_at: String,
+    /// The lock that it took inside.
+    pub wanted: u32,
+    /// The call site that took that one.
+    pub wanted_at: String,
+    /// How often threads took the two locks in this order.
+    pub times: u64,
+}
