@@ -22,6 +22,7 @@ Exit codes: 0 done, 1 a file could not be written, 2 DIR holds no profile, or ba
 Examples:
   baton report before
   baton report before --json | jq '.locks[] | {name, overhead_ns}'
+  baton report before --lock-order                  locks that could deadlock, though they did not
   baton report before --perfetto before.pftrace     open it at ui.perfetto.dev
   baton report before --pprof before.pb.gz && go tool pprof -top before.pb.gz
   baton report before --parquet before.parquet --csv before.csv
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// The report as JSON, on standard output (docs/schema/report.schema.json).
     #[arg(long)]
     json: bool,
+    /// Locks that threads took in orders that could deadlock, on standard output.
+    #[arg(long)]
+    lock_order: bool,
     /// The page.
     #[arg(long, value_name = "F")]
     html: Option<PathBuf>,
@@ -55,13 +59,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let files = [&args.html, &args.pprof, &args.perfetto, &args.parquet, &args.csv];
     let streams = files.iter().filter(|file| file.as_ref().is_some_and(|f| f.as_os_str() == "-")).count();
-    if streams + usize::from(args.json) > 1 {
+    if streams + usize::from(args.json) + usize::from(args.lock_order) > 1 {
         return Err(BadInput::new("only one of the outputs can go to standard output").into());
     }
     let profile = open_told(&args.directory, &args.ends)?;
     let mut written = false;
     if args.json {
         stdout(|out| Ok(export::write_json(&profile, out)?))?;
+        written = true;
+    }
+    if args.lock_order {
+        print!("{}", terminal::lock_orders(&profile.report, Style { color: ui::paints() }));
         written = true;
     }
     if let Some(path) = &args.html {
