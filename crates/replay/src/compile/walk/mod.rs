@@ -301,8 +301,7 @@ impl<'a> Walk<'a> {
             What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
                 self.family(id, t, event.what, process);
             }
-            What::OffCpu { .. } | What::OnCpu { .. } | What::Bounded { .. } => {}
-            What::Blocked { .. } => self.turn(id, t),
+            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } | What::Bounded { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
             What::Fork { .. }
             | What::TeamBegin { .. }
