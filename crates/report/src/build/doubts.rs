@@ -1,28 +1,15 @@
-//! What makes the verdict doubtful: a recording that was cut off, or a disturbed machine.
+//! What makes the verdict doubtful: a recording that was cut off.
 
 use crate::format::duration;
 use crate::model::{Report, ratio};
 use baton_trace::Trace;
 use baton_units::Nanos;
 
-/// The phrase for time in which a thread of the critical path was ready and had no CPU. It is a
-/// bound, because the path of a program with more CPUs is another one.
-pub(super) const NO_CPU: &str = "if each ready thread had had a CPU at once, which is a bound and no forecast";
-
 /// A recording that misses less than this share of the run is not worth a doubt.
 const WORTH_A_DOUBT: f64 = 0.02;
 
-/// Adds to the verdict what the rest of the report says against it.
-pub(super) fn settle(trace: &Trace, report: &mut Report) {
-    report.verdict.doubts.splice(0..0, cut_off(trace, report));
-    // Other programs took the CPUs: more of them, or fewer threads, may gain nothing.
-    if report.limits.disturbed.is_some() {
-        report.verdict.gains.retain(|gain| !gain.starts_with(NO_CPU));
-    }
-}
-
 /// Says that recording stopped before the program ended, and why.
-fn cut_off(trace: &Trace, report: &Report) -> Option<String> {
+pub(super) fn cut_off(trace: &Trace, report: &Report) -> Option<String> {
     let until = report.limits.complete_until_ns?;
     let all = report.run.elapsed_ns.unwrap_or(Nanos(0)).max(until);
     let missing = ratio(all.0 - until.0, all.0);

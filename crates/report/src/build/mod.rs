@@ -122,7 +122,7 @@ pub(crate) fn build(
         limits,
     };
     report.verdict = verdict::verdict(&report, place);
-    doubts::settle(trace, &mut report);
+    report.verdict.doubts.splice(0..0, doubts::cut_off(trace, &report));
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
 }
 
@@ -186,7 +186,7 @@ fn totals(trace: &Trace, analysis: &Analysis) -> Totals {
         blocked_ns: ns(blocked),
         sections_ns: ns(sections),
         overhead_ns: ns(overhead),
-        free_while_wanted_ns: ns(analysis::free_while_wanted(trace, &analysis.window)),
+        free_while_wanted_ns: ns(analysis.free_while_wanted),
     }
 }
 

@@ -21,6 +21,10 @@ const LIMITS: [(&str, &str); 7] = [
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
 
+/// The phrase for time in which a thread of the critical path was ready and had no CPU. It is a
+/// bound, because the path of a program with more CPUs is another one.
+const NO_CPU: &str = "if each ready thread had had a CPU at once, which is a bound and no forecast";
+
 /// A lock's sections are the program's own work if all waiting for the lock is less than this share
 /// of the path's time in them.
 const WAITED_FOR: f64 = 0.01;
@@ -204,10 +208,11 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> Vec<
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
         out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
     }
-    for (limit, how) in [("ready", super::doubts::NO_CPU), ("blocked", "by shorter waits outside")] {
-        if let Some(share) = of(limit).filter(|share| share.share >= WORTH_A_STEP) {
-            out.push(format!("{how}: {}", at_most(share.share)));
-        }
+    // Where other programs took the CPUs, more CPUs or fewer threads may gain nothing.
+    let ready = of("ready").filter(|_| report.limits.disturbed.is_none()).map(|share| (NO_CPU, share));
+    let blocked = of("blocked").map(|share| ("by shorter waits outside", share));
+    for (how, share) in ready.into_iter().chain(blocked).filter(|(_, share)| share.share >= WORTH_A_STEP) {
+        out.push(format!("{how}: {}", at_most(share.share)));
     }
     out
 }

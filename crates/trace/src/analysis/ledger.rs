@@ -210,6 +210,11 @@ impl Ledger {
         }
     }
 
+    /// Whether the lock is free and a thread waits for it.
+    pub(super) fn is_free_while_wanted(&self) -> bool {
+        self.account.holders().is_empty() && !self.account.waiters().is_empty()
+    }
+
     /// Number of waits in progress.
     pub(super) fn waiting(&self) -> usize {
         self.account.waiters().len()

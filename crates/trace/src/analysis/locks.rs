@@ -2,6 +2,7 @@
 
 use super::causes::{Causes, WaitKind};
 use super::classes::{ClassReport, classes};
+use super::free::FreeWhileWanted;
 use super::ledger::Ledger;
 use super::objects::{Object, ObjectId, ObjectKind, Objects};
 use super::polls::Polls;
@@ -38,6 +39,9 @@ pub struct Analysis {
     pub notes: Vec<(ProcessIndex, u64, u32)>,
     /// Time that the recording itself took to get new segments, summed over threads.
     pub pauses: Ticks,
+    /// Time in which at least one lock was free while a thread waited for it. No other lock can win
+    /// more.
+    pub free_while_wanted: Ticks,
 }
 
 /// A lock and its figures.
@@ -131,6 +135,7 @@ struct Walk<'a> {
     reports: Vec<ThreadReport>,
     notes: std::collections::BTreeSet<(ProcessIndex, u64, u32)>,
     pauses: Ticks,
+    free: FreeWhileWanted,
     polls: Polls,
     regions: Regions,
     end: Ticks,
@@ -175,6 +180,7 @@ impl<'a> Walk<'a> {
             reports: vec![ThreadReport::default(); trace.threads.len()],
             notes: std::collections::BTreeSet::new(),
             pauses: Ticks(0),
+            free: FreeWhileWanted::default(),
             polls: Polls::default(),
             regions: Regions::default(),
             end: Ticks(0),
@@ -244,6 +250,7 @@ impl<'a> Walk<'a> {
                 return;
             }
         };
+        let before = ledger.is_free_while_wanted();
         match event.what {
             What::Acquire { mode, site, .. } => {
                 ledger.acquire(now, thread, mode, Some(site), counted);
@@ -272,6 +279,7 @@ impl<'a> Walk<'a> {
             What::Release { .. } => ledger.release(now, thread, counted),
             _ => {}
         }
+        self.free.change(now, before, ledger.is_free_while_wanted(), self.window);
     }
 
     /// Looks for loops that take a lock until a value changes.
@@ -340,7 +348,9 @@ impl<'a> Walk<'a> {
                 if let Some(id) = state.waits_for.take()
                     && let Book::Lock(ledger) = &mut self.books[id.index()]
                 {
+                    let before = ledger.is_free_while_wanted();
                     ledger.give_up(event.time, event.thread, self.counted);
+                    self.free.change(event.time, before, ledger.is_free_while_wanted(), self.window);
                     ledger.stats.anomalies.unfinished_waits += 1;
                 }
             }
@@ -418,6 +428,7 @@ impl<'a> Walk<'a> {
             threads: self.reports,
             notes: self.notes.into_iter().collect(),
             pauses: self.pauses,
+            free_while_wanted: self.free.until(self.end, self.window),
         }
     }
 }

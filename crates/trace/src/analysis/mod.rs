@@ -49,7 +49,6 @@ pub use along::Along;
 pub use background::{Background, Place, background, is_background, turns, unknown_names};
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
-pub use free::free_while_wanted;
 pub use locks::{Analysis, LockReport, ThreadReport, has_slept};
 pub use objects::{Object, ObjectId, ObjectKind};
 pub use off_cpu::{Known, OffCpu, OffStretch, ThreadOffCpu, off_cpu};

@@ -76,6 +76,26 @@ fn equation_one_of_the_ocor_paper() {
 }
 
 #[test]
+fn time_in_which_locks_are_free_and_wanted_together_counts_once() {
+    let other = Lock::mutex(0x3000);
+    let run = || {
+        let mut s = Script::new();
+        s.acquire(0, A, M, Exclusive).acquire(1, A, other, Exclusive);
+        s.request(5, B, M, Exclusive).request(6, C, other, Exclusive);
+        // The first lock is free and wanted from 10 to 20, the second from 15 to 30; from 40 on the
+        // first is free, and no thread waits for it.
+        s.release(10, A, M, Exclusive).release(15, A, other, Exclusive);
+        s.acquired(20, B, M, Exclusive).acquired(30, C, other, Exclusive);
+        s.release(40, B, M, Exclusive).release(50, C, other, Exclusive);
+        s.build()
+    };
+    let trace = run();
+    assert_eq!(Analysis::of(&trace, Window::whole(&trace)).free_while_wanted.0, 20);
+    let part = Window::between(&trace, &[(Ticks(12), Ticks(18)), (Ticks(25), Ticks(45))]);
+    assert_eq!(Analysis::of(&trace, part).free_while_wanted.0, 6 + 5);
+}
+
+#[test]
 fn a_failed_try_is_no_wait() {
     let mut s = Script::new();
     s.acquire(0, A, M, Exclusive).at(5, B, What::TryFail { lock: M, mode: Exclusive, site: site(B) });
