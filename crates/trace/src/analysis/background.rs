@@ -23,7 +23,8 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
-/// A loop has been seen once it has gone round this often.
+/// A loop has been seen once it has gone round this often, so that the thread came to the loop's
+/// place once more than this.
 const TURNS: u64 = 3;
 /// A thread without any place in the code is asleep if it was on a CPU for less than one part in
 /// this many of its life, and ends soon if it outlives the joiner's arrival by less than that.
@@ -212,7 +213,7 @@ impl Walk {
             }
             _ => {}
         }
-        if !is_clerical(&event.what) {
+        if event.what.is_act() {
             life.joined = matches!(event.what, What::JoinEnd { .. });
         }
     }
@@ -254,17 +255,4 @@ impl Walk {
         };
         (soon && !life.shares_a_place_with(self.life(joiner))).then(|| found(came))
     }
-}
-
-/// Whether an event is a record of the recorder or the kernel, and no act of the thread.
-fn is_clerical(what: &What) -> bool {
-    matches!(
-        what,
-        What::OffCpu { .. }
-            | What::OnCpu { .. }
-            | What::Cpu { .. }
-            | What::CpuTime { .. }
-            | What::Pause { .. }
-            | What::ProbeCost { .. }
-    )
 }

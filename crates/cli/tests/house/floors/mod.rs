@@ -39,7 +39,6 @@ const LARGE_CIRCLES: &[Exception] = &[
     ("programs", "packets/clusters.rs", 6),
     ("programs", "real/align.rs", 7),
     ("programs", "synthetic/keys.rs", 5),
-    ("trace", "analysis/standstill/graph.rs", 4),
     ("workloads", "epcc/array.rs", 5),
     ("workloads", "models/free_ring.rs", 5),
 ];

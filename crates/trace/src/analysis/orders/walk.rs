@@ -94,13 +94,8 @@ impl Walk {
         }
         match what {
             What::Bounded { .. } => state.pending = None,
-            What::Cpu { .. }
-            | What::CpuTime { .. }
-            | What::OffCpu { .. }
-            | What::OnCpu { .. }
-            | What::Affinity { .. }
-            | What::Pause { .. } => {}
-            _ => self.commit(thread),
+            what if what.is_act() => self.commit(thread),
+            _ => {}
         }
     }
 

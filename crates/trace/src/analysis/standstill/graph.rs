@@ -4,8 +4,8 @@
 //! condition variable, a semaphore or a barrier it waits for any of the others. The threads that
 //! stand still are the largest set in which each waits for a member, or for a thread that has ended.
 
+use super::stuck::{Holding, OpenWait};
 use super::walk::Walk;
-use super::{Holding, OpenWait};
 use crate::analysis::causes::WaitKind;
 use crate::analysis::objects::ObjectId;
 use crate::event::ThreadIndex;

@@ -1,55 +1,11 @@
 //! What came before a standstill: the last signal of a condition variable, and the posts of a
 //! semaphore. A second walk, made only if threads stand at such an object.
 
-use super::{Standstill, Why};
+use super::stuck::{Posts, Signal, Signals, Standstill, Why};
 use crate::analysis::objects::{ObjectId, Objects};
-use crate::clock::Ticks;
 use crate::event::{Event, SiteId, ThreadIndex, WakeReason, What};
 use crate::trace::Trace;
 use std::collections::BTreeMap;
-
-/// The signals of a condition variable, as a thread that waits there sees them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Signals {
-    /// Number of signals and broadcasts.
-    pub count: u64,
-    /// The last one.
-    pub last: Option<Signal>,
-    /// How often the waiting thread has taken the mutex since the last signal, before it began to
-    /// wait. At 0 it held the mutex during the signal; at 2 or more it looked at what the signal may
-    /// have told, gave the mutex up and came back.
-    pub looked: u32,
-}
-
-/// A signal or broadcast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
-    /// When it was sent.
-    pub time: Ticks,
-    /// The thread that sent it.
-    pub thread: ThreadIndex,
-    /// The call site.
-    pub site: SiteId,
-    /// Whether it was a broadcast.
-    pub broadcast: bool,
-    /// Number of threads that waited then.
-    pub waiters: u32,
-    /// The first thread that woke after it.
-    pub woke: Option<ThreadIndex>,
-}
-
-/// The posts of a semaphore.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Posts {
-    /// Number of posts.
-    pub posts: u64,
-    /// Number of takes.
-    pub takes: u64,
-    /// First value, if known.
-    pub initial: Option<u32>,
-    /// Time, thread and call site of the last post.
-    pub last: Option<(Ticks, ThreadIndex, SiteId)>,
-}
 
 #[derive(Default)]
 struct History {

@@ -17,19 +17,19 @@
 
 mod graph;
 mod history;
+mod stuck;
 mod walk;
 
 use super::causes::WaitKind;
-use super::objects::ObjectId;
 use crate::clock::Ticks;
-use crate::event::{Event, SiteId, ThreadIndex};
+use crate::event::ThreadIndex;
 use crate::last_look::LastLook;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use baton_units::Nanos;
 use graph::Graph;
-pub use history::{Posts, Signal, Signals};
 use std::collections::BTreeSet;
+pub use stuck::{Holding, OpenWait, Posts, Signal, Signals, Standstill, Stuck, Why};
 use walk::Walk;
 
 /// The least time for which all threads must have waited before a process is said to stand still:
@@ -44,109 +44,6 @@ pub struct Ending {
     pub until: Option<Ticks>,
     /// The processes that stand still, or in which threads do.
     pub standstills: Vec<Standstill>,
-}
-
-/// A wait that had not ended when its process did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenWait {
-    /// The thread that waits.
-    pub thread: ThreadIndex,
-    /// The kind of the wait.
-    pub kind: WaitKind,
-    /// The object waited at; `None` for waits for threads and tasks.
-    pub object: Option<ObjectId>,
-    /// The thread that is waited for in a join, if the trace knows it.
-    pub target: Option<ThreadIndex>,
-    /// The call site of the wait.
-    pub site: SiteId,
-    /// When the wait began.
-    pub since: Ticks,
-    /// The mutex that a wait at a condition variable gave up.
-    pub mutex: Option<ObjectId>,
-    /// Whether a waiter of the condition variable was woken, and this one must be among them.
-    pub signalled: bool,
-    /// Whether the wait may end by itself: it has a deadline, or the thread acted inside of it.
-    pub bounded: bool,
-    /// Whether all threads have arrived at the barrier.
-    pub passed: bool,
-}
-
-impl OpenWait {
-    fn new(event: &Event, kind: WaitKind, object: Option<ObjectId>, site: SiteId) -> OpenWait {
-        let (thread, since) = (event.thread, event.time);
-        let (mutex, target, signalled, bounded, passed) = (None, None, false, false, false);
-        OpenWait { thread, kind, object, target, site, since, mutex, signalled, bounded, passed }
-    }
-}
-
-/// A process in which threads can never go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standstill {
-    /// The process.
-    pub process: ProcessIndex,
-    /// Since when threads wait in a circle, or for a thread that has ended; `None` if none do.
-    pub deadlock: Option<Ticks>,
-    /// Since when no thread of the process has moved; `None` if some still could.
-    pub still: Option<Ticks>,
-    /// When the process ended, if that is known.
-    pub end: Option<Ticks>,
-    /// Circles of threads, as places in `threads`: each waits for the next, and the last for the
-    /// first.
-    pub circles: Vec<Vec<usize>>,
-    /// The threads that cannot go on; those of circles first.
-    pub threads: Vec<Stuck>,
-    /// Number of living threads that could still go on.
-    pub moving: u32,
-}
-
-/// A thread that cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stuck {
-    /// The wait that the thread is in.
-    pub wait: OpenWait,
-    /// Why the wait does not end.
-    pub why: Why,
-}
-
-/// Why a wait does not end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// These threads hold the lock. For a signalled waiter of a condition variable, its mutex.
-    Held(Vec<Holding>),
-    /// No thread is known to hold the lock.
-    Unheld,
-    /// The joined thread cannot end.
-    Join,
-    /// No signal lets the thread go on.
-    Condition(Signals),
-    /// No post does.
-    Semaphore(Posts),
-    /// Threads are missing at the barrier.
-    Barrier {
-        /// Number of threads that have arrived.
-        arrived: u32,
-        /// Number of threads that it waits for, if known.
-        expected: Option<u32>,
-    },
-    /// No thread opens the team's next region.
-    Idle,
-    /// The tasks do not end.
-    Tasks,
-}
-
-/// A thread that holds a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holding {
-    /// The thread.
-    pub thread: ThreadIndex,
-    /// The lock.
-    pub lock: ObjectId,
-    /// The call site that took the lock.
-    pub site: SiteId,
-    /// When it was taken.
-    pub since: Ticks,
-    /// Whether the thread has ended.
-    pub ended: bool,
 }
 
 impl Ending {

@@ -1,7 +1,7 @@
 //! The walk to the end of a trace: which threads live then, what each waits for, and which threads
 //! hold the locks.
 
-use super::OpenWait;
+use super::stuck::OpenWait;
 use crate::analysis::account::Account;
 use crate::analysis::causes::WaitKind;
 use crate::analysis::objects::{ObjectId, ObjectKind, Objects};
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
         while let Some(object) = self.objects.all.get(self.books.len()) {
             self.books.push(book(object.kind, event.time));
         }
-        if is_no_act(&event.what) {
+        if !event.what.is_act() {
             return self.remark(event, process);
         }
         let before = self.state(event.thread);
@@ -428,26 +428,6 @@ fn book(kind: ObjectKind, now: Ticks) -> Book {
         ObjectKind::Waitable(Waitable::Semaphore) => Book::Semaphore(None),
         ObjectKind::Waitable(Waitable::Condition) => Book::Condition(Vec::new()),
     }
-}
-
-/// Whether an event is no act of the program.
-fn is_no_act(what: &What) -> bool {
-    matches!(
-        what,
-        What::Cpu { .. }
-            | What::Affinity { .. }
-            | What::CpuTime { .. }
-            | What::OffCpu { .. }
-            | What::OnCpu { .. }
-            | What::Construct { .. }
-            | What::CondMutex { .. }
-            | What::Attribute { .. }
-            | What::Bounded { .. }
-            | What::Note { .. }
-            | What::ProbeCost { .. }
-            | What::Unloaded { .. }
-            | What::Pause { .. }
-    )
 }
 
 /// Whether a thread stays in its wait, or leaves it in order, by an event. Any other act comes from

@@ -1,0 +1,153 @@
+//! Threads that can never go on: what each waits for, and why the wait does not end.
+
+use crate::analysis::causes::WaitKind;
+use crate::analysis::objects::ObjectId;
+use crate::clock::Ticks;
+use crate::event::{Event, SiteId, ThreadIndex};
+use crate::process::ProcessIndex;
+
+/// A wait that had not ended when its process did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenWait {
+    /// The thread that waits.
+    pub thread: ThreadIndex,
+    /// The kind of the wait.
+    pub kind: WaitKind,
+    /// The object waited at; `None` for waits for threads and tasks.
+    pub object: Option<ObjectId>,
+    /// The thread that is waited for in a join, if the trace knows it.
+    pub target: Option<ThreadIndex>,
+    /// The call site of the wait.
+    pub site: SiteId,
+    /// When the wait began.
+    pub since: Ticks,
+    /// The mutex that a wait at a condition variable gave up.
+    pub mutex: Option<ObjectId>,
+    /// Whether a waiter of the condition variable was woken, and this one must be among them.
+    pub signalled: bool,
+    /// Whether the wait may end by itself: it has a deadline, or the thread acted inside of it.
+    pub bounded: bool,
+    /// Whether all threads have arrived at the barrier.
+    pub passed: bool,
+}
+
+impl OpenWait {
+    pub(super) fn new(event: &Event, kind: WaitKind, object: Option<ObjectId>, site: SiteId) -> OpenWait {
+        let (thread, since) = (event.thread, event.time);
+        let (mutex, target, signalled, bounded, passed) = (None, None, false, false, false);
+        OpenWait { thread, kind, object, target, site, since, mutex, signalled, bounded, passed }
+    }
+}
+
+/// A process in which threads can never go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standstill {
+    /// The process.
+    pub process: ProcessIndex,
+    /// Since when threads wait in a circle, or for a thread that has ended; `None` if none do.
+    pub deadlock: Option<Ticks>,
+    /// Since when no thread of the process has moved; `None` if some still could.
+    pub still: Option<Ticks>,
+    /// When the process ended, if that is known.
+    pub end: Option<Ticks>,
+    /// Circles of threads, as places in `threads`: each waits for the next, and the last for the
+    /// first.
+    pub circles: Vec<Vec<usize>>,
+    /// The threads that cannot go on; those of circles first.
+    pub threads: Vec<Stuck>,
+    /// Number of living threads that could still go on.
+    pub moving: u32,
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The wait that the thread is in.
+    pub wait: OpenWait,
+    /// Why the wait does not end.
+    pub why: Why,
+}
+
+/// Why a wait does not end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// These threads hold the lock. For a signalled waiter of a condition variable, its mutex.
+    Held(Vec<Holding>),
+    /// No thread is known to hold the lock.
+    Unheld,
+    /// The joined thread cannot end.
+    Join,
+    /// No signal lets the thread go on.
+    Condition(Signals),
+    /// No post does.
+    Semaphore(Posts),
+    /// Threads are missing at the barrier.
+    Barrier {
+        /// Number of threads that have arrived.
+        arrived: u32,
+        /// Number of threads that it waits for, if known.
+        expected: Option<u32>,
+    },
+    /// No thread opens the team's next region.
+    Idle,
+    /// The tasks do not end.
+    Tasks,
+}
+
+/// A thread that holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// The thread.
+    pub thread: ThreadIndex,
+    /// The lock.
+    pub lock: ObjectId,
+    /// The call site that took the lock.
+    pub site: SiteId,
+    /// When it was taken.
+    pub since: Ticks,
+    /// Whether the thread has ended.
+    pub ended: bool,
+}
+
+/// The signals of a condition variable, as a thread that waits there sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// Number of signals and broadcasts.
+    pub count: u64,
+    /// The last one.
+    pub last: Option<Signal>,
+    /// How often the waiting thread has taken the mutex since the last signal, before it began to
+    /// wait. At 0 it held the mutex during the signal; at 2 or more it looked at what the signal may
+    /// have told, gave the mutex up and came back.
+    pub looked: u32,
+}
+
+/// A signal or broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// When it was sent.
+    pub time: Ticks,
+    /// The thread that sent it.
+    pub thread: ThreadIndex,
+    /// The call site.
+    pub site: SiteId,
+    /// Whether it was a broadcast.
+    pub broadcast: bool,
+    /// Number of threads that waited then.
+    pub waiters: u32,
+    /// The first thread that woke after it.
+    pub woke: Option<ThreadIndex>,
+}
+
+/// The posts of a semaphore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Posts {
+    /// Number of posts.
+    pub posts: u64,
+    /// Number of takes.
+    pub takes: u64,
+    /// First value, if known.
+    pub initial: Option<u32>,
+    /// Time, thread and call site of the last post.
+    pub last: Option<(Ticks, ThreadIndex, SiteId)>,
+}
