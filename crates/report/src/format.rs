@@ -49,6 +49,15 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// Names as a list: `a, b and c`; empty without names.
+pub fn list(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// A sorted set of numbers as the kernel writes it: `0-3,8,10-11`.
 pub fn ranges(numbers: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();

@@ -61,8 +61,9 @@ impl Profile {
         Profile::open_telling(directory, name, &|_| {})
     }
 
-    /// Number of steps that [`Profile::open_telling`] tells of.
-    pub const STEPS: u64 = 4;
+    /// The steps that [`Profile::open_telling`] tells of.
+    pub const STEPS: [&str; 5] =
+        ["reading the recording", "how it ended", "waits and holds", "context switches", "critical path and names"];
 
     /// Like [`Profile::open_as`]. Each step is named before it begins.
     ///
@@ -77,7 +78,7 @@ impl Profile {
     /// # Errors
     /// Like [`Profile::open`].
     pub fn trace(directory: &Path, tell: &dyn Fn(&str)) -> Result<Trace, ProfileError> {
-        tell("reading the recording");
+        tell(Profile::STEPS[0]);
         let trace = Trace::open(directory)?;
         if trace.is_empty() {
             let losses = trace.losses.iter().map(ToString::to_string).collect();
@@ -93,13 +94,13 @@ impl Profile {
 
     /// Analyses a trace: the other steps. Commands in the report call the trace's directory `name`.
     pub fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
-        tell("how it ended");
+        tell(Profile::STEPS[1]);
         let ending = Ending::of(&trace);
-        tell("waits and holds");
+        tell(Profile::STEPS[2]);
         let analysis = Analysis::of(&trace, Window::until(&trace, ending.until));
-        tell("context switches");
+        tell(Profile::STEPS[3]);
         let off_cpu = off_cpu(&trace);
-        tell("critical path and names");
+        tell(Profile::STEPS[4]);
         let (report, numbers) = build(&trace, &analysis, &ending, &off_cpu, name);
         Profile { trace, analysis, report, numbers, off_cpu }
     }

@@ -11,7 +11,7 @@ pub(super) struct Steps(ProgressBar);
 impl Steps {
     /// A bar for the steps of opening a profile and `more` further ones.
     pub(super) fn new(more: u64) -> Steps {
-        let bar = ProgressBar::new(Profile::STEPS + more);
+        let bar = ProgressBar::new(Profile::STEPS.len() as u64 + more);
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}, {elapsed}") {
             bar.set_style(style);
         }

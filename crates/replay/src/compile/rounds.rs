@@ -19,9 +19,8 @@ pub(crate) type RoundTimes = VecDeque<u64>;
 /// The times of each thread of the trace.
 pub(crate) fn times(trace: &Trace, background: &[Background]) -> Vec<RoundTimes> {
     let mut turns = baton_trace::analysis::turns(trace, background);
-    let of = |thread: usize| turns.remove(&ThreadIndex(thread as u32)).unwrap_or_default();
-    let times: Vec<Vec<Ticks>> = (0..trace.threads.len()).map(of).collect();
-    times.into_iter().map(|times| times.into_iter().map(|time| time.0).collect()).collect()
+    let mut of = |thread| turns.remove(&ThreadIndex(thread)).unwrap_or_default();
+    (0..trace.threads.len() as u32).map(|thread| of(thread).into_iter().map(|time| time.0).collect()).collect()
 }
 
 /// Whether a turn ends at this time. The times up to it are taken out.

@@ -1,12 +1,18 @@
 //! Converts the analysis's figures, in ticks, to the report's, in nanoseconds.
 
 use crate::model::{Bucket, Distribution, Entered, QueueLength, Usage};
-use baton_trace::analysis::{self, Anomalies, LockStats};
+use baton_trace::analysis::{self, Anomalies, LockStats, ObjectId};
 use baton_trace::{Clock, ProcessIndex, Ticks, Trace};
 use baton_units::Nanos;
+use std::collections::BTreeMap;
 
 pub(super) fn nanos(clock: &Clock, ticks: Ticks) -> Nanos {
     clock.nanos(ticks.0)
+}
+
+/// The places of objects in a list of the report.
+pub(super) fn places(ids: impl Iterator<Item = ObjectId>) -> BTreeMap<ObjectId, u32> {
+    (0..).zip(ids).map(|(place, id)| (id, place)).collect()
 }
 
 /// Rounds down to the report's histogram buckets, four per power of two. The analysis's own buckets

@@ -1,6 +1,6 @@
 //! The critical path, and the program's length without a lock's costs.
 
-use super::figures::nanos;
+use super::figures::{nanos, places};
 use crate::model::{self, PathPart, PathStep};
 use baton_trace::analysis::{Along, Analysis, Background, CriticalPath, Doing, ObjectId, OffCpu, WaitKind, relax};
 use baton_trace::{Ticks, Trace};
@@ -19,9 +19,8 @@ type What = (&'static str, Option<u32>, Option<u32>);
 
 /// The path.
 pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> model::CriticalPath {
-    let locks: BTreeMap<ObjectId, u32> = analysis.locks.iter().enumerate().map(|(i, l)| (l.id, i as u32)).collect();
-    let waitables: BTreeMap<ObjectId, u32> =
-        analysis.waitables.iter().enumerate().map(|(i, w)| (w.id, i as u32)).collect();
+    let locks = places(analysis.locks.iter().map(|lock| lock.id));
+    let waitables = places(analysis.waitables.iter().map(|waitable| waitable.id));
     let of = |word, object: &Option<ObjectId>| -> What {
         (word, object.and_then(|o| locks.get(&o).copied()), object.and_then(|o| waitables.get(&o).copied()))
     };

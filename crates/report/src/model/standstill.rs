@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Standstill {
     /// `deadlock`: threads wait for each other in a circle, or for a lock whose holder has ended.
-    /// `nobody-moves`: all threads wait, and none can be let go by another.
+    /// `nobody-moves`: all threads wait, and no thread of the process can end a wait of another.
     pub kind: String,
     /// What happened, as one sentence.
     pub headline: String,
-    /// The process.
+    /// The kernel's number of the process.
     pub pid: u32,
     /// Since when no thread of the process has moved; `None` if some threads could still go on.
     pub still_since_ns: Option<Nanos>,
@@ -34,7 +34,7 @@ pub struct Standstill {
 /// A thread that cannot go on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StandingThread {
-    /// The thread.
+    /// The index of the thread in the report's list.
     pub thread: u32,
     /// What the thread waits for: `lock`, `condition`, `semaphore`, `barrier`, `join`, `region` (an
     /// idle worker of OpenMP) or `tasks`.
@@ -63,7 +63,7 @@ pub struct StandingThread {
 /// A lock that a thread holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Held {
-    /// The lock.
+    /// The index of the lock in the report's list.
     pub lock: u32,
     /// The call site that took it.
     pub at: String,

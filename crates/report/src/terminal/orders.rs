@@ -1,7 +1,7 @@
 //! Orders of locks that could deadlock.
 
 use super::text::{ROWS, Style, wrap};
-use crate::format::{count, lock_phrase};
+use crate::format::{count, list, lock_phrase};
 use crate::model::{LockOrder, OrderStep, Report};
 
 /// All circles of lock orders, as lines of text with a line feed at the end.
@@ -45,10 +45,7 @@ fn lock(report: &Report, number: u32) -> String {
 
 fn locks(report: &Report, circle: &LockOrder) -> String {
     let names: Vec<String> = circle.steps.iter().map(|step| lock(report, step.held)).collect();
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.join(""),
-    }
+    list(&names)
 }
 
 fn sentence(report: &Report, step: &OrderStep) -> String {

@@ -10,11 +10,11 @@ pub(super) mod choices;
 mod page;
 mod text;
 
+use super::ends::EndsArgs;
 use super::measure;
 use super::named::changes::{self, ChangeArgs};
 use super::named::recorded::Recorded;
 use crate::chips::{self, ChipArgs};
-use crate::cmd::ends::EndsArgs;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;

@@ -52,11 +52,7 @@ fn names(scene: &Scene<'_, '_>, held: &[Holding]) -> String {
             names.push(name);
         }
     }
-    match names.split_last() {
-        None => "the locks".to_owned(),
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-    }
+    if names.is_empty() { "the locks".to_owned() } else { crate::format::list(&names) }
 }
 
 fn of_itself(scene: &mut Scene<'_, '_>, stuck: &Stuck) -> String {

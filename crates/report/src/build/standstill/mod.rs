@@ -3,7 +3,7 @@
 mod cure;
 mod text;
 
-use super::figures::{nanos, pid};
+use super::figures::{nanos, pid, places};
 use super::names::Names;
 use crate::model::{self, NextStep, Report, Share, Verdict};
 use crate::symbols::is_wrapper;
@@ -31,11 +31,10 @@ impl<'a, 'n> Scene<'a, 'n> {
         waitables: &[model::Waitable],
         threads: &'a [model::Thread],
     ) -> Scene<'a, 'n> {
-        let numbers = |ids: Vec<ObjectId>| (0..).zip(ids).map(|(n, id)| (id, n)).collect();
         Scene {
             names,
-            locks: numbers(analysis.locks.iter().map(|lock| lock.id).collect()),
-            waitables: numbers(analysis.waitables.iter().map(|waitable| waitable.id).collect()),
+            locks: places(analysis.locks.iter().map(|lock| lock.id)),
+            waitables: places(analysis.waitables.iter().map(|waitable| waitable.id)),
             lock_names: locks.iter().map(|lock| crate::format::lock_phrase(&lock.name)).collect(),
             waitable_names: waitables.iter().map(|w| crate::format::phrase(&w.kind, &w.name)).collect(),
             threads,
