@@ -12,6 +12,7 @@
 //! | [`analysis`] | waits, holds, competition overhead, blame, critical path | `report`, `chip` |
 //! | [`Meta`] | what the launcher knows about a run | `cli` |
 //! | [`last_look`] | the threads that a launcher saw shortly before the end | – |
+//! | [`point`] | progress points as a user names them | `cli` |
 //! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
 //!
 //! # Recording
@@ -74,6 +75,7 @@ mod layout;
 pub mod meta;
 pub mod notes;
 mod open;
+pub mod point;
 mod process;
 mod reader;
 pub mod record;
