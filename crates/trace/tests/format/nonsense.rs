@@ -1,7 +1,7 @@
 //! Events in any order, as after a loss: no analysis panics, and the accounts add up whatever
 //! happened.
 
-use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
+use baton_trace::analysis::{Analysis, CriticalPath, Ending, Orders, Window, relax};
 use baton_trace::record::Raw;
 use baton_trace::{Clock, ThreadIndex, Ticks, TraceBuilder, What};
 use proptest::prelude::*;
@@ -28,9 +28,19 @@ proptest! {
             now += pause;
             builder.push(Ticks(now), ThreadIndex(thread), what);
         }
+        let end = Ticks(now + 200_000_000);
+        builder.ends(end);
         let trace = builder.build();
+        for still in Ending::of(&trace).standstills {
+            prop_assert!(still.deadlock.is_some() || still.still.is_some());
+            prop_assert!(still.circles.iter().flatten().all(|n| *n < still.threads.len()));
+        }
+        for circle in Orders::of(&trace).circles {
+            let next = circle.iter().cycle().skip(1);
+            prop_assert!(circle.iter().zip(next).all(|(order, next)| order.wanted == next.held));
+        }
         let part = Window::between(&trace, &[(Ticks(cut.0), Ticks(cut.0 + cut.1))]);
-        for window in [Window::whole(&trace), part] {
+        for window in [Window::whole(&trace), part, Window::until(&trace, Some(end))] {
             let analysis = Analysis::of(&trace, window.clone());
             for lock in &analysis.locks {
                 prop_assert_eq!(lock.stats.residual(), 0);

@@ -5,7 +5,8 @@
 //! stand still are the largest set in which each waits for a member, or for a thread that has ended.
 
 use super::stuck::{Holding, OpenWait};
-use super::walk::Walk;
+use super::walk::{Book, Walk};
+use crate::analysis::account::Holder;
 use crate::analysis::causes::WaitKind;
 use crate::analysis::objects::ObjectId;
 use crate::event::ThreadIndex;
@@ -98,7 +99,6 @@ impl<'a> Graph<'a> {
     }
 
     fn has_tokens(&self, semaphore: Option<ObjectId>) -> bool {
-        use super::walk::Book;
         let book = semaphore.and_then(|id| self.walk.books.get(id.index()));
         matches!(book, Some(Book::Semaphore(Some(value))) if *value > 0)
     }
@@ -112,7 +112,7 @@ impl<'a> Graph<'a> {
             _ => None,
         };
         let Some(book) = self.walk.lock(lock).filter(|book| !book.handed_over) else { return Vec::new() };
-        let holding = |h: &crate::analysis::account::Holder| Holding {
+        let holding = |h: &Holder| Holding {
             thread: h.thread,
             lock: lock.expect("it has a book"),
             site: h.site,

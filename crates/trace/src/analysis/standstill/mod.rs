@@ -25,6 +25,7 @@ use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 use crate::last_look::LastLook;
 use crate::process::ProcessIndex;
+use crate::reader::LossKind;
 use crate::trace::Trace;
 use baton_units::Nanos;
 use graph::Graph;
@@ -42,6 +43,8 @@ pub struct Ending {
     /// When the last process ended in which threads were waiting then; `None` if there is none, or
     /// its end is not known. It may lie after the last event.
     pub until: Option<Ticks>,
+    /// The living threads that are in no wait which the trace shows.
+    pub free: Vec<ThreadIndex>,
     /// The processes that stand still, or in which threads do.
     pub standstills: Vec<Standstill>,
 }
@@ -50,7 +53,9 @@ impl Ending {
     /// Walks over the trace, and looks at the end of each process.
     pub fn of(trace: &Trace) -> Ending {
         let walk = Walk::over(trace);
-        let mut ending = Ending { until: until(trace, &walk), standstills: Vec::new() };
+        let free = (0..).zip(&walk.lives).filter(|(_, life)| life.lives() && life.waits().is_none());
+        let free = free.map(|(n, _)| ThreadIndex(n)).collect();
+        let mut ending = Ending { until: until(trace, &walk), free, standstills: Vec::new() };
         if is_whole(trace) {
             let processes = (0..trace.processes.len()).map(|n| ProcessIndex(n as u32));
             ending.standstills = processes.filter_map(|process| standstill(trace, &walk, process)).collect();
@@ -62,7 +67,7 @@ impl Ending {
 
 /// Whether no event is missing that could have ended a wait.
 fn is_whole(trace: &Trace) -> bool {
-    use crate::reader::LossKind::{Meta, NewerMeta, NoFile, UnknownThread};
+    use LossKind::{Meta, NewerMeta, NoFile, UnknownThread};
     let harmless = |kind| matches!(kind, Meta | NewerMeta(_) | NoFile | UnknownThread);
     trace.losses.iter().all(|loss| harmless(loss.kind)) && trace.processes.iter().all(|p| p.dropped == 0)
 }
