@@ -12,6 +12,8 @@ pub struct Profile {
     pub trace: Trace,
     /// The result of the analysis, in ticks.
     pub analysis: Analysis,
+    /// The waits and the standstills at the end.
+    pub ending: Ending,
     /// The report for people, in nanoseconds and with names.
     pub report: Report,
     numbers: Numbers,
@@ -87,6 +89,19 @@ impl Profile {
         Ok(trace)
     }
 
+    /// Like [`Profile::open`], for a program that still runs: its waits last until now.
+    ///
+    /// # Errors
+    /// Like [`Profile::open`].
+    pub fn open_running(directory: &Path) -> Result<Profile, ProfileError> {
+        let mut trace = Trace::open(directory)?;
+        if trace.is_empty() {
+            return Err(ProfileError::Empty { directory: directory.to_owned(), losses: Vec::new() });
+        }
+        trace.ends_now();
+        Ok(Profile::named(trace, "DIR", &|_| {}))
+    }
+
     /// Analyses a trace whose directory is unknown.
     pub fn of(trace: Trace) -> Profile {
         Profile::named(trace, "DIR", &|_| {})
@@ -102,7 +117,7 @@ impl Profile {
         let off_cpu = off_cpu(&trace);
         tell(Profile::STEPS[4]);
         let (report, numbers) = build(&trace, &analysis, &ending, &off_cpu, name);
-        Profile { trace, analysis, report, numbers, off_cpu }
+        Profile { trace, analysis, ending, report, numbers, off_cpu }
     }
 
     /// Walks over the trace and passes each interval (wait, hold and so on) to `sink`, in the order

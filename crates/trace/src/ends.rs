@@ -1,7 +1,7 @@
 //! When processes ended. A process that ends in order says so in its file. The end of a killed one
 //! is known from the launcher, or from the program that replaced it.
 
-use crate::clock::Ticks;
+use crate::clock::{self, Ticks};
 use crate::process::{Process, ProcessIndex};
 use crate::trace::Trace;
 use baton_units::Nanos;
@@ -14,6 +14,16 @@ impl Trace {
                 let end = self.replaced_at(index).or_else(|| self.seen_to_end(index));
                 self.processes[index].end = end.map(|end| end.max(self.last_event(index)));
             }
+        }
+    }
+
+    /// Sets the end of the started program to now if it has not told its end: for a program that
+    /// still runs.
+    pub fn ends_now(&mut self) {
+        let now = Ticks(clock::now(self.clock.source).saturating_sub(self.clock.origin));
+        let root = self.processes.first().map(|root| root.pid);
+        for process in self.processes.iter_mut().filter(|process| Some(process.pid) == root) {
+            process.end.get_or_insert(now);
         }
     }
 

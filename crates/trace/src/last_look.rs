@@ -1,5 +1,4 @@
 //! What the launcher saw of the program's threads when it looked at them for the last time.
-//! `baton profile` does not look yet; the analysis takes the entry into account where one is.
 //!
 //! The kernel knows every thread, and whether it ran; the trace knows those that the recorder met.
 //! Together they tell whether a program stands still.

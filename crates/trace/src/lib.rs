@@ -11,7 +11,7 @@
 //! | [`TraceBuilder`] | a trace built in memory, with any clock | `chip`, tests |
 //! | [`analysis`] | waits, holds, competition overhead, blame, critical path | `report`, `chip` |
 //! | [`Meta`] | what the launcher knows about a run | `cli` |
-//! | [`last_look`] | the threads that a launcher saw shortly before the end | – |
+//! | [`last_look`] | the threads that the launcher saw shortly before the end | `cli` |
 //! | [`point`] | progress points as a user names them | `cli` |
 //! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
 //!

@@ -36,7 +36,7 @@ pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode
     for (name, value) in variables {
         exec.set(name, value);
     }
-    Ok(child::run(exec, None, None, ui::warn)?.exit())
+    Ok(child::run(exec, None, None, |_| {}, ui::warn)?.exit())
 }
 
 impl Names {

@@ -1,6 +1,7 @@
 //! `baton profile`: records an unmodified program.
 
 use super::analysing::Steps;
+use super::still::Watching;
 use crate::exact;
 use crate::folder::Folder;
 use crate::{ui, values};
@@ -26,7 +27,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Options of `baton profile`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it).
+The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it). It is
+5 if a signal or --duration ended the program and threads of it were in a deadlock. A program of
+which no thread moves for 1.9 s is told once while it runs.
 Ctrl-C ends the program and still leaves a report. The directory gets its name only when it is
 whole.
 
@@ -82,8 +85,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Err(code) => return Ok(code),
     };
     let Recorded { folder, meta, end } = recorded;
-    let summary = match leave_page(folder.path(), &args.output, &meta) {
-        Ok(summary) => summary,
+    let Left { summary, deadlock } = match leave_page(folder.path(), &args.output, &meta) {
+        Ok(left) => left,
         // The trace is worth keeping; `baton report` reads it under this name as well.
         Err(error) => return Err(error.context(format!("the trace is kept in {}", folder.keep_unfinished().display()))),
     };
@@ -92,8 +95,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let page = directory.join("report.html");
     let open = if page.exists() { format!("; open {}", shown(&page)) } else { String::new() };
     ui::note(format_args!("the profile is in {}{open}", shown(&directory)));
-    Ok(end.exit())
+    // A program that ended by itself keeps its code.
+    let was_ended = end.timed_out || end.status.code().is_none();
+    Ok(if deadlock && was_ended { ExitCode::from(DEADLOCK) } else { end.exit() })
 }
+
+/// The exit code of a program that was ended in a deadlock.
+const DEADLOCK: u8 = 5;
 
 /// A recorded program. The unfinished folder holds its trace.
 pub(super) struct Recorded {
@@ -132,7 +140,10 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     let neighbours = Neighbours::watch();
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
-    let end = child::run(exec, args.duration, crowd, ui::warn)?;
+    let watching = Watching::begin(folder.path());
+    let end = child::run(exec, args.duration, crowd, |pid| watching.started(pid), ui::warn);
+    let last_look = watching.end();
+    let end = end?;
     let seen = neighbours.seen();
     let said = messages.end();
     messages::repeated(&said).iter().for_each(ui::note);
@@ -147,6 +158,7 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     }
     let mut meta = meta(args, choice.as_ref(), started, &end);
     meta.unseen.extend(unrecorded(&said));
+    meta.extra.extend(last_look.and_then(|look| look.entry()));
     if let Some(seen) = seen {
         meta.extra.insert(OTHERS.into(), (seen.others.as_nanos() as u64).into());
     }
@@ -156,9 +168,17 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     Ok(Ok(Recorded { folder, meta, end }))
 }
 
-/// Adds the launcher's description and the page. Returns the summary for the terminal, which goes
-/// to standard error, because standard output belongs to the program.
-pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow::Result<String> {
+/// What is known of a profile that was completed.
+pub(super) struct Left {
+    /// The summary for the terminal. It goes to standard error, because standard output belongs to
+    /// the program.
+    summary: String,
+    /// Whether threads of the program were in a deadlock at its end.
+    deadlock: bool,
+}
+
+/// Adds the launcher's description and the page.
+pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow::Result<Left> {
     let kept = shown(directory).to_string();
     let _words = LastWords::begin(format!(
         "\nbaton: interrupted: the recording is whole and stays in {kept}; to go on: baton report {}\n",
@@ -170,13 +190,16 @@ pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow:
         Ok(profile) => profile,
         // A program that locks nothing has a profile as well, in which there is nothing to see;
         // `report` says the same.
-        Err(ProfileError::Empty { losses, .. }) => return Ok(format!("{}.\n", nothing_recorded(&losses))),
+        Err(ProfileError::Empty { losses, .. }) => {
+            return Ok(Left { summary: format!("{}.\n", nothing_recorded(&losses)), deadlock: false });
+        }
         Err(error) => return Err(error.into()),
     };
     let page = directory.join("report.html");
     steps.begin("the page");
     html::write(&profile, &[], &page).with_context(|| format!("cannot write {}", page.display()))?;
-    Ok(terminal::summary(&profile.report, Style { color: ui::err_paints() }))
+    let deadlock = profile.report.standstill.as_ref().is_some_and(|still| still.deadlock_since_ns.is_some());
+    Ok(Left { summary: terminal::summary(&profile.report, Style { color: ui::err_paints() }), deadlock })
 }
 
 /// A path in its shortest form, relative to the current directory if that is shorter.

@@ -114,7 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let crowd = choices.iter().find(|choice| choice.only_spins()).map(Choice::crowd);
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
-    let end = child::run(exec, None, crowd, ui::warn)?;
+    let end = child::run(exec, None, crowd, |_| {}, ui::warn)?;
     messages::repeated(&messages.end()).iter().for_each(ui::note);
 
     let left = stats::read(&counters.file, counters.from)?;

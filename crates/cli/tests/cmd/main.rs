@@ -20,6 +20,7 @@ mod openmp;
 mod packets;
 mod plugin;
 mod sim;
+mod standstill;
 mod terminal;
 mod r#try;
 mod wrong_input;

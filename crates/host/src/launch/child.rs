@@ -55,12 +55,14 @@ impl End {
     }
 }
 
-/// Runs the program to its end, or until `limit` is over. `crowd` watches the number of threads;
-/// its warning, if any, goes to `warn` while the program runs.
+/// Runs the program to its end, or until `limit` is over. `started` gets its process number.
+/// `crowd` watches the number of threads; its warning, if any, goes to `warn` while the program
+/// runs.
 pub fn run(
     exec: Exec,
     limit: Option<Duration>,
     mut crowd: Option<Crowd>,
+    started: impl FnOnce(u32),
     mut warn: impl FnMut(String),
 ) -> Result<End, Failed> {
     let name = exec.name().to_owned();
@@ -69,6 +71,7 @@ pub fn run(
     let mut child = exec.into_command()?.spawn().map_err(Failed::because(format!("cannot start {name}")))?;
     passed_on.to(child.id());
     let pid = child.id();
+    started(pid);
     let mut ended = |child: &mut Child, until: Option<Instant>| -> std::io::Result<Option<ExitStatus>> {
         loop {
             if until.is_none() && crowd.is_none() {
@@ -113,8 +116,14 @@ mod tests {
 
     fn sh(script: &str, limit: Option<Duration>) -> End {
         let args = vec!["sh".into(), "-c".into(), script.into()];
-        run(Exec::new(program::find(OsStr::new("sh")).unwrap(), args), limit, None, |warning| panic!("{warning}"))
-            .unwrap()
+        run(
+            Exec::new(program::find(OsStr::new("sh")).unwrap(), args),
+            limit,
+            None,
+            |_| {},
+            |warning| panic!("{warning}"),
+        )
+        .unwrap()
     }
 
     #[test]

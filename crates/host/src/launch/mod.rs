@@ -12,6 +12,7 @@
 //! | [`signals`] | survives Ctrl-C, passes other signals on |
 //! | [`last_words`] | says what is left behind when a signal ends Baton |
 //! | [`crowd`] | warns when spinning waiters outnumber the CPUs |
+//! | [`still`] | how long no thread of a running program has run |
 //! | [`messages`] | messages of the preload library: printed once each, and counted |
 //! | [`stats`] | the counters that the preload library writes when a process ends |
 
@@ -27,3 +28,4 @@ pub mod openmp;
 pub mod program;
 pub mod signals;
 pub mod stats;
+pub mod still;

@@ -206,9 +206,11 @@ pub(super) fn verdict(
     let command = |first: bool| (first && still.kind == "deadlock" && !report.lock_orders.is_empty()).then(orders);
     let step = |(n, text): (usize, &String)| NextStep { text: text.clone(), command: command(n == 0) };
     let stands = if still.still_since_ns.is_some() { "the program stands still" } else { "a part of it stands still" };
+    let until = still.until_ns.filter(|_| still.still_since_ns.is_some());
+    let lived = until.map_or_else(String::new, |until| format!(" It lived on to {}.", crate::format::duration(until)));
     Verdict {
         limit: "standstill".to_owned(),
-        headline: still.headline.clone(),
+        headline: format!("{}{lived}", still.headline),
         gains: vec![format!("nothing can be said: {stands}")],
         next: still.cures.iter().enumerate().map(step).take(3).collect(),
         doubts: Vec::new(),

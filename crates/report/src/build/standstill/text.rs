@@ -27,9 +27,7 @@ pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[Sta
         (None, None) => format!("{} threads stand still", threads.len()),
     };
     let mut out = format!("{begin}: {}", parts(scene, still, threads));
-    if let Some(end) = still.end.filter(|_| still.still.is_some()) {
-        out += &format!(". It lived on to {}", time(end));
-    } else if still.moving > 0 {
+    if still.moving > 0 {
         out += &format!(". {} could still go on", threads_phrase(still.moving as usize, "other "));
     }
     out + "."
