@@ -79,6 +79,7 @@ pub fn lock_phrase(name: &str) -> String {
 
 /// Like [`lock_phrase`], for another kind of object.
 pub fn phrase(kind: &str, name: &str) -> String {
+    let kind = if kind == "libc-lock" { "C library's lock" } else { kind };
     if name.starts_with("in ") || name.starts_with("from ") { format!("the {kind} {name}") } else { name.to_owned() }
 }
 

@@ -7,14 +7,14 @@ mod operands;
 
 use crate::clock::Ticks;
 pub use operands::{
-    Address, Construct, How, Lock, LockKind, Mode, OffReason, SiteId, ThreadIndex, Waitable, WakeReason,
+    Address, Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, ThreadIndex, Waitable, WakeReason,
 };
 
 /// One act of a thread. Fields called `site` are call sites ([`SiteId::UNKNOWN`] if none was
 /// recorded).
 ///
 /// The **moment of the stamp** matters for the analysis. An act that gives something away
-/// (`Release`, `CondSignal`, `SemPost`, `BarrierArrive`, `Fork`, `TaskCreate`, `TaskEnd`, `Create`,
+/// (`Release`, `CondSignal`, `SemPost`, `FutexWake`, `BarrierArrive`, `Fork`, `TaskCreate`, `TaskEnd`, `Create`,
 /// `ThreadEnd`) is stamped *before* it happens; one that takes something (`Acquire`, `Acquired`,
 /// `CondWake`, `SemTaken`, `BarrierLeave`, `TeamBegin`, `TaskBegin`, `TaskWaitEnd`, `JoinEnd`,
 /// `ThreadStart`) *after* it. So a cause never comes after its effect, and the interval between
@@ -253,6 +253,66 @@ pub enum What {
         /// Call site of the post.
         site: SiteId,
     },
+    /// The thread calls futex itself, and is about to wait. `FutexWaitEnd` ends the wait.
+    FutexWait {
+        /// Address of the futex.
+        futex: Address,
+        /// Call site of the wait.
+        site: SiteId,
+    },
+    /// The call of `FutexWait` returned.
+    FutexWaitEnd {
+        /// Address of the futex.
+        futex: Address,
+        /// How the wait ended.
+        end: FutexEnd,
+    },
+    /// The thread calls futex itself, and is about to wake waiters.
+    FutexWake {
+        /// Address of the futex.
+        futex: Address,
+        /// Call site of the wake.
+        site: SiteId,
+    },
+    /// Numbers of the `FutexWake` just before, in the same thread and with the same time.
+    FutexWoke {
+        /// Address of the futex.
+        futex: Address,
+        /// Number of waiters that the thread asked to wake, at most [`What::MANY`].
+        asked: u32,
+        /// Number of waiters that the kernel woke, at most [`What::MANY`].
+        woken: u32,
+    },
+    /// The thread found a lock inside of the C library taken, and begins to wait. Reported by the
+    /// kernel, as context switches are.
+    LibcWait {
+        /// Address of the lock.
+        lock: Address,
+        /// Call site, from the C library's function outwards.
+        site: SiteId,
+    },
+    /// The wait for the C library's lock is over: the thread was last put on a CPU then, or did not
+    /// sleep at all.
+    LibcTaken {
+        /// Address of the lock.
+        lock: Address,
+    },
+    /// The thread has released a lock inside of the C library for which others may wait, and is
+    /// about to wake one of them.
+    LibcWake {
+        /// Address of the lock.
+        lock: Address,
+        /// Call site, from the C library's function outwards.
+        site: SiteId,
+    },
+    /// The kernel found the thread on a CPU in the program's code. Recorded of threads that often
+    /// wait for locks inside of the C library.
+    Sample {
+        /// Address of the instruction.
+        code: Address,
+        /// Microseconds of CPU time between two samples.
+        micros: u32,
+    },
     /// The thread runs. `handle` is its `pthread_t`, or any number that its creator's `Created`
     /// also names.
     ThreadStart {
@@ -390,6 +450,9 @@ pub enum What {
 }
 
 impl What {
+    /// Largest number of waiters that [`What::FutexWoke`] can hold.
+    pub const MANY: u32 = 0xfff;
+
     /// Returns the call site that the event names, if it was recorded.
     pub fn site(&self) -> Option<SiteId> {
         match *self {
@@ -410,6 +473,10 @@ impl What {
             | What::SemWait { site, .. }
             | What::SemTryFail { site, .. }
             | What::SemPost { site, .. }
+            | What::FutexWait { site, .. }
+            | What::FutexWake { site, .. }
+            | What::LibcWait { site, .. }
+            | What::LibcWake { site, .. }
             | What::Create { site }
             | What::Blocked { site, .. }
             | What::JoinBegin { site, .. } => Some(site).filter(|site| *site != SiteId::UNKNOWN),
@@ -426,6 +493,8 @@ impl What {
             | What::IdleBegin { .. }
             | What::TaskWaitBegin { .. }
             | What::SemWait { .. }
+            | What::FutexWait { .. }
+            | What::LibcWait { .. }
             | What::JoinBegin { .. } => Some(true),
             What::Acquired { .. }
             | What::Timeout { .. }
@@ -435,17 +504,23 @@ impl What {
             | What::TaskWaitEnd
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
+            | What::FutexWaitEnd { .. }
+            | What::LibcTaken { .. }
             | What::JoinEnd { .. } => Some(false),
             _ => None,
         }
     }
 
     /// Whether the program acted. Other events come from the recorder or the kernel, or add to the
-    /// event before them.
+    /// event before them. Waits for locks of the C library are none either: the kernel reports them late.
     pub fn is_act(&self) -> bool {
         !matches!(
             self,
-            What::Cpu { .. }
+            What::LibcWait { .. }
+                | What::LibcTaken { .. }
+                | What::LibcWake { .. }
+                | What::Sample { .. }
+                | What::Cpu { .. }
                 | What::Affinity { .. }
                 | What::CpuTime { .. }
                 | What::OffCpu { .. }
@@ -461,11 +536,19 @@ impl What {
         )
     }
 
-    /// Whether this is a context switch of the writing thread itself. Such an event is written when
-    /// the kernel has reported it, perhaps long after its time, but these events are in the order
-    /// of their times.
-    pub(crate) fn is_own_switch(&self) -> bool {
-        matches!(self, What::OffCpu { tid: 0, .. } | What::OnCpu { tid: 0, .. })
+    /// Whether the kernel reported this about the writing thread itself: a context switch, a sample,
+    /// or what happens at a lock inside of the C library. Such an event is written when the kernel has
+    /// reported it, perhaps long after its time, but these events are in the order of their times.
+    pub(crate) fn is_reported(&self) -> bool {
+        matches!(
+            self,
+            What::OffCpu { tid: 0, .. }
+                | What::OnCpu { tid: 0, .. }
+                | What::LibcWait { .. }
+                | What::LibcTaken { .. }
+                | What::LibcWake { .. }
+                | What::Sample { .. }
+        )
     }
 }
 

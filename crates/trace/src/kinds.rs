@@ -22,6 +22,8 @@ impl Kinds {
     /// The context switches: [`What::OffCpu`] and [`What::OnCpu`].
     pub const SWITCHES: Kinds =
         Kinds::of(&[What::OffCpu { tid: 0, reason: OffReason::Unknown }, What::OnCpu { tid: 0, cpu: 0 }]);
+    /// [`What::Sample`] only.
+    pub const SAMPLES: Kinds = Kinds::of(&[What::Sample { code: 0, micros: 0 }]);
     pub(crate) const NONE: Kinds = Kinds([0; 4]);
 
     /// Returns the kinds of the given events. Private, because the reader relies on sets that

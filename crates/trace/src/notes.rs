@@ -16,6 +16,10 @@ pub const SITES_FULL: u32 = 6;
 /// A condition variable waits with a mutex that is left to glibc, so it is left to glibc too.
 pub const CONDITION_PASSED_THROUGH: u32 = 7;
 
+/// The kernel had more to tell of a thread's context switches, or of its waits for locks of the C
+/// library, than the thread's ring holds: some were lost.
+pub const RING_FULL: u32 = 8;
+
 /// Returns one line of text for the report.
 pub fn text(code: u32) -> &'static str {
     match code {
@@ -26,6 +30,7 @@ pub fn text(code: u32) -> &'static str {
         NOT_REPLACED => "not replaced: served by the C library",
         SITES_FULL => "more call sites than the table holds: later ones are unknown",
         CONDITION_PASSED_THROUGH => "condition variable passed through with its mutex",
+        RING_FULL => "context switches or waits for locks of the C library were lost: a ring was full",
         _ => "unknown note",
     }
 }

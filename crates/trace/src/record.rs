@@ -7,7 +7,7 @@
 //! ```
 //! `docs/reference/trace-format.md` lists every kind. A number is never reused for another meaning.
 
-use crate::event::{Construct, How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
+use crate::event::{Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
@@ -112,7 +112,16 @@ const fn waitable_code(sort: Waitable) -> u8 {
         Waitable::Condition => 8,
         Waitable::Barrier => 16,
         Waitable::Semaphore => 20,
+        // Nothing initialises them: an `Init` of these kinds cannot be written.
+        Waitable::Futex | Waitable::LibcLock => 0,
     }
+}
+
+#[inline(always)]
+const fn woke_arg(asked: u32, woken: u32) -> u32 {
+    let asked = if asked > What::MANY { What::MANY } else { asked };
+    let woken = if woken > What::MANY { What::MANY } else { woken };
+    asked << 12 | woken
 }
 
 impl What {
@@ -163,6 +172,14 @@ impl What {
             What::SemTryFail { semaphore, site } => raw(26, semaphore, site.0),
             What::SemTimeout { semaphore } => raw(27, semaphore, 0),
             What::Attribute { address, value } => raw(28, address, saturate(value)),
+            What::FutexWait { futex, site } => raw(58, futex, site.0),
+            What::FutexWaitEnd { futex, end } => raw(59, futex, end as u32),
+            What::FutexWake { futex, site } => raw(60, futex, site.0),
+            What::FutexWoke { futex, asked, woken } => raw(67, futex, woke_arg(asked, woken)),
+            What::LibcWait { lock, site } => raw(62, lock, site.0),
+            What::LibcTaken { lock } => raw(64, lock, 0),
+            What::LibcWake { lock, site } => raw(65, lock, site.0),
+            What::Sample { code, micros } => raw(66, code, saturate(micros)),
             What::Cpu { cpu } => raw(32, 0, saturate(cpu)),
             What::CpuTime { ns } => raw(33, ns, 0),
             What::Affinity { tid, first, group, mask } => {
@@ -258,9 +275,29 @@ impl What {
             46 => What::Pause { ticks: object },
             47 => What::Unloaded { start: object, pages: arg },
             61 => What::Bounded { object },
+            58..=60 | 62 | 64..=67 => return decode_futex(raw),
             _ => return decode_team(raw),
         })
     }
+}
+
+/// Decodes the events of futexes, and of locks inside of the C library.
+const fn decode_futex(raw: Raw) -> Option<What> {
+    let Raw { code, object, arg } = raw;
+    let site = SiteId(arg);
+    Some(match code {
+        58 => What::FutexWait { futex: object, site },
+        59 if (arg as usize) < FutexEnd::ALL.len() => {
+            What::FutexWaitEnd { futex: object, end: FutexEnd::ALL[arg as usize] }
+        }
+        60 => What::FutexWake { futex: object, site },
+        67 => What::FutexWoke { futex: object, asked: arg >> 12, woken: arg & What::MANY },
+        62 => What::LibcWait { lock: object, site },
+        64 => What::LibcTaken { lock: object },
+        65 => What::LibcWake { lock: object, site },
+        66 => What::Sample { code: object, micros: arg },
+        _ => return None,
+    })
 }
 
 /// Decodes the events of OpenMP's teams.
@@ -322,9 +359,9 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 49 others: adding one also changes the page on the
+        // 14 operations on 6 kinds of locks, and 57 others: adding one also changes the page on the
         // format.
-        assert_eq!(known.len(), 6 * 14 + 49);
+        assert_eq!(known.len(), 6 * 14 + 57);
     }
 
     #[test]

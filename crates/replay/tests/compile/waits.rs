@@ -5,7 +5,7 @@ use baton_replay::compile::{Probes, compile};
 use baton_replay::program::Op;
 use baton_replay::scale::{self, ScaleError};
 use baton_replay::{Ask, predict};
-use baton_trace::{How, WakeReason, What};
+use baton_trace::{FutexEnd, How, WakeReason, What};
 
 #[test]
 fn a_condition_wait_is_a_token_of_its_signal() {
@@ -37,6 +37,39 @@ fn a_condition_wait_is_a_token_of_its_signal() {
     assert!(program.threads[1].ops.to_vec().contains(&Op::TokenPost(0)));
     assert!(waiter.iter().any(|op| matches!(op, Op::Delay(590..=610))), "a time-out is a delay: {waiter:?}");
     assert_eq!(program.replayability.unmatched_waits, 1, "the last wait released a lock that it did not hold");
+}
+
+#[test]
+fn a_futex_wait_is_a_token_of_the_wake_that_woke_it() {
+    let futex = 128;
+    let (wait, wake) = (What::FutexWait { futex, site: SITE }, What::FutexWake { futex, site: SITE });
+    let woke = |woken| What::FutexWoke { futex, asked: 1, woken };
+    let ended = |end| What::FutexWaitEnd { futex, end };
+    let program = program(&[
+        (0, 0, START),
+        (0, 1, START),
+        (100, 0, wait),
+        // The first wake finds no thread asleep yet.
+        (150, 1, wake),
+        (150, 1, woke(0)),
+        (400, 1, wake),
+        (400, 1, woke(1)),
+        (500, 0, ended(FutexEnd::Woken)),
+        (600, 0, wait),
+        (610, 0, ended(FutexEnd::Changed)),
+        (700, 0, wait),
+        (1300, 0, ended(FutexEnd::TimedOut)),
+        (1400, 0, END),
+        (1400, 1, END),
+    ]);
+    let [waiter, waker] = [0, 1].map(|thread| program.threads[thread].ops.to_vec());
+    assert_eq!(program.tokens, 1);
+    assert_eq!(waiter.iter().filter(|op| matches!(op, Op::TokenWait(0))).count(), 1, "{waiter:?}");
+    assert!(waiter.iter().any(|op| matches!(op, Op::Delay(590..=610))), "a time-out is a delay: {waiter:?}");
+    let post = waker.iter().position(|op| *op == Op::TokenPost(0)).unwrap();
+    let before: u64 = waker[..post].iter().map(|op| if let Op::Work(cycles) = op { *cycles } else { 0 }).sum();
+    assert!((350..=400).contains(&before), "the second wake put it down: {waker:?}");
+    assert_eq!(program.replayability.unmatched_waits, 0);
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub(super) struct Seen<'a> {
     /// The object files without usable symbols.
     pub(super) symbols: Vec<String>,
     pub(super) threads: &'a [Thread],
+    /// Time off the CPU that nothing explains, added over threads.
+    pub(super) unexplained: baton_units::Nanos,
 }
 
 pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &Run, seen: Seen<'_>) -> Limits {
@@ -22,8 +24,9 @@ pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &Run, seen: Seen<'
         lost.push(format!("after {} events are missing; figures end there", duration(nanos(&trace.clock, from))));
     }
     let mut unseen = trace.meta.as_ref().map_or(Vec::new(), |m| m.unseen.clone());
-    unseen.extend(super::unseen::unseen(trace));
-    unseen.extend(super::unseen::off_cpu(trace, seen.threads));
+    let unseen_runtimes = super::unseen::runtimes(trace);
+    unseen.extend(unseen_runtimes.iter().cloned());
+    unseen.extend(super::unseen::off_cpu(trace, seen.threads, seen.unexplained));
     for process in trace.processes.iter().filter(|p| !p.finished) {
         unseen.push(format!(
             "process {} did not end in order (killed, or replaced itself): its last acts may be missing",
@@ -38,6 +41,7 @@ pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &Run, seen: Seen<'
         lost,
         complete_until_ns: trace.complete_until().map(|t| nanos(&trace.clock, t)),
         unseen,
+        unseen_runtimes,
         notes: found.into_iter().map(|((object, text), times)| Note { object, text: text.to_owned(), times }).collect(),
         symbols: seen.symbols,
         disturbed: trace.meta.as_ref().and_then(baton_trace::disturbance::disturbed),

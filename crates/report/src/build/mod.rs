@@ -1,14 +1,17 @@
 //! Makes the report from a trace and its analysis: figures in nanoseconds, and names for
 //! everything.
 
+mod cannot_tell;
 mod classes;
 mod doubts;
 mod figures;
+mod libc_code;
 mod limits;
 mod names;
 mod openmp;
 mod orders;
 mod outside;
+mod own_locks;
 mod path;
 mod run;
 mod sites;
@@ -88,6 +91,7 @@ pub(crate) fn build(
         object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
     };
     let path = CriticalPath::with(trace, &analysis.window, off_cpu, &ends_when_told);
+    let libc_code = libc_code::on_path(&mut names, trace, analysis, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
     let threads = run::threads(trace, analysis, off_cpu);
@@ -95,7 +99,8 @@ pub(crate) fn build(
     let still = standstill::standstill(&mut scene, ending);
     let orders = Orders::of(trace);
     let lock_orders = orders::orders(&mut scene, analysis, &orders, still.as_ref());
-    let seen = limits::Seen { name_of: &name_of, symbols: names.symbols.problems(), threads: &threads };
+    let unexplained = unseen::unexplained(trace, off_cpu, &analysis.window);
+    let seen = limits::Seen { name_of: &name_of, symbols: names.symbols.problems(), threads: &threads, unexplained };
     let mut limits = limits::limits(trace, analysis, &run, seen);
     if orders.cut {
         limits.unseen.push("more orders of locks: there were too many to look at all".to_owned());
@@ -107,7 +112,7 @@ pub(crate) fn build(
         standstill: still,
         threads,
         waiters: waiters(trace, analysis),
-        critical_path: path::path(trace, analysis, &path),
+        critical_path: path::path(trace, analysis, &path, &libc_code),
         outside,
         background: ends_when_told.iter().map(|one| background(trace, one)).collect(),
         lock_orders,
@@ -166,6 +171,7 @@ fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> 
         last: openmp::came_last(&from.stats.last),
         wait_ns: distribution(clock, &from.stats.wait),
         wake_ns: distribution(clock, &from.stats.wake),
+        at: names.waits_at(&from.object, busiest),
         name: match from.stats.construct {
             Some(construct) => names.construct(&from.object, construct, busiest),
             None => names.waitable(&from.object, busiest),

@@ -1,7 +1,7 @@
 //! Names objects. A lock is named after the name that the program gave it, the global variable that
 //! it is, the place that initialised it, or else the place that takes it most.
 
-use crate::symbols::{Frame, Symbols, own, short};
+use crate::symbols::{Frame, Symbols, is_wrapper, own, short};
 use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
 use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
@@ -17,6 +17,8 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
         ObjectKind::Waitable(Waitable::Condition) => "condition",
         ObjectKind::Waitable(Waitable::Barrier) => "barrier",
         ObjectKind::Waitable(Waitable::Semaphore) => "semaphore",
+        ObjectKind::Waitable(Waitable::Futex) => "futex",
+        ObjectKind::Waitable(Waitable::LibcLock) => "libc-lock",
     }
 }
 
@@ -29,6 +31,33 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
         Some(place) => format!("{function} ({place})"),
         None => function,
     })
+}
+
+/// The name of a C library's function without the marks of an alias inside of it: `random` for
+/// `__GI___random`.
+fn public(function: &str) -> String {
+    let name = short(function);
+    let name = name.strip_prefix("__GI_").unwrap_or(&name);
+    name.strip_prefix("__").unwrap_or(name).to_owned()
+}
+
+/// `lock (heap.c:10), called from my_malloc (heap.c:12)`: the innermost function of the program's
+/// own code, and its caller. The innermost frame itself counts if `inside`: it is the C library's
+/// function that takes a lock.
+pub(super) fn called_from(frames: &[Frame], inside: bool) -> Option<String> {
+    let (first, rest) = if inside {
+        let (first, rest) = frames.split_first()?;
+        (public(&first.function), rest)
+    } else {
+        let at = frames.iter().position(|frame| !is_wrapper(frame)).unwrap_or(0);
+        (place(frames.get(at..)?)?, frames.get(at + 1..)?)
+    };
+    // Frames without a name of their own are the C library's, which starts the program's threads.
+    let caller = rest.iter().position(|frame| !is_wrapper(frame)).map(|at| &rest[at..]);
+    match caller.filter(|frames| !frames[0].function.contains("+0x")).and_then(place) {
+        Some(caller) => Some(format!("{first}, called from {caller}")),
+        None => Some(first),
+    }
 }
 
 /// Names the objects of one trace.
@@ -56,10 +85,15 @@ impl Names<'_> {
         }
     }
 
-    /// The name of a condition variable, barrier or semaphore.
+    /// The name of an object other than a lock.
     pub(super) fn waitable(&mut self, object: &Object, busiest: Option<SiteId>) -> String {
         if let Some(name) = &object.name {
             return name.clone();
+        }
+        if object.kind == ObjectKind::Waitable(Waitable::LibcLock) {
+            let frames = busiest.map(|site| self.symbols.site(self.trace, object.process, site));
+            let function = frames.and_then(|frames| frames.first().map(|frame| public(&frame.function)));
+            return function.map_or_else(|| format!("{:#x}", object.address), |function| format!("in {function}"));
         }
         if let Some(global) = self.symbols.data(self.trace, object.process, object.address, object.loaded) {
             return global;
@@ -69,6 +103,14 @@ impl Names<'_> {
             Some(place) => format!("from {place}"),
             None => self.address(object.process, object.address, object.loaded, busiest),
         }
+    }
+
+    /// Where threads wait at a futex, or at a lock inside of the C library; `None` for other
+    /// objects.
+    pub(super) fn waits_at(&mut self, object: &Object, busiest: Option<SiteId>) -> Option<String> {
+        let ObjectKind::Waitable(kind @ (Waitable::Futex | Waitable::LibcLock)) = object.kind else { return None };
+        let frames = self.symbols.site(self.trace, object.process, busiest?);
+        called_from(&frames, kind == Waitable::LibcLock)
     }
 
     /// The name of a barrier that belongs to an OpenMP construct. Such a barrier has no address of

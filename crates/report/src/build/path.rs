@@ -17,8 +17,13 @@ const RELAXED: usize = 8;
 /// A word for the kind of step, with the lock or the other object that it concerns.
 type What = (&'static str, Option<u32>, Option<u32>);
 
-/// The path.
-pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> model::CriticalPath {
+/// The path. `libc_code` has the time on a CPU inside of functions of the C library, by waitable.
+pub(super) fn path(
+    trace: &Trace,
+    analysis: &Analysis,
+    path: &CriticalPath,
+    libc_code: &BTreeMap<u32, Ticks>,
+) -> model::CriticalPath {
     let locks = places(analysis.locks.iter().map(|lock| lock.id));
     let waitables = places(analysis.waitables.iter().map(|waitable| waitable.id));
     let of = |word, object: &Option<ObjectId>| -> What {
@@ -28,7 +33,9 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> m
         Doing::Running => ("running", None, None),
         Doing::OffCpu(OffCpu::Ready) => ("ready", None, None),
         Doing::OffCpu(OffCpu::Blocked) => ("blocked", None, None),
+        Doing::OffCpu(OffCpu::Call) => ("call", None, None),
         Doing::OffCpu(OffCpu::Unknown) => ("off-cpu", None, None),
+        Doing::Awaited { kind, object } => of(awaited(*kind), &Some(*object)),
         Doing::HandOff { kind, object } => of(hand_off(*kind), object),
         Doing::Waiting { kind, object } => of(waiting(*kind), object),
     };
@@ -49,6 +56,12 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> m
         for (_, word, time) in along(&share.sections) {
             *parts.entry((word, Some(lock), None)).or_default() += time;
         }
+    }
+    for (waitable, time) in libc_code {
+        let running = parts.entry(("running", None, None)).or_default();
+        let inside = (*time).min(*running);
+        *running = running.since(inside);
+        *parts.entry(("libc-lock-code", None, Some(*waitable))).or_default() += inside;
     }
     let mut parts: Vec<PathPart> = parts
         .into_iter()
@@ -74,11 +87,12 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> m
 
 /// Splits time along threads. Each entry has the word for time outside of critical sections, the
 /// word for time inside them, and the duration.
-fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 4] {
+fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 5] {
     [
         ("running", "critical-section", along.running),
         ("ready", "critical-section-ready", along.ready),
         ("blocked", "critical-section-blocked", along.blocked),
+        ("call", "critical-section-call", along.calls),
         ("off-cpu", "critical-section-off-cpu", along.off),
     ]
 }
@@ -122,6 +136,8 @@ fn hand_off(kind: WaitKind) -> &'static str {
         WaitKind::Start => "thread-start",
         WaitKind::Idle => "region-start",
         WaitKind::Tasks => "task-wake-up",
+        WaitKind::Futex => "futex-wake-up",
+        WaitKind::LibcLock => "libc-lock-hand-off",
     }
 }
 
@@ -135,7 +151,14 @@ fn waiting(kind: WaitKind) -> &'static str {
         WaitKind::Start => "start-wait",
         WaitKind::Idle => "idle-wait",
         WaitKind::Tasks => "task-wait",
+        WaitKind::Futex => "futex-wait",
+        WaitKind::LibcLock => "libc-lock-wait",
     }
+}
+
+/// On a CPU while others wait: only where the trace does not show who holds the object.
+fn awaited(kind: WaitKind) -> &'static str {
+    if kind == WaitKind::LibcLock { "libc-lock-awaited" } else { "futex-awaited" }
 }
 
 /// Adds to the most waited-for locks how long the program would have taken without them.

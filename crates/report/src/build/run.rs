@@ -73,7 +73,9 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
         None => format!("thread {number}"),
     };
     let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
-        let others = [report.conditions, report.barriers, report.semaphores, report.joins, report.idle, report.tasks];
+        let futexes = report.futexes + report.libc_locks;
+        let others =
+            [report.conditions, report.barriers, report.semaphores, report.joins, report.idle, report.tasks, futexes];
         let waited = report.locks.blocked.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
         let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
         let off = &off_cpu[number];
@@ -84,7 +86,8 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
             left -= time;
             Nanos(time)
         };
-        let (blocked_ns, ready_ns, off_ns) = (take(OffCpu::Blocked), take(OffCpu::Ready), take(OffCpu::Unknown));
+        let blocked_ns = take(OffCpu::Blocked) + take(OffCpu::Call);
+        let (ready_ns, off_ns) = (take(OffCpu::Ready), take(OffCpu::Unknown));
         model::Thread {
             name: name_of(number, thread),
             pid: pid(trace, thread.process),
@@ -102,6 +105,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
             join_ns: ns(report.joins),
             idle_ns: ns(report.idle),
             task_wait_ns: ns(report.tasks),
+            futex_ns: ns(futexes),
             longest_wait_ns: ns(report.locks.longest_wait),
             cpus: affinities[number].as_ref().map(|(cpus, _)| crate::format::ranges(cpus)),
             migrations: report.migrations,

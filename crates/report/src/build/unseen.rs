@@ -1,11 +1,12 @@
 //! Waiting that the capture cannot see, inferred from the object files that the program loaded. The
-//! capture intercepts pthread calls; some runtimes call the kernel directly.
+//! capture intercepts calls of the C library; some runtimes enter the kernel themselves.
 
 use crate::format::{duration, percent};
 use crate::model::{Thread, ratio};
-use baton_trace::{Source, Trace};
+use baton_trace::analysis::{OffCpu, ThreadOffCpu, Window};
+use baton_trace::{Source, Ticks, Trace};
 use baton_units::Nanos;
-use object::{Object, ObjectSection, ObjectSymbol};
+use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -15,20 +16,26 @@ fn is_runtime(file: &str) -> bool {
     ["libgomp", "libomp.", "libomp-", "libiomp5"].iter().any(|runtime| file.starts_with(runtime))
 }
 
-/// One sentence for each runtime that was found.
-pub(super) fn unseen(trace: &Trace) -> Vec<String> {
+/// The runtimes that were found, each as a phrase.
+pub(super) fn runtimes(trace: &Trace) -> Vec<String> {
     let modules = trace.processes.iter().flat_map(|process| &process.modules);
     let paths: BTreeSet<&str> = modules.map(|module| module.path.as_str()).collect();
-    let found: BTreeSet<String> = paths.into_iter().filter_map(|path| sentence(Path::new(path))).collect();
+    let found: BTreeSet<String> = paths.into_iter().filter_map(|path| phrase(Path::new(path))).collect();
     found.into_iter().collect()
 }
 
 /// A share of the threads' time below this is not worth a sentence.
 const LITTLE: f64 = 0.01;
 
+/// Time off the CPU that nothing in the trace explains, added over threads.
+pub(super) fn unexplained(trace: &Trace, off_cpu: &[ThreadOffCpu], window: &Window) -> Nanos {
+    let of = |off: &ThreadOffCpu| off.time(OffCpu::Blocked, window) + off.time(OffCpu::Unknown, window);
+    trace.clock.nanos(off_cpu.iter().map(of).sum::<Ticks>().0)
+}
+
 /// Sentences about time off the CPU that the recording could not measure, and about time off the
 /// CPU that nothing in the trace explains.
-pub(super) fn off_cpu(trace: &Trace, threads: &[Thread]) -> Vec<String> {
+pub(super) fn off_cpu(trace: &Trace, threads: &[Thread], unexplained: Nanos) -> Vec<String> {
     if trace.clock.source == Source::Simulated {
         return Vec::new();
     }
@@ -43,57 +50,36 @@ pub(super) fn off_cpu(trace: &Trace, threads: &[Thread]) -> Vec<String> {
         ));
     }
     let lives: u64 = threads.iter().map(|thread| thread.last_ns.0.saturating_sub(thread.first_ns.0)).sum();
-    let blocked: Nanos = threads.iter().fold(Nanos(0), |sum, thread| sum + thread.blocked_ns + thread.off_ns);
-    let share = ratio(blocked.0, lives);
+    let share = ratio(unexplained.0, lives);
     if share >= LITTLE {
         out.push(format!(
-            "what threads did in {} off their CPUs ({} of their time, added over threads): input, output, sleep, or a futex of the \
-             program's own, as in C++20's semaphores, latches and atomic waits",
-            duration(blocked),
+            "what threads did in {} off their CPUs ({} of their time, added over threads): page faults, system calls of the \
+             program's own, or input and output inside of libraries",
+            duration(unexplained),
             percent(share)
         ));
     }
     out
 }
 
-fn sentence(path: &Path) -> Option<String> {
+fn phrase(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy();
-    let is = |library: &str| name.strip_prefix(library).is_some_and(|rest| rest.starts_with(".so"));
-    // Baton's own libraries are written in Rust too.
-    if name.starts_with("libbaton") {
-        return None;
-    }
-    if is("libjvm") {
-        return Some("Java's monitors and java.util.concurrent call futex themselves".to_owned());
-    }
-    if is_runtime(&name) {
+    if name.starts_with("libbaton") || is_runtime(&name) {
         return None;
     }
     match runtime(path)? {
-        Runtime::Rust => Some(format!(
-            "{name} has Rust's standard library in it, whose Mutex, RwLock, Condvar and channels call futex themselves"
-        )),
-        Runtime::Go => Some(format!("{name} has Go's runtime in it, whose locks and channels call futex themselves")),
+        Runtime::Go => Some(format!("Go's runtime in {name}, whose locks and channels enter the kernel themselves")),
         Runtime::OpenMp(calls) => {
-            Some(format!("{name} calls OpenMP by {calls}: what waits inside of that counts as the threads' own"))
+            Some(format!("OpenMP in {name}, by {calls}: what waits inside of that counts as the threads' own"))
         }
-        Runtime::Futex => Some(format!(
-            "{name} calls the kernel itself (`syscall`), as C++20's semaphores, latches and atomic waits do to sleep in a futex"
-        )),
     }
 }
 
 enum Runtime {
-    Rust,
     Go,
     /// A runtime with OpenMP entry points that the capture does not record.
     OpenMp(String),
-    /// Waits of C++20, or futex calls of the program's own.
-    Futex,
 }
-
-/// A path that appears in the panic messages of every program that uses Rust's standard library.
-const RUST: &[u8] = b"library/std/src/";
 
 /// Entry points of OpenMP runtimes behind which threads wait, and which are not recorded:
 /// `ordered`, `doacross`, task loops, task reductions, regions as compilers before GCC 4.9 open
@@ -126,19 +112,7 @@ fn runtime(path: &Path) -> Option<Runtime> {
     if file.section_by_name(".go.buildinfo").is_some() {
         return Some(Runtime::Go);
     }
-    if let Some(calls) = unseen_calls(&file) {
-        return Some(Runtime::OpenMp(calls));
-    }
-    let constants = file.section_by_name(".rodata")?;
-    let constants = constants.data().ok()?;
-    if constants.windows(RUST.len()).any(|bytes| bytes == RUST) {
-        return Some(Runtime::Rust);
-    }
-    // Only the program's own files are examined: system libraries call the kernel for many other
-    // purposes.
-    let system = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"].iter().any(|folder| path.starts_with(folder));
-    let calls = || file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok("syscall"));
-    (!system && calls()).then_some(Runtime::Futex)
+    unseen_calls(&file).map(Runtime::OpenMp)
 }
 
 #[cfg(test)]
@@ -147,14 +121,13 @@ mod tests {
 
     #[test]
     fn runtimes_are_told_by_their_files() {
+        // The waits of Rust's standard library are recorded: it calls the C library's `syscall`.
         let me = std::env::current_exe().expect("this test is a program");
-        let said = sentence(&me).expect("this test is written in Rust");
-        assert!(said.contains("Rust's standard library"), "{said}");
-        assert!(sentence(Path::new("/usr/lib/jvm/lib/server/libjvm.so")).is_some());
+        assert_eq!(phrase(&me), None);
         for other in
             ["/lib/libgompertz.so", "/no/such/file", "/bin/sh", "/x/libbaton_preload.so", "/x/libgomp.so.1", "[vdso]"]
         {
-            assert_eq!(sentence(Path::new(other)), None, "{other}");
+            assert_eq!(phrase(Path::new(other)), None, "{other}");
         }
     }
 }

@@ -1,23 +1,25 @@
 //! The verdict, derived from the critical path: what limits the program, what could be won at most,
 //! and what to do next.
 
+use super::cannot_tell::{self, Unseen, most_outside};
+use super::own_locks::{self, WORTH_A_STEP};
 use crate::format::{duration, lock_phrase, percent};
 use crate::model::{NextStep, PathPart, Report, Share, Site, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A cause that takes less than this share of the path is not worth advice of its own.
-const WORTH_A_STEP: f64 = 0.05;
-
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 7] = [
+const LIMITS: [(&str, &str); 10] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
     ("ready", "ready, without a CPU"),
     ("blocked", "blocked outside of what Baton sees"),
+    ("calls", "blocked in calls for input, output or sleep"),
     ("off-cpu", "off the CPU, why is not known"),
+    ("futex", "at futexes of the program's own: waits, and work that others wait for there"),
+    ("libc-lock", "at locks inside of the C library: waits, and work at a contended lock"),
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
 
@@ -45,10 +47,15 @@ fn limit(report: &Report, part: &PathPart) -> &'static str {
     match kind {
         "running" => "running",
         // A holder that sleeps or waits for input keeps the others waiting as one that computes does.
-        "critical-section" | "critical-section-blocked" | "critical-section-off-cpu" => "sections",
+        "critical-section" | "critical-section-call" | "critical-section-blocked" | "critical-section-off-cpu" => {
+            "sections"
+        }
         "ready" | "critical-section-ready" => "ready",
         "blocked" => "blocked",
+        "call" => "calls",
         "off-cpu" => "off-cpu",
+        futex if futex.starts_with("futex-") => "futex",
+        lock if lock.starts_with("libc-lock-") => "libc-lock",
         "lock-hand-off" | "lock-wait" => "competition",
         _ => "waiting",
     }
@@ -63,13 +70,16 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     }
     let limit = shares.first().map_or("nothing", |share| &share.limit).to_owned();
     let lock = heaviest(report);
+    let unseen = Unseen::of(report, &shares);
+    let cannot_tell = unseen.headline();
     Verdict {
-        headline: headline(report, &shares, lock.as_ref()),
-        gains: gains(report, &shares, lock.as_ref()),
+        limit: if cannot_tell.is_some() { cannot_tell::LIMIT.to_owned() } else { limit },
+        headline: cannot_tell.unwrap_or_else(|| headline(report, &shares, lock.as_ref())),
+        gains: gains(report, &shares, lock.as_ref(), &unseen),
         next: next(report, &shares, lock.as_ref(), place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
-        limit,
         most_by_lock,
+        unseen_share: unseen.share,
         shares,
     }
 }
@@ -160,10 +170,14 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
             report.run.host.cpus
         ),
         ("blocked", _) => format!(
-            "Waits outside of what Baton sees limit it: for {share} of its critical path the thread was blocked by input, output, \
-             sleep, or a futex of the program's own{}.",
+            "Waits outside of what Baton sees limit it: for {share} of its critical path the thread was blocked{}.",
             most_outside(report)
         ),
+        ("calls", _) => format!(
+            "Input, output or sleep limits it: for {share} of its critical path the thread was blocked in such calls{}.",
+            most_outside(report)
+        ),
+        ("futex" | "libc-lock", _) => own_locks::headline(report, most),
         ("off-cpu", _) => format!(
             "Threads were off their CPUs for {share} of its critical path; why is not known, as no context switches were \
              recorded{}.",
@@ -186,32 +200,31 @@ fn asleep(lock: &Heaviest<'_>) -> String {
     )
 }
 
-/// `, most of it between a and b`: where most of the time off the CPU on the critical path lies.
-fn most_outside(report: &Report) -> String {
-    let most = report.outside.iter().max_by_key(|place| place.path_ns).filter(|place| place.path_ns > Nanos(0));
-    most.map_or_else(String::new, |place| format!(", most of it {}", place.place()))
-}
-
-fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> Vec<String> {
+fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen: &Unseen<'_>) -> Vec<String> {
     let of = |limit: &str| shares.iter().find(|share| share.limit == limit);
     let at_most = |share: f64| if share == 0.0 { "nothing".to_owned() } else { format!("at most {}", percent(share)) };
     let (free, all) = (report.totals.free_while_wanted_ns, duration(report.totals.span_ns));
     let mut out = vec![match free {
-        Nanos(0) => format!("by another lock: nothing; in {all} no thread waited for a lock that was free"),
+        Nanos(0) => unseen
+            .by_another_lock()
+            .unwrap_or_else(|| format!("by another lock: nothing; in {all} no thread waited for a lock that was free")),
         free => format!(
-            "by another lock: {}; for {} of {all} a lock was free while a thread waited for it",
+            "by another lock: {}; for {} of {all} a lock was free while a thread waited for it{}",
             at_most(most_by_lock(report)),
             duration(free),
+            unseen.besides()
         ),
     }];
+    out.extend(own_locks::gains(report, shares));
     if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
         out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
     }
     // Where other programs took the CPUs, more CPUs or fewer threads may gain nothing.
     let ready = of("ready").filter(|_| report.limits.disturbed.is_none()).map(|share| (NO_CPU, share));
+    let calls = of("calls").map(|share| ("by shorter input, output or sleep", share));
     let blocked = of("blocked").map(|share| ("by shorter waits outside", share));
-    for (how, share) in ready.into_iter().chain(blocked).filter(|(_, share)| share.share >= WORTH_A_STEP) {
+    for (how, share) in ready.into_iter().chain(calls).chain(blocked).filter(|(_, share)| share.share >= WORTH_A_STEP) {
         out.push(format!("{how}: {}", at_most(share.share)));
     }
     out
@@ -222,7 +235,7 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     let command = crate::format::shell(&report.run.command);
     let step = |text: String, command: Option<String>| NextStep { text, command };
     let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
-    let mut steps: Vec<(f64, NextStep)> = Vec::new();
+    let mut steps: Vec<(f64, NextStep)> = own_locks::next(report, shares, place);
     let competition = most_by_lock(report);
     if competition >= WORTH_A_LOCK {
         let text = "measure whether another lock makes it faster".to_owned();
@@ -238,7 +251,16 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         steps.push((lock.share, step(text, Some(page))));
     }
     if share("blocked") >= WORTH_A_STEP {
-        steps.push((share("blocked"), step("see which calls of the kernel block".into(), with("strace -f -w -c --"))));
+        steps.push((
+            share("blocked"),
+            step(
+                "see which calls of the kernel block (with -k instead of -c: from where)".into(),
+                with("strace -f -w -c --"),
+            ),
+        ));
+    }
+    if share("calls") >= WORTH_A_STEP {
+        steps.push((share("calls"), step("see which calls take the time".into(), with("strace -f -w -c --"))));
     }
     if share("off-cpu") >= WORTH_A_STEP {
         let text = "permit context switches to be recorded, and record again".to_owned();

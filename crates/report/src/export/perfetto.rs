@@ -250,9 +250,8 @@ fn category(doing: Doing) -> &'static str {
         Doing::Hold(_) => "critical-section",
         Doing::Wait(_) => "wait",
         Doing::Overhead => "competition-overhead",
-        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Join | Doing::Idle | Doing::TaskWait => {
-            "synchronization"
-        }
+        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => "synchronization",
+        Doing::Join | Doing::Idle | Doing::TaskWait => "synchronization",
         Doing::OffCpu(_) => "off-cpu",
     }
 }
@@ -268,11 +267,14 @@ fn slice_name(report: &Report, interval: &Interval) -> String {
         Doing::Condition => format!("condition wait {object}"),
         Doing::Barrier => format!("barrier {object}"),
         Doing::Semaphore => format!("semaphore {object}"),
+        Doing::Futex => format!("futex {object}"),
+        Doing::LibcLock => format!("C library's lock {object}"),
         Doing::Join => "join".to_owned(),
         Doing::Idle => "idle between regions".to_owned(),
         Doing::TaskWait => "waits for tasks".to_owned(),
         Doing::OffCpu(OffCpu::Ready) => "ready, without a CPU".to_owned(),
         Doing::OffCpu(OffCpu::Blocked) => "blocked outside of what Baton sees".to_owned(),
+        Doing::OffCpu(OffCpu::Call) => "blocked in input, output or sleep".to_owned(),
         Doing::OffCpu(OffCpu::Unknown) => "off the CPU".to_owned(),
     }
 }

@@ -27,6 +27,10 @@ pub enum Doing {
     Idle,
     /// The thread waited for tasks.
     TaskWait,
+    /// The thread waited in a futex of the program's own.
+    Futex,
+    /// The thread waited for a lock inside of the C library.
+    LibcLock,
     /// The thread was off its CPU and waited for nothing that the trace shows.
     OffCpu(OffCpu),
 }
@@ -85,6 +89,8 @@ impl Doing {
             Doing::Join => "join",
             Doing::Idle => "idle",
             Doing::TaskWait => "task-wait",
+            Doing::Futex => "futex-wait",
+            Doing::LibcLock => "libc-lock-wait",
             Doing::OffCpu(_) => "off-cpu",
         }
     }
@@ -101,6 +107,7 @@ impl Doing {
             Doing::Wait(Entry::Abandoned) => "abandoned",
             Doing::OffCpu(OffCpu::Ready) => "ready",
             Doing::OffCpu(OffCpu::Blocked) => "blocked",
+            Doing::OffCpu(OffCpu::Call) => "call",
             Doing::OffCpu(OffCpu::Unknown) => "unknown",
             _ => "",
         }

@@ -125,7 +125,10 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
             | What::CondBroadcast { condition: a, .. }
             | What::SemTake { semaphore: a, .. }
             | What::SemTryFail { semaphore: a, .. }
-            | What::SemPost { semaphore: a, .. } => {
+            | What::SemPost { semaphore: a, .. }
+            | What::FutexWake { futex: a, .. }
+            | What::FutexWoke { futex: a, .. }
+            | What::LibcWake { lock: a, .. } => {
                 self.object(now, thread, a);
                 Ok(())
             }
@@ -135,6 +138,10 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
             What::BarrierLeave { .. } => self.finish(now, thread, Doing::Barrier),
             What::SemWait { semaphore, site } => self.begin(now, thread, Doing::Semaphore, Some(semaphore), site),
             What::SemTaken { .. } | What::SemTimeout { .. } => self.finish(now, thread, Doing::Semaphore),
+            What::FutexWait { futex, site } => self.begin(now, thread, Doing::Futex, Some(futex), site),
+            What::FutexWaitEnd { .. } => self.finish(now, thread, Doing::Futex),
+            What::LibcWait { lock, site } => self.begin(now, thread, Doing::LibcLock, Some(lock), site),
+            What::LibcTaken { .. } => self.finish(now, thread, Doing::LibcLock),
             What::JoinBegin { site, .. } => self.begin(now, thread, Doing::Join, None, site),
             What::JoinEnd { .. } => self.finish(now, thread, Doing::Join),
             What::IdleBegin { .. } => self.begin(now, thread, Doing::Idle, None, SiteId::UNKNOWN),

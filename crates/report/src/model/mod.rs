@@ -54,7 +54,7 @@ pub struct Report {
     /// The call sites, the one with the most waiting and blame first. A contended site is a call
     /// stack; [`Report::places`] merges the sites of one place.
     pub sites: Vec<Site>,
-    /// Condition variables, barriers, semaphores.
+    /// Condition variables, barriers, semaphores, futexes, locks of the C library.
     pub waitables: Vec<Waitable>,
     /// Threads that ended because another thread told them to. The program does not wait for their
     /// work.
@@ -184,6 +184,9 @@ pub struct Thread {
     /// Time spent waiting for tasks, without the tasks that the thread ran in the meantime.
     #[serde(default)]
     pub task_wait_ns: Nanos,
+    /// Time spent waiting in futexes of the program's own, and for locks inside of the C library.
+    #[serde(default)]
+    pub futex_ns: Nanos,
     /// All other time of the thread: the sum of `running_ns`, `ready_ns`, `blocked_ns` and
     /// `off_ns`.
     pub work_ns: Nanos,
@@ -193,7 +196,7 @@ pub struct Thread {
     /// The part of `work_ns` during which the thread was ready to run and had no CPU.
     pub ready_ns: Nanos,
     /// The part of `work_ns` during which the thread was blocked by something that Baton does not
-    /// see: input, output, sleep, a futex of the program's own.
+    /// see: input, output, sleep, a system call of the program's own.
     pub blocked_ns: Nanos,
     /// The part of `work_ns` off the CPU for a reason that the trace does not say.
     pub off_ns: Nanos,
@@ -227,7 +230,7 @@ pub struct Site {
     pub pid: u32,
     /// The class of the locks taken here; `None` if the site waits for something else.
     pub class: Option<u32>,
-    /// The condition variable, barrier or semaphore that the site waits for.
+    /// The object other than a lock that the site waits for.
     pub waitable: Option<u32>,
     /// Acquisitions at this site.
     pub acquisitions: u64,
@@ -251,7 +254,8 @@ pub struct Site {
 pub struct Waitable {
     /// The name, as for a lock.
     pub name: String,
-    /// `condition`, `barrier` or `semaphore`.
+    /// `condition`, `barrier`, `semaphore`, `futex` (of the program's own, or of its language's
+    /// library), or `libc-lock` (a lock inside of the C library).
     pub kind: String,
     /// The process of the object.
     pub pid: u32,
@@ -259,12 +263,16 @@ pub struct Waitable {
     pub address: String,
     /// The number of waits.
     pub waits: u64,
-    /// The number of signals, or of posts.
+    /// The number of signals, of posts, or of wakes.
     pub signals: u64,
     /// The number of broadcasts.
     pub broadcasts: u64,
     /// The number of waits that timed out.
     pub timeouts: u64,
+    /// For a futex or a lock of the C library: where most of the waits begin, as `lock (heap.c:10),
+    /// called from my_malloc (heap.c:12)`.
+    #[serde(default)]
+    pub at: Option<String>,
     /// For an OpenMP barrier: the construct that it belongs to (`barrier`, `region`, `loop`,
     /// `sections` or `single`).
     #[serde(default)]

@@ -20,7 +20,8 @@ pub struct Outside {
     pub threads: u32,
     /// Time ready to run without a CPU, added over threads.
     pub ready_ns: Nanos,
-    /// Time blocked by input, output, sleep or a futex of the program's own, added over threads.
+    /// Time blocked by input, output, sleep or a system call of the program's own, added over
+    /// threads.
     pub blocked_ns: Nanos,
     /// Time off the CPU for an unknown reason, added over threads.
     pub off_ns: Nanos,

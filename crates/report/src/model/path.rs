@@ -20,13 +20,16 @@ pub struct CriticalPath {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPart {
     /// The activity: `running` (on a CPU, outside of critical sections), `ready` (without a CPU),
-    /// `blocked` (by something that Baton does not see), `off-cpu` (for an unknown reason); within
-    /// a critical section `critical-section`, `critical-section-ready` and so on; `lock-hand-off`,
-    /// `lock-wait`, or the like for an object that is not a lock.
+    /// `blocked` (by something that Baton does not see), `call` (blocked in a call for input, output
+    /// or sleep), `off-cpu` (for an unknown reason); within
+    /// a critical section `critical-section`, `critical-section-ready` and so on; `futex-awaited`
+    /// (on a CPU between being woken at a futex and waking the next thread there, while others wait
+    /// there) and `libc-lock-awaited`; `libc-lock-code` (on a CPU inside of a function of the C
+    /// library whose lock is contended, according to samples); `lock-hand-off`, `lock-wait`, or the like for an object that is not a lock.
     pub kind: String,
     /// The lock, if the activity concerns one.
     pub lock: Option<u32>,
-    /// The condition variable, barrier or semaphore, if the activity concerns one.
+    /// The object other than a lock, if the activity concerns one.
     pub waitable: Option<u32>,
     /// The sum of the time.
     pub total_ns: Nanos,
@@ -41,7 +44,7 @@ pub struct PathStep {
     pub kind: String,
     /// The lock, if the activity concerns one.
     pub lock: Option<u32>,
-    /// The condition variable, barrier or semaphore, if the activity concerns one.
+    /// The object other than a lock, if the activity concerns one.
     pub waitable: Option<u32>,
     /// The beginning, from the beginning of the trace.
     pub start_ns: Nanos,

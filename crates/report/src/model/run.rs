@@ -77,6 +77,9 @@ pub struct Limits {
     pub complete_until_ns: Option<Nanos>,
     /// Activity of the program that the recorder cannot see.
     pub unseen: Vec<String>,
+    /// Runtimes in the program whose waits the recorder cannot see, as phrases.
+    #[serde(default)]
+    pub unseen_runtimes: Vec<String>,
     /// The recorder's remarks on single objects.
     pub notes: Vec<Note>,
     /// Object files that provided no names or lines.

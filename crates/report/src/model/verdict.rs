@@ -12,8 +12,9 @@ pub const WORTH_A_LOCK: f64 = 0.02;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The limit that takes most of the critical path: `running`, `sections`, `competition`,
-    /// `ready`, `blocked`, `off-cpu`, `waiting`; `nothing` if there is no path; `standstill` if
-    /// threads stand still.
+    /// `ready`, `blocked`, `calls` (blocked in input, output or sleep), `off-cpu`, `futex`,
+    /// `libc-lock`, `waiting`; `nothing` if there is no path; `standstill` if threads stand still;
+    /// `cannot-tell` if the trace leaves open more of the path than could be won elsewhere.
     pub limit: String,
     /// The limit as a sentence.
     pub headline: String,
@@ -22,6 +23,10 @@ pub struct Verdict {
     /// The share of the time in which a lock is free while a thread waits for it, on the critical
     /// path or not. No other lock can win more.
     pub most_by_lock: f64,
+    /// The share of the path in which a thread was blocked, or off its CPU, for a reason that the
+    /// trace does not show.
+    #[serde(default)]
+    pub unseen_share: f64,
     /// Upper bounds of what could be won, as sentences.
     pub gains: Vec<String>,
     /// What to do next, the most promising step first.

@@ -12,7 +12,7 @@ pub use diff::diff;
 pub use orders::lock_orders;
 pub use text::{Style, WIDTH};
 
-use crate::format::{count, duration, percent};
+use crate::format::{count, duration, percent, phrase};
 use crate::model::{Class, Limits, Outside, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ fn waitables(report: &Report, style: Style) -> String {
     }
     used.sort_by_key(|w| std::cmp::Reverse(w.wait_ns.total_ns));
     let columns = ["kind", "waits", "wait", "p50", "p99", "wake p50"];
-    let mut table = Table::new("Conditions, barriers, semaphores", 32, &columns.map(|c| (c, Side::Right)));
+    let mut table = Table::new("Waits at other objects", 32, &columns.map(|c| (c, Side::Right)));
     for w in used.iter().take(ROWS) {
         table.row(vec![
             w.name.clone(),
@@ -141,7 +141,14 @@ fn waitables(report: &Report, style: Style) -> String {
             duration(w.wake_ns.p50_ns),
         ]);
     }
-    table.render(style, used.len().saturating_sub(ROWS))
+    let mut out = table.render(style, used.len().saturating_sub(ROWS));
+    for w in used.iter().take(ROWS) {
+        if let Some(at) = &w.at {
+            let head = format!("{}:", w.kind);
+            out += &wrap(&style.bold(&head), &head, &format!("waits at {} begin in {at}", phrase(&w.kind, &w.name)));
+        }
+    }
+    out
 }
 
 fn threads(report: &Report, style: Style) -> String {
@@ -155,7 +162,7 @@ fn threads(report: &Report, style: Style) -> String {
         ("blocked", |t| t.blocked_ns),
         ("off CPU", |t| t.off_ns),
         ("lock wait", |t| t.wait_ns),
-        ("other wait", |t| t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns),
+        ("other wait", |t| t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns + t.futex_ns),
         ("idle", |t| t.idle_ns),
         ("longest", |t| t.longest_wait_ns),
     ];

@@ -12,11 +12,10 @@ fn state(doing: Doing) -> State {
         Doing::Wait(Entry::Spinning) => State::Spin,
         Doing::Wait(Entry::Sleeping) => State::Sleep,
         Doing::Wait(_) => State::Wait,
-        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Join | Doing::Idle | Doing::TaskWait => {
-            State::Other
-        }
+        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => State::Other,
+        Doing::Join | Doing::Idle | Doing::TaskWait => State::Other,
         Doing::OffCpu(OffCpu::Ready) => State::Ready,
-        Doing::OffCpu(OffCpu::Blocked) => State::Blocked,
+        Doing::OffCpu(OffCpu::Blocked | OffCpu::Call) => State::Blocked,
         Doing::OffCpu(OffCpu::Unknown) => State::Off,
     }
 }

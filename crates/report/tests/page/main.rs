@@ -11,6 +11,7 @@ mod diff;
 mod exports;
 mod json;
 mod openmp;
+mod own_locks;
 mod standstill;
 mod symbols;
 mod terminal;

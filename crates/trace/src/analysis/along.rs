@@ -15,20 +15,23 @@ pub struct Along {
     pub ready: Ticks,
     /// Blocked by something that the trace does not show.
     pub blocked: Ticks,
+    /// Blocked in a call for input, output or sleep.
+    pub calls: Ticks,
     /// Off the CPU, where the reason is not known.
     pub off: Ticks,
 }
 
 impl Along {
-    /// The sum of all four.
+    /// The sum of all five.
     pub fn all(&self) -> Ticks {
-        self.running + self.ready + self.blocked + self.off
+        self.running + self.ready + self.blocked + self.calls + self.off
     }
 
     fn add(&mut self, doing: Doing, time: Ticks) {
         match doing {
             Doing::OffCpu(OffCpu::Ready) => self.ready += time,
             Doing::OffCpu(OffCpu::Blocked) => self.blocked += time,
+            Doing::OffCpu(OffCpu::Call) => self.calls += time,
             Doing::OffCpu(OffCpu::Unknown) => self.off += time,
             _ => self.running += time,
         }

@@ -1,12 +1,13 @@
 //! Finds what ended each wait: the release that a lock's next holder waited for, the signal behind
-//! a wake-up, the last arrival at a barrier, the post that a semaphore's taker got, the end of a
-//! joined thread, the creation of a started one, the region that a team waited for, the task that a
+//! a wake-up, the last arrival at a barrier, the post that a semaphore's taker got, the wake that a
+//! futex's waiter got, the end of a joined thread, the creation of a started one, the region that a team waited for, the task that a
 //! thread had to run or wait for.
 //!
 //! A single walk over the events, shared by the statistics of waits, the critical path and the
 //! relaxed replay. Each of them chooses what a cause carries along (`T`): nothing, or the times of
 //! its scenarios.
 
+use super::futexes::Wakes;
 use super::objects::ObjectId;
 use super::tasks::Teams;
 use crate::clock::Ticks;
@@ -66,10 +67,14 @@ pub enum WaitKind {
     Idle,
     /// The thread waited for tasks.
     Tasks,
+    /// The thread waited in a futex of the program's own.
+    Futex,
+    /// The thread waited for a lock inside of the C library.
+    LibcLock,
 }
 
 /// Number of kinds of waits.
-const KINDS: usize = 8;
+const KINDS: usize = 10;
 
 /// A wait that has ended, or an acquisition that did not wait.
 pub(super) struct Ended<T> {
@@ -92,14 +97,14 @@ pub(super) struct Begun {
 }
 
 /// A lock's last releases, which the next holder had to wait for.
-struct Releases<T> {
+pub(super) struct Releases<T> {
     exclusive: Option<Cause<T>>,
     /// The last release by a reader since the last writer.
     shared: Option<Cause<T>>,
 }
 
 /// Signals and posts that no waiter has used yet.
-struct Tokens<T>(VecDeque<Cause<T>>);
+pub(super) struct Tokens<T>(VecDeque<Cause<T>>);
 
 /// A semaphore that is only ever posted would keep all posts; the oldest no longer matter.
 const TOKENS_KEPT: usize = 4096;
@@ -122,7 +127,7 @@ impl<T: Carry> Tokens<T> {
     }
 }
 
-struct Condition<T> {
+pub(super) struct Condition<T> {
     signals: Tokens<T>,
     waiting: Vec<ThreadIndex>,
     /// For each waiter, the first broadcast since it began to wait.
@@ -137,12 +142,15 @@ pub(super) struct Barrier<T> {
     leaving: BTreeMap<ThreadIndex, Cause<T>>,
 }
 
-enum State<T> {
+pub(super) enum State<T> {
     Unused,
     Lock(Releases<T>),
     Condition(Condition<T>),
     Semaphore(Tokens<T>),
     Barrier(Barrier<T>),
+    Futex(Wakes<T>),
+    /// The last release that woke a waiter.
+    LibcLock(Option<Cause<T>>),
 }
 
 /// State of the walk.
@@ -236,6 +244,12 @@ impl<T: Carry> Causes<T> {
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.semaphore_step(event, object, cause),
+            What::FutexWait { .. } | What::FutexWaitEnd { .. } | What::FutexWake { .. } | What::FutexWoke { .. } => {
+                self.futex_step(event, object, cause)
+            }
+            What::LibcWait { .. } | What::LibcTaken { .. } | What::LibcWake { .. } => {
+                self.libc_step(event, object, cause)
+            }
             What::Fork { .. }
             | What::TeamBegin { .. }
             | What::IdleBegin { .. }
@@ -415,9 +429,9 @@ impl<T: Carry> Causes<T> {
 
     /// Returns the waits that a thread is in, other than for locks and for its team's next region.
     pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
-        use WaitKind::{Barrier, Condition, Join, Semaphore, Tasks};
+        use WaitKind::{Barrier, Condition, Futex, Join, Semaphore, Tasks};
         let begun = *self.begun(thread);
-        let kinds = [Condition, Barrier, Semaphore, Join, Tasks];
+        let kinds = [Condition, Barrier, Semaphore, Futex, Join, Tasks];
         let mut open: Vec<_> = kinds.into_iter().filter_map(|kind| Some((kind, begun[kind as usize]?))).collect();
         // A worker of OpenMP tells only later that it has left a barrier.
         open.retain(|(kind, begun)| *kind != Barrier || !begun.object.is_some_and(|id| self.has_passed(id, thread)));
@@ -463,7 +477,7 @@ impl<T: Carry> Causes<T> {
         Some(Ended { kind, object, begin: begun.map(|b| b.time), site, gave_up, cause })
     }
 
-    fn state(&mut self, object: ObjectId) -> &mut State<T> {
+    pub(super) fn state(&mut self, object: ObjectId) -> &mut State<T> {
         if self.objects.len() <= object.index() {
             self.objects.resize_with(object.index() + 1, || State::Unused);
         }

@@ -25,7 +25,7 @@ pub struct Analysis {
     pub locks: Vec<LockReport>,
     /// Classes of locks, in the order of descending blocked time.
     pub classes: Vec<ClassReport>,
-    /// Condition variables, barriers and semaphores, in the order of their first events.
+    /// Objects other than locks, in the order of their first events.
     pub waitables: Vec<WaitableReport>,
     /// Parallel regions of OpenMP, by call site.
     pub regions: Vec<RegionReport>,
@@ -76,6 +76,10 @@ pub struct ThreadReport {
     pub idle: Ticks,
     /// Time waited for tasks.
     pub tasks: Ticks,
+    /// Time waited in futexes of the program's own.
+    pub futexes: Ticks,
+    /// Time waited for locks inside of the C library.
+    pub libc_locks: Ticks,
     /// Time off the CPU, if context switches were recorded.
     pub off_cpu: Ticks,
     /// Time off the CPU according to CPU time: for each interval between two records of CPU time,
@@ -94,6 +98,8 @@ impl ThreadReport {
             WaitKind::Join => self.joins += waited,
             WaitKind::Idle => self.idle += waited,
             WaitKind::Tasks => self.tasks += waited,
+            WaitKind::Futex => self.futexes += waited,
+            WaitKind::LibcLock => self.libc_locks += waited,
             WaitKind::Lock | WaitKind::Start => {}
         }
     }

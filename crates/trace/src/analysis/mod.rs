@@ -25,10 +25,12 @@
 
 mod account;
 mod along;
+mod awaited;
 mod background;
 mod causes;
 mod classes;
 mod free;
+mod futexes;
 mod ledger;
 mod locks;
 mod objects;

@@ -24,7 +24,7 @@ impl ObjectId {
 pub enum ObjectKind {
     /// A lock of this kind.
     Lock(LockKind),
-    /// A condition variable, barrier or semaphore.
+    /// A condition variable, barrier, semaphore, futex, or lock of the C library.
     Waitable(Waitable),
 }
 
@@ -86,6 +86,13 @@ impl<'a> Objects<'a> {
             | What::SemTimeout { semaphore: a }
             | What::SemTryFail { semaphore: a, .. }
             | What::SemPost { semaphore: a, .. } => (a, ObjectKind::Waitable(Waitable::Semaphore)),
+            What::FutexWait { futex: a, .. }
+            | What::FutexWaitEnd { futex: a, .. }
+            | What::FutexWake { futex: a, .. }
+            | What::FutexWoke { futex: a, .. } => (a, ObjectKind::Waitable(Waitable::Futex)),
+            What::LibcWait { lock: a, .. } | What::LibcTaken { lock: a } | What::LibcWake { lock: a, .. } => {
+                (a, ObjectKind::Waitable(Waitable::LibcLock))
+            }
             What::LockInit { lock, site } => {
                 self.add((process, lock.address), lock_kind(lock), Some(site), event.time);
                 return None;

@@ -1,5 +1,5 @@
-//! When threads were off their CPUs although they waited for nothing that the trace shows: ready to
-//! run, or blocked in the kernel by I/O, sleep or a futex of the program's own.
+//! When threads were off their CPUs although they waited for no object that the trace shows: ready
+//! to run, or blocked in the kernel: in a recorded call for I/O or sleep, or for an unknown reason.
 //!
 //! There are two sources, in this order. **Context switches** ([`What::OffCpu`], [`What::OnCpu`])
 //! tell when and why; a thread with one of them had all of them recorded. Without them, **CPU
@@ -25,8 +25,11 @@ use baton_units::Nanos;
 pub enum OffCpu {
     /// It was ready to run, and had no CPU.
     Ready,
-    /// It blocked in the kernel. Includes the time from its wake-up until it got a CPU.
+    /// It blocked in the kernel, for a reason that the trace does not show. Includes the time from
+    /// its wake-up until it got a CPU.
     Blocked,
+    /// It blocked in a call for input, output or sleep ([`What::Blocked`]).
+    Call,
     /// The reason is unknown.
     Unknown,
 }
@@ -171,6 +174,7 @@ impl ThreadState {
             What::Cpu { .. }
             | What::Affinity { .. }
             | What::Construct { .. }
+            | What::Sample { .. }
             | What::Pause { .. }
             | What::ProbeCost { .. }
             | What::Unloaded { .. }
@@ -190,7 +194,12 @@ impl ThreadState {
         // Intervals inside the call belong to the call's site.
         if let (What::Blocked { ticks, .. }, Some(site)) = (event.what, event.what.site()) {
             let inside = self.seen[self.unfinished..].iter_mut().filter(|s| s.begin.0 + ticks >= now.0);
-            inside.for_each(|stretch| stretch.after = Some(site));
+            inside.for_each(|stretch| {
+                stretch.after = Some(site);
+                if stretch.why == OffCpu::Blocked {
+                    stretch.why = OffCpu::Call;
+                }
+            });
         }
         let site = match event.what {
             What::ThreadEnd { .. } => None,

@@ -15,6 +15,7 @@
 //! that the trace does not show (pipes, files, sleeping, futexes of the program's own).
 
 use super::along::{Along, AlongThreads, tell_apart};
+use super::awaited::Awaited;
 use super::background::{Background, background, is_background};
 use super::causes::{Causes, WaitKind};
 use super::objects::{ObjectId, Objects};
@@ -58,6 +59,15 @@ pub enum Doing {
     Running,
     /// The thread is off its CPU, and waits for nothing that the trace shows.
     OffCpu(OffCpu),
+    /// The thread runs while others wait at an object of which the trace does not show who holds
+    /// it; it was woken there, and wakes the next thread there. Critical sections of locks inside
+    /// of this time are not counted as theirs.
+    Awaited {
+        /// Kind of the others' waits.
+        kind: WaitKind,
+        /// The object that they wait at.
+        object: ObjectId,
+    },
     /// The time from a cause in one thread to its effect in the next.
     HandOff {
         /// Kind of the wait that the cause ended.
@@ -87,6 +97,8 @@ pub struct PathShare {
     pub hops: u64,
     /// Time of the object's waits without a cause.
     pub waiting: Ticks,
+    /// Time of [`Doing::Awaited`].
+    pub awaited: Ticks,
 }
 
 /// The ends of each process's first thread: when that thread ends, the others are ended with it.
@@ -133,8 +145,10 @@ impl CriticalPath {
     /// The same, for a caller that has already found the threads' times off their CPUs and the
     /// background threads.
     pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu], background: &[Background]) -> CriticalPath {
-        let stops = Stops::of(trace, background, window.end());
-        let segments = clip(tell_apart(stops.walk_back(trace), off), window);
+        let mut stops = Stops::of(trace, background, window.end());
+        let along = tell_apart(stops.walk_back(trace), off);
+        stops.awaited.settle();
+        let segments = clip(stops.awaited.mark(along), window);
         let mut path = CriticalPath { segments, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
@@ -147,6 +161,7 @@ impl CriticalPath {
                 Doing::Waiting { object: Some(object), .. } => {
                     path.objects.entry(object).or_default().waiting += length;
                 }
+                Doing::Awaited { object, .. } => path.objects.entry(object).or_default().awaited += length,
                 _ => {}
             }
         }
@@ -210,12 +225,14 @@ impl CriticalPath {
 struct Stops {
     threads: Vec<Vec<Stop>>,
     last: Option<(ThreadIndex, Ticks, u64)>,
+    awaited: Awaited,
 }
 
 impl Stops {
     /// Collects the waits up to `end`. If that lies after the last event, threads wait then.
     fn of(trace: &Trace, background: &[Background], end: Ticks) -> Stops {
-        let mut stops = Stops { threads: trace.threads.iter().map(|_| Vec::new()).collect(), last: None };
+        let threads = trace.threads.iter().map(|_| Vec::new()).collect();
+        let mut stops = Stops { threads, last: None, awaited: Awaited::default() };
         let mut exits = Exits::default();
         let mut objects = Objects::new(trace);
         let mut causes = Causes::new();
@@ -230,6 +247,7 @@ impl Stops {
             *life = (causes.number(), life.1 || matches!(event.what, What::ThreadEnd { .. }));
             let Some(ended) = ended else { continue };
             let Some(begin) = ended.begin else { continue };
+            stops.awaited.add(ended.kind, ended.object, begin, event.time);
             stops.threads[event.thread.index()].push(Stop {
                 number: causes.number(),
                 begin,

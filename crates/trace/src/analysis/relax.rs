@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
     }
 
     fn step(&mut self, event: &Event) {
-        if matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. } | What::Cpu { .. }) {
+        if matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. } | What::Cpu { .. } | What::Sample { .. }) {
             // These are not acts of the thread: a switch to the CPU in the middle of a wait is no
             // progress.
             return;

@@ -1,5 +1,5 @@
-//! Waits at objects other than locks: condition variables, barriers, semaphores. Joins are waits
-//! too.
+//! Waits at objects other than locks: condition variables, barriers, semaphores, futexes of the
+//! program's own, locks inside of the C library. Joins are waits too.
 
 use super::causes::Ended;
 use super::objects::{Object, ObjectId};
@@ -9,7 +9,7 @@ use crate::clock::Ticks;
 use crate::event::{Construct, SiteId, ThreadIndex, What};
 use std::collections::BTreeMap;
 
-/// Figures of a condition variable, barrier or semaphore.
+/// Figures of an object other than a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitableStats {
     /// Lengths, inside the window, of the waits that ended inside it. A wait at a barrier in which
@@ -20,11 +20,11 @@ pub struct WaitableStats {
     pub wake: Distribution,
     /// Waits that were given up.
     pub timeouts: u64,
-    /// Signals, or posts of a semaphore.
+    /// Signals, posts of a semaphore, or wakes.
     pub signals: u64,
     /// Broadcasts of a condition variable.
     pub broadcasts: u64,
-    /// Takes of a semaphore without a wait.
+    /// Takes of a semaphore without a wait, or waits in a futex whose value had changed.
     pub immediate: u64,
     /// Failed tries to take a semaphore.
     pub try_fails: u64,
@@ -42,7 +42,7 @@ pub struct WaitableStats {
     pub threads: BTreeMap<ThreadIndex, (u64, Ticks)>,
 }
 
-/// A condition variable, barrier or semaphore and its figures.
+/// An object other than a lock, and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitableReport {
     /// The object's number, the same in every analysis of one trace.
@@ -99,7 +99,9 @@ impl WaitableStats {
     /// Counts events that involve no wait.
     pub(super) fn count(&mut self, what: &What) {
         match what {
-            What::CondSignal { .. } | What::SemPost { .. } => self.signals += 1,
+            What::CondSignal { .. } | What::SemPost { .. } | What::FutexWake { .. } | What::LibcWake { .. } => {
+                self.signals += 1
+            }
             What::CondBroadcast { .. } => self.broadcasts += 1,
             What::SemTryFail { .. } => self.try_fails += 1,
             _ => {}

@@ -124,6 +124,28 @@ pub enum WakeReason {
     Cancelled = 2,
 }
 
+/// How a wait in a futex ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FutexEnd {
+    /// The kernel says that the thread was woken: by a wake, or without a cause.
+    Woken = 0,
+    /// The time limit passed.
+    TimedOut = 1,
+    /// The word did not have the expected value, so the thread did not sleep.
+    Changed = 2,
+    /// A signal interrupted the wait.
+    Interrupted = 3,
+    /// The call failed for another reason.
+    Failed = 4,
+}
+
+impl FutexEnd {
+    /// All ends, in the order of their numbers.
+    pub const ALL: [FutexEnd; 5] =
+        [FutexEnd::Woken, FutexEnd::TimedOut, FutexEnd::Changed, FutexEnd::Interrupted, FutexEnd::Failed];
+}
+
 /// Why a thread left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -145,6 +167,11 @@ pub enum Waitable {
     Barrier,
     /// `sem_t`.
     Semaphore,
+    /// A word on which the program calls futex itself: a lock or an event of its own, or of its
+    /// language's library.
+    Futex,
+    /// A lock inside of the C library, as `rand`, the standard streams and `malloc` have.
+    LibcLock,
 }
 
 /// The OpenMP construct that a barrier belongs to.

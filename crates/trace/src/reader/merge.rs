@@ -236,7 +236,7 @@ impl<'a> Merge<'a> {
                 let (events, latest) = (&mut cursor.events, cursor.latest);
                 self.segments.load(of.file, segment, kinds, &mut self.buffer).for_each(|(time, what)| {
                     let thread = match of.of {
-                        _ if what.is_own_switch() != of.switches => None,
+                        _ if what.is_reported() != of.switches => None,
                         StreamOf::Thread(thread) => Some(thread),
                         StreamOf::Others => self.segments.subject(what, time),
                     };

@@ -369,7 +369,7 @@ impl Scan {
                 definitions.unload(ticks, start, pages);
             }
             events += 1;
-            let part = if what.is_own_switch() { &mut switches } else { &mut others };
+            let part = if what.is_reported() { &mut switches } else { &mut others };
             part.add(ticks, raw.code);
         }
         collector.abandon(&mut definitions);

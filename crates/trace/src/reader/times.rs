@@ -43,7 +43,7 @@ impl Doubt {
             .enumerate()
             .filter_map(|(place, (ticks, raw, _))| {
                 let what = What::decode(raw.filter(|raw| raw.code != definition::BYTES)?)?;
-                (!what.is_own_switch()).then_some((place, ticks))
+                (!what.is_reported()).then_some((place, ticks))
             })
             .collect();
         let beyond = |ticks: u64, limit: u64| ticks > limit.saturating_add(self.slack);

@@ -3,6 +3,7 @@
 
 mod accounting;
 mod background;
+mod futex;
 mod off_cpu;
 mod openmp;
 mod orders;

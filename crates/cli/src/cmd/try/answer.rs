@@ -135,6 +135,9 @@ impl Answer {
     pub(super) fn no_lock_helps(subject: &Subject) -> Answer {
         let report = &subject.profile.report;
         let verdict = &report.verdict;
+        if verdict.limit == "cannot-tell" {
+            return Answer::new(subject, Outcome::CannotTell, verdict.headline.replacen('C', "c", 1));
+        }
         let share = if verdict.most_by_lock > 0.0 { percent(verdict.most_by_lock) } else { "0%".to_owned() };
         let look = verdict.next.iter().find(|step| !is_this(step));
         let look = look.map_or_else(String::new, |step| format!("; {}", step.text));

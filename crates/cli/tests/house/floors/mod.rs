@@ -47,7 +47,7 @@ const WIDE_STRUCTS: &[Exception] = &[
     ("cli", "Args", 42),
     ("cli", "Figures", 31),
     ("replay", "Walk", 25),
-    ("report", "Thread", 27),
+    ("report", "Thread", 28),
     ("trace", "LockStats", 26),
     ("workloads", "Knobs", 26),
 ];

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`locks`] | mutexes and similar locks, reader-writer locks |
 //! | [`conditions`] | condition variables |
+//! | [`futexes`] | futexes of the program's own |
 //! | [`meetings`] | barriers and semaphores |
 //! | [`family`] | threads that start others and wait for their end |
 //! | [`processor`] | when a thread had a CPU |
@@ -16,6 +17,7 @@
 
 mod conditions;
 mod family;
+mod futexes;
 mod locks;
 mod meetings;
 mod processor;
@@ -35,7 +37,7 @@ use super::tokens::Tokens;
 use super::track::Raw;
 use crate::program::{Op, Replayability};
 use baton_chip::{Chip, Prices};
-use baton_trace::{Address, Event, Kinds, ProcessIndex, SiteId, Trace, What};
+use baton_trace::{Address, Event, Kinds, Lock, ProcessIndex, SiteId, Trace, What};
 use locks::Depths;
 use std::collections::{BTreeMap, VecDeque};
 use teams::Teams;
@@ -50,6 +52,7 @@ enum Mode {
     CondWait(u64),
     Relock,
     SemWait(u64),
+    FutexWait(u64),
     /// The thread is at a barrier, in a join, or creating a thread. What it waits for is known at
     /// the end.
     Busy,
@@ -273,11 +276,7 @@ impl<'a> Walk<'a> {
                 self.replayability.failed_tries += 1;
                 self.gap(id, t);
             }
-            What::LockInit { lock, .. } => {
-                self.gap(id, t);
-                self.objects.forget((process, lock.address));
-            }
-            What::Init { address, .. } => {
+            What::LockInit { lock: Lock { address, .. }, .. } | What::Init { address, .. } => {
                 self.gap(id, t);
                 self.objects.forget((process, address));
             }
@@ -301,6 +300,11 @@ impl<'a> Walk<'a> {
             What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
                 self.family(id, t, event.what, process);
             }
+            What::FutexWait { .. } | What::FutexWaitEnd { .. } | What::FutexWake { .. } | What::FutexWoke { .. } => {
+                self.futex(id, t, event.what, process)
+            }
+            What::LibcWait { .. } => self.libc_wait(),
+            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } => {}
             What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } | What::Bounded { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
             What::Fork { .. }

@@ -169,6 +169,8 @@ fn words(stuck: &Stuck) -> (&'static str, &'static str) {
         WaitKind::Lock => "lock",
         WaitKind::Condition => "condition",
         WaitKind::Semaphore => "semaphore",
+        WaitKind::Futex => "futex",
+        WaitKind::LibcLock => "libc-lock",
         WaitKind::Join | WaitKind::Start => "join",
         WaitKind::Barrier if stuck.why == Why::Idle => "region",
         WaitKind::Barrier => "barrier",
@@ -187,6 +189,7 @@ fn words(stuck: &Stuck) -> (&'static str, &'static str) {
         },
         Why::Semaphore(posts) if posts.posts == 0 => "never-posted",
         Why::Semaphore(_) => "not-posted",
+        Why::Futex => "not-woken",
         Why::Barrier { .. } => "few-arrivals",
         Why::Idle => "idle",
         Why::Tasks => "tasks",
@@ -215,6 +218,7 @@ pub(super) fn verdict(
         next: still.cures.iter().enumerate().map(step).take(3).collect(),
         doubts: Vec::new(),
         most_by_lock,
+        unseen_share: 0.0,
         shares,
     }
 }

@@ -108,6 +108,7 @@ fn wait(scene: &mut Scene<'_, '_>, still: &Standstill, stuck: &Stuck) -> String 
         Why::Condition(signals) => {
             format!("waits at the condition variable {object}{here}: {}", signalled(scene, wait.since, signals))
         }
+        Why::Futex => format!("waits in {object}{here}, and no thread wakes it"),
         Why::Semaphore(posts) => format!("waits for the semaphore {object}{here}: {}", posted(scene, posts)),
         Why::Barrier { arrived, expected: Some(expected) } => {
             format!("waits at the barrier {object}{here}: {arrived} of {expected} threads have arrived")

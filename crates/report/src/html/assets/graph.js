@@ -60,8 +60,8 @@ function paintWaiters(report, holder, W) {
   holder.replaceChildren(svg);
 }
 
-const PATH_COLOR = { running: "work", "critical-section": "hold", "lock-hand-off": "overhead", "lock-wait": "sleep", ready: "ready", blocked: "blocked", "off-cpu": "off", "critical-section-ready": "ready", "critical-section-blocked": "blocked", "critical-section-off-cpu": "off" };
-const PATH_WORDS = { running: "on a CPU, outside of critical sections", ready: "ready, without a CPU", blocked: "blocked outside of what Baton sees", "off-cpu": "off the CPU, why is not known", "critical-section": "on a CPU in critical sections", "critical-section-ready": "ready in critical sections", "critical-section-blocked": "blocked in critical sections", "critical-section-off-cpu": "off the CPU in critical sections" };
+const PATH_COLOR = { running: "work", "futex-awaited": "hold", "libc-lock-awaited": "hold", "libc-lock-code": "hold", "critical-section": "hold", "lock-hand-off": "overhead", "lock-wait": "sleep", ready: "ready", blocked: "blocked", call: "blocked", "critical-section-call": "blocked", "off-cpu": "off", "critical-section-ready": "ready", "critical-section-blocked": "blocked", "critical-section-off-cpu": "off" };
+const PATH_WORDS = { running: "on a CPU, outside of critical sections", "libc-lock-code": "on a CPU at a contended lock", "futex-awaited": "on a CPU while others wait", "libc-lock-awaited": "on a CPU while others wait", ready: "ready, without a CPU", blocked: "blocked outside of what Baton sees", call: "blocked in input, output or sleep", "critical-section-call": "in input, output or sleep in critical sections", "off-cpu": "off the CPU, why is not known", "critical-section": "on a CPU in critical sections", "critical-section-ready": "ready in critical sections", "critical-section-blocked": "blocked in critical sections", "critical-section-off-cpu": "off the CPU in critical sections" };
 const phrase = (name) => (/^(in|from) /.test(name) ? `the lock ${name}` : name);
 
 function criticalPath(data) {

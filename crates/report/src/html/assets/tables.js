@@ -132,7 +132,7 @@ function siteTable(data) {
 
 function threadTable(report) {
   const life = (t) => t.last_ns - t.first_ns;
-  const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns + t.idle_ns;
+  const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns + t.futex_ns + t.idle_ns;
   const bar = (t) => {
     const part = (name, time) => make("i", { style: `width:${(100 * time) / (life(t) || 1)}%;background:var(--${name})` });
     const parts = [["overhead", "overhead", t.overhead_ns], ["sleep", "lock wait", t.wait_ns - t.overhead_ns], ["other", "other wait", other(t)], ["blocked", "blocked outside", t.blocked_ns], ["ready", "ready, without a CPU", t.ready_ns], ["off", "off the CPU", t.off_ns]];
@@ -147,7 +147,7 @@ function threadTable(report) {
     ns("life", life),
     ns("on CPU", (t) => t.running_ns, "Where nothing was recorded of a thread's CPU, all that is no wait"),
     ns("ready", (t) => t.ready_ns, "It could run, and had no CPU"),
-    ns("blocked", (t) => t.blocked_ns, "By input, output, sleep, or a futex of the program's own"),
+    ns("blocked", (t) => t.blocked_ns, "By input, output, sleep, or a system call of the program's own"),
     ...(report.threads.some((t) => t.off_ns) ? [ns("off CPU", (t) => t.off_ns, "By its CPU time; why is not known")] : []),
     ns("lock wait", (t) => t.wait_ns),
     ns("overhead", (t) => t.overhead_ns),
@@ -206,8 +206,9 @@ function otherTables(report) {
     word("name", (w) => w.name), word("kind", (w) => w.kind), number("waits", (w) => w.waits), ns("wait", (w) => w.wait_ns.total_ns),
     ns("p50", (w) => w.wait_ns.p50_ns), ns("p99", (w) => w.wait_ns.p99_ns), ns("wake p50", (w) => w.wake_ns.p50_ns, "From what ended the wait to the waiter's running"),
     { name: "came last", left: true, of: (w) => (w.last.length ? w.last[0].rounds / (w.rounds || 1) : 0), show: (w) => cameLast(report, w.last, w.rounds), hint: "Of a barrier: who came last most often, and in which share of the rounds" },
-    number("signals", (w) => w.signals), number("broadcasts", (w) => w.broadcasts), number("time-outs", (w) => w.timeouts),
-  ], used, { first: 3, caption: "Conditions, barriers, semaphores" });
+    ...(used.some((w) => w.at) ? [word("waits begin in", (w) => w.at ?? "–")] : []),
+    number("signals", (w) => w.signals, "Or posts, or wakes"), number("broadcasts", (w) => w.broadcasts), number("time-outs", (w) => w.timeouts),
+  ], used, { first: 3, caption: "Conditions, barriers, semaphores, futexes" });
   byId("regions").hidden = !report.regions.length;
   table(byId("region-table"), [
     word("region", (r) => r.name), number("times", (r) => r.times), ns("time", (r) => r.total_ns), ns("lock waits", (r) => r.wait_ns), ns("overhead", (r) => r.overhead_ns),

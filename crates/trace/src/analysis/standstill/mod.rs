@@ -156,6 +156,7 @@ fn stuck_of(walk: &Walk<'_>, graph: &Graph<'_>, wait: OpenWait) -> Stuck {
         WaitKind::Lock => Why::Unheld,
         WaitKind::Condition => Why::Condition(Signals::default()),
         WaitKind::Semaphore => Why::Semaphore(Posts::default()),
+        WaitKind::Futex | WaitKind::LibcLock => Why::Futex,
         WaitKind::Join | WaitKind::Start => Why::Join,
         WaitKind::Barrier if wait.passed => Why::Idle,
         WaitKind::Barrier => {

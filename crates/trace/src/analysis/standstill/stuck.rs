@@ -81,6 +81,8 @@ pub enum Why {
     Condition(Signals),
     /// No post does.
     Semaphore(Posts),
+    /// No wake does.
+    Futex,
     /// Threads are missing at the barrier.
     Barrier {
         /// Number of threads that have arrived.

@@ -30,6 +30,8 @@ pub(super) enum Book {
     Semaphore(Option<i64>),
     /// The threads that wait at a condition variable.
     Condition(Vec<ThreadIndex>),
+    /// Any other object, of which nothing is kept.
+    Other,
 }
 
 pub(super) struct LockBook {
@@ -290,6 +292,8 @@ impl<'a> Walk<'a> {
                 self.end(thread, WaitKind::Semaphore, Some(id));
                 self.count(id, -1);
             }
+            What::FutexWait { site, .. } => self.begin(begins(WaitKind::Futex, site)),
+            What::FutexWaitEnd { .. } => self.end(thread, WaitKind::Futex, Some(id)),
             What::SemTake { .. } => self.count(id, -1),
             What::SemPost { .. } => self.count(id, 1),
             _ => {}
@@ -427,6 +431,7 @@ fn book(kind: ObjectKind, now: Ticks) -> Book {
         ObjectKind::Waitable(Waitable::Barrier) => Book::Barrier(BarrierBook::default()),
         ObjectKind::Waitable(Waitable::Semaphore) => Book::Semaphore(None),
         ObjectKind::Waitable(Waitable::Condition) => Book::Condition(Vec::new()),
+        ObjectKind::Waitable(Waitable::Futex | Waitable::LibcLock) => Book::Other,
     }
 }
 

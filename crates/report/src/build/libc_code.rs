@@ -1,0 +1,128 @@
+//! Time of the critical path on a CPU inside functions of the C library whose lock is contended.
+//!
+//! A contended lock costs more than waits: its cache line moves between CPUs, and an attempt that
+//! does not sleep is no wait. The recording samples where threads are that often wait for such
+//! locks. A sample counts if it lies in the function that takes the lock, and if its thread met
+//! others at the lock shortly before or after. A sample in the functions that wait and wake, which
+//! all such locks share, belongs to the lock at which its thread met others last. Each sample
+//! stands for the CPU time between two samples; none is taken in the kernel.
+
+use super::names::Names;
+use crate::symbols::{Frame, short};
+use baton_trace::analysis::{Analysis, CriticalPath, Doing, ObjectKind};
+use baton_trace::{Address, ProcessIndex, ThreadIndex, Ticks, Trace, Waitable, What};
+use baton_units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The longest time between a sample and its thread's last or next meeting with others at the lock.
+const NEAR: Nanos = Nanos(1_000_000);
+
+/// The functions in which all such locks' waits begin, by the waitable's number.
+type Functions = BTreeMap<u32, BTreeSet<String>>;
+
+/// The time of the path that samples put inside the functions of each such lock, by the waitable's
+/// number.
+pub(super) fn on_path(
+    names: &mut Names,
+    trace: &Trace,
+    analysis: &Analysis,
+    path: &CriticalPath,
+) -> BTreeMap<u32, Ticks> {
+    let functions = functions(names, analysis);
+    let mut times = BTreeMap::new();
+    if functions.is_empty() {
+        return times;
+    }
+    let meetings = Meetings::of(trace, analysis);
+    let near = Ticks(trace.clock.ticks(NEAR));
+    let mut known: BTreeMap<(ProcessIndex, Address), Inside> = BTreeMap::new();
+    for event in trace.complete_events() {
+        let What::Sample { code, micros } = event.what else { continue };
+        let process = trace.process_of(event.thread);
+        let inside = *known.entry((process, code)).or_insert_with(|| {
+            // The address after an instruction, as a return address would be.
+            let frames = names.symbols.code(trace, process, code + 1, event.time);
+            let function = function(&frames).unwrap_or_default();
+            match functions.iter().find(|(_, all)| all.contains(&function)) {
+                _ if function.contains("lll_lock_wait") || function.contains("lll_lock_wake") => Inside::Any,
+                Some((waitable, _)) => Inside::Of(*waitable),
+                None => Inside::Not,
+            }
+        });
+        if inside == Inside::Not || !runs(path, event.thread, event.time) {
+            continue;
+        }
+        if let Some(waitable) = meetings.near(event.thread, inside, event.time, near) {
+            let period = Nanos(u64::from(micros) * 1000);
+            *times.entry(waitable).or_default() += Ticks(trace.clock.ticks(period));
+        }
+    }
+    times
+}
+
+/// Where a sample lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Not,
+    /// In a function that takes this lock.
+    Of(u32),
+    /// In a function that waits for any of these locks, or wakes.
+    Any,
+}
+
+fn functions(names: &mut Names, analysis: &Analysis) -> Functions {
+    let mut functions = Functions::new();
+    for (number, waitable) in analysis.waitables.iter().enumerate() {
+        if waitable.object.kind != ObjectKind::Waitable(Waitable::LibcLock) {
+            continue;
+        }
+        let all = functions.entry(number as u32).or_default();
+        for site in waitable.stats.sites.keys() {
+            let frames = names.symbols.site(names.trace, waitable.object.process, *site);
+            all.extend(function(&frames));
+        }
+    }
+    functions
+}
+
+/// The innermost function that the compiler did not inline.
+fn function(frames: &[Frame]) -> Option<String> {
+    frames.iter().find(|frame| !frame.inlined).map(|frame| short(&frame.function))
+}
+
+/// Whether the path runs along the thread at that time, on a CPU, and is not counted elsewhere yet.
+fn runs(path: &CriticalPath, thread: ThreadIndex, time: Ticks) -> bool {
+    let at = path.segments.partition_point(|segment| segment.end < time);
+    let here = path.segments[at..].iter().take_while(|segment| segment.begin <= time);
+    here.into_iter().any(|segment| segment.thread == thread && segment.doing == Doing::Running)
+}
+
+/// When each thread waited for such a lock, or woke a waiter, and which lock it was.
+struct Meetings(BTreeMap<ThreadIndex, Vec<(Ticks, u32)>>);
+
+impl Meetings {
+    fn of(trace: &Trace, analysis: &Analysis) -> Meetings {
+        let locks =
+            analysis.waitables.iter().zip(0..).map(|(w, number)| ((w.object.process, w.object.address), number));
+        let locks: BTreeMap<(ProcessIndex, Address), u32> = locks.collect();
+        let mut meetings: BTreeMap<_, Vec<(Ticks, u32)>> = BTreeMap::new();
+        for event in trace.complete_events() {
+            let (What::LibcWait { lock, .. } | What::LibcWake { lock, .. }) = event.what else { continue };
+            if let Some(number) = locks.get(&(trace.process_of(event.thread), lock)) {
+                meetings.entry(event.thread).or_default().push((event.time, *number));
+            }
+        }
+        Meetings(meetings)
+    }
+
+    /// The lock at which the thread met others last before a sample, or next after it, if that was
+    /// near and the sample is inside of its functions.
+    fn near(&self, thread: ThreadIndex, inside: Inside, time: Ticks, near: Ticks) -> Option<u32> {
+        let met = self.0.get(&thread)?;
+        let after = met.partition_point(|(met, _)| *met < time);
+        let fits = |(_, lock): &&(Ticks, u32)| inside == Inside::Any || inside == Inside::Of(*lock);
+        let before = met[..after].iter().rev().take_while(|(met, _)| time.since(*met) <= near);
+        let behind = met[after..].iter().take_while(|(met, _)| met.since(time) <= near);
+        before.chain(behind).find(fits).map(|(_, lock)| *lock)
+    }
+}

@@ -1,0 +1,89 @@
+//! Advice about futexes of the program's own, and about locks inside of the C library: locks that
+//! `baton run` cannot replace.
+
+use crate::format::{percent, phrase, quoted};
+use crate::model::{NextStep, Report, Share, Waitable, ratio};
+use baton_units::Nanos;
+use std::collections::BTreeMap;
+
+/// A cause that takes less than this share of the path is not worth advice of its own.
+pub(super) const WORTH_A_STEP: f64 = 0.05;
+
+/// The two limits, which are also the kinds of their objects.
+const LIMITS: [&str; 2] = ["futex", "libc-lock"];
+
+/// An object, and its share of the critical path.
+struct Through<'a> {
+    object: &'a Waitable,
+    share: f64,
+}
+
+impl Through<'_> {
+    /// The object as a phrase, with the place where threads wait.
+    fn name(&self) -> String {
+        let name = phrase(&self.object.kind, &self.object.name);
+        match &self.object.at {
+            Some(at) if !self.object.name.contains(at.as_str()) => format!("{name} (waits begin in {at})"),
+            _ => name,
+        }
+    }
+}
+
+/// The object of a kind that takes most of the path.
+fn most<'a>(report: &'a Report, limit: &str) -> Option<Through<'a>> {
+    let path = &report.critical_path;
+    let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
+    let prefix = format!("{limit}-");
+    for part in path.parts.iter().filter(|part| part.kind.starts_with(&prefix)) {
+        if let Some(waitable) = part.waitable {
+            *times.entry(waitable).or_default() += part.total_ns;
+        }
+    }
+    let (number, time) = times.into_iter().max_by_key(|(_, time)| *time)?;
+    let object = report.waitables.get(number as usize)?;
+    Some(Through { object, share: ratio(time.0, path.length_ns.0).min(1.0) })
+}
+
+/// The headline of a verdict with one of these limits.
+pub(super) fn headline(report: &Report, share: &Share) -> String {
+    let at = most(report, &share.limit).map_or_else(String::new, |through| format!(" at {}", through.name()));
+    let all = percent(share.share);
+    if share.limit == "futex" {
+        format!(
+            "A futex of the program's own limits it, a lock or an event: {all} of its critical path are waits, and work that \
+             others wait for,{at}."
+        )
+    } else {
+        format!(
+            "A lock inside of the C library limits it: {all} of its critical path are waits, and work at the contended lock,{at}."
+        )
+    }
+}
+
+/// What could be won without waits at these objects.
+pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
+    let gain = |limit: &&str| {
+        let _ = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
+        let through = most(report, limit)?;
+        let name = phrase(&through.object.kind, &through.object.name);
+        Some(format!("if no thread waited at {name}: at most {}", percent(through.share)))
+    };
+    LIMITS.iter().filter_map(gain).collect()
+}
+
+/// What to do about them, each with the share that it is about.
+pub(super) fn next(report: &Report, shares: &[Share], place: &str) -> Vec<(f64, NextStep)> {
+    let step = |limit: &&str| {
+        let share = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
+        let through = most(report, limit)?;
+        let name = through.name();
+        let text = if *limit == "futex" {
+            format!("do less between waiting at {name} and waking there, split it, or give each thread its own")
+        } else {
+            format!("call the C library's function less often, or one that shares nothing, in place of {name}")
+        };
+        let command = Some(format!("baton report {} --html report.html", quoted(place)));
+        Some((share.share, NextStep { text, command }))
+    };
+    LIMITS.iter().filter_map(step).collect()
+}

@@ -1,0 +1,177 @@
+//! Verdicts on futexes of the program's own, on locks inside of the C library, and on what the trace does not explain.
+
+use crate::support;
+use baton_report::Profile;
+use baton_report::model::Report;
+use baton_report::terminal::{self, Style};
+use baton_trace::{Clock, FutexEnd, OffReason, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
+
+const LOCK: SiteId = SiteId(1);
+const MS: u64 = 1_000_000;
+const ADDRESS: u64 = 0x7f00_0000;
+
+fn builder() -> TraceBuilder {
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    trace.site(LOCK, &[0x1001, 0x2002]);
+    for thread in 0..3 {
+        trace.push(Ticks(0), ThreadIndex(thread), What::ThreadStart { handle: u64::from(thread) + 1 });
+    }
+    trace
+}
+
+fn report(mut trace: TraceBuilder, end: u64) -> Report {
+    for thread in 0..3 {
+        trace.push(
+            Ticks(end + u64::from(thread)),
+            ThreadIndex(thread),
+            What::ThreadEnd { handle: u64::from(thread) + 1 },
+        );
+    }
+    Profile::of(trace.build()).report
+}
+
+/// Three threads hand a lock on to each other, each after a millisecond. `wait`, `taken` and `wake` post the events.
+fn by_turns(
+    trace: &mut TraceBuilder,
+    wait: impl Fn(&mut TraceBuilder, u64, ThreadIndex),
+    taken: impl Fn(&mut TraceBuilder, u64, ThreadIndex),
+    wake: impl Fn(&mut TraceBuilder, u64, ThreadIndex),
+) -> u64 {
+    for thread in 1..3 {
+        wait(trace, 10, ThreadIndex(thread));
+    }
+    for turn in 0..30u64 {
+        let (now, next) = (ThreadIndex(turn as u32 % 3), ThreadIndex((turn as u32 + 1) % 3));
+        let end = (turn + 1) * MS;
+        wake(trace, end, now);
+        taken(trace, end + 5_000, next);
+        wait(trace, end + 6_000, now);
+    }
+    31 * MS
+}
+
+#[test]
+fn a_futex_that_threads_take_in_turns_limits_the_program() {
+    let mut trace = builder();
+    let end = by_turns(
+        &mut trace,
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::FutexWait { futex: ADDRESS, site: LOCK });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::FutexWaitEnd { futex: ADDRESS, end: FutexEnd::Woken });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::FutexWake { futex: ADDRESS, site: LOCK });
+            trace.push(Ticks(at), thread, What::FutexWoke { futex: ADDRESS, asked: 1, woken: 1 });
+        },
+    );
+    let report = report(trace, end);
+    let verdict = &report.verdict;
+    assert_eq!((verdict.limit.as_str(), verdict.unseen_share), ("futex", 0.0), "{verdict:?}");
+    assert!(verdict.shares[0].share > 0.9, "{verdict:?}");
+    assert!(verdict.headline.contains("A futex of the program's own limits it"), "{verdict:?}");
+    assert!(verdict.headline.contains("0x1001, called from 0x2002"), "{verdict:?}");
+    assert!(verdict.gains[0].starts_with("by another lock in place of pthread's: nothing"), "{verdict:?}");
+    let waitable = &report.waitables[0];
+    assert_eq!((waitable.kind.as_str(), waitable.waits, waitable.signals), ("futex", 30, 30));
+    assert_eq!(report.threads.iter().map(|t| t.blocked_ns.0 + t.off_ns.0).sum::<u64>(), 0);
+    let text = terminal::summary(&report, Style::default());
+    assert!(text.contains("on a CPU while others wait at the futex in 0x1001"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_lock_of_the_c_library_has_its_caller() {
+    let mut trace = builder();
+    let end = by_turns(
+        &mut trace,
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::LibcWait { lock: ADDRESS, site: LOCK });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::LibcTaken { lock: ADDRESS });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::LibcWake { lock: ADDRESS, site: SiteId::UNKNOWN });
+        },
+    );
+    let verdict = report(trace, end).verdict;
+    assert_eq!(verdict.limit, "libc-lock", "{verdict:?}");
+    assert!(verdict.headline.contains("the C library's lock in 0x1001 (waits begin in 0x1001, called from 0x2002)"));
+}
+
+/// The thread that the path runs along meets others at the lock and works in the function that takes it; a sample elsewhere, or
+/// far from all meetings, is the program's own work.
+#[test]
+fn samples_put_work_at_a_contended_lock() {
+    let mut trace = builder();
+    let thread = ThreadIndex(2);
+    for ms in 1..=40 {
+        let at = ms * MS;
+        trace.push(Ticks(at), thread, What::LibcWait { lock: ADDRESS, site: LOCK });
+        trace.push(Ticks(at), thread, What::LibcTaken { lock: ADDRESS });
+        trace.push(Ticks(at + 100), thread, What::LibcWake { lock: ADDRESS, site: SiteId::UNKNOWN });
+        // The instruction before the return address 0x1001, and one of another function.
+        let code = if ms % 4 == 0 { 0x5000 } else { 0x1000 };
+        trace.push(Ticks(at + 200), thread, What::Sample { code, micros: 1000 });
+    }
+    for ms in 50..55 {
+        trace.push(Ticks(ms * MS), thread, What::Sample { code: 0x1000, micros: 1000 });
+    }
+    let report = report(trace, 55 * MS);
+    let part = report.critical_path.parts.iter().find(|part| part.kind == "libc-lock-code").unwrap();
+    assert_eq!((part.total_ns.0, part.waitable), (30 * MS, Some(0)), "{:?}", report.critical_path.parts);
+    assert_eq!(report.verdict.limit, "libc-lock", "{:?}", report.verdict);
+}
+
+fn off(trace: &mut TraceBuilder, from: u64, to: u64) {
+    let reason = OffReason::Blocked;
+    trace.push(Ticks(from), ThreadIndex(2), What::OffCpu { tid: 0, reason });
+    trace.push(Ticks(to), ThreadIndex(2), What::OnCpu { tid: 0, cpu: 0 });
+}
+
+#[test]
+fn what_is_not_explained_leaves_other_locks_open() {
+    // An eighth of the path, and nothing else than work.
+    let mut trace = builder();
+    off(&mut trace, 10 * MS, 15 * MS);
+    let verdict = report(trace, 40 * MS).verdict;
+    assert_eq!(verdict.limit, "cannot-tell", "{verdict:?}");
+    assert!((verdict.unseen_share - 0.125).abs() < 0.01, "{verdict:?}");
+    assert!(verdict.headline.starts_with("Cannot tell: for 12.5% of its critical path the thread was blocked"));
+    assert_eq!(verdict.gains[0], "by another lock: cannot tell; 12.5% of the critical path is not explained");
+    assert!(verdict.next.iter().any(|step| step.text.starts_with("see which calls of the kernel block")));
+    // A twentieth does not decide the verdict, but is not nothing.
+    let mut trace = builder();
+    off(&mut trace, 10 * MS, 12 * MS);
+    let verdict = report(trace, 40 * MS).verdict;
+    assert_eq!(
+        (verdict.limit.as_str(), &verdict.gains[0][..28]),
+        ("running", "by another lock: cannot tell"),
+        "{verdict:?}"
+    );
+    // Where all is explained, there is nothing to win.
+    let verdict = report(builder(), 40 * MS).verdict;
+    assert!(verdict.gains[0].starts_with("by another lock: nothing; no competition"), "{verdict:?}");
+}
+
+#[test]
+fn input_output_and_sleep_are_no_unseen_locks() {
+    let mut trace = builder();
+    off(&mut trace, 10 * MS, 39 * MS);
+    trace.push(Ticks(39 * MS + 10), ThreadIndex(2), What::Blocked { site: LOCK, ticks: 29 * MS + 20 });
+    let report = report(trace, 40 * MS);
+    let verdict = &report.verdict;
+    assert_eq!((verdict.limit.as_str(), verdict.unseen_share), ("calls", 0.0), "{verdict:?}");
+    assert!(verdict.gains[0].starts_with("by another lock: nothing"), "{verdict:?}");
+    assert!(report.limits.unseen.iter().all(|unseen| !unseen.contains("off their CPUs (")), "{:?}", report.limits);
+    assert_eq!(report.threads[2].blocked_ns.0, 29 * MS);
+}
+
+#[test]
+fn a_made_up_program_has_no_futex() {
+    let report = Profile::of(support::trace(4, 100)).report;
+    assert!(report.waitables.iter().all(|waitable| waitable.at.is_none() && waitable.kind != "futex"));
+    assert_eq!(report.verdict.unseen_share, 0.0);
+}
