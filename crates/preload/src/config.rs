@@ -160,11 +160,18 @@ fn each(text: &str, asked: Option<&str>) -> Result<Each, String> {
     Ok(each)
 }
 
+unsafe extern "C" {
+    static environ: *const *mut u8;
+}
+
+/// Whether the C library has the environment.
+pub fn has_environment() -> bool {
+    // SAFETY: a word of the C library's, read before `main`, with one thread.
+    unsafe { !environ.is_null() }
+}
+
 /// Empties `BATON_TRACE` for what this process executes: an empty value counts as unset.
 pub fn forget_trace() {
-    unsafe extern "C" {
-        static environ: *const *mut u8;
-    }
     const NAME: &[u8] = b"BATON_TRACE=";
     // SAFETY: called before `main`, with one thread: the C library's array of strings, which ends with a null pointer. Each
     // string ends with a zero, so that the comparison stays inside of it; the byte behind the name is the value's first, or

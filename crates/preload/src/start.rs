@@ -30,8 +30,9 @@ pub unsafe extern "C" fn start() {
     match STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire) {
         Ok(_) => {
             STARTER.store(thread::pointer(), Ordering::Relaxed);
-            errno::kept(run);
-            STATE.store(READY, Ordering::Release);
+            // Before glibc has the environment, only the way to glibc's own functions can be made; the constructor comes again.
+            let state = if errno::kept(run) { READY } else { NEW };
+            STATE.store(state, Ordering::Release);
         }
         // Inside the start itself, an allocator that the loader calls: its mutexes are glibc's for the moment.
         Err(STARTING) if STARTER.load(Ordering::Relaxed) == thread::pointer() => {}
@@ -90,12 +91,17 @@ fn say_unmatched() {
     message::say(format_args!("BATON_LOCK: no mutex of this program is at {}", places.join(", ")));
 }
 
-fn run() {
+/// Whether it could be done: a program's `.preinit_array` runs before glibc has the environment.
+fn run() -> bool {
     lookup::start();
     real::resolve();
     hooks::pass_through();
     omp::pass_through();
     message::catch_panics();
+    if !config::has_environment() {
+        same_as_pthread();
+        return false;
+    }
     let config =
         config::read(|name| std::env::var_os(name)).unwrap_or_else(|error| message::refuse(format_args!("{error}")));
     if let Some(name) = &config.say {
@@ -105,6 +111,7 @@ fn run() {
         set_up(&config);
     }
     same_as_pthread();
+    true
 }
 
 /// Mutexes of old programs go the way of the new ones.

@@ -4,4 +4,5 @@ pub mod alloc;
 pub mod errno;
 pub mod message;
 pub mod stack;
+mod syscall;
 pub mod time;

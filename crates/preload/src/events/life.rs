@@ -1,7 +1,7 @@
 //! A recording from its first event to its last: the process, its threads, its forks.
 
 use super::session::SESSION;
-use super::{affinity, constructs, cost, markers, modules, sites, switches};
+use super::{affinity, constructs, cost, libc_locks, markers, modules, sites, switches};
 use crate::base::message::{self, Subject};
 use crate::config::Config;
 use crate::hooks::lookup::found;
@@ -27,7 +27,9 @@ pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     if !config.stacks {
         sites::refuse_stacks();
     }
-    if !config.switches {
+    if config.switches {
+        libc_locks::start();
+    } else {
         switches::refuse();
     }
     let mut options = Options::default();
@@ -98,6 +100,7 @@ fn thread_ends(thread: &Thread) {
         // How much of its last stretch it spent on a CPU.
         thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
         thread.switches.empty(thread);
+        thread.switches.taken(thread);
         thread.pen.post(&SESSION, What::ThreadEnd { handle: thread.handle() as u64 });
     }
     thread.switches.close();

@@ -8,24 +8,29 @@
 //! | `session` | the process's trace, and whether a hook records |
 //! | `life` | a recording from its first event to its last: the process, threads, forks |
 //! | `post` | writing an event down |
-//! | `locks`, `objects`, `outside`, `threads`, `teams` | one function for each thing that happens |
+//! | `locks`, `objects`, `futexes`, `outside`, `threads`, `teams` | one function for each thing that happens |
 //! | `sites` | call sites, and the stacks of contended ones |
 //! | `markers` | the program's own markers and regions of interest |
 //! | [`affinity`] | on which CPUs threads may run |
 //! | `constructs` | barriers whose OpenMP construct has been told |
 //! | `cost` | what recording costs, measured |
 //! | `switches` | when the kernel took the CPU away, and gave it back |
+//! | `libc_locks` | locks inside of glibc, by breakpoints |
+//! | `perf` | events of the kernel about a thread, and the rings that they come in |
 //! | `modules` | which object files are loaded where |
 
 pub mod affinity;
 mod constructs;
 mod cost;
+mod futexes;
+mod libc_locks;
 mod life;
 mod locks;
 mod markers;
 mod modules;
 mod objects;
 mod outside;
+mod perf;
 mod post;
 mod session;
 mod sites;
@@ -34,6 +39,7 @@ mod teams;
 mod threads;
 
 pub use baton_trace::WakeReason;
+pub use futexes::*;
 pub use life::{CALLBACKS, begin, finish, say_unrecorded, start};
 pub use locks::*;
 pub use modules::list as list_modules;

@@ -127,6 +127,15 @@ fn stack(thread: &Thread, at: usize, unloads: u32) -> SiteId {
     if frames.len() < 2 {
         return site(thread, at);
     }
+    by_hash(thread, frames, unloads)
+}
+
+/// The number of a stack that was found elsewhere.
+pub(super) fn of_stack(thread: &Thread, frames: &[u64]) -> SiteId {
+    by_hash(thread, frames, modules::unloads())
+}
+
+fn by_hash(thread: &Thread, frames: &[u64], unloads: u32) -> SiteId {
     // FNV-1a over the addresses, and a bit that no address has. Where object files have gone, those that lie there now count, too.
     let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3);
     let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, ip| {

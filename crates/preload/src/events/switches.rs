@@ -1,61 +1,38 @@
 //! Context switches: when a thread left its CPU, whether it blocked or was preempted, and when it was back, as the kernel has it.
+//! And, where the kernel tells, waits for locks inside of glibc (`libc_locks`).
 //!
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary user may have unless the
 //! administrator forbids it (`perf_event_paranoid` above 2). They come in a small ring of memory, which the thread empties when it holds
 //! no lock: before a wait, after one, behind a release once it is half full, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
 //! no ring, and CPU times around waits have to tell as much as they can.
-//!
-//! The descriptor is closed at once: the mapping keeps the event, and the program's descriptors stay its own.
 
+use super::libc_locks;
+use super::perf::{self, Attributes, LOST, Record, Records, SAMPLE, SWITCH};
 use super::session::SESSION;
 use crate::thread::{Ring, Thread};
-use baton_trace::{OffReason, What, clock, sys};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, Ordering::Relaxed};
+use baton_trace::{OffReason, SiteId, What, clock, notes, sys};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-/// Pages of records: some 680 of them.
+/// Pages of records: some 680 switches, or 89 waits for glibc's locks.
 const PAGES: usize = 4;
-const PAGE: usize = 4096;
-const BYTES: usize = PAGES * PAGE;
+const BYTES: usize = PAGES * perf::PAGE;
+/// Pages of the ring of wakes, and of that of samples: 102 wakes, 128 samples.
+const WAKE_PAGES: usize = 1;
+const SAMPLE_PAGES: usize = 1;
 
-/// Offsets in the kernel's `struct perf_event_mmap_page`.
-const HEAD: usize = 1024;
-const TAIL: usize = 1032;
+/// Waits for glibc's locks after which a thread gets samples of where it is. Much of what such a lock costs is no wait: its cache
+/// line moves between CPUs.
+const WAITS: u64 = 16;
+/// Nanoseconds of CPU time between two samples.
+const PERIOD_NS: u64 = 1_000_000;
 
-/// The kernel's `struct perf_event_attr`, of its version 5.
-#[repr(C)]
-struct Attributes {
-    sort: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    unused: [u64; 5],
-    sample_stack_user: u32,
-    clock: i32,
-    also_unused: [u64; 2],
-}
-
-const _: () = assert!(size_of::<Attributes>() == 112);
-
-/// PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY: an event that counts nothing.
-const SOFTWARE: u32 = 1;
-const DUMMY: u64 = 9;
-/// PERF_SAMPLE_TIME and PERF_SAMPLE_CPU: what stands behind each record.
-const TIME_AND_CPU: u64 = 1 << 2 | 1 << 7;
-/// exclude_kernel, exclude_hv, sample_id_all, use_clockid, context_switch.
-const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 18 | 1 << 25 | 1 << 26;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOSE_ON_EXEC: usize = 8;
-
-/// PERF_RECORD_SWITCH, and the marks in its header.
-const SWITCH: u32 = 14;
+/// The marks of a switch.
 const OUT: u16 = 1 << 13;
 const PREEMPTED: u16 = 1 << 14;
 
-/// Rings at a time, at most: 20 MiB of locked memory.
+/// Rings at a time, at most: 20 MiB of locked memory, and 512 KiB for those with breakpoints.
 const RINGS: u32 = 1024;
+const WITH_BREAKPOINTS: u32 = 64;
 static OPEN: AtomicU32 = AtomicU32::new(0);
 /// The kernel says no, or the user: no thread tries any more.
 static REFUSED: AtomicBool = AtomicBool::new(false);
@@ -63,37 +40,52 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 /// With `BATON_SWITCHES=off`.
 pub(super) fn refuse() {
     REFUSED.store(true, Relaxed);
+    libc_locks::refuse();
 }
 
 impl Ring {
     /// Asks for the calling thread's switches.
     pub(super) fn open(&self) {
         self.busy.store(false, Relaxed);
+        self.lock.store(0, Relaxed);
+        self.waits.store(0, Relaxed);
         if REFUSED.load(Relaxed) || !SESSION.is_open() {
             return;
         }
         let (ticks, nanos) = moment();
         self.ticks.store(ticks, Relaxed);
         self.nanos.store(nanos, Relaxed);
-        let ring = if OPEN.fetch_add(1, Relaxed) < RINGS { crate::base::errno::kept(map) } else { None };
-        if ring.is_none() {
+        let before = OPEN.fetch_add(1, Relaxed);
+        let rings = if before < RINGS { crate::base::errno::kept(|| map(before < WITH_BREAKPOINTS)) } else { None };
+        if rings.is_none() {
             OPEN.fetch_sub(1, Relaxed);
         }
-        self.at.store(ring.unwrap_or(0), Relaxed);
+        let (at, wakes) = rings.unwrap_or((0, 0));
+        self.wakes.store(wakes, Relaxed);
+        self.at.store(at, Relaxed);
     }
 
-    /// Gives the ring back.
+    /// Gives the rings back.
     pub(super) fn close(&self) {
-        let at = self.at.swap(0, Relaxed);
+        let (at, wakes) = (self.at.swap(0, Relaxed), self.wakes.swap(0, Relaxed));
         if at != 0 {
             OPEN.fetch_sub(1, Relaxed);
-            // SAFETY: mapped by `open`, and nobody reads it any more.
-            crate::base::errno::kept(|| unsafe { libc::munmap(at as *mut libc::c_void, PAGE + BYTES) });
+            // SAFETY: mapped by `open`; its only reader is this thread.
+            unsafe { perf::unmap(at, PAGES) };
+        }
+        let samples = self.samples.swap(0, Relaxed);
+        for (at, pages) in [(wakes, WAKE_PAGES), (samples, SAMPLE_PAGES)] {
+            if at != 0 {
+                // SAFETY: as above.
+                unsafe { perf::unmap(at, pages) };
+            }
         }
     }
 
-    /// In a fork's child: the kernel gave it no copy of the ring.
+    /// In a fork's child: the kernel gave it no copy of the rings.
     pub fn forget(&self) {
+        self.wakes.store(0, Relaxed);
+        self.samples.store(0, Relaxed);
         if self.at.swap(0, Relaxed) != 0 {
             OPEN.fetch_sub(1, Relaxed);
         }
@@ -104,8 +96,8 @@ impl Ring {
     #[inline(always)]
     pub(super) fn is_filling(&self) -> bool {
         let at = self.at.load(Relaxed);
-        // SAFETY: a ring that is there stays mapped while its thread runs; the fields are aligned.
-        at != 0 && unsafe { word(at, HEAD).load(Relaxed).wrapping_sub(word(at, TAIL).load(Relaxed)) > BYTES as u64 / 2 }
+        // SAFETY: a ring that is there stays mapped while its thread runs.
+        at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > BYTES as u64 / 2 }
     }
 
     /// How much the kernel has told so far: it grows when the thread leaves its CPU, and when it comes back. `None` without a ring.
@@ -113,83 +105,176 @@ impl Ring {
     pub(super) fn told(&self) -> Option<u64> {
         let at = self.at.load(Relaxed);
         // SAFETY: as above.
-        (at != 0).then(|| unsafe { word(at, HEAD).load(Relaxed) })
+        (at != 0).then(|| unsafe { perf::written(at) })
     }
 
     /// Writes down what the kernel has told since the last time.
     pub(super) fn empty(&self, thread: &Thread) {
-        let at = self.at.load(Relaxed);
-        if at == 0 {
-            return;
-        }
-        // SAFETY: as above. Acquire: the records up to the head are whole.
-        let (head, mut tail) = unsafe { (word(at, HEAD).load(Ordering::Acquire), word(at, TAIL).load(Relaxed)) };
-        if head == tail || self.busy.swap(true, Relaxed) {
+        // Switches last: what comes in between is a switch, as the thread itself is here.
+        // SAFETY: the rings stay mapped while their thread runs.
+        let mut rings = unsafe {
+            let samples = Records::of(self.samples.load(Relaxed), SAMPLE_PAGES);
+            let wakes = Records::of(self.wakes.load(Relaxed), WAKE_PAGES);
+            [samples, wakes, Records::of(self.at.load(Relaxed), PAGES)]
+        };
+        if rings.iter().all(Records::is_empty) || self.busy.swap(true, Relaxed) {
             return;
         }
         let began = clock::now(SESSION.source());
-        let then = (self.ticks.load(Relaxed), self.nanos.load(Relaxed));
-        let now = moment();
-        while tail < head {
-            let record = Record::read(at, tail);
-            if record.sort == SWITCH {
-                let what = match record.marks & OUT {
-                    0 => What::OnCpu { tid: 0, cpu: record.cpu },
-                    _ if record.marks & PREEMPTED != 0 => What::OffCpu { tid: 0, reason: OffReason::Preempted },
-                    _ => What::OffCpu { tid: 0, reason: OffReason::Blocked },
-                };
-                thread.pen.post_at(&SESSION, ticks_at(record.nanos, then, now), what);
+        let reader = Reader { thread, then: (self.ticks.load(Relaxed), self.nanos.load(Relaxed)), now: moment() };
+        while let Some(ring) = first(&rings) {
+            if let Some(record) = rings[ring].next() {
+                reader.told(ring, &record);
             }
-            tail += u64::from(record.size).max(8);
+            rings[ring].pass();
         }
-        // SAFETY: as above. Release: the kernel may write there again when all has been read.
-        unsafe { word(at, TAIL).store(tail, Ordering::Release) };
-        self.ticks.store(now.0, Relaxed);
-        self.nanos.store(now.1, Relaxed);
+        rings.iter().for_each(Records::give_back);
+        self.ticks.store(reader.now.0, Relaxed);
+        self.nanos.store(reader.now.1, Relaxed);
+        if self.waits.load(Relaxed) >= WAITS && self.samples.load(Relaxed) == 0 {
+            self.sample();
+        }
         // The program did not ask for this: it is no time of its own.
         let ticks = clock::now(SESSION.source()).saturating_sub(began);
         thread.pen.post(&SESSION, What::Pause { ticks });
         self.busy.store(false, Relaxed);
     }
-}
 
-/// # Safety
-/// `at` is a mapped ring and `offset` that of a word in its first page.
-#[inline(always)]
-unsafe fn word<'a>(at: usize, offset: usize) -> &'a AtomicU64 {
-    // SAFETY: by contract.
-    unsafe { &*((at + offset) as *const AtomicU64) }
-}
-
-/// Opens and maps the event; closes its descriptor again.
-fn map() -> Option<usize> {
-    let attributes = Attributes {
-        sort: SOFTWARE,
-        size: size_of::<Attributes>() as u32,
-        config: DUMMY,
-        sample_period: 0,
-        sample_type: TIME_AND_CPU,
-        read_format: 0,
-        flags: FLAGS,
-        unused: [0; 5],
-        sample_stack_user: 0,
-        clock: libc::CLOCK_MONOTONIC,
-        also_unused: [0; 2],
-    };
-    // SAFETY: the kernel reads the attributes: this thread, any CPU, no group. Raw calls are no cancellation points.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, CLOSE_ON_EXEC);
-        if fd < 0 {
-            // Too many descriptors may pass; all else will be so for the next thread, too.
-            if crate::base::errno::get() != libc::EMFILE {
-                REFUSED.store(true, Relaxed);
-            }
-            return None;
+    /// Asks for samples.
+    #[cold]
+    fn sample(&self) {
+        let samples = Attributes::samples(PERIOD_NS);
+        match crate::base::errno::kept(|| perf::map(&samples, SAMPLE_PAGES)) {
+            Ok(at) => self.samples.store(at, Relaxed),
+            // Not again.
+            Err(_) => self.waits.store(0, Relaxed),
         }
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let at = libc::mmap(core::ptr::null_mut(), PAGE + BYTES, protection, libc::MAP_SHARED, fd as i32, 0);
-        libc::syscall(libc::SYS_close, fd);
-        (at != libc::MAP_FAILED).then(|| at.expose_provenance())
+    }
+
+    /// Ends a wait for one of glibc's locks whose wake has not been told: the thread ends, or waits again.
+    pub(super) fn taken(&self, thread: &Thread) {
+        let lock = self.lock.swap(0, Relaxed);
+        if lock != 0 {
+            thread.pen.post_at(&SESSION, self.taken.load(Relaxed), What::LibcTaken { lock });
+        }
+    }
+}
+
+/// Writes records down, between two moments on both clocks.
+struct Reader<'a> {
+    thread: &'a Thread,
+    then: (u64, u64),
+    now: (u64, u64),
+}
+
+/// The rings in the order of [`Ring::empty`].
+const SAMPLES: usize = 0;
+const WAKES: usize = 1;
+
+/// The ring whose next record is the earliest; `None` if all records have been passed.
+fn first(rings: &[Records; 3]) -> Option<usize> {
+    let time = |ring: usize| rings[ring].next().map(|record| nanos(ring, &record));
+    (0..rings.len()).filter_map(|ring| Some((time(ring)?, ring))).min().map(|(_, ring)| ring)
+}
+
+/// When a record of a ring was written; 0 if it does not say so.
+fn nanos(ring: usize, record: &Record) -> u64 {
+    match (record.sort(), ring) {
+        (SAMPLE, SAMPLES) => record.code_and_nanos().1,
+        (SAMPLE | SWITCH, _) => record.nanos(),
+        _ => 0,
+    }
+}
+
+impl Reader<'_> {
+    fn told(&self, ring: usize, record: &Record) {
+        match (record.sort(), ring) {
+            (SAMPLE, SAMPLES) => self.sampled(record),
+            (SAMPLE, WAKES) => self.woke(record),
+            (SAMPLE, _) => self.waits(record),
+            (SWITCH, _) => self.switched(record),
+            // Samples that are missing are as good as those before them.
+            (LOST, WAKES..) => self.lost(),
+            _ => {}
+        }
+    }
+
+    fn sampled(&self, record: &Record) {
+        let (code, nanos) = record.code_and_nanos();
+        let what = What::Sample { code: code & 0xffff_ffff_ffff, micros: (PERIOD_NS / 1000) as u32 };
+        self.thread.pen.post_at(&SESSION, ticks_at(nanos, self.then, self.now), what);
+        super::modules::know(code);
+    }
+
+    fn switched(&self, record: &Record) {
+        let ticks = self.ticks_at(record);
+        let what = match record.marks() & OUT {
+            0 => {
+                // A wait for a lock of glibc's is over when the thread runs again, as far as the kernel tells.
+                self.thread.switches.taken.store(ticks, Relaxed);
+                What::OnCpu { tid: 0, cpu: record.cpu() }
+            }
+            _ if record.marks() & PREEMPTED != 0 => What::OffCpu { tid: 0, reason: OffReason::Preempted },
+            _ => What::OffCpu { tid: 0, reason: OffReason::Blocked },
+        };
+        self.thread.pen.post_at(&SESSION, ticks, what);
+    }
+
+    /// A wait for a lock of glibc's begins.
+    fn waits(&self, record: &Record) {
+        let Some(lock) = libc_locks::lock(record) else { return };
+        self.thread.switches.taken(self.thread);
+        let ticks = self.ticks_at(record);
+        let site = libc_locks::site(self.thread, record);
+        self.thread.pen.post_at(&SESSION, ticks, What::LibcWait { lock, site });
+        let ring = &self.thread.switches;
+        ring.waits.store(ring.waits.load(Relaxed) + 1, Relaxed);
+        ring.lock.store(lock, Relaxed);
+        ring.taken.store(ticks, Relaxed);
+    }
+
+    /// A lock of glibc's was released. A thread that has waited for one finds out at the release
+    /// whether others wait, so that its wake shows that it had the lock.
+    fn woke(&self, record: &Record) {
+        let Some(lock) = libc_locks::lock(record) else { return };
+        self.thread.switches.taken(self.thread);
+        let what = What::LibcWake { lock, site: SiteId::UNKNOWN };
+        self.thread.pen.post_at(&SESSION, self.ticks_at(record), what);
+    }
+
+    #[cold]
+    fn lost(&self) {
+        static SAID: AtomicBool = AtomicBool::new(false);
+        if !SAID.swap(true, Relaxed) {
+            self.thread.pen.post(&SESSION, What::Note { address: 0, code: notes::RING_FULL });
+        }
+    }
+
+    fn ticks_at(&self, record: &Record) -> u64 {
+        ticks_at(record.nanos(), self.then, self.now)
+    }
+}
+
+/// Opens and maps the events: of waits for glibc's locks, with switches, and of wakes; or of switches alone. The second ring may be
+/// missing (0).
+fn map(breakpoints: bool) -> Option<(usize, usize)> {
+    if breakpoints && libc_locks::is_on() {
+        match perf::map(&libc_locks::waits(), PAGES) {
+            Ok(at) => return Some((at, perf::map(&libc_locks::wakes(), WAKE_PAGES).unwrap_or(0))),
+            // No memory left; or the debug registers are a debugger's, which may be so for this thread alone.
+            Err(0) => return None,
+            Err(libc::ENOSPC | libc::EBUSY | libc::EMFILE) => {}
+            Err(_) => libc_locks::refuse(),
+        }
+    }
+    match perf::map(&Attributes::switches(), PAGES) {
+        Ok(at) => Some((at, 0)),
+        Err(0 | libc::EMFILE) => None,
+        // Too many descriptors may pass; all else will be so for the next thread, too.
+        Err(_) => {
+            REFUSED.store(true, Relaxed);
+            None
+        }
     }
 }
 
@@ -204,31 +289,6 @@ fn ticks_at(nanos: u64, then: (u64, u64), now: (u64, u64)) -> u64 {
     let ticks = u128::from(now.0.saturating_sub(then.0));
     let since = u128::from(nanos.clamp(then.1, now.1.max(then.1)) - then.1);
     then.0 + (ticks * since / span) as u64
-}
-
-/// One record, in the order in which the kernel lays it out.
-struct Record {
-    sort: u32,
-    marks: u16,
-    size: u16,
-    nanos: u64,
-    cpu: u32,
-}
-
-impl Record {
-    /// The record that begins at `tail`; it may wrap around.
-    fn read(at: usize, tail: u64) -> Record {
-        let piece = |offset: u64| {
-            let place = (tail + offset) as usize % BYTES;
-            // SAFETY: records are made of words, aligned; the place is inside the ring.
-            unsafe { word(at, PAGE + place).load(Relaxed) }
-        };
-        let header = piece(0);
-        let (sort, marks, size) = (header as u32, (header >> 32) as u16, (header >> 48) as u16);
-        // Behind the header, a switch has nothing of its own: time, CPU.
-        let (nanos, cpu) = if sort == SWITCH { (piece(8), piece(16) as u32) } else { (0, 0) };
-        Record { sort, marks, size, nanos, cpu }
-    }
 }
 
 #[cfg(test)]

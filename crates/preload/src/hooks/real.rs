@@ -204,6 +204,23 @@ reals! {
     send(c_int, *const c_void, usize, c_int) -> isize;
     accept(c_int, Object, Object) -> c_int;
     fsync(c_int) -> c_int;
+    fdatasync(c_int) -> c_int;
+    msync(Object, usize, c_int) -> c_int;
+    pread(c_int, Object, usize, c_long) -> isize;
+    pread64(c_int, Object, usize, c_long) -> isize;
+    pwrite(c_int, *const c_void, usize, c_long) -> isize;
+    pwrite64(c_int, *const c_void, usize, c_long) -> isize;
+    readv(c_int, *const c_void, c_int) -> isize;
+    writev(c_int, *const c_void, c_int) -> isize;
+    recvmsg(c_int, Object, c_int) -> isize;
+    sendmsg(c_int, *const c_void, c_int) -> isize;
+    connect(c_int, *const c_void, c_uint) -> c_int;
+    ppoll(Object, c_ulong, Until, *const c_void) -> c_int;
+    epoll_pwait(c_int, Object, c_int, c_int, *const c_void) -> c_int;
+    flock(c_int, c_int) -> c_int;
+    waitpid(c_int, Object, c_int) -> c_int;
+    // Without an ellipsis: integers go the same way.
+    syscall(c_long, usize, usize, usize, usize, usize, usize) -> c_long;
 }
 
 /// What a C11 thread runs.

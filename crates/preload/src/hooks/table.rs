@@ -232,6 +232,23 @@ hooks! {
         send "r8",
         accept "rcx",
         fsync "rsi",
+        fdatasync "rsi",
+        msync "rcx",
+        pread "r8",
+        pread64 "r8",
+        pwrite "r8",
+        pwrite64 "r8",
+        readv "rcx",
+        writev "rcx",
+        recvmsg "rcx",
+        sendmsg "rcx",
+        connect "rcx",
+        ppoll "r8",
+        epoll_pwait "r9",
+        flock "rdx",
+        waitpid "rcx",
+        // The number and up to six arguments fill the registers.
+        syscall "rax",
     }
     others {
         // What programs linked long ago, and libstdc++ of that time, call.

@@ -1,14 +1,25 @@
-//! The ring into which the kernel writes a thread's context switches. The room of events opens and reads it.
+//! The rings into which the kernel writes a thread's context switches, and what it does at glibc's own locks. The room of
+//! events opens and reads them.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-/// A thread's ring.
+/// A thread's rings.
 pub struct Ring {
     /// Address of the mapping; 0: none.
     pub at: AtomicUsize,
+    /// Address of the mapping of the second ring, with wakes at glibc's locks; 0: none.
+    pub wakes: AtomicUsize,
+    /// Address of the mapping of the third ring, with samples of where the thread is; 0: none.
+    pub samples: AtomicUsize,
+    /// How often the thread has waited for a lock of glibc's.
+    pub waits: AtomicU64,
     /// One moment on both clocks, at or before all records that are left: ticks and nanoseconds.
     pub ticks: AtomicU64,
     pub nanos: AtomicU64,
+    /// The lock of glibc's that the thread waits for, according to the records read so far; 0: none.
+    pub lock: AtomicU64,
+    /// When that wait was over, in ticks, if it is.
+    pub taken: AtomicU64,
     /// Being emptied: a signal handler has to leave it alone.
     pub busy: AtomicBool,
 }
@@ -18,8 +29,13 @@ impl Ring {
     pub const fn new() -> Ring {
         Ring {
             at: AtomicUsize::new(0),
+            wakes: AtomicUsize::new(0),
+            samples: AtomicUsize::new(0),
+            waits: AtomicU64::new(0),
             ticks: AtomicU64::new(0),
             nanos: AtomicU64::new(0),
+            lock: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
             busy: AtomicBool::new(false),
         }
     }

@@ -56,7 +56,11 @@ pub fn program(name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
     // Test binaries run side by side, each with executables of its own.
     let path = scratch().join(format!("{}.{}", name.replace('.', "-"), std::process::id()));
-    let (compiler, standard) = if name.ends_with("cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
+    let (compiler, standard) = match name {
+        "atomic_wait.cpp" => ("c++", "-std=c++20"),
+        _ if name.ends_with("cpp") => ("c++", "-std=c++17"),
+        _ => ("cc", "-std=gnu11"),
+    };
     let mut command = Command::new(compiler);
     command.args([standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(&source);
     match name {
@@ -81,7 +85,7 @@ pub fn compiles(name: &str, test: &str) -> bool {
         child.wait().unwrap().success()
     };
     match name {
-        "cxx.cpp" => baton_needs::has("c++", test),
+        "cxx.cpp" | "atomic_wait.cpp" => baton_needs::has("c++", test),
         "omp.c" | "omp_regions.c" => *OPENMP.get_or_init(openmp) || baton_needs::missing("cc -fopenmp", test),
         _ => true,
     }

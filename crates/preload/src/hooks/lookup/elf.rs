@@ -24,6 +24,7 @@ pub struct Object<'a> {
     pub bias: usize,
     headers: &'a [Elf64_Phdr],
     dynamic: *const [u64; 2],
+    path: &'a [u8],
 }
 
 /// Goes over the loaded objects in the loader's order, under its lock, until `f` says that it is done.
@@ -36,7 +37,8 @@ pub fn each<F: FnMut(&Object) -> bool>(mut f: F) {
             let dynamic = headers.iter().find(|header| header.p_type == PT_DYNAMIC);
             let Some(dynamic) = dynamic else { return 0 };
             let dynamic = core::ptr::with_exposed_provenance(bias + dynamic.p_vaddr as usize);
-            c_int::from((*f.cast::<F>())(&Object { bias, headers, dynamic }))
+            let path = if (*info).dlpi_name.is_null() { b"" } else { CStr::from_ptr((*info).dlpi_name).to_bytes() };
+            c_int::from((*f.cast::<F>())(&Object { bias, headers, dynamic, path }))
         }
     }
     // SAFETY: the callback is for this type, and keeps nothing.
@@ -44,12 +46,28 @@ pub fn each<F: FnMut(&Object) -> bool>(mut f: F) {
 }
 
 impl Object<'_> {
+    /// Its segments in memory.
+    fn segments(&self) -> impl Iterator<Item = core::ops::Range<usize>> {
+        self.headers.iter().filter(|header| header.p_type == libc::PT_LOAD).map(|header| {
+            let start = self.bias + header.p_vaddr as usize;
+            start..start + header.p_memsz as usize
+        })
+    }
+
     /// Whether an address lies in it.
     pub fn contains(&self, address: usize) -> bool {
-        self.headers.iter().filter(|header| header.p_type == libc::PT_LOAD).any(|header| {
-            let start = self.bias + header.p_vaddr as usize;
-            (start..start + header.p_memsz as usize).contains(&address)
-        })
+        self.segments().any(|segment| segment.contains(&address))
+    }
+
+    /// From its first segment to its last.
+    pub fn place(&self) -> core::ops::Range<usize> {
+        let start = self.segments().map(|segment| segment.start).min().unwrap_or(0);
+        start..self.segments().map(|segment| segment.end).max().unwrap_or(0)
+    }
+
+    /// The last part of its path; empty for the program's own file.
+    pub fn file_name(&self) -> &[u8] {
+        self.path.rsplit(|byte| *byte == b'/').next().unwrap_or(b"")
     }
 
     /// An entry of the dynamic section.

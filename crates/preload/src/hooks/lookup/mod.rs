@@ -23,7 +23,14 @@ pub fn start() {
         let is_libc = object.contains(known);
         if is_libc {
             LIBC.store(object.bias, Relaxed);
-            for (name, slot) in [(c"dlsym", &slot::dlsym), (c"dlvsym", &slot::dlvsym), (c"dlopen", &slot::dlopen)] {
+            let early = [
+                (c"dlsym", &slot::dlsym),
+                (c"dlvsym", &slot::dlvsym),
+                (c"dlopen", &slot::dlopen),
+                // An allocator inside of a look-up may call the kernel.
+                (c"syscall", &slot::syscall),
+            ];
+            for (name, slot) in early {
                 let at =
                     object.function(name).unwrap_or_else(|| crate::base::message::die("the C library has no dlsym"));
                 slot.set(core::ptr::with_exposed_provenance(at));
@@ -59,6 +66,29 @@ fn is_glibc(address: usize) -> bool {
         is_libc
     });
     found
+}
+
+/// Where glibc lies.
+pub fn glibc() -> core::ops::Range<usize> {
+    let mut place = 0..0;
+    elf::each(|object| {
+        let is_libc = object.bias == LIBC.load(Relaxed);
+        if is_libc {
+            place = object.place();
+        }
+        is_libc
+    });
+    place
+}
+
+/// Where the first loaded object lies whose file has this name.
+pub fn place_of(name: &[u8]) -> Option<core::ops::Range<usize>> {
+    let mut place = None;
+    elf::each(|object| {
+        place = (object.file_name() == name).then(|| object.place());
+        place.is_some()
+    });
+    place
 }
 
 /// Our function for one of glibc's. `None` if we have none of that name, or go on to another library's from ours, which would

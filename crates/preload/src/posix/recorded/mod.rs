@@ -7,12 +7,14 @@
 //! | --- | --- |
 //! | [`rwlock`], [`spin`], [`barrier`], [`sem`] | the objects of these names |
 //! | `outside` | input, output and sleep |
+//! | `futex` | futex calls of the program's own |
 //! | [`cond`] | condition variables, in a run whose mutexes are glibc's |
 //! | [`threads`] | creation, join, names, affinities |
 
 pub mod cond;
 
 mod barrier;
+mod futex;
 mod outside;
 mod rwlock;
 mod sem;
@@ -32,6 +34,7 @@ pub fn install() {
     sem::install();
     threads::install();
     outside::install();
+    futex::install();
     slot::dlclose.set(dlclose as Code);
 }
 

@@ -7,7 +7,7 @@
 use crate::events;
 use crate::hooks::real;
 use crate::hooks::{Code, slot};
-use core::ffi::{c_int, c_uint, c_ulong, c_void};
+use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use libc::{clockid_t, timespec};
 
 /// Functions that are called as they are, between two looks at whether the thread left its CPU.
@@ -41,4 +41,19 @@ calls! {
     send(file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize;
     accept(file: c_int, address: *mut c_void, length: *mut c_void) -> c_int;
     fsync(file: c_int) -> c_int;
+    fdatasync(file: c_int) -> c_int;
+    msync(from: *mut c_void, bytes: usize, flags: c_int) -> c_int;
+    pread(file: c_int, into: *mut c_void, bytes: usize, at: c_long) -> isize;
+    pread64(file: c_int, into: *mut c_void, bytes: usize, at: c_long) -> isize;
+    pwrite(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize;
+    pwrite64(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize;
+    readv(file: c_int, parts: *const c_void, count: c_int) -> isize;
+    writev(file: c_int, parts: *const c_void, count: c_int) -> isize;
+    recvmsg(file: c_int, message: *mut c_void, flags: c_int) -> isize;
+    sendmsg(file: c_int, message: *const c_void, flags: c_int) -> isize;
+    connect(file: c_int, address: *const c_void, length: c_uint) -> c_int;
+    ppoll(files: *mut c_void, count: c_ulong, limit: *const timespec, signals: *const c_void) -> c_int;
+    epoll_pwait(file: c_int, events: *mut c_void, most: c_int, limit: c_int, signals: *const c_void) -> c_int;
+    flock(file: c_int, operation: c_int) -> c_int;
+    waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int;
 }

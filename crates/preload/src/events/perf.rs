@@ -1,0 +1,230 @@
+//! Events of the kernel about one thread (perf_event_open), read from a ring of memory.
+//!
+//! The descriptor is closed at once: the mapping keeps the event, and the program's descriptors stay its own.
+
+use core::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
+
+pub(super) const PAGE: usize = 4096;
+
+/// Offsets in the kernel's `struct perf_event_mmap_page`.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+/// The kernel's `struct perf_event_attr`, of its version 5.
+#[repr(C)]
+pub(super) struct Attributes {
+    pub(super) sort: u32,
+    pub(super) size: u32,
+    pub(super) config: u64,
+    pub(super) sample_period: u64,
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+    pub(super) flags: u64,
+    pub(super) wakeup: u32,
+    pub(super) breakpoint: u32,
+    pub(super) breakpoint_at: u64,
+    pub(super) breakpoint_length: u64,
+    pub(super) branches: u64,
+    pub(super) registers: u64,
+    pub(super) stack: u32,
+    pub(super) clock: i32,
+    pub(super) unused: [u64; 2],
+}
+
+const _: () = assert!(size_of::<Attributes>() == 112);
+
+/// PERF_TYPE_SOFTWARE; PERF_COUNT_SW_DUMMY: an event that counts nothing; PERF_COUNT_SW_CPU_CLOCK: nanoseconds on a CPU.
+const SOFTWARE: u32 = 1;
+const DUMMY: u64 = 9;
+const CPU_CLOCK: u64 = 0;
+/// PERF_SAMPLE_IP.
+const CODE: u64 = 1;
+/// PERF_SAMPLE_TIME and PERF_SAMPLE_CPU: what stands behind each record.
+pub(super) const TIME_AND_CPU: u64 = 1 << 2 | 1 << 7;
+/// exclude_kernel, exclude_hv, sample_id_all, use_clockid.
+pub(super) const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 18 | 1 << 25;
+/// context_switch.
+pub(super) const SWITCHES: u64 = 1 << 26;
+/// PERF_FLAG_FD_CLOEXEC.
+const CLOSE_ON_EXEC: usize = 8;
+
+/// PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_SWITCH.
+pub(super) const LOST: u32 = 2;
+pub(super) const SAMPLE: u32 = 9;
+pub(super) const SWITCH: u32 = 14;
+
+impl Attributes {
+    /// An event that only reports context switches.
+    pub(super) const fn switches() -> Attributes {
+        Attributes {
+            sort: SOFTWARE,
+            size: size_of::<Attributes>() as u32,
+            config: DUMMY,
+            sample_period: 0,
+            sample_type: TIME_AND_CPU,
+            read_format: 0,
+            flags: FLAGS | SWITCHES,
+            wakeup: 0,
+            breakpoint: 0,
+            breakpoint_at: 0,
+            breakpoint_length: 0,
+            branches: 0,
+            registers: 0,
+            stack: 0,
+            clock: libc::CLOCK_MONOTONIC,
+            unused: [0; 2],
+        }
+    }
+
+    /// An event that tells from time to time, in CPU time, where in the program's code the thread is. In the kernel it tells
+    /// nothing.
+    pub(super) const fn samples(period_ns: u64) -> Attributes {
+        Attributes {
+            config: CPU_CLOCK,
+            sample_period: period_ns,
+            sample_type: TIME_AND_CPU | CODE,
+            flags: FLAGS,
+            ..Attributes::switches()
+        }
+    }
+}
+
+/// Opens an event of the calling thread and maps its ring of `pages` pages; closes its descriptor again. The error is errno, if
+/// the kernel refuses the event, and 0, if it refuses the ring.
+pub(super) fn map(attributes: &Attributes, pages: usize) -> Result<usize, i32> {
+    // SAFETY: the kernel reads the attributes: this thread, any CPU, no group. Raw calls are no cancellation points.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, 0, -1, -1, CLOSE_ON_EXEC);
+        if fd < 0 {
+            return Err(crate::base::errno::get());
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let bytes = (1 + pages) * PAGE;
+        let at = libc::mmap(core::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, fd as i32, 0);
+        libc::syscall(libc::SYS_close, fd);
+        if at == libc::MAP_FAILED { Err(0) } else { Ok(at.expose_provenance()) }
+    }
+}
+
+/// Gives a ring back.
+///
+/// # Safety
+/// `map` mapped it with so many pages, and nobody reads it any more.
+pub(super) unsafe fn unmap(at: usize, pages: usize) {
+    // SAFETY: by contract.
+    crate::base::errno::kept(|| unsafe { libc::munmap(at as *mut libc::c_void, (1 + pages) * PAGE) });
+}
+
+/// # Safety
+/// `at` is a mapped ring and `offset` that of a word in it.
+#[inline(always)]
+unsafe fn word<'a>(at: usize, offset: usize) -> &'a AtomicU64 {
+    // SAFETY: by contract; the offsets are multiples of 8.
+    unsafe { &*((at + offset) as *const AtomicU64) }
+}
+
+/// Bytes that the kernel has written so far.
+///
+/// # Safety
+/// `at` is a mapped ring.
+#[inline(always)]
+pub(super) unsafe fn written(at: usize) -> u64 {
+    // SAFETY: by contract.
+    unsafe { word(at, HEAD).load(Relaxed) }
+}
+
+/// Bytes that have been read.
+///
+/// # Safety
+/// `at` is a mapped ring.
+#[inline(always)]
+pub(super) unsafe fn read(at: usize) -> u64 {
+    // SAFETY: by contract.
+    unsafe { word(at, TAIL).load(Relaxed) }
+}
+
+/// The records of a ring from the last one read to the last one written.
+pub(super) struct Records {
+    at: usize,
+    bytes: usize,
+    tail: u64,
+    head: u64,
+}
+
+impl Records {
+    /// # Safety
+    /// `at` is a mapped ring of so many pages, which stays mapped while the records are used, or 0: no ring.
+    pub(super) unsafe fn of(at: usize, pages: usize) -> Records {
+        // Acquire: the records up to the head are whole.
+        // SAFETY: by contract.
+        let (tail, head) = if at == 0 { (0, 0) } else { unsafe { (read(at), word(at, HEAD).load(Ordering::Acquire)) } };
+        Records { at, bytes: pages * PAGE, tail, head }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tail >= self.head
+    }
+
+    /// The next record, which stays the next one until [`Records::pass`].
+    pub(super) fn next(&self) -> Option<Record<'_>> {
+        (!self.is_empty()).then_some(Record { records: self, begin: self.tail })
+    }
+
+    /// Goes over to the record after the next one.
+    pub(super) fn pass(&mut self) {
+        let size = self.next().map_or(8, |record| u64::from(record.size()).max(8));
+        self.tail += size;
+    }
+
+    /// Tells the kernel that it may write where the records were that have been passed.
+    pub(super) fn give_back(&self) {
+        if self.at != 0 {
+            // Release: after all has been read.
+            // SAFETY: a mapped ring, as in `of`.
+            unsafe { word(self.at, TAIL).store(self.tail, Ordering::Release) };
+        }
+    }
+}
+
+/// One record.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    records: &'a Records,
+    begin: u64,
+}
+
+impl Record<'_> {
+    /// Its word at an offset of `offset` bytes; it may wrap around.
+    pub(super) fn word(&self, offset: u64) -> u64 {
+        let place = (self.begin + offset) as usize % self.records.bytes;
+        // SAFETY: records are made of words, aligned; the place is inside the ring.
+        unsafe { word(self.records.at, PAGE + place).load(Relaxed) }
+    }
+
+    pub(super) fn sort(&self) -> u32 {
+        self.word(0) as u32
+    }
+
+    pub(super) fn marks(&self) -> u16 {
+        (self.word(0) >> 32) as u16
+    }
+
+    pub(super) fn size(&self) -> u16 {
+        (self.word(0) >> 48) as u16
+    }
+
+    /// When a switch happened, or a sample that has no address of code, in nanoseconds: it stands first behind the header.
+    pub(super) fn nanos(&self) -> u64 {
+        self.word(8)
+    }
+
+    /// On which CPU.
+    pub(super) fn cpu(&self) -> u32 {
+        self.word(16) as u32
+    }
+
+    /// The address of code of a sample that has one, and when it was.
+    pub(super) fn code_and_nanos(&self) -> (u64, u64) {
+        (self.word(8), self.word(16))
+    }
+}
