@@ -14,10 +14,14 @@ pub fn recorded_thread() -> Option<&'static Thread> {
 
 /// The thread is about to wait. What recording has to do now and then is done before, as the thread may hold a lock that it
 /// makes of futex afterwards.
-pub fn futex_wait(thread: &Thread, futex: usize, at: usize) {
+pub fn futex_wait(thread: &Thread, futex: usize, at: usize, bounded: bool) {
+    let futex = futex as Address;
     errno::kept(|| {
         tidy(thread);
-        thread.pen.post(&SESSION, What::FutexWait { futex: futex as Address, site: contended(thread, at) });
+        thread.pen.post(&SESSION, What::FutexWait { futex, site: contended(thread, at) });
+        if bounded {
+            thread.pen.post(&SESSION, What::Bounded { object: futex });
+        }
     });
 }
 

@@ -36,14 +36,13 @@ pub struct Standstill {
 pub struct StandingThread {
     /// The index of the thread in the report's list.
     pub thread: u32,
-    /// What the thread waits for: `lock`, `condition`, `semaphore`, `barrier`, `join`, `region` (an
-    /// idle worker of OpenMP) or `tasks`.
+    /// What the thread waits for: `lock`, `condition`, `semaphore`, `barrier`, `futex`, `join`,
+    /// `region` (an idle worker of OpenMP) or `tasks`.
     pub waits_for: String,
     /// Why the wait does not end: `held`, `held-by-ended` (the holder has ended), `not-held` (no
     /// recorded thread holds the lock), `join`, `never-signalled`, `lost-wake-up` (the last signal
     /// found no waiter), `not-signalled` (no signal came since), `never-posted`, `not-posted`,
-    /// `not-woken` (a futex),
-    /// `few-arrivals`, `idle` or `tasks`.
+    /// `not-woken` (a futex), `few-arrivals`, `idle` or `tasks`.
     pub why: String,
     /// The lock that it waits for.
     pub lock: Option<u32>,

@@ -86,7 +86,7 @@ unsafe fn wait(site: usize, arguments: &Arguments) -> c_long {
         // SAFETY: as the caller says.
         return unsafe { call(arguments) };
     };
-    events::futex_wait(thread, arguments[0], site);
+    events::futex_wait(thread, arguments[0], site, arguments[3] != 0);
     // SAFETY: as the caller says.
     let answer = unsafe { call(arguments) };
     events::futex_wait_ended(thread, arguments[0], end(answer));
