@@ -147,6 +147,8 @@ static void *worker(void *arg) {
     for (int i = 0; i < turns; i++) {
         lock(&lock_word);
         for (volatile int n = 0; n < 2000; n++) {}
+        // Others come to wait even where all threads share one busy CPU.
+        if (i % 100 == 0) usleep(300);
         counter++;
         unlock(&lock_word);
     }
