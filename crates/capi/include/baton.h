@@ -2,7 +2,7 @@
  *
  * The two parts are independent:
  *   - locks and barriers: link with libbaton (pkg-config --cflags --libs baton);
- *   - markers: need no library. They take effect only while the program runs under `baton profile`.
+ *   - markers: need no library. They take effect only under `baton profile`, or as a progress point of `baton try`.
  *
  * Functions that can fail report it in their result, as each comment says; baton_last_error() then gives the reason.
  */

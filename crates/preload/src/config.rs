@@ -5,6 +5,8 @@ use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
 use baton_sync::lock::assign::{self, DEFAULT, ObjectRange, Part};
 use baton_sync::lock::{LockInfo, info, plugin};
+use baton_trace::counts;
+use baton_trace::point::CALLS;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 
@@ -31,6 +33,32 @@ pub struct Config {
     pub stats: Option<CString>,
     /// Where `baton` listens for messages.
     pub say: Option<String>,
+    /// What is counted while the program runs.
+    pub progress: Option<Progress>,
+}
+
+/// Calls that are counted in a file while the program runs, and the progress point among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The file, which `baton` has made.
+    pub file: CString,
+    /// The progress point.
+    pub point: Point,
+    /// The call sites that count; none: all.
+    pub sites: Vec<ObjectRange>,
+}
+
+/// A progress point whose names have become places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// A call, by its column.
+    Call(usize),
+    /// Acquisitions of the mutexes of these places.
+    Lock(Vec<ObjectRange>),
+    /// Waits that ended for condition variables of these places, or were called there.
+    Cond(Vec<ObjectRange>),
+    /// Markers of this name.
+    Mark(CString),
 }
 
 /// What stands in for mutexes.
@@ -128,7 +156,33 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     config.stacks = on(text("BATON_STACKS")?, "BATON_STACKS", true)?;
     config.switches = on(text("BATON_SWITCHES")?, "BATON_SWITCHES", true)?;
     config.stats = file("BATON_STATS")?;
+    config.progress = match (text("BATON_PROGRESS")?, file("BATON_PROGRESS_FILE")?) {
+        (None, _) => None,
+        (Some(point), None) => return Err(format!("BATON_PROGRESS={point}: only with BATON_PROGRESS_FILE")),
+        (Some(point), Some(file)) => {
+            Some(progress(&point, file).map_err(|error| format!("BATON_PROGRESS={point}: {error}"))?)
+        }
+    };
+    if config.progress.is_some() && config.trace.is_some() {
+        return Err("BATON_PROGRESS: not with BATON_TRACE, as recording slows the program down".to_owned());
+    }
     Ok(config)
+}
+
+/// `recv`, `recv@PLACE;PLACE`, `lock:PLACE;PLACE`, `lock:PLACE@PLACE`, `cond:PLACE`, `mark:NAME`.
+fn progress(text: &str, file: CString) -> Result<Progress, String> {
+    let places = |text: &str| text.split(';').map(str::parse).collect::<Result<Vec<ObjectRange>, String>>();
+    if let Some(name) = text.strip_prefix("mark:") {
+        let name = CString::new(name).map_err(|error| error.to_string())?;
+        return Ok(Progress { file, point: Point::Mark(name), sites: Vec::new() });
+    }
+    let (what, sites) = text.split_once('@').map_or((text, None), |(what, sites)| (what, Some(sites)));
+    let point = match what.split_once(':') {
+        Some(("lock", named)) => Point::Lock(places(named)?),
+        Some(("cond", named)) => Point::Cond(places(named)?),
+        _ => Point::Call(counts::column(what).ok_or_else(|| format!("expected one of {}", CALLS.join(", ")))?),
+    };
+    Ok(Progress { file, point, sites: sites.map(places).transpose()?.unwrap_or_default() })
 }
 
 /// A lock by its name, with the wait policies asked for.
@@ -303,12 +357,31 @@ mod tests {
             ("BATON_KEEP_SPINNING", "yes", "on or off"),
             ("BATON_TRACE_MAX", "99999999999G", "K, M or G"),
             ("BATON_ONLY_PID", "me", "process id"),
+            ("BATON_PROGRESS", "recv", "only with BATON_PROGRESS_FILE"),
         ] {
             let error = with(&[(variable, value)]).unwrap_err();
             assert!(error.contains(variable) && error.contains(says), "{error}");
         }
         let error = with(&[("BATON_LOCK", "spin-park"), ("BATON_WAIT", "pause")]).unwrap_err();
         assert!(error.contains("its own policy"), "{error}");
+    }
+
+    #[test]
+    fn a_progress_point_is_a_call_a_lock_a_variable_or_a_marker() {
+        let point = |text| {
+            with(&[("BATON_PROGRESS", text), ("BATON_PROGRESS_FILE", "/dev/shm/x")]).map(|config| {
+                let progress = config.progress.unwrap();
+                (progress.point, progress.sites)
+            })
+        };
+        let place = |start: u64| ObjectRange { module: "app".into(), range: start..start + 1 };
+        assert_eq!(point("read"), Ok((Point::Call(1), Vec::new())));
+        assert_eq!(point("read@app+0x10;app+0x20"), Ok((Point::Call(1), vec![place(16), place(32)])));
+        assert_eq!(point("lock:app+0x10@app+0x20"), Ok((Point::Lock(vec![place(16)]), vec![place(32)])));
+        assert_eq!(point("cond:app+0x10"), Ok((Point::Cond(vec![place(16)]), Vec::new())));
+        assert_eq!(point("mark:a@b:c"), Ok((Point::Mark(c"a@b:c".into()), Vec::new())));
+        assert!(point("reed").unwrap_err().contains("expected one of read, "));
+        assert!(point("lock:cache_lock").unwrap_err().contains("no place of an object file"));
     }
 
     #[test]

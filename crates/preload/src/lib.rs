@@ -10,6 +10,7 @@
 //! | `omp` | OpenMP's regions, barriers, tasks, critical sections and locks |
 //! | `posix` | mutexes, condition variables, barriers and the rest of POSIX: replaced, or recorded |
 //! | `events` | recording |
+//! | `progress` | counts of calls, in a file that is read while the program runs |
 //! | `thread` | a record of each thread; the registry of what other rooms do as threads begin and end, and at forks |
 //! | `hooks` | the exported functions, the slots that they jump through, glibc's own functions |
 //! | `config` | the environment variables |
@@ -29,6 +30,7 @@ mod events;
 mod hooks;
 mod omp;
 mod posix;
+mod progress;
 mod start;
 mod stats;
 mod thread;

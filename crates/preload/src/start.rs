@@ -1,16 +1,16 @@
 //! The library's start: before `main`, or at the first hook if that is earlier.
 
 use crate::base::{errno, message, time};
-use crate::config::{self, Config, Locks, Served};
+use crate::config::{self, Config, Each, Locks, Point, Served};
 use crate::events::{self, Probe, Quiet, Recorded};
 use crate::hooks::{self, Code, lookup, real, slot};
 use crate::posix::mutex::lock_by_place::{self, Ways};
 use crate::posix::mutex::plugin::Plugged;
 use crate::posix::mutex::stand_in::{Polled, Queued, StandIn, Timed, TimedQueue};
-use crate::posix::mutex::{self, moved_waiters, replace};
+use crate::posix::mutex::{self, counting, moved_waiters, replace};
 use crate::posix::{abandoned_waits, barrier, cond, recorded, stall_watch};
 use crate::thread::{self, callbacks, fork};
-use crate::{omp, stats};
+use crate::{omp, progress, stats};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
 use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, plugin, visit_posix};
@@ -124,7 +124,8 @@ fn same_as_pthread() {
 }
 
 fn set_up(config: &Config) {
-    if config.lock.is_none() && config.barrier.is_none() && config.trace.is_none() && config.stats.is_none() {
+    let replaces = config.lock.is_some() || config.barrier.is_some();
+    if !replaces && config.trace.is_none() && config.stats.is_none() && config.progress.is_none() {
         return;
     }
     let follow = std::env::var_os("BATON_ONLY_PID").is_none_or(|value| value.is_empty());
@@ -142,8 +143,11 @@ fn set_up(config: &Config) {
         if config.lock.is_none() {
             recorded::cond::install();
         }
-    } else {
+    } else if replaces || config.stats.is_some() {
         install::<Quiet>(config);
+    }
+    if let Some(progress) = &config.progress {
+        count(config, progress);
     }
     lookup::install();
     slot::_Fork.set(fork::bare_fork as Code);
@@ -152,11 +156,36 @@ fn set_up(config: &Config) {
     events::begin();
 }
 
+/// Has calls counted. What serves them stays: a mutex that nothing replaces is glibc's, without anything in between.
+fn count(config: &Config, asked: &config::Progress) {
+    if !progress::start(asked) {
+        return;
+    }
+    progress::calls::install();
+    progress::calls::install_without_site();
+    match &asked.point {
+        Point::Lock(named) => {
+            let each = match &config.lock {
+                Some(Locks::Each(each)) => each.clone(),
+                Some(Locks::One(served)) => Each { places: Vec::new(), default: Some(*served) },
+                None => Each::default(),
+            };
+            moved_waiters::start(None);
+            let counted = Some((&named[..], counting::FUNCTIONS));
+            lock_by_place::start::<Quiet>(&each, ways::<Quiet>, counted).recorded.install();
+            mutex::c11::install::<Quiet>();
+        }
+        Point::Cond(_) => progress::conds::install(),
+        Point::Call(_) | Point::Mark(_) => {}
+    }
+}
+
 /// What the rooms do as threads begin and end and as the process forks, in this order: the trace comes last, as the others may
 /// write into it until a thread's end, and as a child's new file begins when everything else is in order.
 fn register() {
     callbacks::register(&moved_waiters::CALLBACKS);
     callbacks::register(&stats::CALLBACKS);
+    callbacks::register(&progress::CALLBACKS);
     callbacks::register(&stall_watch::CALLBACKS);
     callbacks::register(&omp::CALLBACKS);
     callbacks::register(&events::CALLBACKS);
@@ -181,7 +210,7 @@ fn install<P: Probe>(config: &Config) {
         }
         Some(Locks::Each(each)) => {
             moved_waiters::start(None);
-            let served = lock_by_place::start::<P>(each, ways::<P>);
+            let served = lock_by_place::start::<P>(each, ways::<P>, None);
             served.recorded.install();
             // What no place names stays the runtime's own, as the mutexes do.
             each.default.map(|_| served.quiet)

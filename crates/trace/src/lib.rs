@@ -14,6 +14,7 @@
 //! | [`last_look`] | the threads that the launcher saw shortly before the end | `cli` |
 //! | [`point`] | progress points as a user names them | `cli` |
 //! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
+//! | [`counts`] | calls that a running program counts for `baton try --for` | `preload`, `host` |
 //!
 //! # Recording
 //!
@@ -65,6 +66,7 @@ mod affinity;
 pub mod analysis;
 mod builder;
 pub mod clock;
+pub mod counts;
 pub mod disturbance;
 mod ends;
 pub mod event;

@@ -1,7 +1,9 @@
-//! Markers and regions of interest: what `baton.h`'s inline functions find by name while the program is recorded.
+//! Markers and regions of interest: what `baton.h`'s inline functions find by name while the program is recorded, or its markers are
+//! counted.
 
 use super::session::SESSION;
 use crate::base::errno;
+use crate::progress;
 use crate::thread::{self, Thread};
 use baton_trace::What;
 use baton_trace::writer::{SiteAnswer, SiteTable};
@@ -49,6 +51,8 @@ unsafe fn post(name: *const c_char, what: impl FnOnce(u32) -> What) {
 /// `name` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_preload_marker(name: *const c_char, value: u64) {
+    // SAFETY: by contract.
+    unsafe { progress::marked(name) };
     // An event has 48 bits for it.
     let value = value & 0xffff_ffff_ffff;
     // SAFETY: by contract.

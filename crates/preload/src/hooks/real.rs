@@ -221,6 +221,16 @@ reals! {
     waitpid(c_int, Object, c_int) -> c_int;
     // Without an ellipsis: integers go the same way.
     syscall(c_long, usize, usize, usize, usize, usize, usize) -> c_long;
+    recvfrom(c_int, Object, usize, c_int, Object, Object) -> isize;
+    sendto(c_int, *const c_void, usize, c_int, *const c_void, c_uint) -> isize;
+    sendfile(c_int, c_int, Object, usize) -> isize;
+    accept4(c_int, Object, Object, c_int) -> c_int;
+    pselect(c_int, Object, Object, Object, Until, *const c_void) -> c_int;
+    recvmmsg(c_int, Object, c_uint, c_int, Object) -> c_int;
+    sendmmsg(c_int, Object, c_uint, c_int) -> c_int;
+    __read_chk(c_int, Object, usize, usize) -> isize;
+    __recv_chk(c_int, Object, usize, usize, c_int) -> isize;
+    __poll_chk(Object, c_ulong, c_int, usize) -> c_int;
 }
 
 /// What a C11 thread runs.

@@ -249,6 +249,18 @@ hooks! {
         waitpid "rcx",
         // The number and up to six arguments fill the registers.
         syscall "rax",
+        // Six arguments fill the registers: nothing of these takes the site.
+        recvfrom "rax",
+        sendto "rax",
+        sendfile "r8",
+        accept4 "r8",
+        pselect "rax",
+        recvmmsg "r9",
+        sendmmsg "r8",
+        // What a compiler makes of read, recv and poll where it knows the size of the memory that they fill.
+        __read_chk "r8",
+        __recv_chk "r9",
+        __poll_chk "r8",
     }
     others {
         // What programs linked long ago, and libstdc++ of that time, call.

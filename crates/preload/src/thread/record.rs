@@ -43,6 +43,8 @@ pub struct Thread {
     pub mask: AtomicU64,
     /// Whether they are.
     pub blocked: AtomicBool,
+    /// Its row of counts in the file of `progress`; null until it counts.
+    pub row: AtomicPtr<AtomicU64>,
 }
 
 // SAFETY: all fields are atomics but the pen, which only the record's own thread uses; as the process ends, its master writes for a
@@ -69,6 +71,7 @@ impl Thread {
             teams: Teams::new(),
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
+            row: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
 

@@ -35,6 +35,8 @@ const NUMBERS: usize = 128;
 const UNSETTLED: usize = 0;
 /// glibc serves it.
 const GLIBC: usize = 1;
+/// Added to a number: each acquisition is counted, and the lock is that of the number without it.
+const COUNTED: usize = 64;
 
 /// A place, and how many mutexes it has settled.
 struct Asked {
@@ -48,6 +50,8 @@ struct Choices {
     /// By number. Those that no mutex can have are there all the same: a kind may be garbage.
     ways: [Ways; NUMBERS],
     asked: Vec<Asked>,
+    /// Places of the mutexes whose acquisitions are counted.
+    counted: Vec<ObjectRange>,
     default: usize,
     /// Serves the kinds that pass through.
     passing: usize,
@@ -63,8 +67,12 @@ fn choices() -> Option<&'static Choices> {
     unsafe { CHOICES.load(Relaxed).as_ref() }
 }
 
-/// Notes what was asked for; the functions that find a mutex's lock. `ways` finds a lock's functions.
-pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways) -> Ways {
+/// Mutexes whose acquisitions are counted, and the functions that count and go on to [`uncounted`].
+pub type Counted<'a> = (&'a [ObjectRange], Functions);
+
+/// Notes what was asked for; the functions that find a mutex's lock. `ways` finds a lock's functions. Locks and counts come from
+/// two variables: a second call, with `counted`, replaces what the first noted.
+pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways, counted: Option<Counted>) -> Ways {
     if !found::start() {
         message::refuse(format_args!("BATON_LOCK: locks one by one need glibc 2.35 or later"));
     }
@@ -85,9 +93,16 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways) -> Ways {
         asked.map(|(place, number)| Asked { place: place.clone(), number, mutexes: AtomicU64::new(0) }).collect();
     let default = number(&each.default);
     let passing = all.len() - 1;
+    if counted.is_some() && all.len() > COUNTED {
+        message::refuse(format_args!("BATON_LOCK: too many locks to count acquisitions, too"));
+    }
     let choices = Choices {
-        ways: core::array::from_fn(|number| *all.get(number).unwrap_or(&all[passing])),
+        ways: core::array::from_fn(|number| match counted {
+            Some((_, counting)) if number >= COUNTED => Ways { recorded: counting, quiet: counting },
+            _ => *all.get(number).unwrap_or(&all[passing]),
+        }),
         asked,
+        counted: counted.map_or(Vec::new(), |(places, _)| places.to_vec()),
         default,
         passing,
         program: last_part(found::executable(&mut [0; 1024])).to_owned(),
@@ -108,12 +123,12 @@ pub fn settled() -> impl Iterator<Item = (&'static ObjectRange, u64)> {
 /// A mutex is there.
 pub unsafe fn is_glibcs(mutex: *const Mutex) -> bool {
     // SAFETY: as the caller says.
-    choices().is_some() && unsafe { Mutex::kind_at(mutex) }.mark() == GLIBC
+    choices().is_some() && unsafe { Mutex::kind_at(mutex) }.mark() % COUNTED == GLIBC
 }
 
 /// Where the word of the spare lock lies in a mutex that has been locked; `None`: glibc serves it.
 pub fn spare_at(mutex: &Mutex) -> Option<usize> {
-    choices()?.ways[mutex.kind().mark()].recorded.spare_at
+    choices()?.ways[mutex.kind().mark() % COUNTED].recorded.spare_at
 }
 
 /// A mutex was initialised from this call site.
@@ -127,17 +142,29 @@ pub unsafe fn initialised(mutex: *mut Mutex, site: usize) {
         if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
             return;
         }
-        if let Some(asked) = choices.find(mutex.addr(), site) {
-            asked.settle(&*mutex);
+        let counted = choices.counted(mutex.addr(), site);
+        match choices.find(mutex.addr(), site) {
+            Some(asked) => drop(asked.settle(&*mutex, counted)),
+            None if counted != 0 => drop(settle(&*mutex, choices.default + counted)),
+            None => {}
         }
     }
 }
 
+/// The functions that serve a mutex whose acquisitions are counted.
+///
+/// # Safety
+/// A mutex is there, which has its lock.
+pub unsafe fn uncounted(mutex: *const Mutex) -> &'static Functions {
+    // SAFETY: as the caller says; set before any slot leads here.
+    unsafe { &(*CHOICES.load(Relaxed)).ways[Mutex::kind_at(mutex).mark() % COUNTED].recorded }
+}
+
 impl Asked {
     /// Gives the mutex its lock; the number of the one that it has now.
-    fn settle(&self, mutex: &Mutex) -> usize {
-        let number = settle(mutex, self.number);
-        if number == Ok(self.number) {
+    fn settle(&self, mutex: &Mutex, counted: usize) -> usize {
+        let number = settle(mutex, self.number + counted);
+        if number == Ok(self.number + counted) {
             self.mutexes.fetch_add(1, Relaxed);
         }
         number.unwrap_or_else(|theirs| theirs)
@@ -159,11 +186,19 @@ fn settle(mutex: &Mutex, number: usize) -> Result<usize, usize> {
 impl Choices {
     /// The place that names a mutex at an address, or one that a call site takes: data before code.
     fn find(&self, mutex: usize, site: usize) -> Option<&Asked> {
-        // The call's last byte lies before the address that it returns to.
-        [mutex as u64, (site as u64).wrapping_sub(1)].into_iter().find_map(|address| {
+        named_by(mutex, site).into_iter().find_map(|address| {
             let loaded = found::at(address)?;
             self.asked.iter().find(|asked| self.lies_in(&loaded, address, &asked.place))
         })
+    }
+
+    /// What to add to the number of a mutex: whether it is counted.
+    fn counted(&self, mutex: usize, site: usize) -> usize {
+        let lies = |address: u64| {
+            let Some(loaded) = found::at(address) else { return false };
+            self.counted.iter().any(|place| self.lies_in(&loaded, address, place))
+        };
+        if !self.counted.is_empty() && named_by(mutex, site).into_iter().any(lies) { COUNTED } else { 0 }
     }
 
     fn lies_in(&self, loaded: &Loaded, address: u64, place: &ObjectRange) -> bool {
@@ -184,12 +219,18 @@ impl Choices {
             if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
                 return self.passing;
             }
+            let counted = self.counted(mutex.addr(), site);
             match self.find(mutex.addr(), site) {
-                Some(asked) => asked.settle(&*mutex),
-                None => settle(&*mutex, self.default).unwrap_or_else(|theirs| theirs),
+                Some(asked) => asked.settle(&*mutex, counted),
+                None => settle(&*mutex, self.default + counted).unwrap_or_else(|theirs| theirs),
             }
         }
     }
+}
+
+/// The addresses that name a mutex: its own, and that of the call's last byte, which lies before the address it returns to.
+fn named_by(mutex: usize, site: usize) -> [u64; 2] {
+    [mutex as u64, (site as u64).wrapping_sub(1)]
 }
 
 fn last_part(path: &[u8]) -> &[u8] {

@@ -12,10 +12,12 @@
 //! | [`glibc`] | the same by glibc, recorded and counted |
 //! | `functions` | what the slots of the mutex functions point to |
 //! | [`lock_by_place`] | a lock for each of some places of the program: which one a mutex has |
+//! | [`counting`] | mutexes whose acquisitions are counted |
 //! | [`c11`] | `mtx_*`, which come down to the same functions |
 //! | `events` | what is written down of mutexes |
 
 pub mod c11;
+pub mod counting;
 pub(in crate::posix) mod events;
 mod functions;
 pub mod glibc;

@@ -1,0 +1,55 @@
+//! Mutexes whose acquisitions are the progress point of `baton try --for`: counted, then served by the lock that serves them anyway.
+
+use super::functions::Functions;
+use super::lock_by_place::uncounted;
+use super::object::Mutex;
+use crate::progress::passed;
+use core::ffi::{c_int, c_void};
+use libc::{clockid_t, timespec};
+
+/// The functions for such a mutex.
+pub const FUNCTIONS: Functions =
+    Functions { init, destroy, lock, trylock, timedlock, clocklock, unlock, spare_at: None };
+
+/// Counts an acquisition that has this answer.
+fn counted(answer: c_int, site: usize) -> c_int {
+    if answer == 0 || answer == libc::EOWNERDEAD {
+        passed(site);
+    }
+    answer
+}
+
+unsafe extern "C-unwind" fn init(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (uncounted(mutex).init)(mutex, attributes, site) }
+}
+
+unsafe extern "C-unwind" fn destroy(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (uncounted(mutex).destroy)(mutex, site) }
+}
+
+unsafe extern "C-unwind" fn lock(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    counted(unsafe { (uncounted(mutex).lock)(mutex, site) }, site)
+}
+
+unsafe extern "C-unwind" fn trylock(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    counted(unsafe { (uncounted(mutex).trylock)(mutex, site) }, site)
+}
+
+unsafe extern "C-unwind" fn timedlock(mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int {
+    // SAFETY: passed on.
+    counted(unsafe { (uncounted(mutex).timedlock)(mutex, at, site) }, site)
+}
+
+unsafe extern "C-unwind" fn clocklock(mutex: *mut Mutex, clock: clockid_t, at: *const timespec, site: usize) -> c_int {
+    // SAFETY: passed on.
+    counted(unsafe { (uncounted(mutex).clocklock)(mutex, clock, at, site) }, site)
+}
+
+unsafe extern "C-unwind" fn unlock(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { (uncounted(mutex).unlock)(mutex, site) }
+}
