@@ -290,9 +290,7 @@ impl<'a> Walk<'a> {
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.meeting(id, t, event.what, process),
-            // A new thread has used no CPU time.
-            What::ThreadStart { .. } if id != 0 => self.threads[id].cpu_time(0),
-            What::ThreadStart { .. } => {}
+            What::ThreadStart { .. } => self.starts(id),
             What::ThreadEnd { .. } => {
                 self.gap(id, t);
                 self.crowd.change(t, -1);
@@ -322,6 +320,13 @@ impl<'a> Walk<'a> {
             | What::RoiEnd { .. }
             | What::Affinity { .. }
             | What::Note { .. } => self.gap(id, t),
+        }
+    }
+
+    /// A new thread has used no CPU time; the first thread has, before the trace began.
+    fn starts(&mut self, id: usize) {
+        if id != 0 {
+            self.threads[id].cpu_time(0);
         }
     }
 
