@@ -1,6 +1,6 @@
 //! Converts the analysis's figures, in ticks, to the report's, in nanoseconds.
 
-use crate::model::{Bucket, Distribution, Entered, QueueLength, Usage};
+use crate::model::{Bucket, Distribution, Entered, Overtaken, QueueLength, Starved, Usage};
 use baton_trace::analysis::{self, Anomalies, LockStats, ObjectId};
 use baton_trace::{Clock, ProcessIndex, Ticks, Trace};
 use baton_units::Nanos;
@@ -72,6 +72,10 @@ pub(super) fn usage(clock: &Clock, stats: &LockStats) -> Usage {
         overhead_ns: ns(stats.overhead),
         busy_ns: ns(stats.busy),
         idle_contended_ns: ns(stats.idle_contended),
+        starved: Starved {
+            writers: overtaken(clock, &stats.starved.writers),
+            readers: overtaken(clock, &stats.starved.readers),
+        },
         blame_ns: ns(stats.sites.values().map(|s| s.blame).sum()),
         queue_lengths: stats
             .queue
@@ -79,6 +83,11 @@ pub(super) fn usage(clock: &Clock, stats: &LockStats) -> Usage {
             .map(|(waiters, time)| QueueLength { waiters: *waiters, total_ns: ns(*time) })
             .collect(),
     }
+}
+
+fn overtaken(clock: &Clock, from: &analysis::Overtaken) -> Overtaken {
+    let analysis::Overtaken { waits, by, most, time, longest } = *from;
+    Overtaken { waits, by, most, total_ns: nanos(clock, time), longest_ns: nanos(clock, longest) }
 }
 
 /// Contradictions within the trace, as sentences.

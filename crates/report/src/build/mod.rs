@@ -5,9 +5,11 @@ mod cannot_tell;
 mod classes;
 mod doubts;
 mod figures;
+mod heaviest;
 mod libc_code;
 mod limits;
 mod names;
+mod nested;
 mod openmp;
 mod orders;
 mod outside;
@@ -16,7 +18,9 @@ mod path;
 mod run;
 mod sites;
 mod standstill;
+mod starved;
 mod unseen;
+mod vain;
 mod verdict;
 
 use crate::intervals::Numbering;
@@ -90,7 +94,7 @@ pub(crate) fn build(
     let name_of = |process: ProcessIndex, address: Address| {
         object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
     };
-    let path = CriticalPath::with(trace, &analysis.window, off_cpu, &ends_when_told);
+    let path = CriticalPath::with(trace, &analysis.window, off_cpu, &ends_when_told, &analysis.vain);
     let libc_code = libc_code::on_path(&mut names, trace, analysis, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
@@ -166,6 +170,9 @@ fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> 
         signals: from.stats.signals,
         broadcasts: from.stats.broadcasts,
         timeouts: from.stats.timeouts,
+        woken: from.stats.futile.woken,
+        futile: from.stats.futile.futile,
+        broadcast_at: names.broadcasts_at(from),
         construct: from.stats.construct.map(|construct| openmp::construct(construct).to_owned()),
         rounds: from.stats.rounds,
         last: openmp::came_last(&from.stats.last),

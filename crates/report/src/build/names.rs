@@ -2,7 +2,7 @@
 //! it is, the place that initialised it, or else the place that takes it most.
 
 use crate::symbols::{Frame, Symbols, is_wrapper, own, short};
-use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
+use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind, WaitableReport};
 use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
 /// The word that reports use for a kind of object.
@@ -111,6 +111,13 @@ impl Names<'_> {
         let ObjectKind::Waitable(kind @ (Waitable::Futex | Waitable::LibcLock)) = object.kind else { return None };
         let frames = self.symbols.site(self.trace, object.process, busiest?);
         called_from(&frames, kind == Waitable::LibcLock)
+    }
+
+    /// The place whose broadcasts of a condition variable woke most threads for nothing.
+    pub(super) fn broadcasts_at(&mut self, from: &WaitableReport) -> Option<String> {
+        let sites = from.stats.futile.sites.iter().filter(|(_, futile)| **futile > 0);
+        let (site, _) = sites.max_by_key(|(_, futile)| **futile)?;
+        self.site_place(from.object.process, *site)
     }
 
     /// The name of a barrier that belongs to an OpenMP construct. Such a barrier has no address of

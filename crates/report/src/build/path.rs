@@ -1,7 +1,8 @@
 //! The critical path, and the program's length without a lock's costs.
 
 use super::figures::{nanos, places};
-use crate::model::{self, PathPart, PathStep};
+use super::vain::{FUTILE, POLLING};
+use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
 use baton_trace::analysis::{Along, Analysis, Background, CriticalPath, Doing, ObjectId, OffCpu, WaitKind, relax};
 use baton_trace::{Ticks, Trace};
 use baton_units::Nanos;
@@ -13,6 +14,9 @@ const STEPS: usize = 500;
 /// The number of locks for which the report computes the program's length without them, starting
 /// with the lock with the most waiting. Eight take one walk over the trace.
 const RELAXED: usize = 8;
+
+/// The number of pairs of nested locks that the report keeps.
+const NESTED: usize = 20;
 
 /// A word for the kind of step, with the lock or the other object that it concerns.
 type What = (&'static str, Option<u32>, Option<u32>);
@@ -38,9 +42,12 @@ pub(super) fn path(
         Doing::Awaited { kind, object } => of(awaited(*kind), &Some(*object)),
         Doing::HandOff { kind, object } => of(hand_off(*kind), object),
         Doing::Waiting { kind, object } => of(waiting(*kind), object),
+        Doing::Vain { object } if locks.contains_key(object) => of(POLLING, &Some(*object)),
+        Doing::Vain { object } => of(FUTILE, &Some(*object)),
     };
     let ns = |ticks| nanos(&trace.clock, ticks);
     let mut parts: BTreeMap<What, Ticks> = BTreeMap::new();
+    let mut waited_for: BTreeMap<What, Ticks> = BTreeMap::new();
     for segment in &path.segments {
         *parts.entry(what(&segment.doing)).or_default() += segment.end.since(segment.begin);
     }
@@ -56,6 +63,9 @@ pub(super) fn path(
         for (_, word, time) in along(&share.sections) {
             *parts.entry((word, Some(lock), None)).or_default() += time;
         }
+        for (_, word, time) in along(&share.wanted) {
+            waited_for.insert((word, Some(lock), None), time);
+        }
     }
     for (waitable, time) in libc_code {
         let running = parts.entry(("running", None, None)).or_default();
@@ -66,7 +76,11 @@ pub(super) fn path(
     let mut parts: Vec<PathPart> = parts
         .into_iter()
         .filter(|(_, time)| *time > Ticks(0))
-        .map(|((kind, lock, waitable), time)| PathPart { kind: kind.to_owned(), lock, waitable, total_ns: ns(time) })
+        .map(|(what, time)| {
+            let (kind, lock, waitable) = what;
+            let waited_for_ns = ns(waited_for.get(&what).copied().unwrap_or_default());
+            PathPart { kind: kind.to_owned(), lock, waitable, total_ns: ns(time), waited_for_ns }
+        })
         .collect();
     parts.sort_by_key(|p| Reverse(p.total_ns));
     let mut steps: Vec<PathStep> = path
@@ -82,7 +96,33 @@ pub(super) fn path(
     if steps.len() > STEPS {
         steps = thin(&steps);
     }
-    model::CriticalPath { length_ns: ns(path.time(|_| true)), parts, steps, steps_total }
+    let nested = nested(path, &locks, ns);
+    let sections = sections(path, ns);
+    model::CriticalPath { length_ns: ns(path.time(|_| true)), parts, sections, nested, steps, steps_total }
+}
+
+/// Time in sections of any lock.
+fn sections(path: &CriticalPath, ns: impl Fn(Ticks) -> Nanos) -> Vec<SectionTime> {
+    let both = along(&path.sections).into_iter().zip(along(&path.wanted));
+    let some = both.filter(|((.., all), _)| *all > Ticks(0));
+    let time = |((_, word, all), (.., wanted)): ((_, &str, Ticks), (_, _, Ticks))| SectionTime {
+        kind: word.to_owned(),
+        total_ns: ns(all),
+        waited_for_ns: ns(wanted),
+    };
+    some.map(time).collect()
+}
+
+/// Sections inside of other sections, the greatest part first.
+fn nested(path: &CriticalPath, locks: &BTreeMap<ObjectId, u32>, ns: impl Fn(Ticks) -> Nanos) -> Vec<NestedPart> {
+    let part = |((outer, inner), time): (&(ObjectId, ObjectId), &Ticks)| {
+        let (outer, inner) = (*locks.get(outer)?, *locks.get(inner)?);
+        Some(NestedPart { outer, inner, total_ns: ns(*time) })
+    };
+    let mut parts: Vec<NestedPart> = path.nested.iter().filter_map(part).collect();
+    parts.sort_by_key(|part| (Reverse(part.total_ns), part.outer, part.inner));
+    parts.truncate(NESTED);
+    parts
 }
 
 /// Splits time along threads. Each entry has the word for time outside of critical sections, the

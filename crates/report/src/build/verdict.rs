@@ -2,15 +2,17 @@
 //! and what to do next.
 
 use super::cannot_tell::{self, Unseen, most_outside};
+use super::heaviest::{Heaviest, heaviest};
 use super::own_locks::{self, WORTH_A_STEP};
-use crate::format::{duration, lock_phrase, percent};
-use crate::model::{NextStep, PathPart, Report, Share, Site, Verdict, WORTH_A_LOCK, ratio};
+use super::{starved, vain};
+use crate::format::{duration, percent};
+use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 10] = [
+const LIMITS: [(&str, &str); 12] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
@@ -20,6 +22,8 @@ const LIMITS: [(&str, &str); 10] = [
     ("off-cpu", "off the CPU, why is not known"),
     ("futex", "at futexes of the program's own: waits, and work that others wait for there"),
     ("libc-lock", "at locks inside of the C library: waits, and work at a contended lock"),
+    (vain::FUTILE, "futile wake-ups: threads that find nothing to do and wait again, and what waits for them"),
+    (vain::POLLING, "polling under a lock, and what waits for the lock or for a CPU meanwhile"),
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
 
@@ -27,36 +31,22 @@ const LIMITS: [(&str, &str); 10] = [
 /// bound, because the path of a program with more CPUs is another one.
 const NO_CPU: &str = "if each ready thread had had a CPU at once, which is a bound and no forecast";
 
-/// A lock's sections are the program's own work if all waiting for the lock is less than this share
-/// of the path's time in them.
-const WAITED_FOR: f64 = 0.01;
+/// How the words for time in critical sections begin.
+const SECTION: &str = "critical-section";
 
-/// Whether threads waited for the lock whose sections a part of the path runs in.
-fn is_waited_for(report: &Report, part: &PathPart) -> bool {
-    let lock = part.lock.and_then(|lock| report.locks.get(lock as usize));
-    lock.is_some_and(|lock| ratio(lock.usage.blocked_ns.0, part.total_ns.0) >= WAITED_FOR)
-}
-
-/// The limit to which a part of the path belongs. Sections that no thread waited for are the program's
-/// own work.
-fn limit(report: &Report, part: &PathPart) -> &'static str {
-    let kind = match part.kind.strip_prefix("critical-section") {
-        Some(rest) if !is_waited_for(report, part) => rest.strip_prefix('-').unwrap_or("running"),
-        _ => part.kind.as_str(),
-    };
+/// The limit to which a kind of time on the path belongs.
+fn limit(kind: &str) -> &str {
     match kind {
-        "running" => "running",
         // A holder that sleeps or waits for input keeps the others waiting as one that computes does.
         "critical-section" | "critical-section-call" | "critical-section-blocked" | "critical-section-off-cpu" => {
             "sections"
         }
-        "ready" | "critical-section-ready" => "ready",
-        "blocked" => "blocked",
+        "critical-section-ready" => "ready",
         "call" => "calls",
-        "off-cpu" => "off-cpu",
         futex if futex.starts_with("futex-") => "futex",
         lock if lock.starts_with("libc-lock-") => "libc-lock",
         "lock-hand-off" | "lock-wait" => "competition",
+        "running" | "ready" | "blocked" | "off-cpu" | vain::FUTILE | vain::POLLING => kind,
         _ => "waiting",
     }
 }
@@ -68,19 +58,34 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     if let Some(still) = &report.standstill {
         return super::standstill::verdict(report, still, shares, most_by_lock, place);
     }
-    let limit = shares.first().map_or("nothing", |share| &share.limit).to_owned();
     let lock = heaviest(report);
     let unseen = Unseen::of(report, &shares);
-    let cannot_tell = unseen.headline();
+    let (limit, headline) = match unseen.headline() {
+        Some(cannot_tell) => (cannot_tell::LIMIT, cannot_tell),
+        None => cause(report, &shares, lock.as_ref()),
+    };
     Verdict {
-        limit: if cannot_tell.is_some() { cannot_tell::LIMIT.to_owned() } else { limit },
-        headline: cannot_tell.unwrap_or_else(|| headline(report, &shares, lock.as_ref())),
+        limit: limit.to_owned(),
+        headline,
         gains: gains(report, &shares, lock.as_ref(), &unseen),
         next: next(report, &shares, lock.as_ref(), place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
         most_by_lock,
         unseen_share: unseen.share,
         shares,
+    }
+}
+
+/// What limits the program, and the sentence about it. Where the sections of a lock at which threads
+/// starve take as much as anything else, that is the cause.
+fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) -> (&'a str, String) {
+    let Some(most) = shares.first() else {
+        return ("nothing", "There is no critical path: the trace has no length.".to_owned());
+    };
+    let starving = starved::starving(report);
+    match starving.filter(|at| lock.is_some_and(|lock| lock.number == at.number && lock.share >= most.share)) {
+        Some(starving) => (starved::LIMIT, starving.headline()),
+        None => (&most.limit, headline(report, most, lock)),
     }
 }
 
@@ -93,11 +98,16 @@ fn most_by_lock(report: &Report) -> f64 {
 fn shares(report: &Report) -> Vec<Share> {
     let path = &report.critical_path;
     let mut sums: BTreeMap<&str, Nanos> = BTreeMap::new();
-    for part in &path.parts {
-        *sums.entry(limit(report, part)).or_default() += part.total_ns;
+    // The parts of single locks would count nested sections twice.
+    for part in path.parts.iter().filter(|part| !part.kind.starts_with(SECTION)) {
+        *sums.entry(limit(&part.kind)).or_default() += part.total_ns;
     }
-    // Nested critical sections count once for each lock, so the sum of the parts may exceed the
-    // path.
+    for section in &path.sections {
+        // Sections that no thread waited for are the program's own work.
+        let own = section.kind[SECTION.len()..].strip_prefix('-').unwrap_or("running");
+        *sums.entry(limit(&section.kind)).or_default() += section.waited_for_ns;
+        *sums.entry(limit(own)).or_default() += section.total_ns - section.waited_for_ns;
+    }
     let all = path.length_ns.0.max(sums.values().map(|ns| ns.0).sum());
     let share = |(limit, name): &(&str, &str)| {
         let total_ns = sums.get(limit).copied().filter(|total| *total > Nanos(0))?;
@@ -108,45 +118,7 @@ fn shares(report: &Report) -> Vec<Share> {
     shares
 }
 
-/// The class of locks whose critical sections take most of the path.
-struct Heaviest<'a> {
-    name: String,
-    locks: u32,
-    share: f64,
-    /// The part of `share` in which the holder is off its CPU: it sleeps, reads or writes.
-    asleep: f64,
-    /// The site with the longest total hold time.
-    site: Option<&'a Site>,
-}
-
-fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
-    // The time in each class's sections, and the part of it off the CPU.
-    let mut classes: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
-    let sections = |part: &&PathPart| part.kind.starts_with("critical-section") && is_waited_for(report, part);
-    for part in report.critical_path.parts.iter().filter(sections) {
-        let class = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock.class);
-        if let Some(class) = class {
-            let (all, asleep) = classes.entry(class).or_default();
-            *all += part.total_ns;
-            if matches!(part.kind.as_str(), "critical-section-blocked" | "critical-section-off-cpu") {
-                *asleep += part.total_ns;
-            }
-        }
-    }
-    let (number, (time, asleep)) = classes.into_iter().max_by_key(|(class, (time, _))| (*time, Reverse(*class)))?;
-    let class = report.classes.get(number as usize)?;
-    let sites = report.sites.iter().filter(|site| site.class == Some(number));
-    Some(Heaviest {
-        name: lock_phrase(&class.name),
-        locks: class.locks,
-        share: ratio(time.0, report.critical_path.length_ns.0).min(1.0),
-        asleep: ratio(asleep.0, report.critical_path.length_ns.0).min(1.0),
-        site: sites.max_by_key(|site| site.hold_ns),
-    })
-}
-
-fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> String {
-    let Some(most) = shares.first() else { return "There is no critical path: the trace has no length.".to_owned() };
+fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> String {
     let share = percent(most.share);
     match (most.limit.as_str(), lock) {
         ("running", _) => format!(
@@ -156,7 +128,7 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
             "Critical sections limit it: {share} of its critical path lies inside of them, {} inside of {}'s{}.",
             percent(lock.share),
             lock.name,
-            asleep(lock)
+            lock.details()
         ),
         ("sections", None) => format!("Critical sections limit it: {share} of its critical path lies inside of them."),
         ("competition", _) => {
@@ -178,6 +150,7 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
             most_outside(report)
         ),
         ("futex" | "libc-lock", _) => own_locks::headline(report, most),
+        (vain::FUTILE | vain::POLLING, _) => vain::headline(report, most),
         ("off-cpu", _) => format!(
             "Threads were off their CPUs for {share} of its critical path; why is not known, as no context switches were \
              recorded{}.",
@@ -187,17 +160,6 @@ fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> S
             "Threads wait for each other: {share} of its critical path passes between a cause and its waiter's waking up."
         ),
     }
-}
-
-/// `, of which the holder sleeps …`: if that is a good part of the lock's sections.
-fn asleep(lock: &Heaviest<'_>) -> String {
-    if lock.asleep < WORTH_A_STEP {
-        return String::new();
-    }
-    format!(
-        ", and for {} the holder is off its CPU there: it sleeps, or waits for input or output",
-        percent(lock.asleep)
-    )
 }
 
 fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen: &Unseen<'_>) -> Vec<String> {
@@ -216,6 +178,7 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
         ),
     }];
     out.extend(own_locks::gains(report, shares));
+    out.extend(vain::gains(report));
     if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
         out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
@@ -236,19 +199,23 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     let step = |text: String, command: Option<String>| NextStep { text, command };
     let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
     let mut steps: Vec<(f64, NextStep)> = own_locks::next(report, shares, place);
+    steps.extend(vain::next(report, place));
+    let starving = starved::starving(report);
     let competition = most_by_lock(report);
     if competition >= WORTH_A_LOCK {
         let text = "measure whether another lock makes it faster".to_owned();
         steps.push((competition, step(text, Some(format!("baton try {}", crate::format::quoted(place))))));
     }
-    if let Some(lock) = lock.filter(|lock| lock.share >= WORTH_A_STEP) {
-        let at = lock.site.map_or_else(String::new, |site| format!(" in {}", site.name));
-        let text = match lock.asleep > lock.share / 2.0 {
-            true => format!("take the sleep, input or output out of {}'s critical section{at}", lock.name),
-            false => format!("make {}'s critical section{at} shorter, or split the lock", lock.name),
-        };
-        let page = format!("baton report {} --html report.html", crate::format::quoted(place));
-        steps.push((lock.share, step(text, Some(page))));
+    if let Some(lock) = lock {
+        if lock.with_cpu() >= WORTH_A_STEP && starving.as_ref().is_none_or(|at| at.number != lock.number) {
+            steps.push((lock.with_cpu(), lock.next(place)));
+        }
+        steps.extend(lock.without_cpu(report));
+    }
+    if let Some(starving) = starving {
+        // Such waits may matter to those that wait, even where they do not limit the program.
+        let share = lock.filter(|lock| lock.number == starving.number).map_or(0.0, |lock| lock.share);
+        steps.push((share.max(WORTH_A_STEP) * 1.01, starving.next(place)));
     }
     if share("blocked") >= WORTH_A_STEP {
         steps.push((
@@ -267,30 +234,39 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         steps.push((share("off-cpu"), step(text, Some("sudo sysctl kernel.perf_event_paranoid=2".into()))));
     }
     if share("ready") >= WORTH_A_STEP {
-        let cpus = report.run.host.cpus;
-        let text = match &report.limits.disturbed {
-            Some(_) => "record again while nothing else runs".to_owned(),
-            None => format!("run it with no more threads than the {cpus} CPUs, and record that"),
-        };
-        steps.push((share("ready"), step(text, with("baton profile -o again --"))));
+        steps.push((share("ready"), step(fewer_threads(report, place), with("baton profile -o again --"))));
     }
     if share("waiting") >= WORTH_A_STEP {
-        let most = report
-            .critical_path
-            .parts
-            .iter()
-            .filter(|part| limit(report, part) == "waiting")
-            .max_by_key(|p| p.total_ns);
-        let object = most.and_then(|part| part.waitable).and_then(|w| report.waitables.get(w as usize));
-        let at = object.map_or_else(String::new, |w| format!(" at {}", crate::format::phrase(&w.kind, &w.name)));
-        let text = format!("let threads wait for each other less often{at}: hand over more at a time, or wake fewer");
         let events = format!("baton report {} --perfetto waits.pftrace", crate::format::quoted(place));
-        steps.push((share("waiting"), step(text, Some(events))));
+        steps.push((share("waiting"), step(fewer_waits(report), Some(events))));
     }
     if share("running") >= WORTH_A_STEP {
         let text = "see which functions take the time".to_owned();
         steps.push((share("running"), step(text, with("perf record -g --"))));
+        steps.extend(vain::cache_lines(report, share("running"), with("perf c2c record --")));
     }
     steps.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     steps.into_iter().map(|(_, step)| step).take(3).collect()
+}
+
+/// What to do where threads have no CPU.
+fn fewer_threads(report: &Report, place: &str) -> String {
+    match &report.limits.disturbed {
+        Some(_) => "record again while nothing else runs".to_owned(),
+        None => format!(
+            "run it with no more threads than the {} CPUs, record that, and compare the two (baton diff {} again): only that \
+             tells whether there are too many threads",
+            report.run.host.cpus,
+            crate::format::quoted(place)
+        ),
+    }
+}
+
+/// What to do where threads wait for each other.
+fn fewer_waits(report: &Report) -> String {
+    let waits = report.critical_path.parts.iter().filter(|part| limit(&part.kind) == "waiting");
+    let most = waits.max_by_key(|part| part.total_ns).and_then(|part| part.waitable);
+    let object = most.and_then(|waitable| report.waitables.get(waitable as usize));
+    let at = object.map_or_else(String::new, |w| format!(" at {}", crate::format::phrase(&w.kind, &w.name)));
+    format!("let threads wait for each other less often{at}: hand over more at a time, or wake fewer")
 }

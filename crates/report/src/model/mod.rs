@@ -16,11 +16,11 @@ mod verdict;
 
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
-pub use path::{Background, CriticalPath, PathPart, PathStep};
+pub use path::{Background, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
-pub use usage::{Bucket, Distribution, Entered, QueueLength, Usage};
+pub use usage::{Bucket, Distribution, Entered, Overtaken, QueueLength, Starved, Usage};
 pub use verdict::{NextStep, Share, Verdict, WORTH_A_LOCK};
 
 use crate::symbols::Frame;
@@ -269,6 +269,15 @@ pub struct Waitable {
     pub broadcasts: u64,
     /// The number of waits that timed out.
     pub timeouts: u64,
+    /// For a condition variable: the number of threads woken by broadcasts that woke several.
+    #[serde(default)]
+    pub woken: u64,
+    /// The number of these threads that found nothing to do and waited again.
+    #[serde(default)]
+    pub futile: u64,
+    /// The place whose broadcasts woke most threads for nothing.
+    #[serde(default)]
+    pub broadcast_at: Option<String>,
     /// For a futex or a lock of the C library: where most of the waits begin, as `lock (heap.c:10),
     /// called from my_malloc (heap.c:12)`.
     #[serde(default)]

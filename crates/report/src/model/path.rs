@@ -9,6 +9,12 @@ pub struct CriticalPath {
     pub length_ns: Nanos,
     /// The path's time, split by activity, the greatest part first.
     pub parts: Vec<PathPart>,
+    /// Time within critical sections of any lock, by activity; nested sections count once.
+    #[serde(default)]
+    pub sections: Vec<SectionTime>,
+    /// Sections inside of other locks' sections, the greatest part first, at most 20.
+    #[serde(default)]
+    pub nested: Vec<NestedPart>,
     /// The steps in the order of time. A path with more than 500 steps is cut into 500 slots of
     /// equal time, and each slot has the step that takes most of it.
     pub steps: Vec<PathStep>,
@@ -25,12 +31,40 @@ pub struct PathPart {
     /// a critical section `critical-section`, `critical-section-ready` and so on; `futex-awaited`
     /// (on a CPU between being woken at a futex and waking the next thread there, while others wait
     /// there) and `libc-lock-awaited`; `libc-lock-code` (on a CPU inside of a function of the C
-    /// library whose lock is contended, according to samples); `lock-hand-off`, `lock-wait`, or the like for an object that is not a lock.
+    /// library whose lock is contended, according to samples); `lock-hand-off`, `lock-wait`, or the
+    /// like for an object that is not a lock; `futile-wake-ups` (the cost of threads that a broadcast
+    /// wakes and that find nothing to do) and `polling` (the cost of threads that take a lock until a
+    /// value changes).
     pub kind: String,
     /// The lock, if the activity concerns one.
     pub lock: Option<u32>,
     /// The object other than a lock, if the activity concerns one.
     pub waitable: Option<u32>,
+    /// The sum of the time.
+    pub total_ns: Nanos,
+    /// Within critical sections: the part in holds during which another thread waited for the lock.
+    #[serde(default)]
+    pub waited_for_ns: Nanos,
+}
+
+/// Time of the critical path within critical sections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SectionTime {
+    /// The activity, as in [`PathPart::kind`].
+    pub kind: String,
+    /// The sum of the time.
+    pub total_ns: Nanos,
+    /// The part in holds during which another thread waited for the lock.
+    pub waited_for_ns: Nanos,
+}
+
+/// Time of the critical path inside of a lock's sections that are inside of another lock's sections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NestedPart {
+    /// The lock that is held already.
+    pub outer: u32,
+    /// The lock that is taken then.
+    pub inner: u32,
     /// The sum of the time.
     pub total_ns: Nanos,
 }

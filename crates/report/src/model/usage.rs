@@ -36,10 +36,36 @@ pub struct Usage {
     pub busy_ns: Nanos,
     /// Time during which the lock was free and a thread waited. Simultaneous waiters count once.
     pub idle_contended_ns: Nanos,
+    /// For a reader-writer lock: writers that readers overtook, and readers that writers overtook.
+    #[serde(default)]
+    pub starved: Starved,
     /// Time that other threads waited while the lock was held, weighted by the number of waiters.
     pub blame_ns: Nanos,
     /// For each number of waiters, how long there were that many. Time without waiters is left out.
     pub queue_lengths: Vec<QueueLength>,
+}
+
+/// Waits of a reader-writer lock in which threads of the other mode that came later got it first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Starved {
+    /// Waits of writers that readers overtook.
+    pub writers: Overtaken,
+    /// Waits of readers that writers overtook.
+    pub readers: Overtaken,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overtaken {
+    /// The number of such waits.
+    pub waits: u64,
+    /// Acquisitions that came later and got the lock first, added over waits.
+    pub by: u64,
+    /// The greatest number of them in one wait.
+    pub most: u64,
+    /// Time from the first of them to the wait's end, added over waits.
+    pub total_ns: Nanos,
+    /// The longest such time.
+    pub longest_ns: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ mod schema;
 mod support;
 
 mod browser;
+mod causes;
 mod damaged;
 mod diff;
 mod exports;

@@ -2,7 +2,7 @@
 //! something that the trace does not show.
 
 use super::off_cpu::{OffCpu, ThreadOffCpu};
-use super::path::{Doing, PathSegment};
+use super::segment::{Doing, PathSegment};
 use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 
@@ -25,6 +25,15 @@ impl Along {
     /// The sum of all five.
     pub fn all(&self) -> Ticks {
         self.running + self.ready + self.blocked + self.calls + self.off
+    }
+
+    /// Adds the time of `other`.
+    pub(super) fn merge(&mut self, other: &Along) {
+        self.running += other.running;
+        self.ready += other.ready;
+        self.blocked += other.blocked;
+        self.calls += other.calls;
+        self.off += other.off;
     }
 
     fn add(&mut self, doing: Doing, time: Ticks) {

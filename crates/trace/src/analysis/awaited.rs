@@ -7,7 +7,7 @@
 
 use super::causes::WaitKind;
 use super::objects::ObjectId;
-use super::path::{Doing, PathSegment};
+use super::segment::{Doing, PathSegment};
 use crate::clock::Ticks;
 use std::collections::BTreeMap;
 

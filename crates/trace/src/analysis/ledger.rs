@@ -6,6 +6,7 @@
 //! add up to the wait (see [`super`]).
 
 use super::account::{Account, Holder, Waiter};
+use super::starved::Passed;
 use super::stats::{LockStats, ThreadLockStats};
 use crate::clock::Ticks;
 use crate::event::{Mode, SiteId, ThreadIndex};
@@ -19,13 +20,14 @@ pub(super) struct Ledger {
     pub(super) stats: LockStats,
 }
 
-/// The time of a wait, summed interval by interval.
+/// What a wait has cost so far. Times are summed interval by interval.
 #[derive(Clone, Copy, Default)]
 struct Lost {
     /// Time in which other threads held the lock.
     sections: Ticks,
     /// Time in which only the waiter itself held the lock.
     own: Ticks,
+    passed: Passed,
 }
 
 impl Ledger {
@@ -73,11 +75,14 @@ impl Ledger {
     }
 
     /// Records that a wait begins.
-    pub(super) fn request(&mut self, now: Ticks, thread: ThreadIndex, site: SiteId, counted: bool) {
+    pub(super) fn request(&mut self, now: Ticks, thread: ThreadIndex, mode: Mode, site: SiteId, counted: bool) {
         self.settle(now, counted);
         if let Some(unfinished) = self.account.request(now, thread, site) {
             self.stats.anomalies.unfinished_waits += 1;
             self.end_wait(now, &unfinished, counted);
+        }
+        if let Some(waiter) = self.account.parties().1.last_mut() {
+            waiter.noted.passed = Passed::new(mode);
         }
     }
 
@@ -92,6 +97,10 @@ impl Ledger {
     ) -> Option<Ticks> {
         self.settle(now, counted);
         let taken = self.account.acquire(now, thread, mode, site);
+        let came = taken.waited.as_ref().map_or(now, |waiter| waiter.since);
+        for waiter in self.account.parties().1.iter_mut().filter(|waiter| waiter.since < came) {
+            waiter.noted.passed.passed(now, mode);
+        }
         let waited = taken.waited.map(|waiter| self.end_wait(now, &waiter, counted));
         if taken.recursive {
             self.stats.recursive += u64::from(counted);
@@ -173,8 +182,9 @@ impl Ledger {
     fn charge_wait(&mut self, now: Ticks, waiter: &Waiter<Lost>) {
         let blocked = now.since(waiter.since);
         let overhead = self.account.overhead(now, waiter);
-        let Lost { sections, own } = waiter.noted;
+        let Lost { sections, own, passed } = waiter.noted;
         let stats = &mut self.stats;
+        stats.starved.add(now, &passed);
         stats.blocked += blocked;
         stats.sections += sections;
         stats.overhead += overhead;

@@ -3,11 +3,13 @@
 use super::causes::{Causes, WaitKind};
 use super::classes::{ClassReport, classes};
 use super::free::FreeWhileWanted;
+use super::futile::Wakes;
 use super::ledger::Ledger;
 use super::objects::{Object, ObjectId, ObjectKind, Objects};
 use super::polls::Polls;
 use super::regions::{RegionReport, Regions, TaskReport, TaskWaitReport};
 use super::stats::{LockStats, ThreadLockStats};
+use super::vain::Vain;
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
 use crate::clock::Ticks;
@@ -42,6 +44,8 @@ pub struct Analysis {
     /// Time in which at least one lock was free while a thread waited for it. No other lock can win
     /// more.
     pub free_while_wanted: Ticks,
+    /// When threads were awake in vain.
+    pub vain: Vain,
 }
 
 /// A lock and its figures.
@@ -143,6 +147,7 @@ struct Walk<'a> {
     pauses: Ticks,
     free: FreeWhileWanted,
     polls: Polls,
+    wakes: Wakes,
     regions: Regions,
     end: Ticks,
 }
@@ -188,6 +193,7 @@ impl<'a> Walk<'a> {
             pauses: Ticks(0),
             free: FreeWhileWanted::default(),
             polls: Polls::default(),
+            wakes: Wakes::default(),
             regions: Regions::default(),
             end: Ticks(0),
         }
@@ -204,7 +210,9 @@ impl<'a> Walk<'a> {
         let process = self.trace.process_of(event.thread);
         let object = self.objects.follow(event, process);
         self.new_books(event.time);
-        if let Some(ended) = self.causes.step(event, process, object, || ()) {
+        let ended = self.causes.step(event, process, object, || ());
+        self.wakes.step(event, self.causes.number(), object, ended.as_ref());
+        if let Some(ended) = ended {
             let report = &mut self.reports[event.thread.index()];
             let waited = match object.or(ended.object).map(|id| &mut self.books[id.index()]) {
                 Some(Book::Waitable(stats)) => stats.ended(event.time, event.thread, &ended, self.window),
@@ -261,8 +269,8 @@ impl<'a> Walk<'a> {
             What::Acquire { mode, site, .. } => {
                 ledger.acquire(now, thread, mode, Some(site), counted);
             }
-            What::Request { site, .. } => {
-                ledger.request(now, thread, site, counted);
+            What::Request { mode, site, .. } => {
+                ledger.request(now, thread, mode, site, counted);
                 state.waits_for = Some(id);
                 state.cpu_ns = None;
             }
@@ -305,7 +313,7 @@ impl<'a> Walk<'a> {
             _ => return,
         };
         match (object, self.trace.site(process, site).first()) {
-            (Some(id), Some(&place)) if self.counted => self.polls.acquired(thread, id, site, place),
+            (Some(id), Some(&place)) if self.counted => self.polls.acquired(thread, id, site, place, event.time),
             _ => self.polls.acted(thread),
         }
     }
@@ -384,16 +392,37 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn finish(mut self) -> Analysis {
-        while let Some((at, border)) = self.borders.next() {
-            self.cross(at, border);
-        }
-        let polls = std::mem::take(&mut self.polls).finish();
-        for ((id, site), count) in polls {
+    /// Enters polls and futile wake-ups into the books. Returns the time of the threads in them.
+    fn vain(&mut self) -> Vain {
+        // Where their number is not known, no threads take all CPUs.
+        let cpus = self.trace.meta.as_ref().map_or(usize::MAX, |meta| meta.host.cpus as usize);
+        let mut vain = Vain::default();
+        let found = std::mem::take(&mut self.polls).finish();
+        for ((id, site), count) in found.counts {
             if let Book::Lock(ledger) = &mut self.books[id.index()] {
                 ledger.stats.sites.entry(site).or_default().polls += count;
             }
         }
+        for (id, stretches) in found.stretches {
+            if let Book::Lock(ledger) = &self.books[id.index()]
+                && ledger.stats.polls() * 2 > ledger.stats.acquisitions
+            {
+                vain.add(id, Some(id), &stretches, cpus);
+            }
+        }
+        for (id, numbers) in std::mem::take(&mut self.wakes).finish(self.window, &mut vain, cpus) {
+            if let Book::Waitable(stats) = &mut self.books[id.index()] {
+                stats.futile = numbers;
+            }
+        }
+        vain
+    }
+
+    fn finish(mut self) -> Analysis {
+        while let Some((at, border)) = self.borders.next() {
+            self.cross(at, border);
+        }
+        let vain = self.vain();
         self.carry();
         let mut locks = Vec::new();
         let mut waitables = Vec::new();
@@ -435,6 +464,7 @@ impl<'a> Walk<'a> {
             notes: self.notes.into_iter().collect(),
             pauses: self.pauses,
             free_while_wanted: self.free.until(self.end, self.window),
+            vain,
         }
     }
 }

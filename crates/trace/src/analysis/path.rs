@@ -14,12 +14,15 @@
 //! ([`super::off_cpu()`]) is separated from running: ready without a CPU, or blocked by something
 //! that the trace does not show (pipes, files, sleeping, futexes of the program's own).
 
-use super::along::{Along, AlongThreads, tell_apart};
+use super::along::{Along, tell_apart};
 use super::awaited::Awaited;
 use super::background::{Background, background, is_background};
 use super::causes::{Causes, WaitKind};
 use super::objects::{ObjectId, Objects};
-use super::off_cpu::{OffCpu, ThreadOffCpu, off_cpu};
+use super::off_cpu::{ThreadOffCpu, off_cpu};
+use super::sections::Sections;
+use super::segment::{Doing, PathSegment};
+use super::vain::Vain;
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
@@ -36,53 +39,11 @@ pub struct CriticalPath {
     pub objects: BTreeMap<ObjectId, PathShare>,
     /// Time inside critical sections of any locks; nested sections count once.
     pub sections: Along,
-}
-
-/// A part of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathSegment {
-    /// The thread that the path runs along; for a hand-off, the receiving thread.
-    pub thread: ThreadIndex,
-    /// When the part begins.
-    pub begin: Ticks,
-    /// When the part ends.
-    pub end: Ticks,
-    /// What happens in it.
-    pub doing: Doing,
-}
-
-/// What happens in a part of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
-    /// The thread runs. If nothing tells about its CPU ([`Known::Nothing`](super::Known::Nothing)),
-    /// it may have been off it.
-    Running,
-    /// The thread is off its CPU, and waits for nothing that the trace shows.
-    OffCpu(OffCpu),
-    /// The thread runs while others wait at an object of which the trace does not show who holds
-    /// it; it was woken there, and wakes the next thread there. Critical sections of locks inside
-    /// of this time are not counted as theirs.
-    Awaited {
-        /// Kind of the others' waits.
-        kind: WaitKind,
-        /// The object that they wait at.
-        object: ObjectId,
-    },
-    /// The time from a cause in one thread to its effect in the next.
-    HandOff {
-        /// Kind of the wait that the cause ended.
-        kind: WaitKind,
-        /// The object waited at, if any.
-        object: Option<ObjectId>,
-    },
-    /// A wait that no other thread's act explains: a time-out, a lock that was already free, a lost
-    /// event.
-    Waiting {
-        /// Kind of the wait.
-        kind: WaitKind,
-        /// The object waited at, if any.
-        object: Option<ObjectId>,
-    },
+    /// The part of `sections` in holds during which another thread waited for the lock.
+    pub wanted: Along,
+    /// For a lock, and another one that threads took while they held the first, the time inside the
+    /// second one's sections.
+    pub nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
 }
 
 /// An object's share of the path.
@@ -91,6 +52,8 @@ pub struct PathShare {
     /// Time that the path runs inside this lock's critical sections; time in nested ones counts for
     /// each lock.
     pub sections: Along,
+    /// The part of `sections` in holds during which another thread waited for the lock.
+    pub wanted: Along,
     /// Time of the object's hand-offs.
     pub handoffs: Ticks,
     /// Number of the object's hand-offs.
@@ -99,6 +62,8 @@ pub struct PathShare {
     pub waiting: Ticks,
     /// Time of [`Doing::Awaited`].
     pub awaited: Ticks,
+    /// Time of [`Doing::Vain`].
+    pub vain: Ticks,
 }
 
 /// The ends of each process's first thread: when that thread ends, the others are ended with it.
@@ -137,18 +102,24 @@ struct Stop {
 
 impl CriticalPath {
     /// Finds the path through the complete part of the trace, and returns its part inside the
-    /// window.
+    /// window. Threads that are awake in vain are not told apart.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
-        CriticalPath::with(trace, window, &off_cpu(trace), &background(trace))
+        CriticalPath::with(trace, window, &off_cpu(trace), &background(trace), &Vain::default())
     }
 
-    /// The same, for a caller that has already found the threads' times off their CPUs and the
-    /// background threads.
-    pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu], background: &[Background]) -> CriticalPath {
+    /// The same, for a caller that has already found the threads' times off their CPUs, the
+    /// background threads, and when threads were awake in vain.
+    pub fn with(
+        trace: &Trace,
+        window: &Window,
+        off: &[ThreadOffCpu],
+        background: &[Background],
+        vain: &Vain,
+    ) -> CriticalPath {
         let mut stops = Stops::of(trace, background, window.end());
         let along = tell_apart(stops.walk_back(trace), off);
         stops.awaited.settle();
-        let segments = clip(stops.awaited.mark(along), window);
+        let segments = vain.mark(clip(stops.awaited.mark(along), window));
         let mut path = CriticalPath { segments, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
@@ -162,61 +133,23 @@ impl CriticalPath {
                     path.objects.entry(object).or_default().waiting += length;
                 }
                 Doing::Awaited { object, .. } => path.objects.entry(object).or_default().awaited += length,
+                Doing::Vain { object } => path.objects.entry(object).or_default().vain += length,
                 _ => {}
             }
         }
-        path.add_sections(trace, window.end());
+        let found = Sections::of(&path.segments, trace, window.end());
+        for (object, inside) in found.objects {
+            let share = path.objects.entry(object).or_default();
+            (share.sections, share.wanted) = (inside.all, inside.wanted);
+        }
+        (path.sections, path.wanted, path.nested) = (found.any, found.wanted, found.nested);
+        path.objects.retain(|_, share| *share != PathShare::default());
         path
     }
 
     /// Sums the lengths of all parts that `what` accepts.
     pub fn time(&self, what: impl Fn(&Doing) -> bool) -> Ticks {
         self.segments.iter().filter(|s| what(&s.doing)).map(|s| s.end.since(s.begin)).sum()
-    }
-
-    /// Walks over the trace once more, for the critical sections that the path runs through.
-    fn add_sections(&mut self, trace: &Trace, end: Ticks) {
-        let along = AlongThreads::of(&self.segments, trace.threads.len());
-        let mut objects = Objects::new(trace);
-        // Start and depth of each hold; for each thread, the number of locks that it holds, and
-        // since when it holds any.
-        let mut holds: BTreeMap<(ThreadIndex, ObjectId), (Ticks, u32)> = BTreeMap::new();
-        let mut any: Vec<(u32, Ticks)> = vec![(0, Ticks(0)); trace.threads.len()];
-        for event in trace.complete_events() {
-            let Some(id) = objects.follow(&event, trace.process_of(event.thread)) else { continue };
-            let (key, now) = ((event.thread, id), event.time);
-            let holder = &mut any[event.thread.index()];
-            match event.what {
-                What::Acquire { .. } | What::Acquired { .. } => {
-                    let hold = holds.entry(key).or_insert((now, 0));
-                    hold.1 += 1;
-                    if hold.1 == 1 {
-                        *holder = if holder.0 == 0 { (1, now) } else { (holder.0 + 1, holder.1) };
-                    }
-                }
-                What::Release { .. } => {
-                    let Some((since, depth)) = holds.get_mut(&key) else { continue };
-                    *depth -= 1;
-                    if *depth == 0 {
-                        along.add(event.thread, *since, now, &mut self.objects.entry(id).or_default().sections);
-                        holds.remove(&key);
-                        holder.0 -= 1;
-                        if holder.0 == 0 {
-                            along.add(event.thread, holder.1, now, &mut self.sections);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        let end = trace.span().1.max(end);
-        for ((thread, id), (since, _)) in holds {
-            along.add(thread, since, end, &mut self.objects.entry(id).or_default().sections);
-        }
-        for (thread, (_, since)) in any.iter().enumerate().filter(|(_, (held, _))| *held > 0) {
-            along.add(ThreadIndex(thread as u32), *since, end, &mut self.sections);
-        }
-        self.objects.retain(|_, share| *share != PathShare::default());
     }
 }
 

@@ -1,17 +1,23 @@
-//! Detects polling: a thread that takes one lock from one place again and again until another
-//! thread changes a value is in fact waiting.
+//! Detects polling: a thread that takes one lock from one or two places again and again until
+//! another thread changes a value is in fact waiting.
 //!
 //! A run of acquisitions is a poll if the thread did nothing else that the trace shows in between,
-//! the run has at least [`LEAST`] of them, and another thread took the lock elsewhere between the
-//! last two: its change let the loop end. Meanwhile the lock must be taken elsewhere at most half
-//! as often; otherwise the run is two threads working on the same data.
+//! the run has at least [`LEAST`] of them, and another thread took the lock elsewhere since the
+//! run's last but one acquisition from each place: its change let the loop end. Meanwhile the lock
+//! must be taken elsewhere at most half as often; otherwise the run is two threads working on the
+//! same data.
 
 use super::objects::ObjectId;
+use super::vain::Stretch;
+use crate::clock::Ticks;
 use crate::event::{Address, SiteId, ThreadIndex};
 use std::collections::BTreeMap;
 
 /// Smallest length of a run: a loop that finds its value almost at once loses nothing.
 const LEAST: u64 = 8;
+
+/// Greatest number of places of a run, such as "is there more to do" and "take it".
+const PLACES: usize = 2;
 
 /// Acquisitions of one lock, by the return address of the acquiring place.
 #[derive(Default)]
@@ -21,36 +27,63 @@ struct Taken {
 }
 
 impl Taken {
-    /// Counts an acquisition. Returns how many acquisitions were made elsewhere so far.
-    fn count(&mut self, place: Address) -> u64 {
+    fn at(&self, place: Address) -> u64 {
+        self.places.iter().find(|(known, _)| *known == place).map_or(0, |(_, count)| *count)
+    }
+
+    fn count(&mut self, place: Address) {
         self.all += 1;
-        let here = match self.places.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, here)) => here,
-            None => {
-                self.places.push((place, 0));
-                &mut self.places.last_mut().expect("just pushed").1
-            }
-        };
-        *here += 1;
-        self.all - *here
+        match self.places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += 1,
+            None => self.places.push((place, 1)),
+        }
     }
 }
 
-/// Consecutive acquisitions of one lock by one thread from one place.
+/// Consecutive acquisitions of one lock by one thread from a few places.
 struct Run {
     object: ObjectId,
-    place: Address,
+    /// The places, each with the number of the acquisitions there, by all threads, before the run.
+    places: Vec<(Address, u64)>,
+    /// Number of all acquisitions of the lock before the run.
+    before: u64,
     /// Number of acquisitions by site: a place has another site where it had to wait.
     sites: BTreeMap<SiteId, u64>,
     count: u64,
-    /// Acquisitions made elsewhere up to the run's first, last but one and last acquisition.
-    elsewhere: [u64; 3],
+    /// Acquisitions made elsewhere during the run, up to each of the last acquisitions, the last
+    /// one first.
+    elsewhere: [u64; PLACES + 1],
+    begin: Ticks,
+    end: Ticks,
 }
 
 impl Run {
+    fn new(object: ObjectId, taken: &Taken, time: Ticks) -> Run {
+        let (places, sites, before) = (Vec::new(), BTreeMap::new(), taken.all);
+        Run { object, places, before, sites, count: 0, elsewhere: [0; PLACES + 1], begin: time, end: time }
+    }
+
+    /// Whether an acquisition from a place can belong to this run.
+    fn goes_on(&self, object: ObjectId, place: Address) -> bool {
+        self.object == object && (self.places.len() < PLACES || self.places.iter().any(|(known, _)| *known == place))
+    }
+
+    /// Adds an acquisition. `taken` does not count it yet.
+    fn add(&mut self, taken: &Taken, place: Address, site: SiteId, time: Ticks) {
+        if !self.places.iter().any(|(known, _)| *known == place) {
+            self.places.push((place, taken.at(place)));
+        }
+        let here: u64 = self.places.iter().map(|(place, before)| taken.at(*place) - before).sum();
+        self.elsewhere.rotate_right(1);
+        self.elsewhere[0] = taken.all - self.before - here;
+        self.count += 1;
+        *self.sites.entry(site).or_default() += 1;
+        self.end = time;
+    }
+
     fn is_poll(&self) -> bool {
-        let [first, before, last] = self.elsewhere;
-        self.count >= LEAST && last > before && last - first <= self.count / 2
+        let last = self.elsewhere[0];
+        self.count >= LEAST && last > self.elsewhere[self.places.len()] && last <= self.count / 2
     }
 }
 
@@ -59,37 +92,52 @@ impl Run {
 pub(super) struct Polls {
     taken: Vec<Taken>,
     runs: BTreeMap<ThreadIndex, Run>,
-    found: BTreeMap<(ObjectId, SiteId), u64>,
+    found: Found,
+}
+
+/// The polls that were found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Number of acquisitions of each lock from each site that were polls.
+    pub(super) counts: BTreeMap<(ObjectId, SiteId), u64>,
+    /// When threads polled under each lock.
+    pub(super) stretches: BTreeMap<ObjectId, Vec<Stretch>>,
 }
 
 impl Polls {
     /// Records that a thread took a lock from a known place.
-    pub(super) fn acquired(&mut self, thread: ThreadIndex, object: ObjectId, site: SiteId, place: Address) {
+    pub(super) fn acquired(
+        &mut self,
+        thread: ThreadIndex,
+        object: ObjectId,
+        site: SiteId,
+        place: Address,
+        time: Ticks,
+    ) {
         if self.taken.len() <= object.index() {
             self.taken.resize_with(object.index() + 1, Taken::default);
         }
-        let elsewhere = self.taken[object.index()].count(place);
-        if self.runs.get(&thread).is_none_or(|run| (run.object, run.place) != (object, place)) {
+        if !self.runs.get(&thread).is_some_and(|run| run.goes_on(object, place)) {
             self.acted(thread);
-            let run = Run { object, place, sites: BTreeMap::new(), count: 0, elsewhere: [elsewhere; 3] };
-            self.runs.insert(thread, run);
         }
-        let Some(run) = self.runs.get_mut(&thread) else { return };
-        run.elsewhere = [run.elsewhere[0], run.elsewhere[2], elsewhere];
-        run.count += 1;
-        *run.sites.entry(site).or_default() += 1;
+        let taken = &mut self.taken[object.index()];
+        let run = self.runs.entry(thread).or_insert_with(|| Run::new(object, taken, time));
+        run.add(taken, place, site, time);
+        taken.count(place);
     }
 
     /// Records that a thread did something else, which ends its run.
     pub(super) fn acted(&mut self, thread: ThreadIndex) {
         let Some(run) = self.runs.remove(&thread).filter(Run::is_poll) else { return };
-        for (site, count) in run.sites {
-            *self.found.entry((run.object, site)).or_default() += count;
+        let Run { object, sites, begin, end, .. } = run;
+        for (site, count) in sites {
+            *self.found.counts.entry((object, site)).or_default() += count;
         }
+        self.found.stretches.entry(object).or_default().push(Stretch { thread, begin, end });
     }
 
-    /// Returns the number of acquisitions of each lock from each site that were polls.
-    pub(super) fn finish(mut self) -> BTreeMap<(ObjectId, SiteId), u64> {
+    /// Returns what was found.
+    pub(super) fn finish(mut self) -> Found {
         for thread in self.runs.keys().copied().collect::<Vec<_>>() {
             self.acted(thread);
         }

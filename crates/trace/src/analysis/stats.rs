@@ -1,6 +1,7 @@
 //! The figures of locks: what is counted and summed for a lock, for a thread at a lock, and for a
 //! call site.
 
+use super::starved::Starved;
 use crate::clock::Ticks;
 use crate::event::{SiteId, ThreadIndex};
 use std::collections::BTreeMap;
@@ -165,6 +166,8 @@ pub struct LockStats {
     pub sites: BTreeMap<SiteId, SiteStats>,
     /// Figures of each thread.
     pub threads: BTreeMap<ThreadIndex, ThreadLockStats>,
+    /// Writers and readers that waited while others of the other mode overtook them.
+    pub starved: Starved,
     /// Inconsistencies in the lock's events.
     pub anomalies: Anomalies,
 }
@@ -173,6 +176,11 @@ impl LockStats {
     /// Returns BT − ΣCS − ΣCOH − own: 0 if the two ways of accounting agree.
     pub fn residual(&self) -> i128 {
         i128::from(self.blocked.0) - i128::from(self.sections.0) - i128::from(self.overhead.0) - i128::from(self.own.0)
+    }
+
+    /// Number of acquisitions that were polls.
+    pub fn polls(&self) -> u64 {
+        self.sites.values().map(|site| site.polls).sum()
     }
 
     /// Adds the figures of another lock of the class.
@@ -207,6 +215,7 @@ impl LockStats {
         self.hold.merge(&other.hold);
         self.handoff.merge(&other.handoff);
         self.anomalies.merge(&other.anomalies);
+        self.starved.merge(&other.starved);
         for (waiters, time) in &other.queue {
             *self.queue.entry(*waiters).or_default() += *time;
         }

@@ -2,6 +2,7 @@
 //! program's own, locks inside of the C library. Joins are waits too.
 
 use super::causes::Ended;
+use super::futile::FutileWakes;
 use super::objects::{Object, ObjectId};
 use super::stats::Distribution;
 use super::window::Window;
@@ -28,6 +29,8 @@ pub struct WaitableStats {
     pub immediate: u64,
     /// Failed tries to take a semaphore.
     pub try_fails: u64,
+    /// Broadcasts of a condition variable that woke several threads, and threads woken for nothing.
+    pub futile: FutileWakes,
     /// The OpenMP construct that a barrier belongs to, if known.
     pub construct: Option<Construct>,
     /// Rounds of a barrier with two threads or more.

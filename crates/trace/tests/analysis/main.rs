@@ -10,3 +10,4 @@ mod orders;
 mod path;
 mod polls;
 mod standstill;
+mod vain;

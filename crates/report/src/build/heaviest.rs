@@ -1,0 +1,134 @@
+//! The locks whose critical sections take most of the critical path. Only sections count during which
+//! another thread waited for the lock; others are the program's own work.
+
+use super::nested::{Inner, inside};
+use super::own_locks::WORTH_A_STEP;
+use crate::format::{lock_phrase, percent, quoted};
+use crate::model::{NextStep, Report, Site, ratio};
+use baton_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// The class of locks whose critical sections take most of the path.
+pub(super) struct Heaviest<'a> {
+    pub(super) number: u32,
+    pub(super) name: String,
+    pub(super) locks: u32,
+    pub(super) share: f64,
+    /// The part of `share` in which the holder is off its CPU: it sleeps, reads or writes.
+    asleep: f64,
+    /// The part of `share` in which the holder is ready and has no CPU.
+    ready: f64,
+    /// The site with the longest total hold time.
+    site: Option<&'a Site>,
+    /// The lock that takes at least half of `share`, inside of these sections.
+    inner: Option<Inner<'a>>,
+}
+
+/// The time of a class's sections on the path, and its parts.
+#[derive(Default)]
+struct Times {
+    all: Nanos,
+    asleep: Nanos,
+    ready: Nanos,
+}
+
+impl Times {
+    fn add(&mut self, kind: &str, time: Nanos) {
+        self.all += time;
+        match kind {
+            "critical-section-blocked" | "critical-section-call" | "critical-section-off-cpu" => self.asleep += time,
+            "critical-section-ready" => self.ready += time,
+            _ => {}
+        }
+    }
+}
+
+/// Returns that class.
+pub(super) fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
+    let mut classes: BTreeMap<u32, Times> = BTreeMap::new();
+    for part in report.critical_path.parts.iter().filter(|part| part.kind.starts_with("critical-section")) {
+        let class = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock.class);
+        if let Some(class) = class {
+            classes.entry(class).or_default().add(&part.kind, part.waited_for_ns);
+        }
+    }
+    let (number, times) = classes.into_iter().max_by_key(|(class, times)| (times.all, Reverse(*class)))?;
+    let class = report.classes.get(number as usize)?;
+    let sites = report.sites.iter().filter(|site| site.class == Some(number));
+    let share = |time: Nanos| ratio(time.0, report.critical_path.length_ns.0).min(1.0);
+    Some(Heaviest {
+        number,
+        name: lock_phrase(&class.name),
+        locks: class.locks,
+        share: share(times.all),
+        asleep: share(times.asleep),
+        ready: share(times.ready),
+        site: sites.max_by_key(|site| site.hold_ns),
+        inner: inside(report, number).filter(|inner| inner.time.0 * 2 > times.all.0),
+    })
+    .filter(|lock| lock.share > 0.0)
+}
+
+impl Heaviest<'_> {
+    /// Details of the sections, as `, and for 40% the holder sleeps …`.
+    pub(super) fn details(&self) -> String {
+        let mut out = String::new();
+        if self.asleep >= WORTH_A_STEP {
+            out += &format!(
+                ", and for {} the holder is off its CPU there: it sleeps, or waits for input or output",
+                percent(self.asleep)
+            );
+        }
+        if self.ready >= WORTH_A_STEP {
+            out += &format!(
+                ", and for {} the holder could run there and has no CPU, while other threads wait for it",
+                percent(self.ready)
+            );
+        }
+        if let Some(inner) = &self.inner {
+            let at = inner.site.map_or_else(String::new, |site| format!(" in {}", site.name));
+            out += &format!("; most of that is done under {}, which threads take inside of it{at}", inner.name);
+        }
+        out
+    }
+
+    /// What to do about the sections.
+    pub(super) fn next(&self, place: &str) -> NextStep {
+        let at = |site: Option<&Site>| site.map_or_else(String::new, |site| format!(" in {}", site.name));
+        let name = &self.name;
+        let text = match &self.inner {
+            _ if self.asleep > self.share / 2.0 => {
+                format!("take the sleep, input or output out of {name}'s critical section{}", at(self.site))
+            }
+            Some(inner) => format!(
+                "make {}'s critical section{} shorter, or take it out of {name}'s: to split {name} alone moves the waits to {}",
+                inner.name,
+                at(inner.site),
+                inner.name
+            ),
+            None => format!("make {name}'s critical section{} shorter, or split the lock", at(self.site)),
+        };
+        NextStep { text, command: Some(format!("baton report {} --html report.html", quoted(place))) }
+    }
+
+    /// The part of `share` that shorter sections can win for certain: not the time in which the holder
+    /// has no CPU.
+    pub(super) fn with_cpu(&self) -> f64 {
+        self.share - self.ready
+    }
+
+    /// What to do where holders have no CPU: priorities may be the reason, and are not recorded. Where
+    /// other programs took the CPUs, they are the reason.
+    pub(super) fn without_cpu(&self, report: &Report) -> Option<(f64, NextStep)> {
+        let text = format!(
+            "see whether threads that take {} have different priorities (columns PRI and NI), which Baton does not record: a \
+             thread of low priority that holds it without a CPU keeps the others waiting; the protocol PTHREAD_PRIO_INHERIT \
+             cures that for real-time priorities",
+            self.name
+        );
+        let command = Some("ps -eLo pid,tid,cls,pri,ni,comm".to_owned());
+        let worth = self.ready >= WORTH_A_STEP && report.limits.disturbed.is_none();
+        worth.then(|| (self.ready, NextStep { text, command }))
+    }
+}

@@ -1,0 +1,147 @@
+//! Advice about threads that are awake in vain: woken by a broadcast that has nothing for them to do,
+//! or polling under a lock. Another lock cures neither.
+
+use super::own_locks::WORTH_A_STEP;
+use crate::format::{count, lock_phrase, percent, phrase, quoted};
+use crate::model::{Class, NextStep, Report, Share, Site, Waitable, ratio};
+use baton_units::Nanos;
+use std::collections::BTreeMap;
+
+/// The limits, which are also the kinds of the path's parts.
+pub(super) const FUTILE: &str = "futile-wake-ups";
+pub(super) const POLLING: &str = "polling";
+
+/// What a condition variable's futile wake-ups take of the critical path.
+struct Herd<'a> {
+    condition: &'a Waitable,
+    share: f64,
+}
+
+impl Herd<'_> {
+    fn name(&self) -> String {
+        phrase(&self.condition.kind, &self.condition.name)
+    }
+
+    /// ` in main (queue.c:27)`: where most futile wake-ups come from.
+    fn place(&self) -> String {
+        self.condition.broadcast_at.as_ref().map_or_else(String::new, |at| format!(" in {at}"))
+    }
+}
+
+/// What polling under a class of locks takes of the critical path.
+struct Polled<'a> {
+    class: &'a Class,
+    share: f64,
+    /// The place with most polls.
+    site: Option<&'a Site>,
+}
+
+impl Polled<'_> {
+    fn name(&self) -> String {
+        lock_phrase(&self.class.name)
+    }
+
+    fn place(&self) -> String {
+        self.site.map_or_else(String::new, |site| format!(" in {}", site.name))
+    }
+}
+
+/// The condition variable whose futile wake-ups take most of the path.
+fn herd(report: &Report) -> Option<Herd<'_>> {
+    let path = &report.critical_path;
+    let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for part in path.parts.iter().filter(|part| part.kind == FUTILE) {
+        *times.entry(part.waitable?).or_default() += part.total_ns;
+    }
+    let (number, time) = times.into_iter().max_by_key(|(_, time)| *time)?;
+    let condition = report.waitables.get(number as usize)?;
+    Some(Herd { condition, share: ratio(time.0, path.length_ns.0).min(1.0) })
+}
+
+/// The class of locks under which polling takes most of the path.
+fn polled(report: &Report) -> Option<Polled<'_>> {
+    let path = &report.critical_path;
+    let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for part in path.parts.iter().filter(|part| part.kind == POLLING) {
+        let lock = report.locks.get(part.lock? as usize)?;
+        *times.entry(lock.class).or_default() += part.total_ns;
+    }
+    let (number, time) = times.into_iter().max_by_key(|(_, time)| *time)?;
+    let sites = report.sites.iter().filter(|site| site.class == Some(number) && site.polls > 0);
+    Some(Polled {
+        class: report.classes.get(number as usize)?,
+        share: ratio(time.0, path.length_ns.0).min(1.0),
+        site: sites.max_by_key(|site| site.polls),
+    })
+}
+
+/// The headline of a verdict with one of these limits.
+pub(super) fn headline(report: &Report, share: &Share) -> String {
+    let all = percent(share.share);
+    match (share.limit == FUTILE, herd(report), polled(report)) {
+        (true, Some(herd), _) => format!(
+            "Futile wake-ups limit it: {all} of its critical path is the cost of threads that find nothing to do and wait again. \
+             Threads were woken {} times by broadcasts of {}{}, {} of them for nothing.",
+            count(herd.condition.woken),
+            herd.name(),
+            herd.place(),
+            count(herd.condition.futile)
+        ),
+        (false, _, Some(polled)) => format!(
+            "Polling under {} limits it: for {all} of its critical path threads take it again and again until a value changes{}, \
+             or others wait for it or for a CPU meanwhile.",
+            polled.name(),
+            polled.place()
+        ),
+        _ => format!("Threads that are awake in vain limit it: {all} of its critical path is their cost."),
+    }
+}
+
+/// What could be won at most without such threads.
+pub(super) fn gains(report: &Report) -> Vec<String> {
+    let herd = herd(report).filter(|herd| herd.share >= WORTH_A_STEP).map(|herd| {
+        let name = herd.name();
+        format!("if each wake-up at {name} found something to do: at most {}", percent(herd.share))
+    });
+    let polled = polled(report).filter(|polled| polled.share >= WORTH_A_STEP).map(|polled| {
+        let name = polled.name();
+        format!("without polling under {name}: at most {}", percent(polled.share))
+    });
+    herd.into_iter().chain(polled).collect()
+}
+
+/// What to do about them, each with the share that it is about.
+pub(super) fn next(report: &Report, place: &str) -> Vec<(f64, NextStep)> {
+    let page = || Some(format!("baton report {} --html report.html", quoted(place)));
+    let herd = herd(report).filter(|herd| herd.share >= WORTH_A_STEP).map(|herd| {
+        let text = format!(
+            "wake only as many threads as there is work for: signal {} (in C++ notify_one) in place of the broadcast{}, if any \
+             waiter can do the work, or give each kind of waiter a condition variable of its own",
+            herd.name(),
+            herd.place()
+        );
+        (herd.share, NextStep { text, command: page() })
+    });
+    let polled = polled(report).filter(|polled| polled.share >= WORTH_A_STEP).map(|polled| {
+        let text = format!(
+            "wait at a condition variable, which the thread signals that changes the value, in place of taking {} again and \
+             again{}",
+            polled.name(),
+            polled.place()
+        );
+        (polled.share, NextStep { text, command: page() })
+    });
+    herd.into_iter().chain(polled).collect()
+}
+
+/// A second thread that runs for less than this share of the time cannot slow the first one much.
+const RUNS_BESIDE: f64 = 0.1;
+
+/// How to see whether threads that run at the same time write to the same cache lines: the trace does
+/// not show it. `share` is the share of the path on a CPU.
+pub(super) fn cache_lines(report: &Report, share: f64, command: Option<String>) -> Option<(f64, NextStep)> {
+    let span = report.totals.span_ns.0;
+    let runs = |thread: &&crate::model::Thread| ratio(thread.running_ns.0, span) >= RUNS_BESIDE;
+    let text = "see whether threads write to the same cache lines (false sharing), which was not looked at".to_owned();
+    (report.threads.iter().filter(runs).count() > 1).then(|| (share * 0.99, NextStep { text, command }))
+}

@@ -1,0 +1,182 @@
+//! The critical sections that the critical path runs through: those of each lock, those that another
+//! thread waited for, and those inside of other locks' sections.
+
+use super::along::{Along, AlongThreads};
+use super::objects::{ObjectId, Objects};
+use super::segment::PathSegment;
+use crate::clock::Ticks;
+use crate::event::{Event, ThreadIndex, What};
+use crate::trace::Trace;
+use std::collections::BTreeMap;
+
+/// A hold counts as waited for if others waited for at least a hundredth of it: the end of a long
+/// hold may meet a waiter by chance.
+const HUNDREDTH: u64 = 100;
+
+/// A thread's hold of a lock.
+struct Hold {
+    since: Ticks,
+    depth: u32,
+    /// Since when another thread has waited for the lock during the hold.
+    wanted: Option<Ticks>,
+    /// The locks that the thread held already.
+    inside: Vec<ObjectId>,
+}
+
+/// Time that the path runs inside a lock's critical sections.
+#[derive(Default)]
+pub(super) struct Inside {
+    pub(super) all: Along,
+    /// The part in holds during which another thread waited for the lock.
+    pub(super) wanted: Along,
+}
+
+/// The sections that the path runs through.
+#[derive(Default)]
+pub(super) struct Sections {
+    /// Time inside sections of any locks; nested ones count once.
+    pub(super) any: Along,
+    /// The part of `any` in holds during which another thread waited for the lock.
+    pub(super) wanted: Along,
+    /// Time inside each lock's sections; time in nested ones counts for each lock.
+    pub(super) objects: BTreeMap<ObjectId, Inside>,
+    /// Time inside the second lock's sections that are inside of the first one's.
+    pub(super) nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
+}
+
+/// The walk that finds them.
+struct Walk {
+    found: Sections,
+    along: AlongThreads,
+    /// For each thread, its holds that another one waited for.
+    wanted: BTreeMap<ThreadIndex, Vec<(Ticks, Ticks)>>,
+    holds: BTreeMap<(ObjectId, ThreadIndex), Hold>,
+    /// For each thread, the locks that it holds, and since when it holds any.
+    held: Vec<(Vec<ObjectId>, Ticks)>,
+    /// The lock that each thread waits for.
+    waits: BTreeMap<ThreadIndex, ObjectId>,
+    /// Number of threads that wait for each lock.
+    waiters: BTreeMap<ObjectId, u32>,
+}
+
+impl Sections {
+    /// Walks over the trace for the sections of the path's parts. Holds that do not end last to `end`.
+    pub(super) fn of(segments: &[PathSegment], trace: &Trace, end: Ticks) -> Sections {
+        let mut walk = Walk {
+            found: Sections::default(),
+            along: AlongThreads::of(segments, trace.threads.len()),
+            wanted: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            held: vec![(Vec::new(), Ticks(0)); trace.threads.len()],
+            waits: BTreeMap::new(),
+            waiters: BTreeMap::new(),
+        };
+        let mut objects = Objects::new(trace);
+        for event in trace.complete_events() {
+            if let Some(id) = objects.follow(&event, trace.process_of(event.thread)) {
+                walk.step(&event, id);
+            }
+        }
+        walk.finish(trace.span().1.max(end));
+        walk.found
+    }
+}
+
+impl Walk {
+    fn step(&mut self, event: &Event, id: ObjectId) {
+        let (thread, now) = (event.thread, event.time);
+        match event.what {
+            What::Request { .. } => self.wait(thread, id, now),
+            What::Timeout { .. } => self.leave(thread),
+            What::Acquire { .. } | What::Acquired { .. } => {
+                self.leave(thread);
+                self.take(thread, id, now);
+            }
+            What::Release { .. } => self.give(thread, id, now),
+            _ => {}
+        }
+    }
+
+    fn wait(&mut self, thread: ThreadIndex, id: ObjectId, now: Ticks) {
+        self.leave(thread);
+        self.waits.insert(thread, id);
+        *self.waiters.entry(id).or_default() += 1;
+        let all = (id, ThreadIndex(0))..=(id, ThreadIndex(u32::MAX));
+        for (_, hold) in self.holds.range_mut(all).filter(|((_, holder), _)| *holder != thread) {
+            hold.wanted.get_or_insert(now);
+        }
+    }
+
+    fn leave(&mut self, thread: ThreadIndex) {
+        if let Some(count) = self.waits.remove(&thread).and_then(|id| self.waiters.get_mut(&id)) {
+            *count -= 1;
+        }
+    }
+
+    fn take(&mut self, thread: ThreadIndex, id: ObjectId, now: Ticks) {
+        if let Some(hold) = self.holds.get_mut(&(id, thread)) {
+            hold.depth += 1;
+            return;
+        }
+        let wanted = self.waiters.get(&id).filter(|count| **count > 0).map(|_| now);
+        let (held, since) = &mut self.held[thread.index()];
+        if held.is_empty() {
+            *since = now;
+        }
+        let inside = held.clone();
+        held.push(id);
+        self.holds.insert((id, thread), Hold { since: now, depth: 1, wanted, inside });
+    }
+
+    fn give(&mut self, thread: ThreadIndex, id: ObjectId, now: Ticks) {
+        let Some(hold) = self.holds.get_mut(&(id, thread)) else { return };
+        hold.depth -= 1;
+        if hold.depth > 0 {
+            return;
+        }
+        let hold = self.holds.remove(&(id, thread)).expect("found above");
+        self.add_hold(thread, id, &hold, now);
+        let (held, since) = &mut self.held[thread.index()];
+        held.retain(|other| *other != id);
+        if held.is_empty() {
+            self.along.add(thread, *since, now, &mut self.found.any);
+        }
+    }
+
+    fn add_hold(&mut self, thread: ThreadIndex, id: ObjectId, hold: &Hold, now: Ticks) {
+        let mut time = Along::default();
+        self.along.add(thread, hold.since, now, &mut time);
+        if time.all() == Ticks(0) {
+            return;
+        }
+        let share = self.found.objects.entry(id).or_default();
+        share.all.merge(&time);
+        let length = now.since(hold.since).0;
+        if hold.wanted.is_some_and(|since| now.since(since).0.saturating_mul(HUNDREDTH) >= length) {
+            share.wanted.merge(&time);
+            self.wanted.entry(thread).or_default().push((hold.since, now));
+        }
+        for outer in &hold.inside {
+            *self.found.nested.entry((*outer, id)).or_default() += time.all();
+        }
+    }
+
+    fn finish(&mut self, end: Ticks) {
+        for ((id, thread), hold) in std::mem::take(&mut self.holds) {
+            self.add_hold(thread, id, &hold, end);
+        }
+        for (thread, (held, since)) in (0..).map(ThreadIndex).zip(&self.held) {
+            if !held.is_empty() {
+                self.along.add(thread, *since, end, &mut self.found.any);
+            }
+        }
+        for (thread, mut holds) in std::mem::take(&mut self.wanted) {
+            holds.sort_unstable();
+            let mut to = Ticks(0);
+            for (begin, end) in holds {
+                self.along.add(thread, begin.max(to), end.max(to), &mut self.found.wanted);
+                to = to.max(end);
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Threads that are awake in vain, threads that starve, and sections without waiters.
+
+use baton_trace::analysis::{
+    Analysis, CriticalPath, Doing, FutileWakes, Overtaken, PathShare, Window, background, off_cpu,
+};
+use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What};
+
+const CONDITION: u64 = 0x3000;
+const MUTEX: Lock = Lock::mutex(0x1000);
+const INNER: Lock = Lock::mutex(0x2000);
+const SHARED: Lock = Lock::rwlock(0x4000);
+const SITE: SiteId = SiteId(1);
+const BROADCAST: SiteId = SiteId(2);
+const MARK: What = What::Marker { name: 0, value: 0 };
+
+fn take(lock: Lock, mode: Mode) -> What {
+    What::Acquire { lock, mode, site: SITE }
+}
+fn want(lock: Lock, mode: Mode) -> What {
+    What::Request { lock, mode, site: SITE }
+}
+fn got(lock: Lock, mode: Mode) -> What {
+    What::Acquired { lock, mode, how: How::sleeping(1) }
+}
+fn give(lock: Lock, mode: Mode) -> What {
+    What::Release { lock, mode, site: SITE }
+}
+const X: Mode = Mode::Exclusive;
+const S: Mode = Mode::Shared;
+
+/// Builds a trace from events given as (time, thread, what).
+fn trace(events: &[(u64, u32, What)]) -> Trace {
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    builder.site(SITE, &[0x10]).site(BROADCAST, &[0x20]);
+    for (time, thread, what) in events {
+        builder.push(Ticks(*time), ThreadIndex(*thread), *what);
+    }
+    builder.build()
+}
+
+fn analysis(trace: &Trace) -> Analysis {
+    Analysis::of(trace, Window::whole(trace))
+}
+
+fn path(trace: &Trace) -> CriticalPath {
+    let analysis = analysis(trace);
+    CriticalPath::with(trace, &analysis.window, &off_cpu(trace), &background(trace), &analysis.vain)
+}
+
+fn waits(at: u64, thread: u32) -> [(u64, u32, What); 3] {
+    let (condition, mutex) = (CONDITION, MUTEX.address);
+    [
+        (at, thread, What::CondWait { condition, site: SITE }),
+        (at, thread, What::CondMutex { mutex }),
+        (at, thread, give(MUTEX, X)),
+    ]
+}
+
+fn wakes(at: u64, thread: u32) -> [(u64, u32, What); 2] {
+    let (condition, reason) = (CONDITION, WakeReason::Woken);
+    [(at, thread, What::CondWake { condition, reason }), (at, thread, take(MUTEX, X))]
+}
+
+/// A broadcast at 100 wakes threads 1, 2 and 3. The last one acts if `finds`; the others wait again.
+fn herd(finds: bool) -> Trace {
+    let mut events = Vec::new();
+    for thread in 1..4 {
+        let at = u64::from(thread) * 10;
+        events.push((at, thread, take(MUTEX, X)));
+        events.extend(waits(at + 1, thread));
+    }
+    events.push((100, 0, What::CondBroadcast { condition: CONDITION, site: BROADCAST }));
+    for thread in 1..4 {
+        let at = 100 + u64::from(thread) * 100;
+        events.extend(wakes(at, thread));
+        if thread == 3 && finds {
+            events.extend([(at + 1, 3, give(MUTEX, X)), (at + 50, 3, MARK), (at + 60, 3, take(MUTEX, X))]);
+        }
+        events.extend(waits(at + 70, thread));
+    }
+    events.push((500, 3, MARK));
+    trace(&events)
+}
+
+fn futile(trace: &Trace) -> FutileWakes {
+    analysis(trace).waitables[0].stats.futile.clone()
+}
+
+#[test]
+fn threads_that_a_broadcast_wakes_and_that_wait_again_wake_in_vain() {
+    let found = futile(&herd(true));
+    assert_eq!((found.broadcasts, found.woken, found.futile), (1, 3, 2));
+    assert_eq!(found.sites.into_iter().collect::<Vec<_>>(), [(BROADCAST, 2)]);
+    // If all wait again, one of them may have done its work under the mutex.
+    assert_eq!(futile(&herd(false)).futile, 2);
+}
+
+#[test]
+fn threads_that_act_do_not_wake_in_vain() {
+    let mut events = Vec::new();
+    for thread in 1..3 {
+        let at = u64::from(thread) * 10;
+        events.push((at, thread, take(MUTEX, X)));
+        events.extend(waits(at + 1, thread));
+    }
+    events.push((100, 0, What::CondBroadcast { condition: CONDITION, site: BROADCAST }));
+    for thread in 1..3 {
+        let at = 100 + u64::from(thread) * 100;
+        events.extend(wakes(at, thread));
+        // Each takes the mutex a second time: it has worked in between.
+        events.extend([(at + 1, thread, give(MUTEX, X)), (at + 9, thread, take(MUTEX, X))]);
+        events.extend(waits(at + 10, thread));
+    }
+    let found = futile(&trace(&events));
+    assert_eq!((found.woken, found.futile), (2, 0));
+    // One waiter that waits on has not been woken for nothing: it may have been the right one.
+    let mut events = vec![(10, 1, take(MUTEX, X))];
+    events.extend(waits(11, 1));
+    events.push((100, 0, What::CondBroadcast { condition: CONDITION, site: BROADCAST }));
+    events.extend(wakes(110, 1));
+    events.extend(waits(120, 1));
+    assert_eq!(futile(&trace(&events)), FutileWakes::default());
+}
+
+#[test]
+fn the_path_tells_what_wake_ups_in_vain_cost() {
+    let trace = herd(true);
+    let object = analysis(&trace).waitables[0].id;
+    let path = path(&trace);
+    let vain: u64 = path.time(|doing| *doing == Doing::Vain { object }).0;
+    // Thread 3 has its wake-up at 400, after the other two, the last of which waits again at 370.
+    assert_eq!((vain, path.objects[&object].vain.0), (300, 300), "{:?}", path.segments);
+    let alone = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert_eq!(alone.time(|doing| *doing == Doing::Vain { object }).0, 0);
+}
+
+#[test]
+fn a_loop_over_two_places_polls() {
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    builder.site(SiteId(1), &[0x10]).site(SiteId(2), &[0x20]).site(SiteId(3), &[0x30]).site(SiteId(4), &[0x40]);
+    let mut turn = 0;
+    let mut taken = |builder: &mut TraceBuilder, thread: u32, site: u32| {
+        turn += 100;
+        let site = SiteId(site);
+        builder.push(Ticks(turn), ThreadIndex(thread), What::Acquire { lock: MUTEX, mode: X, site });
+        builder.push(Ticks(turn + 10), ThreadIndex(thread), give(MUTEX, X));
+    };
+    for _ in 0..20 {
+        taken(&mut builder, 1, 1);
+        taken(&mut builder, 1, 2);
+    }
+    // Thread 0 adds a tile; thread 1 finds it, and tells so at a third place.
+    taken(&mut builder, 0, 3);
+    taken(&mut builder, 1, 1);
+    taken(&mut builder, 1, 2);
+    taken(&mut builder, 1, 4);
+    let trace = builder.build();
+    let analysis = analysis(&trace);
+    let stats = &analysis.locks[0].stats;
+    let polls: Vec<u64> = (1..5).map(|site| stats.sites[&SiteId(site)].polls).collect();
+    assert_eq!((polls, stats.polls()), (vec![21, 21, 0, 0], 42));
+    // The path runs along the poller, to its end.
+    let path = path(&trace);
+    assert_eq!(path.objects[&analysis.locks[0].id].vain.0, 4200, "{:?}", path.segments);
+}
+
+/// Threads 1 and 2 hold the lock by turns without a gap from 0 to 1000; thread 0 wants it from 50 on.
+fn readers(write: Mode, read: Mode) -> Trace {
+    let mut events = vec![(0, 1, take(SHARED, read)), (50, 0, want(SHARED, write))];
+    for turn in 0..9u64 {
+        let (now, next) = (1 + (turn % 2) as u32, 1 + ((turn + 1) % 2) as u32);
+        events.push((100 + turn * 100, next, take(SHARED, read)));
+        events.push((110 + turn * 100, now, give(SHARED, read)));
+    }
+    events.push((1000, 2, give(SHARED, read)));
+    events.push((1005, 0, got(SHARED, write)));
+    events.push((1010, 0, give(SHARED, write)));
+    trace(&events)
+}
+
+#[test]
+fn a_writer_that_readers_overtake_starves() {
+    let starved = analysis(&readers(X, S)).locks[0].stats.starved;
+    let time = Ticks(905);
+    assert_eq!(starved.writers, Overtaken { waits: 1, by: 9, most: 9, time, longest: time });
+    assert_eq!(starved.readers, Overtaken::default());
+}
+
+#[test]
+fn who_came_first_overtakes_nobody() {
+    // The reader waits for the first writer, and comes before the second.
+    let starved = analysis(&trace(&[
+        (0, 1, take(SHARED, X)),
+        (10, 2, want(SHARED, S)),
+        (20, 0, want(SHARED, X)),
+        (100, 1, give(SHARED, X)),
+        (101, 2, got(SHARED, S)),
+        (200, 2, give(SHARED, S)),
+        (201, 0, got(SHARED, X)),
+        (210, 0, give(SHARED, X)),
+    ]));
+    assert_eq!(starved.locks[0].stats.starved, Default::default());
+    // Threads of one mode compete; none of them starves for the other mode.
+    let same = analysis(&readers(S, S));
+    assert_eq!(same.locks[0].stats.starved, Default::default());
+}
+
+#[test]
+fn sections_that_somebody_waits_for_are_told_apart() {
+    let trace = trace(&[
+        (0, 0, take(MUTEX, X)),
+        (10, 0, take(INNER, X)),
+        (90, 0, give(INNER, X)),
+        (100, 0, give(MUTEX, X)),
+        (200, 0, take(MUTEX, X)),
+        (210, 1, want(MUTEX, X)),
+        (220, 0, take(INNER, X)),
+        (250, 0, give(INNER, X)),
+        (300, 0, give(MUTEX, X)),
+        (305, 1, got(MUTEX, X)),
+        (400, 1, give(MUTEX, X)),
+    ]);
+    let analysis = analysis(&trace);
+    let id = |lock: Lock| analysis.locks.iter().find(|l| l.object.address == lock.address).unwrap().id;
+    let path = path(&trace);
+    let share = |lock: Lock| -> PathShare { path.objects[&id(lock)] };
+    assert_eq!((share(MUTEX).sections.running.0, share(MUTEX).wanted.running.0), (295, 100));
+    assert_eq!((share(INNER).sections.running.0, share(INNER).wanted.running.0), (110, 0));
+    assert_eq!((path.sections.running.0, path.wanted.running.0), (295, 100), "nested ones count once");
+    let nested: Vec<_> = path.nested.iter().map(|(pair, time)| (*pair, time.0)).collect();
+    assert_eq!(nested, [((id(MUTEX), id(INNER)), 110)]);
+}
