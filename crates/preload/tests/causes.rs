@@ -1,0 +1,130 @@
+//! Causes that another lock cannot cure, in the programs of `examples/cases`: each is found, and is not found in the
+//! program's cure.
+
+mod common;
+use baton_report::Profile;
+use baton_report::model::{Report, Waitable};
+use baton_trace::Trace;
+use common::{Run, folder};
+use std::path::Path;
+use std::process::Command;
+
+/// Three readers hold a reader-writer lock by turns and without a gap, asleep; a writer comes meanwhile.
+const READERS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+static pthread_rwlock_t table_lock;
+static void *read_table(void *x) {
+    for (int i = 0; i < 100; i++) { pthread_rwlock_rdlock(&table_lock); usleep(500); pthread_rwlock_unlock(&table_lock); }
+    return x;
+}
+static void *write_table(void *x) {
+    usleep(5000);
+    pthread_rwlock_wrlock(&table_lock);
+    pthread_rwlock_unlock(&table_lock);
+    return x;
+}
+int main(void) {
+    pthread_t t[4];
+    pthread_rwlockattr_t a;
+    pthread_rwlockattr_init(&a);
+#ifdef CURE
+    pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+    pthread_rwlock_init(&table_lock, &a);
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, i ? read_table : write_table, 0);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+    return 0;
+}"#;
+
+/// The report on a program of `examples/cases`, or on its cure.
+fn report(name: &str, cured: bool) -> Report {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let source = root.join("examples/cases").join(format!("{name}.c"));
+    recorded(name, &source, cured)
+}
+
+fn recorded(name: &str, source: &Path, cured: bool) -> Report {
+    let directory = folder(&format!("causes.{name}.{cured}"));
+    let program = directory.join(name);
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-g", "-pthread", "-o"]).arg(&program).arg(source);
+    if cured {
+        cc.arg("-DCURE");
+    }
+    assert!(cc.status().expect("a C compiler").success(), "{}", source.display());
+    let recorded = directory.join("trace");
+    std::fs::create_dir(&recorded).unwrap();
+    let ran = Run::of(Command::new(&program), name).set("BATON_TRACE", &recorded).run();
+    assert!(ran.output.status.success(), "{name}: {}", ran.output.status);
+    let report = Profile::of(Trace::open(&recorded).expect("a trace")).report;
+    std::fs::remove_dir_all(&directory).unwrap();
+    report
+}
+
+fn waitable<'a>(report: &'a Report, name: &str) -> &'a Waitable {
+    report.waitables.iter().find(|waitable| waitable.name == name).expect("the object")
+}
+
+#[test]
+fn a_broadcast_for_one_job_wakes_most_threads_for_nothing() {
+    let herd = report("herd", false);
+    let condition = waitable(&herd, "work_is_there");
+    assert!(condition.futile > 1000 && condition.futile * 2 > condition.woken, "{condition:?}");
+    assert!(condition.broadcast_at.as_ref().is_some_and(|at| at.starts_with("hand_out")), "{condition:?}");
+    let verdict = &herd.verdict;
+    assert!(verdict.gains.iter().any(|gain| gain.contains("each wake-up at work_is_there")), "{verdict:?}");
+    let cured = report("herd", true);
+    assert_eq!(waitable(&cured, "work_is_there").futile, 0, "the last broadcast ends all workers");
+    assert!(cured.critical_path.parts.iter().all(|part| part.kind != "futile-wake-ups"));
+}
+
+#[test]
+fn threads_that_ask_again_and_again_for_tiles_poll() {
+    let polls = |report: &Report| report.sites.iter().map(|site| site.polls).sum::<u64>();
+    let polling = report("polling", false);
+    assert!(polls(&polling) * 2 > polling.totals.acquisitions, "{:?}", polling.totals);
+    let part = polling.critical_path.parts.iter().find(|part| part.kind == "polling").expect("the cost of polling");
+    assert_eq!(polling.locks[part.lock.expect("a lock") as usize].name, "tiles_lock");
+    assert!(polling.verdict.gains.iter().any(|gain| gain.contains("without polling under tiles_lock")));
+    let cured = report("polling", true);
+    assert!(cured.critical_path.parts.iter().all(|part| part.kind != "polling"), "{:?}", cured.critical_path.parts);
+}
+
+#[test]
+fn a_writer_starves_where_readers_are_preferred() {
+    let most = |report: &Report| report.classes.iter().map(|class| class.usage.starved.writers.most).max().unwrap();
+    let directory = folder("causes.readers");
+    let source = directory.join("readers.c");
+    std::fs::write(&source, READERS).unwrap();
+    let starved = recorded("readers", &source, false);
+    assert!(most(&starved) >= 10, "{}", most(&starved));
+    let verdict = &starved.verdict;
+    assert!(verdict.next.iter().any(|step| step.text.contains("PTHREAD_RWLOCK_PREFER_WRITER")), "{verdict:?}");
+    let cured = recorded("readers", &source, true);
+    assert!(most(&cured) < 10, "{}", most(&cured));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn what_is_done_under_an_inner_lock_is_told() {
+    let nested = report("nested", false);
+    let name = |lock: u32| nested.locks[lock as usize].name.as_str();
+    let part = nested.critical_path.nested.first().expect("nested sections on the path");
+    assert_eq!((name(part.outer), name(part.inner)), ("index_lock", "pages_lock"));
+    // Where other programs take the CPUs, the advice is to record again.
+    let steps = nested.verdict.next.iter().filter(|step| step.text.starts_with("make "));
+    for step in steps {
+        assert!(step.text.contains("make pages_lock's critical section in write_page"), "{step:?}");
+    }
+}
+
+#[test]
+fn a_lock_that_one_thread_takes_is_named_nowhere() {
+    let alone = report("alone", false);
+    assert!(alone.critical_path.parts.iter().any(|part| part.kind == "critical-section"), "it is taken");
+    let verdict = &alone.verdict;
+    assert!(verdict.gains.iter().all(|gain| !gain.contains("process_lock")), "{verdict:?}");
+    assert!(verdict.next.iter().all(|step| !step.text.contains("process_lock")), "{verdict:?}");
+}
