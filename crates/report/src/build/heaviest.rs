@@ -129,6 +129,6 @@ impl Heaviest<'_> {
         );
         let command = Some("ps -eLo pid,tid,cls,pri,ni,comm".to_owned());
         let worth = self.ready >= WORTH_A_STEP && report.limits.disturbed.is_none();
-        worth.then(|| (self.ready, NextStep { text, command }))
+        worth.then_some((self.ready, NextStep { text, command }))
     }
 }

@@ -143,5 +143,5 @@ pub(super) fn cache_lines(report: &Report, share: f64, command: Option<String>) 
     let span = report.totals.span_ns.0;
     let runs = |thread: &&crate::model::Thread| ratio(thread.running_ns.0, span) >= RUNS_BESIDE;
     let text = "see whether threads write to the same cache lines (false sharing), which was not looked at".to_owned();
-    (report.threads.iter().filter(runs).count() > 1).then(|| (share * 0.99, NextStep { text, command }))
+    (report.threads.iter().filter(runs).count() > 1).then_some((share * 0.99, NextStep { text, command }))
 }
