@@ -2,7 +2,7 @@
    tiles_lock: acquisitions that find nothing. The cure waits at a condition variable. */
 #include "cases.h"
 
-enum { TILES = 400 };
+enum { TILES = 200 };
 
 static pthread_mutex_t tiles_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more_tiles = PTHREAD_COND_INITIALIZER;
@@ -43,6 +43,8 @@ static void *draw(void *number)
         if (take_tile() >= 0) {
             own = work(own, 20000);
             finish_tile();
+        } else {
+            own = work(own, 1000);
         }
     return NULL;
 }

@@ -47,6 +47,14 @@ pub(super) fn tidy_up(thread: &Thread) {
     thread.pen.prepare(&SESSION);
 }
 
+/// Writes down the context switches before a wait that may have no end: a program that is killed in the wait could not, and a sleep
+/// before it would be taken for work. A lock that the thread holds is held longer by that, if the thread left its CPU since the last time.
+pub(super) fn switched_before<P: Probe>() {
+    if P::ON && thread::current().switches.has_news() {
+        switched::<P>();
+    }
+}
+
 /// Writes down the context switches since the last time. Where no lock is held, so that no critical section gets longer.
 #[cold]
 pub(super) fn switched<P: Probe>() {

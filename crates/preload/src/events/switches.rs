@@ -3,7 +3,7 @@
 //!
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary user may have unless the
 //! administrator forbids it (`perf_event_paranoid` above 2). They come in a small ring of memory, which the thread empties when it holds
-//! no lock: before a wait, after one, behind a release once it is half full, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
+//! no lock: before a wait, after one, behind a release, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
 //! no ring, and CPU times around waits have to tell as much as they can.
 
 use super::libc_locks;
@@ -15,7 +15,6 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// Pages of records: some 680 switches, or 89 waits for glibc's locks.
 const PAGES: usize = 4;
-const BYTES: usize = PAGES * perf::PAGE;
 /// Pages of the ring of wakes, and of that of samples: 102 wakes, 128 samples.
 const WAKE_PAGES: usize = 1;
 const SAMPLE_PAGES: usize = 1;
@@ -92,12 +91,13 @@ impl Ring {
         self.busy.store(false, Relaxed);
     }
 
-    /// Whether it is half full.
+    /// Whether the kernel has told something since the ring was emptied. A program that is killed cannot empty it any more, so that
+    /// a sleep in it would be taken for work.
     #[inline(always)]
-    pub(super) fn is_filling(&self) -> bool {
+    pub(super) fn has_news(&self) -> bool {
         let at = self.at.load(Relaxed);
         // SAFETY: a ring that is there stays mapped while its thread runs.
-        at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > BYTES as u64 / 2 }
+        at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > 0 }
     }
 
     /// How much the kernel has told so far: it grows when the thread leaves its CPU, and when it comes back. `None` without a ring.

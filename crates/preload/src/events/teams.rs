@@ -16,7 +16,7 @@ fn cpu_time_of(thread: &Thread) {
 
 /// What recording has to do now and then.
 fn tidy(thread: &Thread) {
-    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_filling()) {
+    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.has_news()) {
         tidy_up(thread);
     }
 }

@@ -3,7 +3,9 @@
 use super::figures::{nanos, places};
 use super::vain::{FUTILE, POLLING};
 use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
-use baton_trace::analysis::{Along, Analysis, Background, CriticalPath, Doing, ObjectId, OffCpu, WaitKind, relax};
+use baton_trace::analysis::{
+    Along, Analysis, Background, CriticalPath, Doing, LeftCpus, ObjectId, OffCpu, WaitKind, relax,
+};
 use baton_trace::{Ticks, Trace};
 use baton_units::Nanos;
 use std::cmp::Reverse;
@@ -98,7 +100,9 @@ pub(super) fn path(
     }
     let nested = nested(path, &locks, ns);
     let sections = sections(path, ns);
-    model::CriticalPath { length_ns: ns(path.time(|_| true)), parts, sections, nested, steps, steps_total }
+    let (ready, left) = ready(trace, path);
+    let (ready_ns, ready_left_ns, length_ns) = (ns(ready), ns(left), ns(path.time(|_| true)));
+    model::CriticalPath { length_ns, parts, sections, nested, steps, steps_total, ready_ns, ready_left_ns }
 }
 
 /// Time in sections of any lock.
@@ -123,6 +127,15 @@ fn nested(path: &CriticalPath, locks: &BTreeMap<ObjectId, u32>, ns: impl Fn(Tick
     parts.sort_by_key(|part| (Reverse(part.total_ns), part.outer, part.inner));
     parts.truncate(NESTED);
     parts
+}
+
+/// The path's time ready to run without a CPU, and the part of it in which the program left a CPU
+/// to others.
+fn ready(trace: &Trace, path: &CriticalPath) -> (Ticks, Ticks) {
+    let left = LeftCpus::of(trace);
+    let ready: Vec<_> = path.segments.iter().filter(|s| s.doing == Doing::OffCpu(OffCpu::Ready)).collect();
+    let all = ready.iter().map(|s| s.end.since(s.begin)).sum();
+    (all, ready.iter().map(|s| left.overlap(s.begin, s.end)).sum())
 }
 
 /// Splits time along threads. Each entry has the word for time outside of critical sections, the

@@ -12,11 +12,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 12] = [
+const LIMITS: [(&str, &str); 13] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
-    ("ready", "ready, without a CPU"),
+    ("ready", "ready, while the program's own threads had the CPUs"),
+    (OTHERS, "ready, while a CPU ran none of the program's threads"),
     ("blocked", "blocked outside of what Baton sees"),
     ("calls", "blocked in calls for input, output or sleep"),
     ("off-cpu", "off the CPU, why is not known"),
@@ -26,6 +27,10 @@ const LIMITS: [(&str, &str); 12] = [
     (vain::POLLING, "polling under a lock, and what waits for the lock or for a CPU meanwhile"),
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
+
+/// Time in which a thread was ready and the program had left a CPU to others. It is a fault of the
+/// recording rather than the program's, so it limits the program only where nothing else does.
+const OTHERS: &str = "others";
 
 /// The phrase for time in which a thread of the critical path was ready and had no CPU. It is a
 /// bound, because the path of a program with more CPUs is another one.
@@ -66,7 +71,7 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     };
     Verdict {
         limit: limit.to_owned(),
-        headline,
+        headline: headline + &others(report, &shares),
         gains: gains(report, &shares, lock.as_ref(), &unseen),
         next: next(report, &shares, lock.as_ref(), place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
@@ -79,7 +84,7 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
 /// What limits the program, and the sentence about it. Where the sections of a lock at which threads
 /// starve take as much as anything else, that is the cause.
 fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) -> (&'a str, String) {
-    let Some(most) = shares.first() else {
+    let Some(most) = most(shares) else {
         return ("nothing", "There is no critical path: the trace has no length.".to_owned());
     };
     let starving = starved::starving(report);
@@ -108,6 +113,10 @@ fn shares(report: &Report) -> Vec<Share> {
         *sums.entry(limit(&section.kind)).or_default() += section.waited_for_ns;
         *sums.entry(limit(own)).or_default() += section.total_ns - section.waited_for_ns;
     }
+    let ready = sums.get("ready").copied().unwrap_or_default();
+    let others = Nanos((ready.0 as f64 * ratio(path.ready_left_ns.0, path.ready_ns.0)).round() as u64);
+    sums.insert("ready", ready - others);
+    sums.insert(OTHERS, others);
     let all = path.length_ns.0.max(sums.values().map(|ns| ns.0).sum());
     let share = |(limit, name): &(&str, &str)| {
         let total_ns = sums.get(limit).copied().filter(|total| *total > Nanos(0))?;
@@ -116,6 +125,11 @@ fn shares(report: &Report) -> Vec<Share> {
     let mut shares: Vec<Share> = LIMITS.iter().filter_map(share).collect();
     shares.sort_by_key(|share| Reverse(share.total_ns));
     shares
+}
+
+/// The share that limits the program.
+fn most(shares: &[Share]) -> Option<&Share> {
+    shares.iter().find(|share| share.limit != OTHERS).or(shares.first())
 }
 
 fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> String {
@@ -151,6 +165,7 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
         ),
         ("futex" | "libc-lock", _) => own_locks::headline(report, most),
         (vain::FUTILE | vain::POLLING, _) => vain::headline(report, most),
+        (OTHERS, _) => "The program waited for a CPU, and not because of its own threads.".to_owned(),
         ("off-cpu", _) => format!(
             "Threads were off their CPUs for {share} of its critical path; why is not known, as no context switches were \
              recorded{}.",
@@ -160,6 +175,14 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
             "Threads wait for each other: {share} of its critical path passes between a cause and its waiter's waking up."
         ),
     }
+}
+
+/// How much of the path the program spent ready while it left a CPU to others, as a sentence.
+fn others(report: &Report, shares: &[Share]) -> String {
+    let share = shares.iter().find(|share| share.limit == OTHERS && share.share >= WORTH_A_STEP);
+    let Some(share) = share else { return String::new() };
+    let why = if report.limits.disturbed.is_some() { ", as other programs had it" } else { "" };
+    format!(" For {} it was ready while a CPU ran none of the program's threads{why}.", percent(share.share))
 }
 
 fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen: &Unseen<'_>) -> Vec<String> {
@@ -183,8 +206,7 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
         out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
     }
-    // Where other programs took the CPUs, more CPUs or fewer threads may gain nothing.
-    let ready = of("ready").filter(|_| report.limits.disturbed.is_none()).map(|share| (NO_CPU, share));
+    let ready = of("ready").map(|share| (NO_CPU, share));
     let calls = of("calls").map(|share| ("by shorter input, output or sleep", share));
     let blocked = of("blocked").map(|share| ("by shorter waits outside", share));
     for (how, share) in ready.into_iter().chain(calls).chain(blocked).filter(|(_, share)| share.share >= WORTH_A_STEP) {
@@ -235,6 +257,10 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     }
     if share("ready") >= WORTH_A_STEP {
         steps.push((share("ready"), step(fewer_threads(report, place), with("baton profile -o again --"))));
+    }
+    if share(OTHERS) >= WORTH_A_STEP {
+        let text = "record again while nothing else runs".to_owned();
+        steps.push((share(OTHERS), step(text, with("baton profile -o again --"))));
     }
     if share("waiting") >= WORTH_A_STEP {
         let events = format!("baton report {} --perfetto waits.pftrace", crate::format::quoted(place));

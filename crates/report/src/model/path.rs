@@ -20,6 +20,14 @@ pub struct CriticalPath {
     pub steps: Vec<PathStep>,
     /// The number of steps before any were merged.
     pub steps_total: u64,
+    /// The part of the path in which its thread was ready to run and had no CPU. Critical sections
+    /// lie in it too.
+    #[serde(default)]
+    pub ready_ns: Nanos,
+    /// The part of `ready_ns` in which fewer of the program's threads ran than it may use CPUs:
+    /// other programs had a CPU, or it was idle.
+    #[serde(default)]
+    pub ready_left_ns: Nanos,
 }
 
 /// A share of the critical path.

@@ -273,30 +273,37 @@ fn a_recording_that_was_cut_off_says_so_first() {
     assert!(at("Not to be trusted: recording stopped") < at("Verdict:"));
 }
 
-/// Time without a CPU is a bound, and none at all where other programs had the CPUs.
+/// Time without a CPU is a bound if the program's own threads had all CPUs, and no gain at all if a
+/// CPU ran none of them.
 #[test]
-fn cpus_are_no_gain_on_a_disturbed_machine() {
-    let gains = |others_ns: u64| {
+fn cpus_are_no_gain_where_the_program_left_one_to_others() {
+    let verdict = |cpus: u32| {
         let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
         let mut meta = baton_trace::Meta { elapsed_ns: 1_000_000, ..Default::default() };
-        meta.host.cpus = 2;
-        meta.extra.insert(baton_trace::disturbance::OTHERS.into(), others_ns.into());
-        let lock = Lock::mutex(0x50);
-        for (at, what) in [
-            (0, What::ThreadStart { handle: 1 }),
-            (100_000, What::OffCpu { tid: 0, reason: OffReason::Preempted }),
-            (700_000, What::OnCpu { tid: 0, cpu: 0 }),
-            (800_000, What::Acquire { lock, mode: Mode::Exclusive, site: support::INSERT }),
-            (900_000, What::Release { lock, mode: Mode::Exclusive, site: support::INSERT }),
-            (1_000_000, What::ThreadEnd { handle: 1 }),
+        meta.host.cpus = cpus;
+        for (at, thread, what) in [
+            (0, 0, What::ThreadStart { handle: 1 }),
+            (0, 1, What::ThreadStart { handle: 2 }),
+            (0, 1, What::OffCpu { tid: 0, reason: OffReason::Preempted }),
+            (100_000, 0, What::OffCpu { tid: 0, reason: OffReason::Preempted }),
+            (100_000, 1, What::OnCpu { tid: 0, cpu: 0 }),
+            (700_000, 1, What::ThreadEnd { handle: 2 }),
+            (700_000, 0, What::OnCpu { tid: 0, cpu: 0 }),
+            (1_000_000, 0, What::ThreadEnd { handle: 1 }),
         ] {
-            trace.push(Ticks(at), ThreadIndex(0), what);
+            trace.push(Ticks(at), ThreadIndex(thread), what);
         }
         trace.meta(meta);
-        Profile::of(trace.build()).report.verdict.gains.join("; ")
+        Profile::of(trace.build()).report.verdict
     };
-    let quiet = gains(0);
-    assert!(quiet.contains("if each ready thread had had a CPU at once, which is a bound"), "{quiet}");
-    let disturbed = gains(500_000);
-    assert!(disturbed.contains("by another lock") && !disturbed.contains("CPU"), "{disturbed}");
+    let own = verdict(1);
+    assert_eq!(own.limit, "ready", "{own:?}");
+    assert!(own.gains.iter().any(|gain| gain.contains("if each ready thread had had a CPU at once")), "{own:?}");
+    let others = verdict(2);
+    assert_eq!(others.limit, "running", "{others:?}");
+    assert!(
+        others.headline.contains("For 60.0% it was ready while a CPU ran none of the program's threads"),
+        "{others:?}"
+    );
+    assert!(others.gains.iter().all(|gain| !gain.contains("CPU")), "{others:?}");
 }

@@ -33,6 +33,7 @@ mod free;
 mod futexes;
 mod futile;
 mod ledger;
+mod left_cpus;
 mod locks;
 mod objects;
 mod off_cpu;
@@ -57,6 +58,7 @@ pub use background::{Background, Place, background, is_background, turns, unknow
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
 pub use futile::FutileWakes;
+pub use left_cpus::LeftCpus;
 pub use locks::{Analysis, LockReport, ThreadReport, has_slept};
 pub use objects::{Object, ObjectId, ObjectKind};
 pub use off_cpu::{Known, OffCpu, OffStretch, ThreadOffCpu, off_cpu};

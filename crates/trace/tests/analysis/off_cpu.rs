@@ -162,3 +162,29 @@ fn a_wait_keeps_its_time() {
         assert_eq!(off_cpu(&trace)[1].stretches, [], "with switches: {with_switches}");
     }
 }
+
+/// Two threads on two CPUs: one that is ready while the other runs left a CPU to others. Three
+/// threads: the one that is ready while two run did not.
+#[test]
+fn a_cpu_is_left_to_others_while_fewer_threads_run_than_there_are_cpus() {
+    use baton_trace::analysis::LeftCpus;
+    let two = |late: bool| {
+        let mut trace = TraceBuilder::new(Clock::nanoseconds());
+        let mut meta = baton_trace::Meta::default();
+        meta.host.cpus = 2;
+        trace.meta(meta);
+        for thread in 0..if late { 3 } else { 2 } {
+            trace.push(Ticks(0), ThreadIndex(thread), What::ThreadStart { handle: u64::from(thread) });
+        }
+        trace.push(Ticks(100), ThreadIndex(0), off(OffReason::Preempted));
+        trace.push(Ticks(300), ThreadIndex(0), ON);
+        for thread in 0..if late { 3 } else { 2 } {
+            trace.push(Ticks(1_000), ThreadIndex(thread), What::ThreadEnd { handle: u64::from(thread) });
+        }
+        LeftCpus::of(&trace.build())
+    };
+    assert_eq!(two(false).overlap(Ticks(100), Ticks(300)), Ticks(200));
+    assert_eq!(two(false).overlap(Ticks(250), Ticks(900)), Ticks(50));
+    assert_eq!(two(false).overlap(Ticks(0), Ticks(1_000)), Ticks(200));
+    assert_eq!(two(true).overlap(Ticks(100), Ticks(300)), Ticks(0));
+}

@@ -165,7 +165,8 @@ fn a_wake_up_that_was_lost() {
 
 #[test]
 fn a_thread_outside_of_waits_could_still_signal() {
-    nothing(3, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat());
+    let found = still(3, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat());
+    assert_eq!((found.deadlock, found.still, found.suspected), (None, None, Some(Ticks(100))));
     // A thread that was created and has not run could, too.
     let born = [(61, 0, What::Created { handle: 9, error: 0 }), (62, 0, join(1))];
     nothing(2, &[&born[..], &waits(100, 1)].concat());
@@ -295,4 +296,28 @@ fn where_events_are_missing_nothing_is_claimed() {
     let mut trace = script(3, &ABBA, Some(SECOND)).build();
     trace.processes[0].dropped = 1;
     assert!(Ending::of(&trace).standstills.is_empty());
+}
+
+/// The first thread joins thread 1, which waits at a condition variable; thread 2 goes on.
+fn onlooker(signals_after: bool) -> Vec<(u64, u32, What)> {
+    let mut events = vec![
+        (10, 0, What::JoinBegin { handle: 101, site: SITE }),
+        (20, 2, What::CondSignal { condition: 0xc0, site: SITE }),
+        (30, 1, What::CondWait { condition: 0xc0, site: SITE }),
+        (31, 1, What::CondMutex { mutex: A.address }),
+    ];
+    if signals_after {
+        events.push((40, 2, What::CondSignal { condition: 0xc0, site: SITE }));
+    }
+    events.push((SECOND - 10, 2, What::Acquire { lock: B, mode: Mode::Exclusive, site: SITE }));
+    events.push((SECOND - 5, 2, What::Release { lock: B, mode: Mode::Exclusive, site: SITE }));
+    events
+}
+
+#[test]
+fn a_lost_wake_up_beside_a_thread_that_goes_on_is_suspected() {
+    let still = still(3, &onlooker(false));
+    assert_eq!((still.deadlock, still.still, still.suspected), (None, None, Some(Ticks(30))));
+    assert_eq!((still.threads.len(), still.moving), (2, 1));
+    nothing(3, &onlooker(true));
 }

@@ -103,7 +103,8 @@ fn is_system(path: &str) -> bool {
 /// Describes the process that stands still; if there are several, one with a deadlock.
 pub(super) fn standstill(scene: &mut Scene<'_, '_>, ending: &Ending) -> Option<model::Standstill> {
     let all = &ending.standstills;
-    let most = all.iter().find(|still| still.deadlock.is_some()).or(all.first())?;
+    let sure = |still: &&Standstill| still.suspected.is_none();
+    let most = all.iter().find(|still| still.deadlock.is_some()).or(all.iter().find(sure)).or(all.first())?;
     for stuck in &most.threads {
         scene.enter(stuck.wait.thread, most.process, stuck.wait.site);
     }
@@ -111,7 +112,12 @@ pub(super) fn standstill(scene: &mut Scene<'_, '_>, ending: &Ending) -> Option<m
     let trace = scene.names.trace;
     let ns = |ticks| nanos(&trace.clock, ticks);
     Some(model::Standstill {
-        kind: if most.deadlock.is_some() { "deadlock" } else { "nobody-moves" }.to_owned(),
+        kind: match (most.deadlock, most.suspected) {
+            (Some(_), _) => "deadlock",
+            (None, Some(_)) => "suspected",
+            (None, None) => "nobody-moves",
+        }
+        .to_owned(),
         headline: text::headline(scene, most, &threads),
         pid: pid(trace, most.process),
         still_since_ns: most.still.map(ns),
@@ -208,11 +214,16 @@ pub(super) fn verdict(
     let orders = || format!("baton report {} --lock-order", crate::format::quoted(place));
     let command = |first: bool| (first && still.kind == "deadlock" && !report.lock_orders.is_empty()).then(orders);
     let step = |(n, text): (usize, &String)| NextStep { text: text.clone(), command: command(n == 0) };
-    let stands = if still.still_since_ns.is_some() { "the program stands still" } else { "a part of it stands still" };
+    let suspected = still.kind == "suspected";
+    let stands = match still.still_since_ns {
+        Some(_) => "the program stands still",
+        None if suspected => "the program may stand still",
+        None => "a part of it stands still",
+    };
     let until = still.until_ns.filter(|_| still.still_since_ns.is_some());
     let lived = until.map_or_else(String::new, |until| format!(" It lived on to {}.", crate::format::duration(until)));
     Verdict {
-        limit: "standstill".to_owned(),
+        limit: if suspected { super::cannot_tell::LIMIT } else { "standstill" }.to_owned(),
         headline: format!("{}{lived}", still.headline),
         gains: vec![format!("nothing can be said: {stands}")],
         next: still.cures.iter().enumerate().map(step).take(3).collect(),

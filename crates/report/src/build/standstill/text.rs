@@ -17,6 +17,19 @@ pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[Sta
         1 => "The program".to_owned(),
         _ => format!("Process {}", super::pid(scene.names.trace, still.process)),
     };
+    if let Some(since) = still.suspected {
+        return format!(
+            "Cannot tell whether {who} stands still since {}: {}. {} on, and none has signalled that since.",
+            time(since),
+            parts(scene, still, threads),
+            match still.moving {
+                1 => "1 other thread goes".to_owned(),
+                more => format!("{more} other threads go"),
+            }
+        )
+        .replace("whether The", "whether the")
+        .replace("whether Process", "whether process");
+    }
     let begin = match (still.still, still.deadlock) {
         (Some(all), Some(part)) if time(all) != time(part) => {
             format!("{who} stands still since {}: deadlock since {}", time(all), time(part))

@@ -11,6 +11,9 @@
 //!   signal handler, another process or a thread that the trace does not know could still do so. So
 //!   the process must have lived on for [`LEAST_REST`], and twice as long as it ever rested before:
 //!   a rest that ended shows how long the unseen cause may take.
+//! - A process is **suspected** to stand still if its first thread waits, by joins, for a thread at
+//!   a condition variable or semaphore that no thread has signalled for half of the process's life,
+//!   while other threads go on: a monitor, say. One of them could still signal it.
 //! - Waits with a deadline end by themselves, and count as threads that can go on.
 //!
 //! Where events are missing nothing is claimed.
@@ -18,6 +21,7 @@
 mod graph;
 mod history;
 mod stuck;
+mod suspected;
 mod walk;
 
 use super::causes::WaitKind;
@@ -61,6 +65,7 @@ impl Ending {
             ending.standstills = processes.filter_map(|process| standstill(trace, &walk, process)).collect();
         }
         history::add(trace, &mut ending.standstills);
+        ending.standstills.retain(|still| !suspected::is_refuted(still));
         ending
     }
 }
@@ -105,7 +110,7 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     let still = nobody && lasted.is_some_and(|lasted| lasted >= least);
     let stuck = if still { all } else { sure };
     if stuck.is_empty() {
-        return None;
+        return suspected::standstill(trace, walk, &graph, process);
     }
     let circles = graph.circles(&stuck);
     let order = in_order(&circles, &stuck);
@@ -115,6 +120,7 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
         process,
         deadlock: closed(&circles, &threads, &order).into_iter().chain(orphaned(walk, &threads)).min(),
         still: still.then_some(crowd.last),
+        suspected: None,
         end,
         circles: circles.iter().map(|circle| circle.iter().map(place).collect()).collect(),
         moving: (graph.living().len() - order.len()) as u32,

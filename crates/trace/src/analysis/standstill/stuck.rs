@@ -48,6 +48,9 @@ pub struct Standstill {
     pub deadlock: Option<Ticks>,
     /// Since when no thread of the process has moved; `None` if some still could.
     pub still: Option<Ticks>,
+    /// Since when the program's first thread has waited, by joins, for a thread at an object that no
+    /// thread has signalled since. Others go on, so that the program may stand still or not.
+    pub suspected: Option<Ticks>,
     /// When the process ended, if that is known.
     pub end: Option<Ticks>,
     /// Circles of threads, as places in `threads`: each waits for the next, and the last for the
