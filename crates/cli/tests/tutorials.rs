@@ -207,6 +207,13 @@ fn find_a_slow_lock() {
 }
 
 #[test]
+fn find_a_slow_lock_in_a_server() {
+    if baton_needs::has("cc", "find_a_slow_lock_in_a_server") {
+        carry_out("find-a-slow-lock-in-a-server", 4, 4);
+    }
+}
+
+#[test]
 fn describe_a_chip() {
     carry_out("describe-a-chip", 8, 8);
 }

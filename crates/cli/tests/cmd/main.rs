@@ -23,4 +23,5 @@ mod sim;
 mod standstill;
 mod terminal;
 mod r#try;
+mod try_server;
 mod wrong_input;

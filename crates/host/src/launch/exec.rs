@@ -25,6 +25,7 @@ pub struct Exec {
     env: BTreeMap<OsString, OsString>,
     only_it: bool,
     silent: bool,
+    mortal: bool,
 }
 
 impl Exec {
@@ -33,7 +34,7 @@ impl Exec {
     pub fn new(program: Program, args: Vec<OsString>) -> Exec {
         let ours = |key: &OsStr| key.as_bytes().starts_with(b"BATON_");
         let env = std::env::vars_os().filter(|(key, _)| !ours(key)).collect();
-        Exec { program, args, env, only_it: false, silent: false }
+        Exec { program, args, env, only_it: false, silent: false, mortal: false }
     }
 
     /// The program's name, for messages.
@@ -61,6 +62,12 @@ impl Exec {
     /// for Baton's own answer.
     pub fn silent(&mut self) -> &mut Exec {
         self.silent = true;
+        self
+    }
+
+    /// Has the kernel kill the program if this process ends first, however that comes.
+    pub fn ends_with_us(&mut self) -> &mut Exec {
+        self.mortal = true;
         self
     }
 
@@ -97,7 +104,12 @@ impl Exec {
         if self.silent {
             command.stdin(Stdio::null()).stdout(Stdio::null());
         }
+        let mortal = self.mortal;
         let execute = move || {
+            if mortal {
+                // SAFETY: may be called between fork and exec; no memory is passed.
+                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            }
             if let Some((entry, start)) = pid_at {
                 write_digits(&mut env[entry][start..start + DIGITS], std::process::id());
             }

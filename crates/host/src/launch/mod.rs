@@ -14,15 +14,21 @@
 //! | [`crowd`] | warns when spinning waiters outnumber the CPUs |
 //! | [`still`] | how long no thread of a running program has run |
 //! | [`messages`] | messages of the preload library: printed once each, and counted |
+//! | [`counts`] | calls that the program counts while it runs |
+//! | [`family`] | the processes of a server |
+//! | [`listening`] | the sockets that processes listen at |
 //! | [`stats`] | the counters that the preload library writes when a process ends |
 
 pub mod child;
 pub mod choice;
+pub mod counts;
 pub mod crowd;
 mod elf;
 pub mod exec;
+pub mod family;
 pub mod last_words;
 pub mod library;
+pub mod listening;
 pub mod messages;
 pub mod openmp;
 pub mod program;

@@ -66,6 +66,20 @@ impl Candidate {
     fn not_recorded(self) -> Candidate {
         Candidate { recorded: false, ..self }
     }
+
+    /// The variables by which the preload library puts the locks in the place of the program's.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut variables = Vec::new();
+        if let Some(choice) = &self.choice {
+            variables.push(("BATON_LOCK", choice.lock.name.to_owned()));
+            variables.push(("BATON_WAIT", choice.wait.to_string()));
+            // The measured lock must be the one that was asked for, so the library's fallback is
+            // off.
+            variables.push((KEEP_SPINNING, "on".to_owned()));
+        }
+        variables.extend(self.one_by_one.iter().map(|one_by_one| ("BATON_LOCK", one_by_one.variable.clone())));
+        variables
+    }
 }
 
 /// The durations of a candidate's runs.
@@ -145,15 +159,12 @@ impl<'a> Turns<'a> {
 
     fn once(&self, candidate: &Candidate, limit: Option<Duration>) -> anyhow::Result<Option<(Result, Nanos)>> {
         let mut exec = Exec::new(self.program.clone(), self.command.to_vec());
-        if let Some(choice) = &candidate.choice {
+        let variables = candidate.variables();
+        if !variables.is_empty() {
             exec.preload(self.library);
-            exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
-            // The measured lock must be the one that was asked for, so the library's fallback is
-            // off.
-            exec.set(KEEP_SPINNING, "on");
         }
-        if let Some(one_by_one) = &candidate.one_by_one {
-            exec.preload(self.library).set("BATON_LOCK", &one_by_one.variable);
+        for (name, value) in variables {
+            exec.set(name, value);
         }
         if let Some(openmp) = &candidate.openmp {
             exec.set("LD_LIBRARY_PATH", &openmp.search_path);

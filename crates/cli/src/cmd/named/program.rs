@@ -57,21 +57,23 @@ impl OneByOne {
     /// Looks the names up in a program's files. A name that is already a place of an object file
     /// stays as it is.
     pub(in crate::cmd) fn of(text: &str, wait: Option<&str>, program: &Program) -> Result<OneByOne, BadInput> {
-        let mut files: Option<Vec<PathBuf>> = None;
-        OneByOne::new(text, wait, |name| {
-            if let Ok(place) = name.parse() {
-                return Ok(vec![place]);
-            }
-            let own = program.image.canonicalize().unwrap_or_else(|_| program.image.clone());
-            let found = find(&own, name);
-            if !found.is_empty() {
-                return Ok(found);
-            }
-            let libraries = files.get_or_insert_with(|| libraries(&program.image));
-            let found: Vec<ObjectRange> = libraries.iter().flat_map(|file| find(file, name)).collect();
-            if found.is_empty() { Err(unknown(name, program)) } else { Ok(found) }
-        })
+        OneByOne::new(text, wait, |name| look_up(name, program))
     }
+}
+
+/// The places in a program's files for which a name stands. A name that is already a place of an
+/// object file stays as it is.
+pub(in crate::cmd) fn look_up(name: &str, program: &Program) -> Result<Vec<ObjectRange>, BadInput> {
+    if let Ok(place) = name.parse() {
+        return Ok(vec![place]);
+    }
+    let own = program.image.canonicalize().unwrap_or_else(|_| program.image.clone());
+    let found = find(&own, name);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let found: Vec<ObjectRange> = libraries(&program.image).iter().flat_map(|file| find(file, name)).collect();
+    if found.is_empty() { Err(unknown(name, program)) } else { Ok(found) }
 }
 
 fn unknown(name: &str, program: &Program) -> BadInput {

@@ -10,11 +10,13 @@
 //! | [`turns`] | a contest within a budget, with a bar |
 //! | [`against`] | a program against an earlier one |
 //! | [`answer`] | the answer as text and JSON |
+//! | [`server`] | a server that need not end: turns of a fixed length, and points per second |
 
 mod against;
 mod answer;
 mod contest;
 mod promising;
+mod server;
 mod significance;
 mod subject;
 mod turns;
@@ -58,19 +60,27 @@ Examples:
   baton try --lock spin-park,adaptive profile     of a program that was recorded
   baton try --lock cache_lock=mcs,default=glibc profile     another lock for one of its mutexes
   baton try --json ./app | jq -r .run             the command that makes it true
-  baton try --against main/profile ./app          a gate: is it slower than the one recorded there?")]
+  baton try --against main/profile ./app          a gate: is it slower than the one recorded there?
+
+A server need not end: with --for it runs for so long in each turn, by turns under the locks, while
+a load goes on, and progress points per second are compared. Nothing is recorded or predicted then.
+
+  baton try --for 5s --progress recv --load './client 4' -- ./server
+  baton try --for 5s --progress sendmsg --ready 11211 -- memcached -u nobody     under a load of your own
+  baton try --for 10s --progress lock:queue --lock mcs,adaptive -- ./server")]
 pub(crate) struct Args {
     /// Where to leave the profile; without it none is left.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// How long to measure, at most; recording and prediction come on top.
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = values::duration)]
-    budget: Duration,
+    /// How long to measure, at most; recording and prediction come on top. [default: 1m; with --for: 12 turns of each lock]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    budget: Option<Duration>,
     /// Locks to choose from, with commas. Left out: every lock whose waiters sleep. Or locks one by one, which are measured in any
     /// case: NAME=LOCK,…,default=LOCK, with names of the report, as `whatif` takes them. What is not named stays glibc's.
     #[arg(long, value_name = "LOCKS")]
     lock: Vec<String>,
-    /// How many of the most promising ones are measured.
+    /// How many of the most promising ones are measured; with --for, which predicts nothing: how many of spin-park, adaptive,
+    /// spin-park-once, clh-barging and futex.
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=20))]
     most: u32,
     #[command(flatten)]
@@ -81,7 +91,9 @@ pub(crate) struct Args {
     /// With --against: so many percent slower are let pass.
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, requires = "against")]
     tolerance: f64,
-    /// As JSON (docs/schema/try.schema.json).
+    #[command(flatten)]
+    server: server::ServerArgs,
+    /// As JSON (docs/schema/try.schema.json; with --for: docs/schema/try-server.schema.json).
     #[arg(long)]
     json: bool,
     /// A profile, or the program and its arguments. Options of Baton stand before it; `--` between them is allowed.
@@ -102,15 +114,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// How long programs are measured if the user does not say it.
+const BUDGET: Duration = Duration::from_secs(60);
+
 fn attempt(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(window) = args.server.window() {
+        let Args { what, lock: locks, json, budget, .. } = args;
+        let asked = server::Asked { what, locks, most: args.most as usize, budget: *budget, json: *json };
+        return server::attempt(&args.server, window, &asked);
+    }
+    let budget = args.budget.unwrap_or(BUDGET);
     // Wrong names are reported before anything runs.
     let chip = args.chip.clone().for_replay().open()?;
     let choices = promising::choices(&args.lock, &chip)?;
     let base = args.against.as_deref().map(against::Base::open).transpose()?;
     let subject = subject(args)?;
     let answer = match base {
-        Some(base) => base.gate(&subject, args.budget, args.tolerance / 100.0)?,
-        None => a_lock(args, &subject, &chip, choices)?,
+        Some(base) => base.gate(&subject, budget, args.tolerance / 100.0)?,
+        None => a_lock(args, budget, &subject, &chip, choices)?,
     };
     if args.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
@@ -179,7 +200,13 @@ struct Recording {
 }
 
 /// Finds the best lock, if any is better.
-fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promising::Asked) -> anyhow::Result<Answer> {
+fn a_lock(
+    args: &Args,
+    budget: Duration,
+    subject: &Subject,
+    chip: &baton_chip::Chip,
+    asked: promising::Asked,
+) -> anyhow::Result<Answer> {
     let report = &subject.profile.report;
     // A lock that the user names is measured, whatever it can win.
     if report.verdict.most_by_lock < WORTH_A_LOCK && asked.one_by_one.is_empty() {
@@ -194,11 +221,11 @@ fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promis
     let mut candidates = vec![measure::recorded(&subject.meta)?];
     candidates.extend(ranked.iter().map(|one| one.candidate.clone()));
     let (program, command) = measure::again(&subject.meta)?;
-    let held = by_turns(&program, &command, &candidates, args.budget)?;
+    let held = by_turns(&program, &command, &candidates, budget)?;
     let measured = Measured::of(&candidates, &ranked, &held);
     Ok(match held.winner() {
         Some((winner, faster)) => Answer::a_lock(subject, &candidates[winner], faster, measured),
-        None => Answer::no_winner(subject, measured, &held, args.budget),
+        None => Answer::no_winner(subject, measured, &held, budget),
     })
 }
 
