@@ -3,7 +3,7 @@
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
-use baton_sync::lock::assign::{self, DEFAULT, ObjectRange, Part};
+use baton_sync::lock::assign::{self, DEFAULT, ObjectRange, Part, Place};
 use baton_sync::lock::{LockInfo, info, plugin};
 use baton_trace::counts;
 use baton_trace::point::CALLS;
@@ -102,7 +102,7 @@ impl Eq for Served {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Each {
     /// Places, in the order asked; `None`: glibc.
-    pub places: Vec<(ObjectRange, Option<Served>)>,
+    pub places: Vec<(Place, Option<Served>)>,
     /// What serves the mutexes of no place; `None`: glibc.
     pub default: Option<Served>,
 }

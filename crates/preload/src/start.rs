@@ -1,6 +1,6 @@
 //! The library's start: before `main`, or at the first hook if that is earlier.
 
-use crate::base::{errno, message, time};
+use crate::base::{errno, message, time, unwind};
 use crate::config::{self, Config, Each, Locks, Point, Served};
 use crate::events::{self, Probe, Quiet, Recorded};
 use crate::hooks::{self, Code, lookup, real, slot};
@@ -134,6 +134,7 @@ fn set_up(config: &Config) {
     fork::start();
     stats::start(config, follow);
     stall_watch::start(config);
+    unwind::start(lookup::found::start() && config.stacks);
     // Its key is made now, while few exist, so that no thread's first lock has to allocate a table of keys.
     Native::local();
     let recorded = config.trace.is_some() && start_recording(config, follow);
@@ -150,6 +151,7 @@ fn set_up(config: &Config) {
         count(config, progress);
     }
     lookup::install();
+    hooks::registered_code::install();
     slot::_Fork.set(fork::bare_fork as Code);
     slot::_exit.set(exit_now as Code);
     slot::_Exit.set(exit_now as Code);

@@ -84,3 +84,26 @@ fn a_place_without_a_mutex_is_told_at_exit() {
     let ran = run(&format!("{hot}=mcs"));
     assert_eq!(String::from_utf8_lossy(&ran.output.stderr), "");
 }
+
+/// A function names the mutexes that what it calls initialises, or takes first; a number behind a place names one of those.
+#[test]
+fn callers_name_what_a_wrapper_initialises_and_takes() {
+    if !common::compiles("wrapped.cpp", "callers_name_what_a_wrapper_initialises_and_takes") {
+        return;
+    }
+    let file = program("wrapped.cpp");
+    let module = file.file_name().unwrap().to_str().unwrap();
+    let place = |function: &str| {
+        let ranges = baton_report::symbols::find(&file, |name| name == function);
+        let [range] = ranges.as_slice() else { panic!("{function}: {ranges:x?}") };
+        format!("{module}+{:#x}-{:#x}", range.start, range.end)
+    };
+    let run = |assignment: String| mutexes(&Run::new("wrapped.cpp", &[]).set("BATON_LOCK", assignment).counted().ok());
+    let (red, blue, made) = (place("Red::Red"), place("Blue::Blue"), place("Made::Made"));
+    assert_eq!(run(format!("{red}=mcs,{blue}=ticket")), [3, 1]);
+    assert_eq!(run(format!("{red}=mcs,{made}=ticket")), [3, 1], "the part that stands first has it");
+    assert_eq!(run(format!("{red}#2=glibc,{red}=mcs,{blue}#2=ticket,{made}#4=ticket")), [1, 2, 0, 1]);
+    assert_eq!(run(format!("{}=mcs,{}=ticket", place("Red::first"), place("Blue::first"))), [3, 1]);
+    // A mutex that a call has initialised is not known by who takes it.
+    assert_eq!(run(format!("{}=mcs", place("red_waits"))), [0]);
+}

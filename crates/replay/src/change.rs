@@ -182,6 +182,9 @@ impl Change {
             let default = self.default.as_ref().unwrap_or(default);
             all.push(format!("all other locks are {} ({})", default.lock, default.wait));
         }
+        // A name may mean more, or fewer, than its asker thinks.
+        let several = self.parts.iter().filter(|part| part.locks.len() > 1);
+        all.extend(several.map(|part| format!("{} stands for {} locks", part.name, part.locks.len())));
         all.iter().map(|assumed| format!("{}: {assumed}", self.text)).collect()
     }
 }

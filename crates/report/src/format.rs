@@ -80,7 +80,16 @@ pub fn lock_phrase(name: &str) -> String {
 /// Like [`lock_phrase`], for another kind of object.
 pub fn phrase(kind: &str, name: &str) -> String {
     let kind = if kind == "libc-lock" { "C library's lock" } else { kind };
-    if name.starts_with("in ") || name.starts_with("from ") { format!("the {kind} {name}") } else { name.to_owned() }
+    let by_place = name.starts_with("in ") || name.starts_with("from ");
+    if by_place && name.contains(" except ") {
+        format!("the {kind}s {name}")
+    } else if by_place {
+        format!("the {kind} {name}")
+    } else if name.starts_with("hot one of ") {
+        format!("the {name}")
+    } else {
+        name.to_owned()
+    }
 }
 
 /// A word, quoted for a shell if necessary.
@@ -123,6 +132,8 @@ mod tests {
     fn names_and_commands_fit_into_sentences() {
         assert_eq!(lock_phrase("in Queue::push (queue.h:3)"), "the lock in Queue::push (queue.h:3)");
         assert_eq!(lock_phrase("cache_lock"), "cache_lock");
+        assert_eq!(lock_phrase("from f (a.c:1) except #8"), "the locks from f (a.c:1) except #8");
+        assert_eq!(lock_phrase("hot one of 64 locks from f (a.c:1) #8"), "the hot one of 64 locks from f (a.c:1) #8");
         let command = ["./app", "-n", "two words", "it's", ""].map(str::to_owned);
         assert_eq!(shell(&command), r"./app -n 'two words' 'it'\''s' ''");
     }

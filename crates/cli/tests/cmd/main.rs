@@ -24,4 +24,5 @@ mod standstill;
 mod terminal;
 mod r#try;
 mod try_server;
+mod wrapped;
 mod wrong_input;

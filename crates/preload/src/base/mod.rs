@@ -6,3 +6,4 @@ pub mod message;
 pub mod stack;
 mod syscall;
 pub mod time;
+pub mod unwind;

@@ -2,7 +2,7 @@
 
 use super::post::{bounded, cpu_time, post, post_ordered, switched, tidy_up};
 use super::session::{Probe, SESSION};
-use super::sites::{contended, site};
+use super::sites::{contended, origin, site};
 use crate::thread;
 use baton_machine::native::thread::sleeps;
 use baton_trace::{Address, How, Lock, LockKind, Mode, What};
@@ -106,10 +106,20 @@ pub fn lock_release<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     });
 }
 
+/// The lock, which no call has initialised, was free and has been taken for the first time.
+#[cold]
+#[inline(never)]
+pub fn lock_first_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
+    post_ordered::<P>(|thread| {
+        let site = origin(thread, at);
+        thread.holds.take();
+        What::Acquire { lock, mode, site }
+    });
+}
+
 /// It was initialised.
-#[inline(always)]
 pub fn lock_init<P: Probe>(lock: Lock, at: usize) {
-    post_ordered::<P>(|thread| What::LockInit { lock, site: site(thread, at) });
+    post_ordered::<P>(|thread| What::LockInit { lock, site: origin(thread, at) });
 }
 
 /// It is about to be destroyed.

@@ -2,7 +2,7 @@
 
 use super::post::{bounded, cpu_time, post, post_ordered, switched, switched_before};
 use super::session::Probe;
-use super::sites::site;
+use super::sites::{origin, site};
 use baton_trace::{Address, Waitable, WakeReason, What};
 
 /// It was initialised.
@@ -56,7 +56,7 @@ pub fn barrier_arrive<P: Probe>(barrier: usize, at: usize) {
 
 /// An object was initialised.
 pub fn waitable_init<P: Probe>(sort: Waitable, address: usize, at: usize) {
-    post_ordered::<P>(|thread| What::Init { sort, address: address as Address, site: site(thread, at) });
+    post_ordered::<P>(|thread| What::Init { sort, address: address as Address, site: origin(thread, at) });
 }
 
 /// An object is destroyed.

@@ -1,16 +1,16 @@
 //! Call sites: each return address gets a number when it is first seen, and a definition in the trace. A contended one is
-//! numbered by its whole stack.
+//! numbered by its whole stack, and one where a lock begins by its callers.
 //!
-//! Unwinding a stack costs some microseconds, so each thread remembers the stacks that it has seen by two words: the
-//! return address, and how deep the stack was. Two different ways to one place at the very same depth pass for one; that is rare,
-//! and the place itself is right.
+//! Unwinding a stack costs some microseconds, so each thread remembers the stacks that it has seen: the return address, how deep
+//! the stack was, and a hash of its callers' return addresses. Two different ways to one place at the very same depth pass for one only
+//! if their first callers are the same.
 
 use super::modules;
 use super::session::SESSION;
-use crate::thread::{REMEMBERED, Thread};
+use crate::base::unwind;
+use crate::thread::Thread;
 use baton_trace::writer::{SiteAnswer, SiteTable};
 use baton_trace::{SiteId, What, notes};
-use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Return addresses and stacks that a process can tell apart; later ones are unknown.
@@ -75,7 +75,7 @@ const FRAMES: usize = 32;
 /// With `BATON_STACKS=off`.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// From now on a contended site is its return address alone.
+/// From now on a contended site, or one where a lock begins, is its return address alone.
 pub(super) fn refuse_stacks() {
     REFUSED.store(true, Relaxed);
 }
@@ -83,47 +83,27 @@ pub(super) fn refuse_stacks() {
 /// The number of the stack that ends at the contended call site `at`.
 #[inline(never)]
 pub fn contended(thread: &Thread, at: usize) -> SiteId {
-    if REFUSED.load(Relaxed) {
+    // For code that was registered at run time libgcc sorts tables in memory from `malloc`, whose lock this thread may hold.
+    if REFUSED.load(Relaxed) || unwind::has_registered_code() && !thread.holds.is_free() {
         return site(thread, at);
     }
     let unloads = modules::unloads();
-    if thread.stacks.unloads.load(Relaxed) != unloads {
-        thread.stacks.forget_stacks();
-        thread.stacks.unloads.store(unloads, Relaxed);
-    }
-    let here = 0u8;
-    let depth = (&raw const here).addr();
-    let hash = (at ^ depth >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    let (known_at, known_depth, known_id) = &thread.stacks.known[hash % REMEMBERED];
-    if known_at.load(Relaxed) == at && known_depth.load(Relaxed) == depth {
-        return SiteId(known_id.load(Relaxed));
-    }
-    if thread.stacks.busy.swap(true, Relaxed) {
+    let number = |frames: &[u64]| stack(thread, at, unloads, frames).0;
+    thread.stacks.number::<FRAMES>(at, unloads, number).map_or_else(|| site(thread, at), SiteId)
+}
+
+/// The number of the place where a lock begins, with its callers: where it is initialised, or first taken. A wrapper around a
+/// mutex initialises all of them at one place, so that only the callers tell them apart.
+#[inline(never)]
+pub fn origin(thread: &Thread, at: usize) -> SiteId {
+    if REFUSED.load(Relaxed) {
         return site(thread, at);
     }
-    let id = stack(thread, at, unloads);
-    known_at.store(at, Relaxed);
-    known_depth.store(depth, Relaxed);
-    known_id.store(id.0, Relaxed);
-    thread.stacks.busy.store(false, Relaxed);
-    id
+    stack(thread, at, modules::unloads(), thread.stacks.origin(at).addresses())
 }
 
-/// What the unwinder has walked over.
-struct Walk {
-    /// The call site: frames before it are our own.
-    at: u64,
-    frames: [u64; FRAMES],
-    count: usize,
-}
-
-/// Unwinds the stack.
-#[cold]
-fn stack(thread: &Thread, at: usize, unloads: u32) -> SiteId {
-    let mut walk = Walk { at: at as u64, frames: [0; FRAMES], count: 0 };
-    // SAFETY: the unwinder reads tables and the stack; it allocates nothing. The callback gets our `walk`.
-    crate::base::errno::kept(|| unsafe { _Unwind_Backtrace(frame, (&raw mut walk).cast()) });
-    let frames = &walk.frames[..walk.count];
+/// The number of a stack.
+fn stack(thread: &Thread, at: usize, unloads: u32, frames: &[u64]) -> SiteId {
     if frames.len() < 2 {
         return site(thread, at);
     }
@@ -136,41 +116,12 @@ pub(super) fn of_stack(thread: &Thread, frames: &[u64]) -> SiteId {
 }
 
 fn by_hash(thread: &Thread, frames: &[u64], unloads: u32) -> SiteId {
-    // FNV-1a over the addresses, and a bit that no address has. Where object files have gone, those that lie there now count, too.
-    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3);
-    let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, ip| {
+    // A bit that no address has. Where object files have gone, those that lie there now count, too.
+    let hash = frames.iter().fold(unwind::SEED, |hash, ip| {
         let module = if unloads == 0 { None } else { modules::know(*ip) };
-        step(hash, *ip ^ module.map_or(0, |module| u64::from(module + 1) << 48))
+        unwind::step(hash, *ip ^ module.map_or(0, |module| u64::from(module + 1) << 48))
     });
     number(thread, hash | 1 << 63, frames)
-}
-
-/// The unwinder's context.
-#[repr(C)]
-struct Context {
-    private: [u8; 0],
-}
-
-unsafe extern "C" {
-    fn _Unwind_Backtrace(each: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int, walk: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(context: *mut Context) -> usize;
-}
-
-/// libgcc's "go on" and an answer that ends the walk.
-const GO_ON: c_int = 0;
-const ENOUGH: c_int = 4;
-
-unsafe extern "C" fn frame(context: *mut Context, walk: *mut c_void) -> c_int {
-    // SAFETY: the unwinder hands us a frame, and what `stack` gave it.
-    let (ip, walk) = unsafe { (_Unwind_GetIP(context) as u64, &mut *walk.cast::<Walk>()) };
-    if ip == 0 {
-        return ENOUGH;
-    }
-    if walk.count > 0 || ip == walk.at {
-        walk.frames[walk.count] = ip;
-        walk.count += 1;
-    }
-    if walk.count == FRAMES { ENOUGH } else { GO_ON }
 }
 
 /// In a fork's child, whose file has no definitions yet.

@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | `table` | the exported functions, and the slots that they jump through |
 //! | [`real`] | glibc's own functions |
+//! | [`registered_code`] | notices code that is registered at run time |
 //! | [`lookup`] | functions that are reached past the loader's order: `dlsym` with a handle, `RTLD_DEEPBIND`; object files by address |
 
 pub mod lookup;
 pub mod real;
+pub mod registered_code;
 mod table;
 
 pub(crate) use table::call;

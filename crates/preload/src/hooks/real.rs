@@ -231,6 +231,10 @@ reals! {
     __read_chk(c_int, Object, usize, usize) -> isize;
     __recv_chk(c_int, Object, usize, usize, c_int) -> isize;
     __poll_chk(Object, c_ulong, c_int, usize) -> c_int;
+    __register_frame(Object) -> ();
+    __register_frame_info(*const c_void, Object) -> ();
+    __register_frame_info_bases(*const c_void, Object, Object, Object) -> ();
+    __register_frame_table(Object) -> ();
 }
 
 /// What a C11 thread runs.

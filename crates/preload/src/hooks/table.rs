@@ -261,6 +261,11 @@ hooks! {
         __read_chk "r8",
         __recv_chk "r9",
         __poll_chk "r8",
+        // libgcc's.
+        __register_frame "rsi",
+        __register_frame_info "rdx",
+        __register_frame_info_bases "r8",
+        __register_frame_table "rsi",
     }
     others {
         // What programs linked long ago, and libstdc++ of that time, call.

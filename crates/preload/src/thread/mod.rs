@@ -28,6 +28,6 @@ pub use pointer::pointer;
 pub use pool::{adopted, all, current, existing, find, start};
 pub use record::Thread;
 pub use ring::Ring;
-pub use stacks::REMEMBERED;
+pub use stacks::{ORIGIN, Origin};
 pub use teams::{Function, KEPT, Region, Teams};
 pub use waiter::Waiter;

@@ -1,37 +1,183 @@
-//! The call stacks that a thread remembers: by return address and depth, the number of each.
+//! The call stacks that a thread remembers: by return address and depth, with what tells whether the stack is still the same.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use crate::base::unwind::{self, Frames, Proof};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Stacks that a thread remembers.
-pub const REMEMBERED: usize = 64;
+/// Contended stacks that a thread remembers.
+const REMEMBERED: usize = 64;
+/// Origins that a thread remembers.
+const ORIGINS: usize = 16;
+/// Frames of an origin.
+pub const ORIGIN: usize = 8;
+/// Origins that a thread walks for, at most. A thread that makes more of them at ever new places gives return addresses alone, so
+/// that recording costs it no more than some tens of milliseconds.
+const WALKS: u32 = 1 << 14;
+
+/// The frames of a place where a lock begins: where it is initialised, or first taken.
+pub type Origin = Frames<ORIGIN>;
+
 /// What a thread remembers of its stacks.
 pub struct Stacks {
-    pub known: [(AtomicUsize, AtomicUsize, AtomicU32); REMEMBERED],
-    /// A stack is being unwound: the unwinder may lock, too.
-    pub busy: AtomicBool,
+    known: [Known; REMEMBERED],
+    origins: [KnownOrigin; ORIGINS],
+    /// A stack is being looked at: a signal's handler, and the unwinder, may lock, too.
+    busy: AtomicBool,
     /// How many object files had been unloaded when they were remembered.
-    pub unloads: AtomicU32,
+    unloads: AtomicU32,
+    /// Origins that were walked for.
+    walks: AtomicU32,
+}
+
+/// When a stack is the same as before: the same call site at the same depth, and the same callers as far as the proof goes.
+struct Same {
+    at: AtomicUsize,
+    here: AtomicUsize,
+    words: AtomicU64,
+    hash: AtomicU64,
+    callers: AtomicU32,
+}
+
+struct Known {
+    same: Same,
+    number: AtomicU32,
+}
+
+struct KnownOrigin {
+    same: Same,
+    count: AtomicU32,
+    frames: [AtomicU64; ORIGIN],
+}
+
+impl Same {
+    const fn new() -> Same {
+        Same {
+            at: AtomicUsize::new(0),
+            here: AtomicUsize::new(0),
+            words: AtomicU64::new(0),
+            hash: AtomicU64::new(0),
+            callers: AtomicU32::new(0),
+        }
+    }
+
+    /// # Safety
+    /// `here` lies in a frame of the calling thread that has not returned.
+    unsafe fn is(&self, at: usize, here: usize) -> bool {
+        let (words, hash) = (self.words.load(Relaxed), self.hash.load(Relaxed));
+        let proof = Proof { words, hash, callers: self.callers.load(Relaxed) };
+        // SAFETY: the proof was made for this `here`.
+        self.at.load(Relaxed) == at && self.here.load(Relaxed) == here && unsafe { proof.holds(here) }
+    }
+
+    fn set(&self, at: usize, here: usize, proof: Proof) {
+        self.at.store(at, Relaxed);
+        self.here.store(here, Relaxed);
+        self.words.store(proof.words, Relaxed);
+        self.hash.store(proof.hash, Relaxed);
+        self.callers.store(proof.callers, Relaxed);
+    }
 }
 
 impl Stacks {
     /// None.
     pub const fn new() -> Stacks {
         Stacks {
-            known: [const { (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0)) }; REMEMBERED],
+            known: [const { Known { same: Same::new(), number: AtomicU32::new(0) } }; REMEMBERED],
+            origins: [const {
+                KnownOrigin {
+                    same: Same::new(),
+                    count: AtomicU32::new(0),
+                    frames: [const { AtomicU64::new(0) }; ORIGIN],
+                }
+            }; ORIGINS],
             busy: AtomicBool::new(false),
             unloads: AtomicU32::new(0),
+            walks: AtomicU32::new(0),
         }
     }
 
     /// For a new thread, or a new trace.
     pub fn forget(&self) {
-        self.forget_stacks();
+        self.forget_numbers();
+        self.origins.iter().for_each(|known| known.same.at.store(0, Relaxed));
         self.busy.store(false, Relaxed);
+        self.walks.store(0, Relaxed);
     }
 
-    pub fn forget_stacks(&self) {
-        for (at, ..) in &self.known {
-            at.store(0, Relaxed);
+    fn forget_numbers(&self) {
+        self.known.iter().for_each(|known| known.same.at.store(0, Relaxed));
+    }
+
+    /// The number of the stack of at most `N` frames that ends at the call site `at`: the one that it had before, or what `number`
+    /// gives it. `None` if a stack is being looked at. `unloads` counts object files that were unloaded.
+    #[inline(never)]
+    pub fn number<const N: usize>(&self, at: usize, unloads: u32, number: impl FnOnce(&[u64]) -> u32) -> Option<u32> {
+        let mark = 0u64;
+        let here = (&raw const mark).addr();
+        if self.busy.swap(true, Relaxed) {
+            return None;
+        }
+        if self.unloads.swap(unloads, Relaxed) != unloads {
+            self.forget_numbers();
+        }
+        let known = &self.known[place(at, here, REMEMBERED)];
+        // SAFETY: `here` is in this frame.
+        let found = if unsafe { known.same.is(at, here) } {
+            known.number.load(Relaxed)
+        } else {
+            let (frames, proof) = unwind::walk::<N>(at, here);
+            let found = number(frames.addresses());
+            // Without its first caller a stack is any that a wrapper is called from.
+            if proof.callers > 0 || frames.addresses().len() < 2 {
+                known.same.set(at, here, proof);
+                known.number.store(found, Relaxed);
+            }
+            found
+        };
+        self.busy.store(false, Relaxed);
+        Some(found)
+    }
+
+    /// The frames of the place where a lock begins, from the call site `at` on; the call site alone where more cannot be told.
+    #[inline(never)]
+    pub fn origin(&self, at: usize) -> Origin {
+        let mark = 0u64;
+        let here = (&raw const mark).addr();
+        let alone = || Origin::of([at as u64].into_iter());
+        if !unwind::takes_no_lock() || self.busy.swap(true, Relaxed) {
+            return alone();
+        }
+        let known = &self.origins[place(at, here, ORIGINS)];
+        // SAFETY: `here` is in this frame.
+        let frames = if unsafe { known.same.is(at, here) } {
+            let count = known.count.load(Relaxed) as usize;
+            Origin::of(known.frames.iter().take(count).map(|frame| frame.load(Relaxed)))
+        } else if self.walks.load(Relaxed) < WALKS {
+            self.walks.store(self.walks.load(Relaxed) + 1, Relaxed);
+            let (frames, proof) = unwind::walk::<ORIGIN>(at, here);
+            known.keep(at, here, &frames, proof);
+            frames
+        } else {
+            Origin::NONE
+        };
+        self.busy.store(false, Relaxed);
+        if frames.addresses().is_empty() { alone() } else { frames }
+    }
+}
+
+impl KnownOrigin {
+    /// Keeps the frames if the proof covers all of them: locks are told apart by them.
+    fn keep(&self, at: usize, here: usize, frames: &Origin, proof: Proof) {
+        if frames.addresses().is_empty() || proof.callers as usize + 1 < frames.addresses().len() {
+            return;
+        }
+        self.same.set(at, here, proof);
+        self.count.store(frames.addresses().len() as u32, Relaxed);
+        for (place, address) in self.frames.iter().zip(frames.addresses()) {
+            place.store(*address, Relaxed);
         }
     }
+}
+
+fn place(at: usize, here: usize, places: usize) -> usize {
+    ((at ^ here >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % places
 }

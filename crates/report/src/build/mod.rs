@@ -6,12 +6,14 @@ mod classes;
 mod doubts;
 mod figures;
 mod heaviest;
+mod hot;
 mod libc_code;
 mod limits;
 mod names;
 mod nested;
 mod openmp;
 mod orders;
+mod origins;
 mod outside;
 mod own_locks;
 mod path;
@@ -30,6 +32,7 @@ use baton_trace::analysis::{self, Analysis, CriticalPath, Ending, LockReport, Ob
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
 use figures::{distribution, nanos, pid, usage};
 use names::Names;
+use origins::Origins;
 use std::collections::BTreeMap;
 
 /// The numbers that the report gave to locks and other objects.
@@ -61,32 +64,10 @@ pub(crate) fn build(
     off_cpu: &[ThreadOffCpu],
     place: &str,
 ) -> (Report, Numbers) {
-    let clock = &trace.clock;
     let mut names = Names { trace, symbols: Symbols::new() };
-    let classes = classes::classes(&mut names, analysis);
-    let mut class_of = vec![0u32; analysis.locks.len()];
-    let mut nth = vec![0usize; analysis.locks.len()];
-    for (number, (_, class)) in classes.iter().enumerate() {
-        for (place, lock) in class.locks.iter().enumerate() {
-            class_of[*lock] = number as u32;
-            nth[*lock] = if class.locks.len() > 1 { place + 1 } else { 0 };
-        }
-    }
-    let lock = |(i, lock): (usize, &LockReport)| {
-        let class = &classes[class_of[i] as usize].0;
-        let name = if nth[i] == 0 { class.clone() } else { format!("{class} #{}", nth[i]) };
-        lock_of(trace, name, class_of[i], lock)
-    };
-    let mut locks: Vec<model::Lock> = analysis.locks.iter().enumerate().map(lock).collect();
+    let Named { mut locks, classes, class_of, origins } = named(&mut names, analysis);
     let ends_when_told = analysis::background(trace);
     path::relaxed(trace, analysis, &ends_when_told, &mut locks);
-    let classes = classes.iter().map(|(name, class)| model::Class {
-        name: name.clone(),
-        kind: names::kind(class.kind).to_owned(),
-        locks: class.locks.len() as u32,
-        usage: usage(clock, &class.stats),
-    });
-    let classes: Vec<model::Class> = classes.collect();
     let waitables: Vec<model::Waitable> = analysis.waitables.iter().map(|w| waitable(&mut names, w)).collect();
     let (sites, site_numbers) = sites::sites(&mut names, analysis, &class_of);
     let run = run::run(trace);
@@ -126,6 +107,7 @@ pub(crate) fn build(
         run,
         locks,
         classes,
+        origins,
         sites,
         waitables,
         limits,
@@ -133,6 +115,39 @@ pub(crate) fn build(
     report.verdict = verdict::verdict(&report, place);
     report.verdict.doubts.splice(0..0, doubts::cut_off(trace, &report));
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
+}
+
+/// The locks and their classes for the report, with their names.
+struct Named {
+    locks: Vec<model::Lock>,
+    classes: Vec<model::Class>,
+    /// The class of each lock.
+    class_of: Vec<u32>,
+    origins: Vec<model::Origin>,
+}
+
+fn named(names: &mut Names, analysis: &Analysis) -> Named {
+    let trace = names.trace;
+    let origins = Origins::of(names, &analysis.locks);
+    let (classes, lock_names) = classes::classes(names, analysis, &origins);
+    let mut class_of = vec![0u32; analysis.locks.len()];
+    for (number, class) in (0..).zip(&classes) {
+        class.locks.iter().for_each(|lock| class_of[*lock] = number);
+    }
+    let all = analysis.locks.iter().zip(lock_names).enumerate();
+    let locks = all.map(|(at, (lock, name))| lock_of(trace, name, class_of[at], origins.number(at), lock));
+    let class = |class: classes::Class| model::Class {
+        name: class.name,
+        kind: names::kind(class.kind).to_owned(),
+        locks: class.locks.len() as u32,
+        usage: usage(&trace.clock, &class.stats),
+    };
+    Named {
+        locks: locks.collect(),
+        classes: classes.into_iter().map(class).collect(),
+        class_of,
+        origins: origins.published(),
+    }
 }
 
 fn background(trace: &Trace, from: &analysis::Background) -> model::Background {
@@ -144,10 +159,11 @@ fn background(trace: &Trace, from: &analysis::Background) -> model::Background {
     }
 }
 
-fn lock_of(trace: &Trace, name: String, class: u32, lock: &LockReport) -> model::Lock {
+fn lock_of(trace: &Trace, name: String, class: u32, origin: Option<u32>, lock: &LockReport) -> model::Lock {
     model::Lock {
         name,
         class,
+        origin,
         kind: names::kind(lock.object.kind).to_owned(),
         pid: pid(trace, lock.object.process),
         address: format!("{:#x}", lock.object.address),

@@ -2,7 +2,7 @@
 //! it is, the place that initialised it, or else the place that takes it most.
 
 use crate::symbols::{Frame, Symbols, is_wrapper, own, short};
-use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind, WaitableReport};
+use baton_trace::analysis::{LockReport, Object, ObjectKind, WaitableReport};
 use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
 /// The word that reports use for a kind of object.
@@ -67,22 +67,21 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The name of a class of locks.
-    pub(super) fn class(&mut self, class: &ClassReport, locks: &[LockReport]) -> String {
-        match &class.key {
-            ClassKey::Name(name) => name.clone(),
-            ClassKey::InitSite(process, site) => match self.site_place(*process, *site) {
-                Some(place) => format!("from {place}"),
-                None => format!("from site {}", site.0),
-            },
-            ClassKey::Address(process, address, loaded) => {
-                let busiest = class.locks.first().and_then(|l| locks.get(*l)).and_then(|l| {
-                    let sites = l.stats.sites.iter().filter(|(site, _)| **site != SiteId::UNKNOWN);
-                    sites.max_by_key(|(site, s)| (s.acquisitions, std::cmp::Reverse(**site))).map(|(site, _)| *site)
-                });
-                self.address(*process, *address, *loaded, busiest)
-            }
-        }
+    /// The name of a lock by its address: a global variable, or memory that one place uses.
+    pub(super) fn lock(&mut self, object: &Object, busiest: Option<SiteId>) -> String {
+        self.address(object.process, object.address, object.loaded, busiest)
+    }
+
+    /// The call site that takes a lock most.
+    pub(super) fn busiest(&self, lock: &LockReport) -> Option<SiteId> {
+        let sites = lock.stats.sites.iter().filter(|(site, _)| **site != SiteId::UNKNOWN);
+        sites.max_by_key(|(site, s)| (s.acquisitions, std::cmp::Reverse(**site))).map(|(site, _)| *site)
+    }
+
+    /// The global variable in which an object lies, always with the object's offset.
+    pub(super) fn data(&mut self, object: &Object) -> Option<String> {
+        let data = self.symbols.data(self.trace, object.process, object.address, object.loaded)?;
+        Some(if data.contains("+0x") { data } else { format!("{data}+0x0") })
     }
 
     /// The name of an object other than a lock.

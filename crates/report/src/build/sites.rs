@@ -66,6 +66,7 @@ fn site(names: &mut Names, (process, id, of): Key) -> Site {
     let address = names.trace.site(process, id).first().map_or_else(String::new, |a| format!("{a:#x}"));
     Site {
         name: super::names::place(&frames).unwrap_or_default(),
+        through: super::origins::through(&frames),
         frames,
         address,
         pid: pid(names.trace, process),

@@ -49,6 +49,9 @@ pub struct Report {
     pub locks: Vec<Lock>,
     /// Locks of the same origin, added up.
     pub classes: Vec<Class>,
+    /// Where locks are initialised, or taken first.
+    #[serde(default)]
+    pub origins: Vec<Origin>,
     /// The threads, in the order in which they appeared.
     pub threads: Vec<Thread>,
     /// The call sites, the one with the most waiting and blame first. A contended site is a call
@@ -114,6 +117,9 @@ pub struct Lock {
     pub name: String,
     /// The index of the lock's class.
     pub class: u32,
+    /// Where the lock begins, as an index into [`Report::origins`]; `None` if nothing is known of it.
+    #[serde(default)]
+    pub origin: Option<u32>,
     /// `mutex`, `rwlock`, `spin`, `omp-critical`, `omp-lock` or `other`.
     pub kind: String,
     /// The process of the lock.
@@ -146,6 +152,23 @@ pub struct Class {
     /// The figures of all locks of the class, added up.
     #[serde(flatten)]
     pub usage: Usage,
+}
+
+/// Where locks begin. Each place is a name for these locks in `--lock`, `--shrink` and `--split`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// `initialised` by a call, or `taken` first without that.
+    pub how: String,
+    /// The places, the innermost first: the call, and its callers.
+    pub places: Vec<Beginning>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beginning {
+    /// `Cache::Cache (cache.cpp:12)`.
+    pub place: String,
+    /// The return address in its object file, `app+0x1234`.
+    pub at: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -222,6 +245,10 @@ pub struct Thread {
 pub struct Site {
     /// The innermost function of the program's own code, with its source location.
     pub name: String,
+    /// Where the innermost function only passes a lock on: the callers that waited most, the outermost
+    /// first, `Table::get -> Cache::lookup`. Empty otherwise.
+    #[serde(default)]
+    pub through: String,
     /// The call stack, innermost function first.
     pub frames: Vec<Frame>,
     /// The return address, in hexadecimal.

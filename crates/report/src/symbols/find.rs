@@ -2,7 +2,7 @@
 //! file.
 
 use super::demangle::{demangle, short};
-use super::frame::{is_wrapper, own};
+use super::frame::{Frame, is_wrapper};
 use super::object_file::ObjectFile;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::ops::Range;
@@ -27,10 +27,14 @@ pub fn find(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
     }
     if let Ok(open) = ObjectFile::open(path, &[]) {
         for row in open.rows() {
-            // A report names the place after the first function of the program's own code.
+            // A lock begins in the innermost function of the program's own code, and in those into which the compiler has
+            // put that one.
             let frames = open.frames(row.start);
-            let Some(frame) = own(&frames).filter(|frame| !is_wrapper(frame)) else { continue };
-            if wants(&short(&frame.function)) || frame.place().is_some_and(|place| wants(&place)) {
+            let wanted = |frame: &Frame| {
+                !is_wrapper(frame)
+                    && (wants(&short(&frame.function)) || frame.place().is_some_and(|place| wants(&place)))
+            };
+            if frames.iter().any(wanted) {
                 found.push(row);
             }
         }
@@ -44,4 +48,18 @@ pub fn find(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
         }
     }
     merged
+}
+
+/// The global variables of an object file with a wanted name, in the file's own addresses.
+pub fn globals(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
+    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+    let symbols = file.symbols().chain(file.dynamic_symbols());
+    let data =
+        symbols.filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.is_definition() && symbol.size() > 0);
+    let wanted = data.filter(|symbol| symbol.name().is_ok_and(|name| wants(&short(&demangle(name)))));
+    let mut found: Vec<Range<u64>> = wanted.map(|symbol| symbol.address()..symbol.address() + symbol.size()).collect();
+    found.sort_unstable_by_key(|range| (range.start, range.end));
+    found.dedup();
+    found
 }

@@ -11,7 +11,7 @@ mod frame;
 mod object_file;
 
 pub use demangle::{demangle, short};
-pub use find::find;
+pub use find::{find, globals};
 pub use frame::Frame;
 pub(crate) use frame::{is_wrapper, own};
 pub use object_file::Unreadable;
@@ -35,13 +35,22 @@ impl Symbols {
     /// The functions of a call site, innermost first, including inlined ones. Empty if no site was
     /// recorded. Frames of the capture itself, which starts the program's threads, are left out.
     pub fn site(&mut self, trace: &Trace, process: ProcessIndex, site: SiteId) -> Vec<Frame> {
+        self.stack(trace, process, site).into_iter().map(|(frame, _)| frame).collect()
+    }
+
+    /// Like [`Symbols::site`], each function with the return address that it belongs to.
+    pub fn stack(&mut self, trace: &Trace, process: ProcessIndex, site: SiteId) -> Vec<(Frame, Address)> {
         let time = trace.site_time(process, site);
         let ours = |address: &&Address| {
             trace.module(process, **address, time).is_some_and(|module| module.path.ends_with("/libbaton_preload.so"))
         };
         let stack = trace.site(process, site);
         let stack: Vec<Address> = stack.iter().filter(|address| !ours(address)).copied().collect();
-        stack.iter().flat_map(|address| self.code(trace, process, *address, time)).collect()
+        let mut found = Vec::new();
+        for address in stack {
+            found.extend(self.code(trace, process, address, time).into_iter().map(|frame| (frame, address)));
+        }
+        found
     }
 
     /// The functions at a return address at a moment of the run, innermost first; never empty.
@@ -57,6 +66,12 @@ impl Symbols {
             return vec![Frame::named(format!("{}+{:#x}", base_name(&module.path), in_file.wrapping_add(1)))];
         }
         frames
+    }
+
+    /// A code address as its object file has it, `app+0x1234`; `None` if no file was loaded there.
+    pub fn in_file(trace: &Trace, process: ProcessIndex, address: Address, time: Ticks) -> Option<String> {
+        let module = trace.module(process, address, time)?;
+        Some(format!("{}+{:#x}", base_name(&module.path), address.wrapping_sub(module.bias)))
     }
 
     /// The name of the global variable at an address at a moment of the run: `table`, or

@@ -12,7 +12,7 @@ pub use diff::diff;
 pub use orders::lock_orders;
 pub use text::{Style, WIDTH};
 
-use crate::format::{count, duration, percent, phrase};
+use crate::format::{count, duration, lock_phrase, percent, phrase};
 use crate::model::{Class, Limits, Outside, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ fn some(ns: Nanos) -> String {
 /// list each by itself.
 fn locks(report: &Report, style: Style) -> String {
     let columns = ["acquired", "waited", "wait", "hold", "overhead", "hand-off"].map(|c| (c, Side::Right));
-    let mut table = Table::new("Locks", 26, &columns);
+    let mut table = Table::new("Locks", 26, &columns).with_whole_names();
     let used: Vec<&Class> = report.classes.iter().filter(|class| class.usage.was_used()).collect();
     for class in used.iter().take(ROWS) {
         let count = if class.locks > 1 { format!("{} × ", class.locks) } else { String::new() };
@@ -231,19 +231,27 @@ fn sites(report: &Report, style: Style) -> String {
     if worst.is_empty() {
         return String::new();
     }
-    let columns = [("lock", Side::Left), ("acquired", Side::Right), ("waited", Side::Right), ("blame", Side::Right)];
-    let mut table = Table::new("Call sites", 34, &columns);
-    for site in worst.iter().take(ROWS) {
-        let lock = site.class.and_then(|c| report.classes.get(c as usize)).map_or("", |c| &c.name);
-        table.row(vec![
-            site.name.clone(),
-            clip(lock, 18),
-            count(site.acquisitions),
-            duration(site.wait_ns),
-            duration(site.blame_ns),
-        ]);
+    let lock = |site: &Site| site.class.and_then(|c| report.classes.get(c as usize)).map_or("", |c| &c.name);
+    let cells: Vec<_> = worst.iter().take(ROWS).map(|site| (site, site_and_lock(site, lock(site)))).collect();
+    let has_locks = cells.iter().any(|(_, (_, lock))| !lock.is_empty());
+    let figures = ["acquired", "waited", "blame"].map(|name| (name, Side::Right));
+    let columns: Vec<_> = has_locks.then_some(("lock", Side::Left)).into_iter().chain(figures).collect();
+    let mut table = Table::new("Call sites", 34, &columns).with_whole_names();
+    for (site, (name, lock)) in cells {
+        let figures = [count(site.acquisitions), duration(site.wait_ns), duration(site.blame_ns)];
+        table.row([name].into_iter().chain(has_locks.then_some(lock)).chain(figures).collect());
     }
     table.render(style, worst.len().saturating_sub(ROWS))
+}
+
+/// The first two cells of a site's row. Where they have no room, all stands in the first one, on lines of its own:
+/// the place, the callers through which it is reached, and the lock.
+fn site_and_lock(site: &Site, lock: &str) -> (String, String) {
+    if site.through.is_empty() && lock.chars().count() <= 18 {
+        return (site.name.clone(), lock.to_owned());
+    }
+    let through = if site.through.is_empty() { String::new() } else { format!("\n  through {}", site.through) };
+    (format!("{}{through}\n  takes {}", site.name, lock_phrase(lock)), String::new())
 }
 
 fn limits(limits: &Limits, style: Style) -> String {

@@ -1,7 +1,8 @@
-//! A table of the summary. The first column holds names and is cut to what is left of the line; the
-//! others are as wide as they need to be.
+//! A table of the summary. The first column holds names, and takes what is left of the line; the
+//! others are as wide as they need to be. A name that is longer is cut in its middle, or stands on
+//! lines of its own above the row's figures.
 
-use super::text::{Style, WIDTH, clip};
+use super::text::{Style, WIDTH, clip_middle};
 
 /// The side of its column at which a cell is aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(super) enum Side {
 pub(super) struct Table {
     title: String,
     name_width: usize,
+    /// Whether long names stand on lines of their own.
+    whole: bool,
     columns: Vec<(String, Side)>,
     rows: Vec<Vec<String>>,
 }
@@ -22,7 +25,12 @@ impl Table {
     /// there is room.
     pub(super) fn new(title: &str, name_width: usize, columns: &[(&str, Side)]) -> Table {
         let columns = columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect();
-        Table { title: title.to_owned(), name_width, columns, rows: Vec::new() }
+        Table { title: title.to_owned(), name_width, whole: false, columns, rows: Vec::new() }
+    }
+
+    /// The table with long names whole, on lines of their own. A line feed in a name begins a line.
+    pub(super) fn with_whole_names(self) -> Table {
+        Table { whole: true, ..self }
     }
 
     pub(super) fn row(&mut self, cells: Vec<String>) {
@@ -37,11 +45,12 @@ impl Table {
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let rest: usize = widths.iter().map(|w| w + 2).sum();
-        let longest = self.rows.iter().filter_map(|r| r.first()).map(|n| n.chars().count()).max().unwrap_or(0);
+        let names = self.rows.iter().filter_map(|row| row.first()).map(|name| name.chars().count());
+        let longest = names.filter(|&name| !self.whole || name <= self.name_width).max().unwrap_or(0);
         let wanted = longest.max(self.title.chars().count()).min(self.name_width.max(WIDTH.saturating_sub(rest)));
         let names = wanted.min(WIDTH.saturating_sub(rest)).max(8);
         let line = |cells: &[&str]| {
-            let mut text = pad(&clip(cells[0], names), names, Side::Left);
+            let mut text = pad(&clip_middle(cells[0], names), names, Side::Left);
             for ((cell, width), (_, side)) in cells[1..].iter().zip(&widths).zip(&self.columns) {
                 text += "  ";
                 text += &pad(cell, *width, *side);
@@ -52,7 +61,12 @@ impl Table {
             [self.title.as_str()].into_iter().chain(self.columns.iter().map(|(n, _)| n.as_str())).collect();
         let mut out = format!("\n{}\n", style.bold(&line(&head)));
         for row in &self.rows {
-            out += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut cells: Vec<&str> = row.iter().map(String::as_str).collect();
+            if self.whole && (cells[0].contains('\n') || cells[0].chars().count() > names) {
+                cells[0].lines().for_each(|part| out += &format!("{}\n", clip_middle(part, WIDTH)));
+                cells[0] = "";
+            }
+            out += &line(&cells);
             out.push('\n');
         }
         if more > 0 {

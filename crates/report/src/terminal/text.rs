@@ -66,6 +66,17 @@ pub(super) fn clip(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// Cuts a text to a width in its middle: names differ at their ends, as `shard (cache.c:12) #8` does.
+pub(super) fn clip_middle(text: &str, width: usize) -> String {
+    let text: Vec<char> = printable(text).chars().collect();
+    if text.len() <= width {
+        return text.into_iter().collect();
+    }
+    let tail = width / 3;
+    let head = &text[..width.saturating_sub(tail + 1)];
+    head.iter().chain(&['…']).chain(&text[text.len() - tail..]).collect()
+}
+
 pub(super) fn plural(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(n as u64)) }
 }

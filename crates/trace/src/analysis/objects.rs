@@ -41,6 +41,8 @@ pub struct Object {
     pub name: Option<String>,
     /// The call site that initialised it; `None` for a static initialiser, or memory that was zero.
     pub init_site: Option<SiteId>,
+    /// The call site that first took it, or waited for it; `None` if it is no lock, or none did.
+    pub first_site: Option<SiteId>,
     /// Time of its initialisation or first use.
     pub born: Ticks,
     /// When the object file that contains it was loaded; 0 for heap and stack.
@@ -114,7 +116,12 @@ impl<'a> Objects<'a> {
             }
             _ => return None,
         };
-        Some(self.at((process, address), kind, event.time))
+        let id = self.at((process, address), kind, event.time);
+        if let What::Acquire { site, .. } | What::Request { site, .. } = event.what {
+            let object = &mut self.all[id.index()];
+            object.first_site = object.first_site.or(Some(site));
+        }
+        Some(id)
     }
 
     /// Returns the object at an address. Begins a new life if there is none, or one of another
@@ -147,7 +154,7 @@ impl<'a> Objects<'a> {
         let (process, address) = key;
         let name = self.trace.object_names.get(&key).cloned();
         let loaded = self.trace.module(process, address, now).map_or(Ticks(0), |module| module.life.0);
-        self.all.push(Object { process, address, kind, name, init_site, born: now, loaded });
+        self.all.push(Object { process, address, kind, name, init_site, first_site: None, born: now, loaded });
         self.living.insert(key, id);
         self.latest = None;
         id

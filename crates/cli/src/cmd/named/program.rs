@@ -1,12 +1,12 @@
 //! Names of `baton run --lock NAME=LOCK` in a program's files: the program's own file, and the
 //! libraries that the loader loads with it.
 
-use super::{Fit, fit};
+use super::name::{Base, Fit, Name, around, fit};
 use crate::error::BadInput;
 use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::program::Program;
 use baton_report::symbols;
-use baton_sync::lock::assign::{self, DEFAULT, ObjectRange};
+use baton_sync::lock::assign::{self, DEFAULT, GLIBC, ObjectRange, Place};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -23,17 +23,35 @@ pub(in crate::cmd) struct OneByOne {
     pub(in crate::cmd) names: Vec<String>,
 }
 
+/// Where a name's mutexes are, and those among them that are not meant.
+#[derive(Debug, Default)]
+pub(in crate::cmd) struct Found {
+    pub(in crate::cmd) places: Vec<Place>,
+    pub(in crate::cmd) except: Vec<Place>,
+}
+
+/// A part of the variable, and the name from which it comes.
+struct Settled {
+    name: String,
+    place: Place,
+    value: String,
+    /// The library takes the first part that fits, so that exact places come before wide ones: first those with
+    /// a number, then exceptions, then all others.
+    rank: u8,
+}
+
 impl OneByOne {
     /// Checks the parts of `text`, and has `places` look the names up.
     pub(in crate::cmd) fn new(
         text: &str,
         wait: Option<&str>,
-        mut places: impl FnMut(&str) -> Result<Vec<ObjectRange>, BadInput>,
+        mut places: impl FnMut(&str) -> Result<Found, BadInput>,
     ) -> Result<OneByOne, BadInput> {
         let parts = assign::parse(text).map_err(|error| BadInput::new(format!("--lock {error}")))?;
-        let (mut choices, mut variable, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for part in parts {
-            let value = match part.is_glibc() {
+        let mut choices = Vec::new();
+        let mut values = Vec::new();
+        for part in &parts {
+            values.push(match part.is_glibc() {
                 true => part.lock.clone(),
                 false => {
                     let choice = choice::check(&part.lock, part.wait.as_deref().or(wait))?;
@@ -41,39 +59,92 @@ impl OneByOne {
                     choices.push(choice);
                     value
                 }
-            };
-            if part.name == DEFAULT {
-                variable.push(format!("{DEFAULT}={value}"));
-                continue;
-            }
-            for place in places(&part.name)? {
-                variable.push(format!("{place}={value}"));
-                names.push(part.name.clone());
-            }
+            });
         }
+        let default = parts.iter().zip(&values).find(|(part, _)| part.name == DEFAULT).map(|(_, value)| value.clone());
+        let mut settled: Vec<Settled> = Vec::new();
+        for (part, value) in parts.iter().zip(&values).filter(|(part, _)| part.name != DEFAULT) {
+            let found = places(&part.name)?;
+            let other = default.as_deref().unwrap_or(GLIBC);
+            let meant =
+                found.places.into_iter().map(|place| (if place.nth.is_some() { 0 } else { 2 }, place, value.as_str()));
+            let excepted = found.except.into_iter().map(|place| (1, place, other));
+            settled.extend(meant.chain(excepted).map(|(rank, place, value)| Settled {
+                name: part.name.clone(),
+                place,
+                value: value.to_owned(),
+                rank,
+            }));
+        }
+        settled.sort_by_key(|settled| settled.rank);
+        let mut variable: Vec<String> = settled.iter().map(|part| format!("{}={}", part.place, part.value)).collect();
+        variable.extend(default.map(|value| format!("{DEFAULT}={value}")));
+        let names = settled.into_iter().map(|part| part.name).collect();
         Ok(OneByOne { text: text.to_owned(), variable: variable.join(","), choices, names })
     }
 
-    /// Looks the names up in a program's files. A name that is already a place of an object file
-    /// stays as it is.
+    /// Looks the names up in a program's files.
     pub(in crate::cmd) fn of(text: &str, wait: Option<&str>, program: &Program) -> Result<OneByOne, BadInput> {
-        OneByOne::new(text, wait, |name| look_up(name, program))
+        let mut files = Files::of(program);
+        OneByOne::new(text, wait, |typed| {
+            let name = Name::parse(typed);
+            if name.counts_takers() {
+                return Err(BadInput::new(format!(
+                    "`{typed}`: the number counts locks in the order in which one run took them first"
+                ))
+                .hint("only locks that a call initialises have numbers that hold in another run"));
+            }
+            let mut place = |name: &Name| {
+                let ranges = files.find(&name.base);
+                if ranges.is_empty() { Err(unknown(&name.text, program)) } else { Ok(Place { ranges, nth: name.nth }) }
+            };
+            let places = vec![place(&name)?];
+            let except = name.except.iter().map(place).collect::<Result<Vec<Place>, BadInput>>()?;
+            Ok(Found { places, except })
+        })
     }
 }
 
-/// The places in a program's files for which a name stands. A name that is already a place of an
-/// object file stays as it is.
-pub(in crate::cmd) fn look_up(name: &str, program: &Program) -> Result<Vec<ObjectRange>, BadInput> {
-    if let Ok(place) = name.parse() {
-        return Ok(vec![place]);
+/// The places in a program's files for which a name without a number and exceptions stands.
+pub(in crate::cmd) fn look_up(typed: &str, program: &Program) -> Result<Vec<ObjectRange>, BadInput> {
+    let name = Name::parse(typed);
+    if name.nth.is_some() || !name.except.is_empty() {
+        return Err(BadInput::new(format!("`{typed}`: expected a name without a number and exceptions")));
     }
-    let own = program.image.canonicalize().unwrap_or_else(|_| program.image.clone());
-    let found = find(&own, name);
-    if !found.is_empty() {
-        return Ok(found);
+    let found = Files::of(program).find(&name.base);
+    if found.is_empty() { Err(unknown(typed, program)) } else { Ok(found) }
+}
+
+/// The files in which names are looked up.
+struct Files<'a> {
+    own: PathBuf,
+    image: &'a Path,
+    libraries: Option<Vec<PathBuf>>,
+}
+
+impl Files<'_> {
+    fn of(program: &Program) -> Files<'_> {
+        let own = program.image.canonicalize().unwrap_or_else(|_| program.image.clone());
+        Files { own, image: &program.image, libraries: None }
     }
-    let found: Vec<ObjectRange> = libraries(&program.image).iter().flat_map(|file| find(file, name)).collect();
-    if found.is_empty() { Err(unknown(name, program)) } else { Ok(found) }
+
+    /// The addresses for which a name stands: those in the program's own file, otherwise those in its libraries.
+    fn find(&mut self, base: &Base) -> Vec<ObjectRange> {
+        if let Base::Range(range) = base {
+            return vec![range.clone()];
+        }
+        let found = find(&self.own, base);
+        if !found.is_empty() {
+            return found;
+        }
+        let libraries = self.libraries.get_or_insert_with(|| libraries(self.image));
+        let found: Vec<ObjectRange> = libraries.iter().flat_map(|file| find(file, base)).collect();
+        match base {
+            // A library may be loaded later.
+            Base::Offset { of, offset } if found.is_empty() && of.contains(".so") => vec![around(of, *offset)],
+            _ => found,
+        }
+    }
 }
 
 fn unknown(name: &str, program: &Program) -> BadInput {
@@ -86,14 +157,23 @@ fn unknown(name: &str, program: &Program) -> BadInput {
 
 /// The places of a file for which a name stands: those that the name fits as a whole, otherwise
 /// those of which it is a part.
-fn find(file: &Path, name: &str) -> Vec<ObjectRange> {
+fn find(file: &Path, base: &Base) -> Vec<ObjectRange> {
     let Some(module) = file.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
-    let fits = |best| symbols::find(file, |known| fit(name, known).is_some_and(|fit| fit >= best));
-    let (_, line) = super::place(name);
-    let ranges = match line {
+    let best = |find: &dyn Fn(Fit) -> Vec<std::ops::Range<u64>>| {
+        Some(find(Fit::Whole)).filter(|found| !found.is_empty()).unwrap_or_else(|| find(Fit::Part))
+    };
+    let fits = |typed: &str, known: &str, best: Fit| fit(typed, known).is_some_and(|fit| fit >= best);
+    let ranges = match base {
+        Base::Range(range) => return vec![range.clone()],
+        Base::Offset { of, offset } if of == module => return vec![around(module, *offset)],
+        Base::Offset { of, offset } => {
+            let globals = best(&|best| symbols::globals(file, |known| fits(of, known, best)));
+            let inside = globals.into_iter().filter(|global| offset < &(global.end - global.start));
+            inside.map(|global| global.start + offset..global.start + offset + 1).collect()
+        }
         // In `from make (svc.cpp:12)` the line is the most exact part.
-        Some(line) => symbols::find(file, |known| known == line),
-        None => Some(fits(Fit::Whole)).filter(|found| !found.is_empty()).unwrap_or_else(|| fits(Fit::Part)),
+        Base::Line(line) => symbols::find(file, |known| known == line),
+        Base::Text(text) => best(&|best| symbols::find(file, |known| fits(text, known, best))),
     };
     ranges.into_iter().map(|range| ObjectRange { module: module.to_owned(), range }).collect()
 }
@@ -121,11 +201,18 @@ pub(in crate::cmd) fn unmatched<'a>(names: &'a [String], settled: &[Vec<u64>]) -
 mod tests {
     use super::*;
 
+    fn place(start: u64) -> Place {
+        Place { ranges: vec![ObjectRange { module: "app".into(), range: start..start + 1 }], nth: None }
+    }
+
+    fn places(places: Vec<Place>) -> Result<Found, BadInput> {
+        Ok(Found { places, except: Vec::new() })
+    }
+
     #[test]
     fn a_name_becomes_its_places_and_keeps_its_lock() {
-        let place = |start: u64| ObjectRange { module: "app".into(), range: start..start + 1 };
         let found = OneByOne::new("a=mcs,b=glibc,default=ticket", Some("spin-park"), |name| {
-            Ok(if name == "a" { vec![place(1), place(2)] } else { vec![place(3)] })
+            places(if name == "a" { vec![place(1), place(2)] } else { vec![place(3)] })
         });
         let found = found.unwrap();
         let expected = "app+0x1-0x2=mcs:spin-park(128),app+0x2-0x3=mcs:spin-park(128),app+0x3-0x4=glibc,default=ticket:spin-park(128)";
@@ -133,5 +220,21 @@ mod tests {
         assert_eq!((found.names.join(" "), found.choices.len()), ("a a b".to_owned(), 2));
         assert_eq!(unmatched(&found.names, &[vec![0, 1, 0], vec![0, 0, 0]]), ["b"]);
         assert!(unmatched(&found.names, &[vec![1, 0, 0], vec![0, 0, 2]]).is_empty());
+    }
+
+    /// The library takes the first part that fits.
+    #[test]
+    fn numbers_and_exceptions_come_before_what_they_are_taken_from() {
+        let third = Place { nth: Some(3), ..place(1) };
+        let found = OneByOne::new("rest=mcs,hot=clh,default=ticket", Some("futex"), |name| match name {
+            "hot" => places(vec![third.clone()]),
+            _ => Ok(Found { places: vec![place(1)], except: vec![third.clone()] }),
+        });
+        let found = found.unwrap();
+        assert_eq!(
+            found.variable,
+            "app+0x1-0x2#3=clh:futex,app+0x1-0x2#3=ticket:futex,app+0x1-0x2=mcs:futex,default=ticket:futex"
+        );
+        assert_eq!(found.names, ["hot", "rest", "rest"]);
     }
 }

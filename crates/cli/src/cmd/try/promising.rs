@@ -3,7 +3,7 @@
 use super::subject::still_wanted;
 use crate::cmd::measure::runs::Candidate;
 use crate::cmd::named::changes;
-use crate::cmd::named::program::OneByOne;
+use crate::cmd::named::program::{Found, OneByOne};
 use crate::cmd::named::recorded::Recorded;
 use crate::cmd::whatif::choices;
 use crate::ui;
@@ -44,7 +44,7 @@ pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Asked> {
     for text in &one_by_one {
         // Wrong names of locks are reported before anything runs; the program's own names are known
         // only after the recording.
-        OneByOne::new(text, None, |_| Ok(Vec::new()))?;
+        OneByOne::new(text, None, |_| Ok(Found::default()))?;
     }
     let sleeps = |lock: &&baton_sync::lock::LockInfo| {
         matches!(lock.posix, Posix::Yes) && lock.wait_of_a_mutex(None).is_ok_and(|wait| wait.parks())
@@ -64,7 +64,7 @@ pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Asked> {
 fn looked_up(text: &str, chip: &Chip, profile: &Profile) -> anyhow::Result<(Change, Candidate)> {
     let recorded = Recorded::of(profile);
     let change = changes::one_by_one(text, chip, &recorded)?;
-    let places = |name: &str| recorded.places(name, &recorded.find(name)?);
+    let places = |name: &str| Ok(Found { places: recorded.places(name, &recorded.find(name)?)?, except: Vec::new() });
     Ok((change, Candidate::one_by_one(OneByOne::new(text, None, places)?)))
 }
 

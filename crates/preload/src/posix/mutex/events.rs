@@ -14,12 +14,28 @@ fn mutex(mutex: *const Mutex) -> Lock {
 /// As [`events::lock_acquire`].
 #[inline(always)]
 pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
+    // SAFETY: the caller has a mutex, and has just taken it.
+    if P::ON && unsafe { Mutex::kind_at(m) }.is_new() {
+        return first_acquire::<P>(m, at);
+    }
+    acquire_seen::<P>(m, at);
+}
+/// Records like [`acquire`] for a mutex that was seen before.
+#[inline(always)]
+pub fn acquire_seen<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
 /// Marks what was just recorded: see [`events::lock_bounded`].
 #[inline(always)]
 pub fn bounded<P: Probe>(m: *const Mutex) {
     events::lock_bounded::<P>(mutex(m));
+}
+/// A mutex that no call has initialised is taken for the first time. Where, tells it from others that a wrapper takes.
+#[cold]
+fn first_acquire<P: Probe>(m: *const Mutex, at: usize) {
+    // SAFETY: the caller has a mutex.
+    unsafe { Mutex::note_seen(m) };
+    events::lock_first_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
 /// As [`events::lock_request`].
 #[inline(always)]
@@ -61,6 +77,8 @@ pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
 pub fn init<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_init::<P>(mutex(m), at);
     if P::ON {
+        // SAFETY: it has just been initialised.
+        unsafe { Mutex::note_seen(m) };
         // SAFETY: it has just been initialised.
         let code = match unsafe { Mutex::kind_at(m) }.class() {
             Class::Passed(Passed::Robust) => notes::ROBUST,

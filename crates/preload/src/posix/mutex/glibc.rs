@@ -96,7 +96,30 @@ pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_i
 ///
 /// # Safety
 /// As `pthread_mutex_lock`.
+#[inline(always)]
 unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl Fn() -> c_int) -> c_int {
+    // SAFETY: the caller hands us a mutex.
+    if !unsafe { Mutex::kind_at(mutex) }.is_normal_and_seen() {
+        // SAFETY: passed on.
+        return unsafe { waiting_for_other::<P>(mutex, site, until, wait) };
+    }
+    // SAFETY: passed on.
+    let tried = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
+    if tried == 0 {
+        events::acquire_seen::<P>(mutex, site);
+        if until {
+            events::bounded::<P>(mutex);
+        }
+    }
+    if tried == EBUSY { contended::<P>(mutex, site, until, wait) } else { tried }
+}
+
+/// Does what [`waiting`] does for a mutex that is taken for the first time, or is robust, recursive or of another special kind.
+///
+/// # Safety
+/// As `pthread_mutex_lock`.
+#[inline(never)]
+unsafe fn waiting_for_other<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl Fn() -> c_int) -> c_int {
     // SAFETY: the caller hands us a mutex.
     let tried = if unsafe { Mutex::kind_at(mutex) }.is_robust() {
         // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`: of a robust mutex its owner's number.
@@ -106,15 +129,20 @@ unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: i
         // SAFETY: passed on.
         unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) }
     };
-    if tried != EBUSY {
-        if is_held(tried) && !is_nested(mutex) {
-            events::acquire::<P>(mutex, site);
-            if until {
-                events::bounded::<P>(mutex);
-            }
-        }
-        return tried;
+    if tried == EBUSY {
+        return contended::<P>(mutex, site, until, wait);
     }
+    if is_held(tried) && !is_nested(mutex) {
+        events::acquire::<P>(mutex, site);
+        if until {
+            events::bounded::<P>(mutex);
+        }
+    }
+    tried
+}
+
+/// Calls `wait` for a mutex that another thread holds, between two events.
+fn contended<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl Fn() -> c_int) -> c_int {
     events::request::<P>(mutex, site);
     if until {
         events::bounded::<P>(mutex);
@@ -137,7 +165,11 @@ pub unsafe fn trylock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> 
     let answer = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
     if is_held(answer) {
         thread::current().count_passed(why);
-        if P::ON && !is_nested(mutex) {
+        // SAFETY: the caller has a mutex.
+        if P::ON && unsafe { Mutex::kind_at(mutex) }.is_normal_and_seen() {
+            events::acquire_seen::<P>(mutex, site);
+            events::bounded::<P>(mutex);
+        } else if P::ON && !is_nested(mutex) {
             events::acquire::<P>(mutex, site);
             events::bounded::<P>(mutex);
         }

@@ -1,7 +1,7 @@
 //! A lock for each of some places of the program (`BATON_LOCK=app+0x4040-0x4068=mcs,default=glibc`): which lock a mutex has.
 //!
-//! A mutex is settled once, by what is found first: the object file's data that it lies in, the call that initialised it, the
-//! call that first locks it, and else the default. The number of its lock then stands in the upper bits of its kind, of which
+//! A mutex is settled once, by what is found first: the object file's data that it lies in, the call that initialised it or one
+//! of that call's callers, the call that first locks it (with its callers, if no call initialised the mutex), and else the default. The number of its lock then stands in the upper bits of its kind, of which
 //! glibc looks at the lower ones only, and every later call costs a load and a jump more than with one lock for all. With one
 //! lock for all nothing of this is in the way: the slots point past it.
 //!
@@ -15,7 +15,8 @@ use crate::base::message;
 use crate::config::{Each, Served};
 use crate::events::{Probe, Quiet};
 use crate::hooks::lookup::found::{self, Loaded};
-use baton_sync::lock::assign::ObjectRange;
+use crate::thread::{self, ORIGIN, Origin};
+use baton_sync::lock::assign::{ObjectRange, Place};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 use libc::{clockid_t, timespec};
@@ -40,9 +41,11 @@ const COUNTED: usize = 64;
 
 /// A place, and how many mutexes it has settled.
 struct Asked {
-    place: ObjectRange,
+    place: Place,
     number: usize,
     mutexes: AtomicU64,
+    /// How many mutexes were initialised there.
+    initialised: AtomicU64,
 }
 
 /// What was asked for.
@@ -89,8 +92,14 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways, counted: Option<Co
         GLIBC + 1 + at
     };
     let asked = each.places.iter().map(|(place, served)| (place, number(served)));
-    let asked =
-        asked.map(|(place, number)| Asked { place: place.clone(), number, mutexes: AtomicU64::new(0) }).collect();
+    let asked = asked
+        .map(|(place, number)| Asked {
+            place: place.clone(),
+            number,
+            mutexes: AtomicU64::new(0),
+            initialised: AtomicU64::new(0),
+        })
+        .collect();
     let default = number(&each.default);
     let passing = all.len() - 1;
     if counted.is_some() && all.len() > COUNTED {
@@ -112,7 +121,7 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways, counted: Option<Co
 }
 
 /// The places that were asked for, each with the number of mutexes that it has settled.
-pub fn settled() -> impl Iterator<Item = (&'static ObjectRange, u64)> {
+pub fn settled() -> impl Iterator<Item = (&'static Place, u64)> {
     let asked = choices().map_or(&[][..], |choices| &choices.asked);
     asked.iter().map(|asked| (&asked.place, asked.mutexes.load(Relaxed)))
 }
@@ -142,8 +151,10 @@ pub unsafe fn initialised(mutex: *mut Mutex, site: usize) {
         if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
             return;
         }
-        let counted = choices.counted(mutex.addr(), site);
-        match choices.find(mutex.addr(), site) {
+        let origin = thread::current().stacks.origin(site);
+        Mutex::note_seen(mutex);
+        let counted = choices.counted(mutex.addr(), &origin);
+        match choices.find(mutex.addr(), &origin, Moment::Initialised) {
             Some(asked) => drop(asked.settle(&*mutex, counted)),
             None if counted != 0 => drop(settle(&*mutex, choices.default + counted)),
             None => {}
@@ -160,7 +171,23 @@ pub unsafe fn uncounted(mutex: *const Mutex) -> &'static Functions {
     unsafe { &(*CHOICES.load(Relaxed)).ways[Mutex::kind_at(mutex).mark() % COUNTED].recorded }
 }
 
+/// When a mutex's place is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// It is initialised: places may count these.
+    Initialised,
+    /// It is locked for the first time.
+    Locked,
+}
+
 impl Asked {
+    /// Whether a mutex that this place leads to is meant: any, or the one of the place's number.
+    fn counts(&self, moment: Moment) -> bool {
+        let Some(nth) = self.place.nth else { return true };
+        // Relaxed: an order among mutexes that threads initialise at the same time means nothing.
+        moment == Moment::Initialised && self.initialised.fetch_add(1, Relaxed) + 1 == u64::from(nth)
+    }
+
     /// Gives the mutex its lock; the number of the one that it has now.
     fn settle(&self, mutex: &Mutex, counted: usize) -> usize {
         let number = settle(mutex, self.number + counted);
@@ -184,28 +211,38 @@ fn settle(mutex: &Mutex, number: usize) -> Result<usize, usize> {
 }
 
 impl Choices {
-    /// The place that names a mutex at an address, or one that a call site takes: data before code.
-    fn find(&self, mutex: usize, site: usize) -> Option<&Asked> {
-        named_by(mutex, site).into_iter().find_map(|address| {
-            let loaded = found::at(address)?;
-            self.asked.iter().find(|asked| self.lies_in(&loaded, address, &asked.place))
-        })
+    /// The place that names a mutex at an address, or one that these calls lead to: data before code, then the order in which
+    /// places were asked for.
+    fn find(&self, mutex: usize, origin: &Origin, moment: Moment) -> Option<&Asked> {
+        if let Some((loaded, address)) = found_at(mutex as u64)
+            && let Some(asked) = self.asked.iter().find(|asked| self.lies_in(&loaded, address, &asked.place.ranges))
+        {
+            return Some(asked);
+        }
+        let calls = calls(origin);
+        let leads_there = |asked: &&Asked| {
+            calls.iter().flatten().any(|(loaded, address)| self.lies_in(loaded, *address, &asked.place.ranges))
+                && asked.counts(moment)
+        };
+        // Each place counts what it names, also behind one that has the mutex.
+        self.asked.iter().filter(leads_there).fold(None, |first, asked| first.or(Some(asked)))
     }
 
     /// What to add to the number of a mutex: whether it is counted.
-    fn counted(&self, mutex: usize, site: usize) -> usize {
-        let lies = |address: u64| {
-            let Some(loaded) = found::at(address) else { return false };
-            self.counted.iter().any(|place| self.lies_in(&loaded, address, place))
-        };
-        if !self.counted.is_empty() && named_by(mutex, site).into_iter().any(lies) { COUNTED } else { 0 }
+    fn counted(&self, mutex: usize, origin: &Origin) -> usize {
+        if self.counted.is_empty() {
+            return 0;
+        }
+        let mut found = calls(origin).into_iter().chain([found_at(mutex as u64)]).flatten();
+        if found.any(|(loaded, address)| self.lies_in(&loaded, address, &self.counted)) { COUNTED } else { 0 }
     }
 
-    fn lies_in(&self, loaded: &Loaded, address: u64, place: &ObjectRange) -> bool {
+    fn lies_in(&self, loaded: &Loaded, address: u64, ranges: &[ObjectRange]) -> bool {
         // SAFETY: the program is calling from the object, or has a mutex in it.
         let path = unsafe { loaded.path() };
         let module = if path.is_empty() { &self.program } else { last_part(path) };
-        place.range.contains(&address.wrapping_sub(loaded.bias)) && place.module.as_bytes() == module
+        let in_file = address.wrapping_sub(loaded.bias);
+        ranges.iter().any(|range| range.range.contains(&in_file) && range.module.as_bytes() == module)
     }
 
     /// Settles a mutex that is about to be locked from this call site for the first time.
@@ -219,8 +256,11 @@ impl Choices {
             if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
                 return self.passing;
             }
-            let counted = self.counted(mutex.addr(), site);
-            match self.find(mutex.addr(), site) {
+            // One that a call has initialised is known by that call, and else by the call that locks it.
+            let alone = || Origin::of([site as u64].into_iter());
+            let origin = if Mutex::kind_at(mutex).is_new() { thread::current().stacks.origin(site) } else { alone() };
+            let counted = self.counted(mutex.addr(), &origin);
+            match self.find(mutex.addr(), &origin, Moment::Locked) {
                 Some(asked) => asked.settle(&*mutex, counted),
                 None => settle(&*mutex, self.default + counted).unwrap_or_else(|theirs| theirs),
             }
@@ -228,9 +268,15 @@ impl Choices {
     }
 }
 
-/// The addresses that name a mutex: its own, and that of the call's last byte, which lies before the address it returns to.
-fn named_by(mutex: usize, site: usize) -> [u64; 2] {
-    [mutex as u64, (site as u64).wrapping_sub(1)]
+/// The object file in which an address lies.
+fn found_at(address: u64) -> Option<(Loaded, u64)> {
+    Some((found::at(address)?, address))
+}
+
+/// The calls on the way to a mutex's beginning: a call's last byte lies before the address that it returns to.
+fn calls(origin: &Origin) -> [Option<(Loaded, u64)>; ORIGIN] {
+    let mut calls = origin.addresses().iter().map(|address| found_at(address.wrapping_sub(1)));
+    core::array::from_fn(|_| calls.next().flatten())
 }
 
 fn last_part(path: &[u8]) -> &[u8] {

@@ -128,6 +128,23 @@ impl Mutex {
         Kind(self.kind.load(Relaxed))
     }
 
+    /// Notes that the mutex was initialised or taken. One at an odd address is not noted.
+    ///
+    /// # Safety
+    /// A mutex is there.
+    pub unsafe fn note_seen(mutex: *const Mutex) {
+        if !mutex.is_aligned() {
+            return;
+        }
+        // SAFETY: as the caller says, and it is aligned.
+        let kind = unsafe { &(*mutex).kind };
+        let now = Kind(kind.load(Relaxed));
+        if now.is_new() {
+            // Relaxed: the bit is all that there is to know. Where something else has changed, the mutex is new once more.
+            let _ = kind.compare_exchange(now.0, now.0 | Kind::SEEN, Relaxed, Relaxed);
+        }
+    }
+
     /// Notes which lock serves the mutex from now on. The error is what stands there already; 0: something else has changed.
     pub(super) fn mark(&self, number: usize) -> Result<(), usize> {
         let kind = Kind(self.kind.load(Relaxed));
@@ -178,11 +195,28 @@ impl Kind {
     /// Which lock serves the mutex, where there are several (`lock_by_place`). glibc looks at the lower bits only.
     const MARK: c_int = 127 << Kind::MARK_AT;
     const MARK_AT: u32 = 24;
+    /// The mutex was initialised by a call, or taken, while it was recorded. Its own bit, of which glibc knows nothing either.
+    const SEEN: c_int = 1 << 23;
+    /// What is not glibc's.
+    const OURS: c_int = Kind::MARK | Kind::SEEN;
 
     /// Normal, the common case: one test.
     #[inline(always)]
     pub fn is_normal(self) -> bool {
-        self.0 & !(Kind::ELISION | Kind::MARK) == 0
+        self.0 & !(Kind::ELISION | Kind::OURS) == 0
+    }
+
+    /// Whether the mutex was neither initialised nor taken since it is recorded, and is of a kind that lies in this process
+    /// alone. A destroyed mutex is not new.
+    #[inline(always)]
+    pub fn is_new(self) -> bool {
+        self.0 & !(Kind::TYPE | Kind::ELISION | Kind::MARK) == 0
+    }
+
+    /// Normal, and initialised or taken while it was recorded: the common case of a recorded mutex, told by one test.
+    #[inline(always)]
+    pub fn is_normal_and_seen(self) -> bool {
+        self.0 & !(Kind::ELISION | Kind::MARK) == Kind::SEEN
     }
 
     /// The number of the lock that serves the mutex, up to 127; 0: none yet. A destroyed mutex has any.
@@ -198,7 +232,7 @@ impl Kind {
 
     /// What it asks for.
     pub fn class(self) -> Class {
-        if self.0 & !(Kind::TYPE | Kind::ELISION | Kind::MARK) != 0 {
+        if self.0 & !(Kind::TYPE | Kind::ELISION | Kind::OURS) != 0 {
             return Class::Passed(match self.0 {
                 ..0 => Passed::Invalid,
                 kind if kind & Kind::ROBUST != 0 => Passed::Robust,
@@ -260,6 +294,14 @@ mod tests {
         let marked = Kind(512 | 2).marked(5);
         assert_eq!((marked.mark(), marked.class(), Kind(0).mark()), (5, Class::ErrorCheck, 0));
         assert!(Kind(0).marked(127).is_normal() && Kind(0).marked(127).0 > 0);
+        let seen = Kind(512 | 2 | Kind::SEEN);
+        assert!(Kind(512 | 2).is_new() && !seen.is_new() && !Kind(128).is_new() && !Kind(-1).is_new());
+        assert_eq!(
+            (seen.class(), seen.marked(5).class(), seen.marked(5).mark()),
+            (Class::ErrorCheck, Class::ErrorCheck, 5)
+        );
+        assert!(Kind(Kind::SEEN).is_normal() && Kind(Kind::SEEN).is_normal_and_seen() && !seen.is_normal_and_seen());
+        assert!(!Kind(0).is_normal_and_seen() && !Kind(Kind::SEEN | Kind::ROBUST).is_normal_and_seen());
         assert!(Kind(0).is_normal() && Kind(512).is_normal() && !Kind(1).is_normal() && !Kind(128).is_normal());
     }
 }

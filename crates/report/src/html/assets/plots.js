@@ -64,6 +64,8 @@ function lockDetail(data) {
       ["Waiting", `${duration(lock.blocked_ns)} = ${duration(lock.sections_ns)} while others held it + ${duration(lock.overhead_ns)} of competition overhead`],
       ["Entered", `${some(lock.entered.spinning)} spinning, ${some(lock.entered.sleeping)} after sleep, ${some(lock.entered.unknown)} unknown; ${some(lock.barged)} barged in, ${some(lock.timeouts)} gave up`],
     ];
+    const origin = report.origins[(one ?? report.locks.find((l) => report.classes[l.class] === lock))?.origin];
+    if (origin) facts.push([origin.how === "taken" ? "First taken in" : "Initialised in", origin.places.map((begin) => begin.place).join(" ← ")]);
     if (one?.program_without_overhead_ns) {
       facts.push(["What if", `the program took ${duration(report.totals.span_ns)}; if this lock's hand-offs took no time ${duration(one.program_without_overhead_ns)}, and if it excluded no thread ${duration(one.program_without_exclusion_ns)}`]);
     }

@@ -117,7 +117,7 @@ function siteObject(report, site) {
 function siteTable(data) {
   const { report, places, full } = data;
   const columns = [
-    word("call site", (s) => s.name),
+    word("call site", (s) => (s.through ? `${s.name}, through ${s.through}` : s.name)),
     word("object", (s) => siteObject(report, s)),
     number("acquired", (s) => s.acquisitions),
     number("waits", (s) => s.contended),
