@@ -14,6 +14,7 @@ pub struct TraceBuilder {
     meta: Option<Meta>,
     threads: Vec<Thread>,
     process: Process,
+    children: Vec<Process>,
     marker_names: BTreeMap<(ProcessIndex, u32), String>,
     object_names: BTreeMap<(ProcessIndex, Address), String>,
     events: Vec<Event>,
@@ -28,6 +29,7 @@ impl TraceBuilder {
             meta: None,
             threads: Vec::new(),
             process: Process { finished: true, ..Process::default() },
+            children: Vec::new(),
             marker_names: BTreeMap::new(),
             object_names: BTreeMap::new(),
             events: Vec::new(),
@@ -38,6 +40,15 @@ impl TraceBuilder {
     pub fn thread(&mut self, name: &str) -> ThreadIndex {
         let thread = ThreadIndex(self.threads.len() as u32);
         self.threads.push(Thread { name: Some(name.to_owned()), tid: thread.0 + 1, ..Thread::default() });
+        thread
+    }
+
+    /// Adds a forked process with one thread, whose markers have the first process's names. Returns the
+    /// thread's index.
+    pub fn child(&mut self, pid: u32) -> ThreadIndex {
+        let thread = self.thread(&format!("process {pid}"));
+        self.children.push(Process { pid, parent: self.process.pid, finished: true, ..Process::default() });
+        self.threads[thread.index()].process = ProcessIndex(self.children.len() as u32);
         thread
     }
 
@@ -92,10 +103,15 @@ impl TraceBuilder {
             thread.last = event.time;
             thread.events += 1;
         }
+        let own = std::mem::take(&mut self.marker_names);
+        for process in (0..=self.children.len() as u32).map(ProcessIndex) {
+            let inherited = own.iter().map(|((_, number), name)| ((process, *number), name.clone()));
+            self.marker_names.extend(inherited);
+        }
         Trace {
             clock: self.clock,
             meta: self.meta,
-            processes: vec![self.process],
+            processes: [self.process].into_iter().chain(self.children).collect(),
             threads: self.threads,
             marker_names: self.marker_names,
             object_names: self.object_names,

@@ -3,7 +3,7 @@
 use super::figures::{nanos, pid};
 use crate::model;
 use baton_trace::analysis::{Analysis, Known, OffCpu, ThreadOffCpu, Window};
-use baton_trace::{Source, Trace, What};
+use baton_trace::{ProcessIndex, Source, Ticks, Trace, What};
 use baton_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -130,21 +130,58 @@ fn known(known: Known) -> &'static str {
     }
 }
 
-/// The regions of interest, each analysed by itself.
+/// The regions of interest, each analysed by itself: in its process, whose locks alone count.
 pub(super) fn regions(trace: &Trace) -> Vec<model::Region> {
     let mut names = BTreeSet::new();
     for event in trace.events() {
         if let What::RoiBegin { name } = event.what {
-            let known = trace.marker_name(trace.process_of(event.thread), name);
-            names.insert(known.map_or_else(|| name.to_string(), str::to_owned));
+            let process = trace.process_of(event.thread);
+            let known = trace.marker_name(process, name);
+            names.insert((known.map_or_else(|| name.to_string(), str::to_owned), process));
         }
     }
-    let region = |name: String| {
-        let window = Window::region(trace, &name).ok()?;
+    let region = |(name, process): (String, ProcessIndex)| {
+        let window = Window::region(trace, process, &name).ok()?;
         let (times, total) = (window.stretches().len() as u64, window.length());
-        let (blocked, _, overhead) = Analysis::of(trace, window).totals();
+        let analysis = Analysis::of(trace, window);
+        let locks = analysis.locks.iter().filter(|lock| lock.object.process == process);
+        let (blocked, overhead) = locks.fold((Ticks(0), Ticks(0)), |(blocked, overhead), lock| {
+            (blocked + lock.stats.blocked, overhead + lock.stats.overhead)
+        });
         let ns = |ticks| nanos(&trace.clock, ticks);
-        Some(model::Region { name, times, total_ns: ns(total), wait_ns: ns(blocked), overhead_ns: ns(overhead) })
+        Some(model::Region {
+            name,
+            pid: pid(trace, process),
+            times,
+            total_ns: ns(total),
+            wait_ns: ns(blocked),
+            overhead_ns: ns(overhead),
+        })
     };
     names.into_iter().filter_map(region).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_trace::{Clock, How, Lock, Mode, SiteId, TraceBuilder};
+
+    /// Two processes have a region of one name open at the same time. Only the child waits, for 4 of its 20.
+    #[test]
+    fn a_region_has_the_waits_of_its_own_process() {
+        let mut builder = TraceBuilder::new(Clock::nanoseconds());
+        let parent = builder.thread("parent");
+        let child = builder.child(7);
+        builder.name_marker(1, "load");
+        let (lock, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
+        builder.push(Ticks(0), parent, What::RoiBegin { name: 1 });
+        builder.push(Ticks(5), child, What::RoiBegin { name: 1 });
+        builder.push(Ticks(6), child, What::Request { lock, mode, site });
+        builder.push(Ticks(10), child, What::Acquired { lock, mode, how: How::OPAQUE });
+        builder.push(Ticks(20), parent, What::RoiEnd { name: 1 });
+        builder.push(Ticks(25), child, What::RoiEnd { name: 1 });
+        let regions = regions(&builder.build());
+        let figures: Vec<_> = regions.iter().map(|one| (one.pid, one.total_ns.0, one.wait_ns.0)).collect();
+        assert_eq!(figures, [(0, 20, 0), (7, 20, 4)]);
+    }
 }

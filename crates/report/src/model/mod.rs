@@ -343,6 +343,9 @@ pub struct WaiterEdge {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
     pub name: String,
+    /// The process that marked it: regions of one name in two processes are two regions.
+    #[serde(default)]
+    pub pid: u32,
     /// The number of stretches of time that the region consists of.
     pub times: u64,
     /// The time in the region. Time that several threads spend in it together counts once.

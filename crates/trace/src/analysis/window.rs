@@ -3,6 +3,7 @@
 
 use crate::clock::Ticks;
 use crate::event::What;
+use crate::process::ProcessIndex;
 use crate::trace::Trace;
 
 /// Intervals of time, in order and without overlap.
@@ -12,8 +13,8 @@ pub struct Window(Vec<(Ticks, Ticks)>);
 /// Why there is nothing to analyse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
-    /// No region of interest has this name.
-    #[error("no region of interest named {name:?} in this trace; {}", list(.known))]
+    /// No region of interest of the process has this name.
+    #[error("no region of interest named {name:?} in this process; {}", list(.known))]
     UnknownRegion {
         /// The requested name.
         name: String,
@@ -65,18 +66,18 @@ impl Window {
         Window(joined)
     }
 
-    /// All intervals in which a region called `name` was open in any thread: each `RoiBegin` up to
-    /// the next `RoiEnd` of that name. A region that never ends lasts to the end of the trace.
+    /// All intervals in which a process had a region called `name` open in any of its threads: each
+    /// `RoiBegin` up to the next `RoiEnd` of that name. A region that never ends lasts to the end of
+    /// the trace. Regions of this name in other processes are other regions.
     ///
     /// # Errors
-    /// Fails if no region has that name; the error lists the names that exist.
-    pub fn region(trace: &Trace, name: &str) -> Result<Window, WindowError> {
+    /// Fails if no region of the process has that name; the error lists the names that exist.
+    pub fn region(trace: &Trace, process: ProcessIndex, name: &str) -> Result<Window, WindowError> {
         let mut stretches = Vec::new();
         let mut open = None;
         let mut seen = std::collections::BTreeSet::new();
-        for event in trace.events() {
+        for event in trace.events().filter(|event| trace.process_of(event.thread) == process) {
             let (What::RoiBegin { name: number } | What::RoiEnd { name: number }) = event.what else { continue };
-            let process = trace.process_of(event.thread);
             let found = trace.marker_name(process, number).map_or_else(|| number.to_string(), str::to_owned);
             if found == name {
                 match event.what {

@@ -2,7 +2,9 @@
 //! cases worked out by hand.
 
 use baton_trace::analysis::{Analysis, Window};
-use baton_trace::{Clock, How, Lock, LockKind, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+use baton_trace::{
+    Clock, How, Lock, LockKind, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What,
+};
 use proptest::prelude::*;
 
 const A: ThreadIndex = ThreadIndex(0);
@@ -227,13 +229,26 @@ fn a_region_clips_waits_holds_and_hand_offs() {
     s.release(40, B, M, Exclusive);
     s.0.name_marker(1, "inner");
     let trace = s.build();
-    let analysis = Analysis::of(&trace, Window::region(&trace, "inner").unwrap());
+    let analysis = Analysis::of(&trace, Window::region(&trace, ProcessIndex(0), "inner").unwrap());
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.blocked.0, stats.sections.0, stats.overhead.0, stats.residual()), (12, 2, 10, 0));
     assert_eq!((stats.busy.0, stats.acquisitions, stats.contended), (2 + 2, 1, 1));
     assert_eq!((stats.threads[&A].held.0, stats.threads[&B].held.0), (2, 2));
-    let error = Window::region(&trace, "outer").unwrap_err().to_string();
+    let error = Window::region(&trace, ProcessIndex(0), "outer").unwrap_err().to_string();
     assert!(error.contains("outer") && error.contains("inner"), "{error}");
+}
+
+#[test]
+fn a_region_of_another_process_of_that_name_is_another_region() {
+    let mut s = Script::new();
+    s.0.thread("first");
+    let child = s.0.child(7);
+    s.0.name_marker(1, "inner");
+    s.at(0, A, What::RoiBegin { name: 1 }).at(5, child, What::RoiBegin { name: 1 });
+    s.at(10, A, What::RoiEnd { name: 1 }).at(30, child, What::RoiEnd { name: 1 });
+    let trace = s.build();
+    let stretches = |process| Window::region(&trace, ProcessIndex(process), "inner").unwrap().stretches().to_vec();
+    assert_eq!((stretches(0), stretches(1)), (vec![(Ticks(0), Ticks(10))], vec![(Ticks(5), Ticks(30))]));
 }
 
 /// Generates a random but possible history of one lock: in each step one thread does what its state

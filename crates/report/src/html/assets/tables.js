@@ -211,6 +211,7 @@ function otherTables(report) {
   ], used, { first: 3, caption: "Conditions, barriers, semaphores, futexes" });
   byId("regions").hidden = !report.regions.length;
   table(byId("region-table"), [
-    word("region", (r) => r.name), number("times", (r) => r.times), ns("time", (r) => r.total_ns), ns("lock waits", (r) => r.wait_ns), ns("overhead", (r) => r.overhead_ns),
+    word("region", (r) => r.name), ...(new Set(report.regions.map((r) => r.pid)).size > 1 ? [word("process", (r) => String(r.pid))] : []),
+    number("times", (r) => r.times), ns("time", (r) => r.total_ns), ns("lock waits", (r) => r.wait_ns), ns("overhead", (r) => r.overhead_ns),
   ], report.regions, { first: 2, caption: "Regions of interest" });
 }
