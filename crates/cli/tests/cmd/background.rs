@@ -83,3 +83,55 @@ fn a_monitor_hides_neither_the_limit_nor_the_gain() {
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(said.contains("no thread of this recording is called `nobody`"), "{said}");
 }
+
+/// The monitor and the workers take locks through one function; `SAME`: one lock, and otherwise each side its own.
+const WRAPPED: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+#define OUT __attribute__((noinline))
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER, stat_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int stop;
+static volatile long n;
+OUT static void take(pthread_mutex_t *m) { pthread_mutex_lock(m); n++; }
+OUT static void give(pthread_mutex_t *m) { n++; pthread_mutex_unlock(m); __asm__ volatile(""); }
+static void *monitor(void *x) {
+    pthread_mutex_t *mine = SAME ? &hot_lock : &stat_lock;
+    while (!stop) { take(mine); give(mine); usleep(1000); }
+    return x;
+}
+static void *work(void *x) {
+    for (int i = 0; i < 30; i++) { take(&hot_lock); usleep(4000); give(&hot_lock); usleep(200); }
+    return x;
+}
+int main(void) {
+    pthread_t m, t[3];
+    pthread_create(&m, 0, monitor, 0);
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+    stop = 1;
+    pthread_join(m, 0);
+    return 0;
+}"#;
+
+#[test]
+fn a_monitor_that_locks_as_the_workers_do_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("wrapped.c"), WRAPPED).unwrap();
+    for same in ["-DSAME=0", "-DSAME=1"] {
+        let cc = Command::new("cc")
+            .args(["-O1", "-g", same, "-o", "wrapped", "wrapped.c", "-lpthread"])
+            .current_dir(here)
+            .status();
+        assert!(cc.expect("a C compiler, which `make test` asks for").success());
+        let folder_of = &same[2..];
+        let out = baton(here, &["profile", "-o", folder_of, "./wrapped"]);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let report = json(here, &["report", folder_of, "--json"]);
+        let found = report["background"].as_array().unwrap();
+        assert_eq!(found.len(), 1, "{same}: {}", report["background"]);
+        let thread = found[0]["thread"].as_u64().unwrap() as usize;
+        let taken = report["threads"][thread]["acquisitions"].as_u64();
+        assert_ne!(taken, Some(30), "{same}: a worker is no background thread");
+    }
+}

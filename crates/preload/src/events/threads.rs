@@ -2,13 +2,13 @@
 
 use super::post::{post, switched_before};
 use super::session::{Probe, SESSION};
-use super::sites::site;
+use super::sites::{origin, site};
 use crate::thread;
 use baton_trace::What;
 
-/// A thread is about to be created.
+/// A thread is about to be created. The callers tell threads apart that one function of the program creates.
 pub fn create<P: Probe>(at: usize) {
-    post::<P>(|thread| What::Create { site: site(thread, at) });
+    post::<P>(|thread| What::Create { site: origin(thread, at) });
 }
 
 /// A join begins.

@@ -16,12 +16,18 @@
 //!   come to the same places in the code. Workers with equal shares of the work end at about the
 //!   same time, so that the last of them seem to end when they are joined. The first
 //!   join of a row of joined peers tells when the joiner came.
+//!
+//! Threads that take their locks through one function of the program (a wrapper) come to the same
+//! place there, though they do different things. They are no peers if different calls created them,
+//! and either their locks begin at different places ([`Lives`]), or they waited with different
+//! callers of that function. Where neither is known, they are peers.
 
+use super::lock_lives::Lives;
 use crate::clock::Ticks;
 use crate::event::{Event, SiteId, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A loop has been seen once it has gone round this often, so that the thread came to the loop's
 /// place once more than this.
@@ -76,7 +82,7 @@ pub fn is_background(background: &[Background], thread: ThreadIndex) -> bool {
 /// Finds the background threads of a trace, in the order of their numbers. What `meta.json` says of
 /// a thread comes first.
 pub fn background(trace: &Trace) -> Vec<Background> {
-    let mut walk = Walk { threads: trace.threads.iter().map(|_| Life::default()).collect(), alive: BTreeMap::new() };
+    let mut walk = Walk::of(trace);
     for event in trace.complete_events() {
         walk.step(&event, trace.process_of(event.thread));
     }
@@ -117,6 +123,8 @@ struct Visits {
     count: u64,
     last: Ticks,
     longest: Ticks,
+    /// Where the locks begin that were released there.
+    locks: BTreeSet<SiteId>,
 }
 
 struct Join {
@@ -133,6 +141,11 @@ struct Life {
     /// The locks held, counted with each repeated acquisition.
     held: u32,
     places: BTreeMap<Place, Visits>,
+    /// The call that created the thread, with its callers.
+    created_at: Option<SiteId>,
+    creating: Option<SiteId>,
+    /// Where the thread waited for locks, with the callers.
+    waited_at: BTreeSet<SiteId>,
     cpu_ns: Option<u64>,
     joins: Vec<Join>,
     joining: Option<(Ticks, bool)>,
@@ -156,8 +169,10 @@ impl Life {
         None
     }
 
-    fn came_to(&mut self, place: Place, now: Ticks) {
-        let visits = self.places.entry(place).or_insert(Visits { count: 0, last: now, longest: Ticks(0) });
+    fn came_to(&mut self, place: Place, now: Ticks, lock: Option<SiteId>) {
+        let new = || Visits { count: 0, last: now, longest: Ticks(0), locks: BTreeSet::new() };
+        let visits = self.places.entry(place).or_insert_with(new);
+        visits.locks.extend(lock);
         visits.count += 1;
         visits.longest = visits.longest.max(now.since(visits.last));
         visits.last = now;
@@ -169,8 +184,18 @@ impl Life {
         (most.1.count > TURNS).then_some((*most.0, most.1.longest))
     }
 
+    /// Whether both threads do one thing at a place.
     fn shares_a_place_with(&self, other: &Life) -> bool {
-        self.places.keys().any(|place| other.places.contains_key(place))
+        let created_alike = match (self.created_at, other.created_at) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            _ => true,
+        };
+        let callers_differ = are_apart(&self.waited_at, &other.waited_at);
+        let shares = |(place, visits): (&Place, &Visits)| match other.places.get(place) {
+            Some(theirs) => created_alike || !(callers_differ || are_apart(&visits.locks, &theirs.locks)),
+            None => false,
+        };
+        self.places.iter().any(shares)
     }
 
     /// Threads that came to no place at all cannot be told apart.
@@ -179,21 +204,58 @@ impl Life {
     }
 }
 
+/// Whether something is known of both, and nothing of it is in both.
+fn are_apart(mine: &BTreeSet<SiteId>, theirs: &BTreeSet<SiteId>) -> bool {
+    !mine.is_empty() && !theirs.is_empty() && mine.is_disjoint(theirs)
+}
+
 struct Walk {
     threads: Vec<Life>,
     alive: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
+    /// Calls that have created a thread that has not yet started.
+    created: BTreeMap<(ProcessIndex, u64), SiteId>,
+    locks: Lives,
 }
 
 impl Walk {
+    fn of(trace: &Trace) -> Walk {
+        Walk {
+            threads: trace.threads.iter().map(|_| Life::default()).collect(),
+            alive: BTreeMap::new(),
+            created: BTreeMap::new(),
+            locks: Lives::default(),
+        }
+    }
+
+    /// A call has created the thread of this handle, which may have started already.
+    fn created(&mut self, by: ThreadIndex, key: (ProcessIndex, u64)) {
+        let Some(site) = self.threads.get_mut(by.index()).and_then(|life| life.creating.take()) else { return };
+        let started = self.alive.get(&key).and_then(|thread| self.threads.get_mut(thread.index()));
+        match started.filter(|life| life.created_at.is_none()) {
+            Some(life) => life.created_at = Some(site),
+            None => drop(self.created.insert(key, site)),
+        }
+    }
+
+    fn started(&mut self, thread: ThreadIndex, key: (ProcessIndex, u64)) {
+        self.alive.insert(key, thread);
+        if let Some(life) = self.threads.get_mut(thread.index()) {
+            life.created_at = self.created.remove(&key);
+        }
+    }
+
     fn life(&self, thread: ThreadIndex) -> &Life {
         &self.threads[thread.index()]
     }
 
     fn step(&mut self, event: &Event, process: ProcessIndex) {
         let now = event.time;
-        if let What::ThreadStart { handle } = event.what {
-            self.alive.insert((process, handle), event.thread);
+        match event.what {
+            What::ThreadStart { handle } => self.started(event.thread, (process, handle)),
+            What::Created { handle, error: 0 } => self.created(event.thread, (process, handle)),
+            _ => {}
         }
+        self.locks.follow(&event.what, process);
         let child = match event.what {
             What::JoinEnd { handle, error: 0 } => self.alive.remove(&(process, handle)),
             _ => None,
@@ -201,9 +263,11 @@ impl Walk {
         let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
         life.began.get_or_insert(now);
         if let Some(place) = life.goes_to(&event.what) {
-            life.came_to(place, now);
+            life.came_to(place, now, self.locks.released(&event.what, process));
         }
         match event.what {
+            What::Create { site } => life.creating = Some(site).filter(|site| *site != SiteId::UNKNOWN),
+            What::Request { site, .. } if site != SiteId::UNKNOWN => drop(life.waited_at.insert(site)),
             What::CpuTime { ns } => life.cpu_ns = Some(ns),
             What::ThreadEnd { .. } => life.ended = Some(now),
             What::JoinBegin { .. } => life.joining = Some((now, life.joined)),

@@ -34,6 +34,7 @@ mod futexes;
 mod futile;
 mod ledger;
 mod left_cpus;
+mod lock_lives;
 mod locks;
 mod objects;
 mod off_cpu;

@@ -180,3 +180,33 @@ fn the_path_begins_at_the_end_of_the_thread_that_ended_the_program() {
     assert!(path.segments.iter().all(|segment| segment.thread.0 == 0), "{:?}", path.segments);
     assert_eq!(path.time(|_| true).0, 300);
 }
+
+/// Threads 1 and 2 release at one place, of a function that locks for others. The locks were taken first at `first`, and
+/// the threads were created at `created`.
+fn through_a_wrapper(first: [u32; 2], created: [u32; 2]) -> Vec<u32> {
+    let mut program = Program::new();
+    for (thread, site) in [(1, created[0]), (2, created[1])] {
+        program.start(u64::from(2 * thread), thread);
+        let create = program.0.iter_mut().rev().find(|(.., what)| matches!(what, What::Create { .. })).unwrap();
+        create.2 = What::Create { site: SiteId(site) };
+    }
+    for turn in 0..10 {
+        for (thread, lock, begin, length) in [(1, 0x10, 10, 90), (2, 0x20, 7, 100)] {
+            let site = if turn == 0 { first[thread as usize - 1] } else { 3 };
+            let (lock, now) = (Lock::mutex(lock), begin + length * turn);
+            program.push(now, thread, What::Acquire { lock, mode: MODE, site: SiteId(site) });
+            program.push(now + 5, thread, What::Release { lock, mode: MODE, site: SiteId(4) });
+        }
+    }
+    program.join(20, 905, 1);
+    program.join(910, 1010, 2);
+    program.push(1020, 0, What::Marker { name: 0, value: 0 });
+    found(&program.trace(Ends::default()))
+}
+
+#[test]
+fn a_function_that_locks_for_others_makes_no_peers() {
+    assert_eq!(through_a_wrapper([11, 12], [21, 22]), [2], "other locks, other creators");
+    assert!(through_a_wrapper([11, 11], [21, 22]).is_empty(), "locks that begin alike");
+    assert!(through_a_wrapper([11, 12], [21, 21]).is_empty(), "workers that one call created");
+}
