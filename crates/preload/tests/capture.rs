@@ -3,7 +3,7 @@
 mod common;
 use baton_report::symbols::Symbols;
 use baton_trace::analysis::{Analysis, OffStretch, Window, off_cpu};
-use baton_trace::{Address, Construct, Event, Lock, LockKind, Mode, Trace, What};
+use baton_trace::{Address, Construct, Event, Lock, LockKind, Mode, Outcome, Trace, What};
 use common::{Run, compiles, folder, library, locks, program, sleeping};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -670,6 +670,29 @@ fn what_blocks_outside_of_locks_has_its_call_site() {
     });
     // Without a recording they are glibc's own, and none of what they do changes.
     Run::new("outside.c", &[]).ok();
+}
+
+/// Every call at a socket has an event with its file and outcome, whether it blocked or not; reads of files have none.
+#[test]
+fn calls_at_sockets_have_their_outcome() {
+    recorded("calls.c", &[], |trace| {
+        let mut calls: BTreeMap<(&str, Outcome), (u64, BTreeSet<Option<u16>>)> = BTreeMap::new();
+        for event in trace.events() {
+            let What::Called { call, .. } = event.what else { continue };
+            let (times, files) = calls.entry((call.name(), call.outcome)).or_default();
+            *times += 1;
+            files.insert(call.file);
+        }
+        let times = |name, outcome| calls.get(&(name, outcome)).map_or(0, |(times, _)| *times);
+        for name in ["read", "readv", "recvfrom", "recvmsg", "writev", "sendto", "sendmsg"] {
+            assert_eq!(times(name, Outcome::Done), 10, "{name}: {calls:?}");
+            assert_eq!(calls[&(name, Outcome::Done)].1.len(), 1);
+        }
+        assert_eq!((times("recv", Outcome::Done), times("send", Outcome::Done)), (60, 60), "{calls:?}");
+        assert_eq!((times("poll", Outcome::Done), times("epoll_wait", Outcome::Nothing)), (50, 1), "{calls:?}");
+        assert_eq!((times("recv", Outcome::WouldWait), times("recvmsg", Outcome::Nothing)), (1, 1), "{calls:?}");
+    });
+    Run::new("calls.c", &[]).ok();
 }
 
 /// However a thread comes to its CPUs, the trace knows them, and from when on.

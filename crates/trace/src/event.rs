@@ -7,7 +7,8 @@ mod operands;
 
 use crate::clock::Ticks;
 pub use operands::{
-    Address, Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, ThreadIndex, Waitable, WakeReason,
+    Address, Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, Outcome, SiteId, SystemCall, ThreadIndex,
+    Waitable, WakeReason,
 };
 
 /// One act of a thread. Fields called `site` are call sites ([`SiteId::UNKNOWN`] if none was
@@ -397,6 +398,14 @@ pub enum What {
         /// time.
         ticks: u64,
     },
+    /// A call of [`CALLS`](crate::point::CALLS) has returned: at a socket or pipe, or a call for
+    /// new connections, readiness, a file's safety or sleep. Follows the `Blocked` of the same call.
+    Called {
+        /// What was called, on what, with what outcome.
+        call: SystemCall,
+        /// Call site of the call.
+        site: SiteId,
+    },
     /// A marker of the program: a named point with a value.
     Marker {
         /// Number of the marker's name ([`Trace::marker_name`](crate::Trace::marker_name)).
@@ -479,6 +488,7 @@ impl What {
             | What::LibcWake { site, .. }
             | What::Create { site }
             | What::Blocked { site, .. }
+            | What::Called { site, .. }
             | What::JoinBegin { site, .. } => Some(site).filter(|site| *site != SiteId::UNKNOWN),
             _ => None,
         }

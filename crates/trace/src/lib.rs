@@ -89,8 +89,8 @@ pub use affinity::Affinity;
 pub use builder::TraceBuilder;
 pub use clock::{Clock, Source, Ticks};
 pub use event::{
-    Address, Construct, Event, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, ThreadIndex, Waitable,
-    WakeReason, What,
+    Address, Construct, Event, FutexEnd, How, Lock, LockKind, Mode, OffReason, Outcome, SiteId, SystemCall,
+    ThreadIndex, Waitable, WakeReason, What,
 };
 pub use kinds::Kinds;
 pub use layout::FORMAT_VERSION;

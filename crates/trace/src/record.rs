@@ -7,7 +7,9 @@
 //! ```
 //! `docs/reference/trace-format.md` lists every kind. A number is never reused for another meaning.
 
-use crate::event::{Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
+use crate::event::{
+    Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, SystemCall, Waitable, WakeReason, What,
+};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
@@ -188,6 +190,7 @@ impl What {
             What::OffCpu { tid, reason } => raw(34, tid as u64, reason as u32),
             What::OnCpu { tid, cpu } => raw(35, tid as u64, saturate(cpu)),
             What::Blocked { site, ticks } => raw(39, ticks, site.0),
+            What::Called { call, site } => raw(43, call.to_bits(), site.0),
             What::Marker { name, value } => raw(40, value, saturate(name)),
             What::RoiBegin { name } => raw(41, 0, saturate(name)),
             What::RoiEnd { name } => raw(42, 0, saturate(name)),
@@ -260,6 +263,7 @@ impl What {
                 },
             },
             35 if object <= u32::MAX as u64 => What::OnCpu { tid: object as u32, cpu: arg },
+            43 => What::Called { call: SystemCall::from_bits(object), site },
             38 => What::Affinity {
                 tid: arg,
                 first: object >> 47 != 0,
@@ -359,9 +363,9 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 57 others: adding one also changes the page on the
+        // 14 operations on 6 kinds of locks, and 58 others: adding one also changes the page on the
         // format.
-        assert_eq!(known.len(), 6 * 14 + 57);
+        assert_eq!(known.len(), 6 * 14 + 58);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | [`affinity`] | on which CPUs threads may run |
 //! | `constructs` | barriers whose OpenMP construct has been told |
 //! | `cost` | what recording costs, measured |
+//! | `streams` | which files are sockets or pipes |
 //! | `switches` | when the kernel took the CPU away, and gave it back |
 //! | `libc_locks` | locks inside of glibc, by breakpoints |
 //! | `perf` | events of the kernel about a thread, and the rings that they come in |
@@ -34,6 +35,7 @@ mod perf;
 mod post;
 mod session;
 mod sites;
+pub mod streams;
 mod switches;
 mod teams;
 mod threads;
@@ -44,7 +46,7 @@ pub use life::{CALLBACKS, begin, finish, say_unrecorded, start};
 pub use locks::*;
 pub use modules::list as list_modules;
 pub use objects::*;
-pub use outside::{called, on_cpu};
+pub use outside::{About, UNTOLD, called, on_cpu};
 pub use post::{bounded, moment, post, post_ordered};
 pub use session::{Probe, Quiet, Recorded, is_recording};
 pub use teams::*;

@@ -235,6 +235,7 @@ reals! {
     __register_frame_info(*const c_void, Object) -> ();
     __register_frame_info_bases(*const c_void, Object, Object, Object) -> ();
     __register_frame_table(Object) -> ();
+    close(c_int) -> c_int;
 }
 
 /// What a C11 thread runs.

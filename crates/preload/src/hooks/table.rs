@@ -266,6 +266,7 @@ hooks! {
         __register_frame_info "rdx",
         __register_frame_info_bases "r8",
         __register_frame_table "rsi",
+        close "rsi",
     }
     others {
         // What programs linked long ago, and libstdc++ of that time, call.

@@ -43,6 +43,7 @@ mod path;
 mod polls;
 mod regions;
 mod relax;
+pub mod requests;
 mod sections;
 mod segment;
 mod standstill;

@@ -195,3 +195,68 @@ impl Construct {
     pub const ALL: [Construct; 5] =
         [Construct::Barrier, Construct::Region, Construct::Loop, Construct::Sections, Construct::Single];
 }
+
+/// What a system call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Outcome {
+    /// It did what it was called for: bytes moved, a connection came, something is ready.
+    Done = 0,
+    /// There was nothing: the end of a stream, or a time-out.
+    Nothing = 1,
+    /// It would have had to wait, and was told not to.
+    WouldWait = 2,
+    /// It failed.
+    Failed = 3,
+}
+
+/// A system call that has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SystemCall {
+    /// Its number in [`CALLS`](crate::point::CALLS) (6 bits).
+    pub number: u8,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// The file that was read or written; of `accept`, the new connection. `None` of a call on no
+    /// single file, and of a number of [`SystemCall::FILES`] or more.
+    pub file: Option<u16>,
+    /// How long it took, in ticks of the trace's clock; [`SystemCall::LONG`] or more if that much.
+    pub ticks: u32,
+}
+
+impl SystemCall {
+    /// The number of files that are told apart.
+    pub const FILES: u16 = (1 << 15) - 1;
+    /// The longest time that the event holds. The `Blocked` before it has the whole time of a longer
+    /// call.
+    pub const LONG: u32 = (1 << 25) - 1;
+
+    /// The call's name.
+    pub fn name(&self) -> &'static str {
+        crate::point::CALLS.get(usize::from(self.number)).copied().unwrap_or("an unknown call")
+    }
+
+    pub(crate) const fn to_bits(self) -> u64 {
+        let file = match self.file {
+            Some(file) if file < SystemCall::FILES => file,
+            _ => SystemCall::FILES,
+        };
+        let ticks = if self.ticks < SystemCall::LONG { self.ticks } else { SystemCall::LONG };
+        ticks as u64 | (file as u64) << 25 | (self.outcome as u64) << 40 | (self.number as u64 & 63) << 42
+    }
+
+    pub(crate) const fn from_bits(bits: u64) -> SystemCall {
+        let file = (bits >> 25) as u16 & SystemCall::FILES;
+        SystemCall {
+            number: (bits >> 42) as u8 & 63,
+            outcome: match bits >> 40 & 3 {
+                0 => Outcome::Done,
+                1 => Outcome::Nothing,
+                2 => Outcome::WouldWait,
+                _ => Outcome::Failed,
+            },
+            file: if file == SystemCall::FILES { None } else { Some(file) },
+            ticks: bits as u32 & SystemCall::LONG,
+        }
+    }
+}

@@ -1,5 +1,5 @@
 //! Tests of the analysis of a recording: accounts, time off the CPU, the critical path, polls,
-//! standstills, orders of locks.
+//! standstills, orders of locks, requests.
 
 mod accounting;
 mod background;
@@ -9,5 +9,6 @@ mod openmp;
 mod orders;
 mod path;
 mod polls;
+mod requests;
 mod standstill;
 mod vain;

@@ -1,59 +1,113 @@
-//! Input, output and sleep: what a thread waits for outside of locks. A call in which the thread left its CPU gets an event, with its call
-//! site, when it has returned; of other calls nothing is written down.
+//! Input, output and sleep: what a thread waits for outside of locks, and what it tells others. A call in which the thread left its CPU
+//! gets an event with the time that it took, when it has returned; a call at a socket or pipe, or one for connections, readiness, a file's
+//! safety or sleep, one with its outcome. Of reads and writes of other files that did not block nothing is written down.
 //!
 //! Each is a cancellation point, as glibc's, or may be called in a signal handler: nothing here has a destructor, and the event leaves
 //! `errno` alone.
 
-use crate::events;
+use crate::events::{self, About, streams};
 use crate::hooks::real;
 use crate::hooks::{Code, slot};
+use baton_trace::counts;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use libc::{clockid_t, timespec};
 
-/// Functions that are called as they are, between two looks at whether the thread left its CPU.
+/// The number of a call; [`UNTOLD`](events::UNTOLD) if it has none.
+const fn number(name: &str) -> u8 {
+    match counts::column(name) {
+        Some(column) => column as u8 - 1,
+        None => events::UNTOLD,
+    }
+}
+
+/// Functions that are called as they are, between two looks at whether the thread left its CPU. Behind `=`: the name under which the
+/// event has the call, and what the call was about.
 macro_rules! calls {
-    ($($name:ident ($($argument:ident : $t:ty),*) -> $answer:ty;)*) => {
+    ($($name:ident ($($argument:ident : $t:ty),*) -> $answer:ty = $named:ident, $about:expr;)*) => {
         pub(super) fn install() {
             $(slot::$name.set($name as Code);)*
+            slot::recvfrom.set(recvfrom_shim as Code);
+            slot::sendto.set(sendto_shim as Code);
+            slot::close.set(close as Code);
         }
 
-        $(unsafe extern "C-unwind" fn $name($($argument: $t,)* site: usize) -> $answer {
+        $(#[allow(clippy::too_many_arguments, reason = "the C library's interface, and the call site")]
+        unsafe extern "C-unwind" fn $name($($argument: $t,)* site: usize) -> $answer {
             let before = events::on_cpu();
             // SAFETY: passed on.
             let answer = unsafe { real::$name.get()($($argument),*) };
-            events::called(before, site);
+            events::called(before, site, const { number(stringify!($named)) }, $about, answer as i64);
             answer
         })*
     };
 }
 
 calls! {
-    sleep(seconds: c_uint) -> c_uint;
-    usleep(micros: c_uint) -> c_int;
-    nanosleep(length: *const timespec, left: *mut c_void) -> c_int;
-    clock_nanosleep(clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int;
-    poll(files: *mut c_void, count: c_ulong, limit: c_int) -> c_int;
-    select(count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, limit: *mut c_void) -> c_int;
-    epoll_wait(file: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int;
-    read(file: c_int, into: *mut c_void, bytes: usize) -> isize;
-    write(file: c_int, from: *const c_void, bytes: usize) -> isize;
-    recv(file: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize;
-    send(file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize;
-    accept(file: c_int, address: *mut c_void, length: *mut c_void) -> c_int;
-    fsync(file: c_int) -> c_int;
-    fdatasync(file: c_int) -> c_int;
-    msync(from: *mut c_void, bytes: usize, flags: c_int) -> c_int;
-    pread(file: c_int, into: *mut c_void, bytes: usize, at: c_long) -> isize;
-    pread64(file: c_int, into: *mut c_void, bytes: usize, at: c_long) -> isize;
-    pwrite(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize;
-    pwrite64(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize;
-    readv(file: c_int, parts: *const c_void, count: c_int) -> isize;
-    writev(file: c_int, parts: *const c_void, count: c_int) -> isize;
-    recvmsg(file: c_int, message: *mut c_void, flags: c_int) -> isize;
-    sendmsg(file: c_int, message: *const c_void, flags: c_int) -> isize;
-    connect(file: c_int, address: *const c_void, length: c_uint) -> c_int;
-    ppoll(files: *mut c_void, count: c_ulong, limit: *const timespec, signals: *const c_void) -> c_int;
-    epoll_pwait(file: c_int, events: *mut c_void, most: c_int, limit: c_int, signals: *const c_void) -> c_int;
-    flock(file: c_int, operation: c_int) -> c_int;
-    waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int;
+    sleep(seconds: c_uint) -> c_uint = sleep, About::Nothing;
+    usleep(micros: c_uint) -> c_int = usleep, About::Nothing;
+    nanosleep(length: *const timespec, left: *mut c_void) -> c_int = nanosleep, About::Nothing;
+    clock_nanosleep(clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int = clock_nanosleep, About::Nothing;
+    poll(files: *mut c_void, count: c_ulong, limit: c_int) -> c_int = poll, About::Readiness;
+    ppoll(files: *mut c_void, count: c_ulong, limit: *const timespec, signals: *const c_void) -> c_int = ppoll, About::Readiness;
+    select(count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, limit: *mut c_void) -> c_int = select, About::Readiness;
+    epoll_wait(file: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int = epoll_wait, About::Readiness;
+    epoll_pwait(file: c_int, events: *mut c_void, most: c_int, limit: c_int, signals: *const c_void) -> c_int = epoll_pwait, About::Readiness;
+    read(file: c_int, into: *mut c_void, bytes: usize) -> isize = read, About::File(file);
+    __read_chk(file: c_int, into: *mut c_void, bytes: usize, room: usize) -> isize = read, About::File(file);
+    readv(file: c_int, parts: *const c_void, count: c_int) -> isize = readv, About::File(file);
+    write(file: c_int, from: *const c_void, bytes: usize) -> isize = write, About::File(file);
+    writev(file: c_int, parts: *const c_void, count: c_int) -> isize = writev, About::File(file);
+    recv(file: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize = recv, About::File(file);
+    __recv_chk(file: c_int, into: *mut c_void, bytes: usize, room: usize, flags: c_int) -> isize = recv, About::File(file);
+    recvfrom(file: c_int, into: *mut c_void, bytes: usize, flags: c_int, address: *mut c_void, length: *mut c_void) -> isize = recvfrom, About::File(file);
+    recvmsg(file: c_int, message: *mut c_void, flags: c_int) -> isize = recvmsg, About::File(file);
+    send(file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize = send, About::File(file);
+    sendto(file: c_int, from: *const c_void, bytes: usize, flags: c_int, address: *const c_void, length: c_uint) -> isize = sendto, About::File(file);
+    sendmsg(file: c_int, message: *const c_void, flags: c_int) -> isize = sendmsg, About::File(file);
+    sendfile(to: c_int, from: c_int, at: *mut c_void, bytes: usize) -> isize = sendfile, About::File(to);
+    accept(file: c_int, address: *mut c_void, length: *mut c_void) -> c_int = accept, About::NewFile;
+    accept4(file: c_int, address: *mut c_void, length: *mut c_void, flags: c_int) -> c_int = accept4, About::NewFile;
+    fsync(file: c_int) -> c_int = fsync, About::Nothing;
+    recvmmsg(file: c_int, messages: *mut c_void, count: c_uint, flags: c_int, limit: *mut c_void) -> c_int = recvmmsg, About::File(file);
+    sendmmsg(file: c_int, messages: *mut c_void, count: c_uint, flags: c_int) -> c_int = sendmmsg, About::File(file);
+    __poll_chk(files: *mut c_void, count: c_ulong, limit: c_int, room: usize) -> c_int = poll, About::Readiness;
+    fdatasync(file: c_int) -> c_int = fdatasync, About::Nothing;
+    msync(from: *mut c_void, bytes: usize, flags: c_int) -> c_int = msync, About::Nothing;
+    pread(file: c_int, into: *mut c_void, bytes: usize, at: c_long) -> isize = pread, About::File(file);
+    pread64(file: c_int, into: *mut c_void, bytes: usize, at: c_long) -> isize = pread, About::File(file);
+    pwrite(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize = pwrite, About::File(file);
+    pwrite64(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize = pwrite, About::File(file);
+    connect(file: c_int, address: *const c_void, length: c_uint) -> c_int = connect, About::Nothing;
+    flock(file: c_int, operation: c_int) -> c_int = flock, About::Nothing;
+    waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int = waitpid, About::Nothing;
 }
+
+/// The file's number may become that of another one.
+unsafe extern "C-unwind" fn close(file: c_int, _site: usize) -> c_int {
+    streams::forget(file);
+    // SAFETY: passed on.
+    unsafe { real::close.get()(file) }
+}
+
+/// The stub left the call site in rax: the function gets it as its seventh argument, on the stack.
+macro_rules! shim {
+    ($name:ident, $function:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rax",
+                ".cfi_adjust_cfa_offset 8",
+                "call {function}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                function = sym $function,
+            );
+        }
+    };
+}
+
+shim!(recvfrom_shim, recvfrom);
+shim!(sendto_shim, sendto);

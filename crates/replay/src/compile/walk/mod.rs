@@ -303,7 +303,11 @@ impl<'a> Walk<'a> {
             }
             What::LibcWait { .. } => self.libc_wait(),
             What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } => {}
-            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } | What::Bounded { .. } => self.turn(id, t),
+            What::OffCpu { .. }
+            | What::OnCpu { .. }
+            | What::Blocked { .. }
+            | What::Called { .. }
+            | What::Bounded { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
             What::Fork { .. }
             | What::TeamBegin { .. }

@@ -1,0 +1,58 @@
+//! Which files are sockets or pipes: their reads and writes are told to others, and may be waits for others.
+//!
+//! The kernel is asked once for each number of a file, and again after a `close` or a new connection. A number that became another
+//! file's in another way (`dup2`, a close inside the C library) keeps its old answer.
+
+use crate::base::errno;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// Numbers of files that are remembered; of higher ones the kernel is asked each time.
+const FILES: usize = 1 << 14;
+const UNKNOWN: u8 = 0;
+const STREAM: u8 = 1;
+const OTHER: u8 = 2;
+static KNOWN: [AtomicU8; FILES] = [const { AtomicU8::new(UNKNOWN) }; FILES];
+
+/// Whether a file is a socket or a pipe.
+#[inline]
+pub fn is_stream(file: c_int) -> bool {
+    let known = usize::try_from(file).ok().and_then(|file| KNOWN.get(file));
+    match known.map(|known| known.load(Relaxed)) {
+        Some(STREAM) => true,
+        Some(OTHER) => false,
+        _ => {
+            let is = ask(file);
+            if let Some(known) = known {
+                known.store(if is { STREAM } else { OTHER }, Relaxed);
+            }
+            is
+        }
+    }
+}
+
+#[cold]
+fn ask(file: c_int) -> bool {
+    let mut about = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills the structure, or fails.
+    let failed = errno::kept(|| unsafe { libc::fstat(file, about.as_mut_ptr()) }) != 0;
+    // SAFETY: all zeros are a value of the structure, too.
+    let sort = unsafe { about.assume_init() }.st_mode & libc::S_IFMT;
+    !failed && (sort == libc::S_IFSOCK || sort == libc::S_IFIFO)
+}
+
+/// A connection was accepted under this number.
+pub fn made(file: c_int) {
+    set(file, STREAM);
+}
+
+/// The number is about to be free.
+pub fn forget(file: c_int) {
+    set(file, UNKNOWN);
+}
+
+fn set(file: c_int, value: u8) {
+    if let Some(known) = usize::try_from(file).ok().and_then(|file| KNOWN.get(file)) {
+        known.store(value, Relaxed);
+    }
+}

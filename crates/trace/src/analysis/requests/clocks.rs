@@ -1,0 +1,167 @@
+//! What each thread's time went to, so that a request can be given its part of it.
+
+use super::Part;
+use crate::analysis::objects::ObjectId;
+use crate::clock::Ticks;
+use crate::event::{Event, OffReason, ThreadIndex, What};
+use std::collections::BTreeMap;
+
+/// The kinds of parts that are summed for the whole life of a thread.
+const SUMS: usize = 4;
+const CPU: usize = 0;
+const READY: usize = 1;
+const OUTSIDE: usize = 2;
+const THREADS: usize = 3;
+
+/// A moment of a thread, from which on its time is counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moment {
+    pub(super) time: Ticks,
+    sums: [u64; SUMS],
+    /// How many waits for locks the thread had had.
+    waits: u64,
+}
+
+/// A thread's state, and the sums of its time.
+#[derive(Default)]
+struct Clock {
+    last: Ticks,
+    sums: [u64; SUMS],
+    off: Option<OffReason>,
+    waits_for: Option<Part>,
+    /// The waits for locks since `forgotten` were forgotten.
+    waits: Vec<(ObjectId, Ticks)>,
+    forgotten: u64,
+    /// When the thread was last given a CPU.
+    on_cpu: Ticks,
+    /// When the thread's last call for readiness returned.
+    polled: Option<Ticks>,
+    /// When its latest turn began: its last wait for other threads ended, or it wrote an answer.
+    turn: Moment,
+    /// Number of open requests.
+    open: u32,
+}
+
+/// The clocks of all threads.
+pub(super) struct Clocks(Vec<Clock>);
+
+/// Waits for locks that a thread keeps while no request is open.
+const KEPT: usize = 1 << 12;
+
+impl Clocks {
+    pub(super) fn new(threads: usize) -> Clocks {
+        Clocks((0..threads).map(|_| Clock::default()).collect())
+    }
+
+    /// Follows an event; `object` is the one that the event acts on.
+    pub(super) fn step(&mut self, event: &Event, object: Option<ObjectId>) {
+        let Some(clock) = self.0.get_mut(event.thread.index()) else { return };
+        clock.advance(event.time);
+        match event.what {
+            What::ThreadStart { .. } => clock.turn = clock.moment(),
+            What::OffCpu { reason, .. } => clock.off = Some(reason),
+            What::OnCpu { .. } => (clock.off, clock.on_cpu) = (None, event.time),
+            What::Request { .. } => clock.waits_for = object.map(Part::Lock),
+            What::Called { call, .. }
+                if matches!(call.name(), "epoll_wait" | "epoll_pwait" | "poll" | "ppoll" | "select") =>
+            {
+                clock.polled = Some(event.time);
+            }
+            _ => match event.what.wait_edge() {
+                Some(true) => clock.waits_for = Some(Part::Threads),
+                Some(false) => clock.wait_ends(),
+                None => {}
+            },
+        }
+    }
+
+    /// The thread's moment now.
+    pub(super) fn now(&mut self, thread: ThreadIndex) -> Moment {
+        self.0[thread.index()].moment()
+    }
+
+    /// When the thread's latest turn began.
+    pub(super) fn turn(&self, thread: ThreadIndex) -> Moment {
+        self.0[thread.index()].turn.clone()
+    }
+
+    /// The thread has answered: its next turn begins.
+    pub(super) fn answered(&mut self, thread: ThreadIndex) {
+        let clock = &mut self.0[thread.index()];
+        clock.turn = clock.moment();
+    }
+
+    /// A request is open in the thread from now on, or no longer.
+    pub(super) fn open(&mut self, thread: ThreadIndex, opens: bool) {
+        let clock = &mut self.0[thread.index()];
+        clock.open = if opens { clock.open + 1 } else { clock.open.saturating_sub(1) };
+    }
+
+    /// When a call that returned now, and took `ticks`, had something to return: when its thread
+    /// was given a CPU if it had to wait, else when the call began.
+    pub(super) fn came(&self, thread: ThreadIndex, now: Ticks, ticks: u64) -> Ticks {
+        let (clock, began) = (&self.0[thread.index()], Ticks(now.0.saturating_sub(ticks)));
+        if clock.on_cpu >= began { clock.on_cpu } else { began }
+    }
+
+    /// When the thread's last call for readiness returned.
+    pub(super) fn polled(&self, thread: ThreadIndex) -> Option<Ticks> {
+        self.0[thread.index()].polled
+    }
+
+    /// What the thread's time since `from` went to.
+    pub(super) fn since(&self, thread: ThreadIndex, from: &Moment) -> BTreeMap<Part, Ticks> {
+        let clock = &self.0[thread.index()];
+        let mut parts = BTreeMap::new();
+        let kinds = [(CPU, Part::Cpu), (READY, Part::Ready), (OUTSIDE, Part::Outside), (THREADS, Part::Threads)];
+        for (at, part) in kinds {
+            add(&mut parts, part, Ticks(clock.sums[at].saturating_sub(from.sums[at])));
+        }
+        let first = from.waits.saturating_sub(clock.forgotten) as usize;
+        for (lock, length) in clock.waits.iter().skip(first) {
+            add(&mut parts, Part::Lock(*lock), *length);
+        }
+        parts
+    }
+}
+
+/// Adds to a part, unless it is nothing.
+pub(super) fn add(parts: &mut BTreeMap<Part, Ticks>, part: Part, length: Ticks) {
+    if length > Ticks(0) {
+        *parts.entry(part).or_default() += length;
+    }
+}
+
+impl Clock {
+    fn moment(&mut self) -> Moment {
+        if self.open == 0 && self.waits.len() > KEPT {
+            self.forgotten += self.waits.len() as u64;
+            self.waits.clear();
+        }
+        Moment { time: self.last, sums: self.sums, waits: self.forgotten + self.waits.len() as u64 }
+    }
+
+    /// Counts the time up to `now` as what the thread did in it.
+    fn advance(&mut self, now: Ticks) {
+        let length = now.since(self.last);
+        self.last = self.last.max(now);
+        let at = match (self.waits_for, self.off) {
+            (Some(Part::Lock(lock)), _) => {
+                // One wait is one entry, however many events it has.
+                self.waits.push((lock, length));
+                return;
+            }
+            (Some(_), _) => THREADS,
+            (None, None) => CPU,
+            (None, Some(OffReason::Preempted)) => READY,
+            (None, Some(OffReason::Blocked | OffReason::Unknown)) => OUTSIDE,
+        };
+        self.sums[at] += length.0;
+    }
+
+    fn wait_ends(&mut self) {
+        if self.waits_for.take() == Some(Part::Threads) {
+            self.turn = self.moment();
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Points that the user named, looked up in the trace.
+
+use super::site;
+use crate::analysis::objects::ObjectId;
+use crate::event::{Event, Outcome, SiteId, What};
+use crate::process::ProcessIndex;
+use crate::trace::Trace;
+use std::collections::BTreeSet;
+
+/// The call sites that count; `None` for all.
+pub type Places = Option<BTreeSet<(ProcessIndex, SiteId)>>;
+
+/// A point, by the events that are passages of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Calls of this number that did what they were called for.
+    Call(u8, Places),
+    /// Acquisitions of these locks.
+    Locks(BTreeSet<ObjectId>, Places),
+    /// Ends of waits at these conditions.
+    Conditions(BTreeSet<ObjectId>, Places),
+    /// Markers of this name.
+    Marker(String),
+}
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing: requests are found at sockets.
+    #[default]
+    Find,
+    /// The passages of one point.
+    Point(Counted),
+    /// Requests from one point to another of the same thread.
+    Request(Counted, Counted),
+}
+
+impl Counted {
+    /// Whether the event passes the point. An end of a wait has no call site, so `waits_at` is that
+    /// of the thread's last wait.
+    pub(super) fn passes(
+        &self,
+        trace: &Trace,
+        event: &Event,
+        (process, object): (ProcessIndex, Option<ObjectId>),
+        waits_at: SiteId,
+    ) -> bool {
+        let there = |places: &Places, at: SiteId| places.as_ref().is_none_or(|places| places.contains(&(process, at)));
+        match (self, event.what) {
+            (Counted::Call(number, places), What::Called { call, site }) => {
+                call.number == *number && call.outcome == Outcome::Done && there(places, site)
+            }
+            (Counted::Locks(locks, places), What::Acquire { .. } | What::Acquired { .. }) => {
+                let at = match event.what {
+                    What::Acquire { .. } => site(&event.what),
+                    _ => waits_at,
+                };
+                object.is_some_and(|object| locks.contains(&object)) && there(places, at)
+            }
+            (Counted::Conditions(conditions, places), What::CondWake { .. }) => {
+                object.is_some_and(|object| conditions.contains(&object)) && there(places, waits_at)
+            }
+            (Counted::Marker(wanted), What::Marker { name, .. }) => {
+                trace.marker_name(process, name).is_some_and(|name| name == wanted)
+            }
+            _ => false,
+        }
+    }
+}
