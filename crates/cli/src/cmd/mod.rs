@@ -10,6 +10,7 @@ mod analysing;
 mod ends;
 mod named;
 mod openmp;
+mod progress;
 mod still;
 
 use crate::ui;

@@ -1,6 +1,7 @@
 //! `baton profile`: records an unmodified program.
 
 use super::analysing::Steps;
+use super::progress::ProgressArgs;
 use super::still::Watching;
 use crate::exact;
 use crate::folder::Folder;
@@ -13,6 +14,7 @@ use baton_host::launch::messages::{self, AllSaid, Messages};
 use baton_host::launch::{exec::Exec, last_words::LastWords, library, program};
 use baton_host::neighbours::Neighbours;
 use baton_report::format::quoted;
+use baton_report::model::PROGRESS;
 use baton_report::terminal::{self, Style};
 use baton_report::{ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
@@ -36,6 +38,7 @@ whole.
 Examples:
   baton profile -o before -- ./app --threads 8
   baton profile --duration 30s --max-size 512M -- ./server
+  baton profile --duration 30s --progress recv..send -- ./server    requests by these points
   baton profile --lock mcs -o mcs -- ./app && baton diff before mcs")]
 pub(crate) struct Args {
     /// The directory to leave; it must not exist yet.
@@ -65,6 +68,8 @@ pub(crate) struct Args {
     /// End the program after this long (500ms, 30s, 5m, 1h): SIGTERM, and SIGKILL 5 s later.
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     duration: Option<Duration>,
+    #[command(flatten)]
+    progress: ProgressArgs,
     /// The program and its arguments. Options of Baton stand before it; `--` between them is allowed.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(super) program: Vec<OsString>,
@@ -113,6 +118,7 @@ pub(super) struct Recorded {
 /// Runs the program under the recorder. The inner error is the exit code of a program that left no
 /// trace. `silent`: its output is not passed on.
 pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorded, ExitCode>> {
+    args.progress.text()?;
     let choice = match &args.lock {
         Some(lock) => Some(choice::check(lock, args.wait.as_deref())?),
         None => None,
@@ -230,6 +236,7 @@ fn extra(args: &Args, choice: Option<&Choice>) -> BTreeMap<String, serde_json::V
     let mut extra: BTreeMap<_, _> =
         choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect();
     let directory = std::env::current_dir().unwrap_or_default();
+    extra.extend(args.progress.text().ok().flatten().map(|text| (PROGRESS.to_owned(), text.into())));
     extra.extend(exact::entry(exact::COMMAND, &args.program));
     extra.extend(exact::entry(exact::DIRECTORY, &[directory.into_os_string()]));
     extra

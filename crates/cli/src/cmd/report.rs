@@ -2,6 +2,7 @@
 
 use super::analysing::Steps;
 use super::ends::EndsArgs;
+use super::progress::ProgressArgs;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -26,6 +27,7 @@ Examples:
   baton report before --perfetto before.pftrace     open it at ui.perfetto.dev
   baton report before --pprof before.pb.gz && go tool pprof -top before.pb.gz
   baton report before --parquet before.parquet --csv before.csv
+  baton report before --progress recv..send         requests, their latency and what it consists of
   baton report before --background logger,7         the program does not wait for these threads")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
@@ -54,6 +56,8 @@ pub(crate) struct Args {
     csv: Option<PathBuf>,
     #[command(flatten)]
     ends: EndsArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -62,7 +66,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if streams + usize::from(args.json) + usize::from(args.lock_order) > 1 {
         return Err(BadInput::new("only one of the outputs can go to standard output").into());
     }
-    let profile = open_told(&args.directory, &args.ends)?;
+    let profile = open_told(&args.directory, &args.ends, &args.progress)?;
     let mut written = false;
     if args.json {
         stdout(|out| Ok(export::write_json(&profile, out)?))?;
@@ -103,11 +107,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// Reads a profile. A folder that holds no profile is bad input.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
-    open_told(directory, &EndsArgs::default())
+    open_told(directory, &EndsArgs::default(), &ProgressArgs::default())
 }
 
-/// The same, with what the user says of threads' ends.
-fn open_told(directory: &Path, ends: &EndsArgs) -> anyhow::Result<Profile> {
+/// The same, with what the user says of threads' ends and of progress.
+fn open_told(directory: &Path, ends: &EndsArgs, progress: &ProgressArgs) -> anyhow::Result<Profile> {
+    progress.text()?;
     let steps = Steps::new(0);
     let mut trace = Profile::trace(directory, &|step| steps.begin(step)).map_err(|error| {
         let bad = BadInput::new(&error);
@@ -117,6 +122,7 @@ fn open_told(directory: &Path, ends: &EndsArgs) -> anyhow::Result<Profile> {
         }
     })?;
     ends.tell(&mut trace)?;
+    progress.tell(&mut trace)?;
     Ok(Profile::named(trace, &directory.display().to_string(), &|step| steps.begin(step)))
 }
 

@@ -17,10 +17,12 @@ mod origins;
 mod outside;
 mod own_locks;
 mod path;
+mod requests;
 mod run;
 mod sites;
 mod standstill;
 mod starved;
+mod throughput;
 mod unseen;
 mod vain;
 mod verdict;
@@ -79,6 +81,7 @@ pub(crate) fn build(
     let libc_code = libc_code::on_path(&mut names, trace, analysis, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
+    let requests = requests::requests(&mut names, analysis, &locks, &classes);
     let threads = run::threads(trace, analysis, off_cpu);
     let mut scene = standstill::Scene::new(&mut names, analysis, &locks, &waitables, &threads);
     let still = standstill::standstill(&mut scene, ending);
@@ -103,6 +106,8 @@ pub(crate) fn build(
         lock_orders,
         parallel,
         tasks,
+        requests: requests.requests,
+        progress: requests.progress,
         regions: run::regions(trace),
         run,
         locks,

@@ -65,6 +65,9 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     }
     let lock = heaviest(report);
     let unseen = Unseen::of(report, &shares);
+    if let Some(verdict) = super::throughput::verdict(report, &shares, (most_by_lock, unseen.share), place) {
+        return verdict;
+    }
     let (limit, headline) = match unseen.headline() {
         Some(cannot_tell) => (cannot_tell::LIMIT, cannot_tell),
         None => cause(report, &shares, lock.as_ref()),

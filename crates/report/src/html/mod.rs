@@ -59,11 +59,12 @@ pub fn borne_out(rows: &[Predicted]) -> Option<String> {
 const PAGE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/page.css");
 /// The scripts, each after those that it uses.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("assets/util.js"),
     include_str!("assets/blocks.js"),
     include_str!("assets/timeline.js"),
     include_str!("assets/tables.js"),
+    include_str!("assets/requests.js"),
     include_str!("assets/standstill.js"),
     include_str!("assets/plots.js"),
     include_str!("assets/flame.js"),

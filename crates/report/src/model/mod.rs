@@ -9,6 +9,7 @@ mod openmp;
 mod outside;
 mod path;
 mod places;
+mod requests;
 mod run;
 mod standstill;
 mod usage;
@@ -17,6 +18,7 @@ mod verdict;
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
+pub use requests::{Latency, PROGRESS, Progress, RequestPart, Requests, SlowPart, SlowRequest};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
@@ -79,6 +81,12 @@ pub struct Report {
     /// Time in which threads were off their CPUs although they waited for nothing that the trace
     /// shows, the longest first.
     pub outside: Vec<Outside>,
+    /// The requests that the program answered, if it is a server; `None` if none were found.
+    #[serde(default)]
+    pub requests: Option<Requests>,
+    /// A progress point that the user named, unless its requests are in `requests`.
+    #[serde(default)]
+    pub progress: Option<Progress>,
     /// Regions of interest that the program marked.
     pub regions: Vec<Region>,
     /// What the trace lacks, or leaves uncertain.

@@ -4,6 +4,7 @@
 mod diff;
 mod openmp;
 mod orders;
+mod requests;
 mod table;
 mod text;
 mod verdict;
@@ -23,6 +24,7 @@ use text::{ROWS, clip, plural, wrap};
 pub fn summary(report: &Report, style: Style) -> String {
     let mut out = head(report, style);
     out += &verdict::verdict(&report.verdict, style);
+    out += &requests::requests(report, style);
     out += &verdict::path(report, style);
     out += &verdict::background(report);
     if report.totals.acquisitions == 0 {

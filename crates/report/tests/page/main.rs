@@ -13,6 +13,7 @@ mod exports;
 mod json;
 mod openmp;
 mod own_locks;
+mod requests;
 mod standstill;
 mod symbols;
 mod terminal;

@@ -1,6 +1,6 @@
 //! Input, output and sleep: what a thread waits for outside of locks, and what it tells others. A call in which the thread left its CPU
-//! gets an event with the time that it took, when it has returned; a call at a socket or pipe, or one for connections, readiness, a file's
-//! safety or sleep, one with its outcome. Of reads and writes of other files that did not block nothing is written down.
+//! gets an event with the time that it took, when it has returned. A call at a socket or pipe, or one for connections, readiness, a file's
+//! safety or sleep, gets an event with its outcome. Reads and writes of other files that did not block get none.
 //!
 //! Each is a cancellation point, as glibc's, or may be called in a signal handler: nothing here has a destructor, and the event leaves
 //! `errno` alone.

@@ -70,6 +70,7 @@ function start() {
   byId("command").title = command;
   verdict(report);
   standstillTable(report);
+  requestTables(report);
   kpis(report);
   predictionPlot(data);
   const timeline = drawTimeline(data);

@@ -1,0 +1,178 @@
+//! The verdict about a server: what limits its throughput. Its critical path runs along idle
+//! connections, and says nothing.
+
+use crate::format::{count, duration, lock_phrase, percent, quoted, shell};
+use crate::model::{NextStep, Report, RequestPart, Requests, Share, Verdict, ratio};
+use std::cmp::Reverse;
+
+/// Fewer requests tell of no rate.
+const LEAST: u64 = 100;
+/// A lock, or the CPUs, limit the throughput if they are in use for this share of the time.
+const BUSY: f64 = 0.7;
+/// Requests take at least this share of the recorded time, or the program is no server.
+const SERVES: f64 = 0.3;
+/// A part of the latency below this share is not worth advice.
+const WORTH_A_STEP: f64 = 0.05;
+
+/// What the requests of a server say.
+struct Load<'a> {
+    requests: &'a Requests,
+    rate: f64,
+    /// The class of locks that is held for the greatest part of the time: name, number of locks, the
+    /// share of the time.
+    lock: Option<(String, u32, f64)>,
+    /// The share of all CPUs' time in which threads of the program ran.
+    cpus: f64,
+}
+
+/// The verdict, if the program is a server whose end another one brought, or that waits for most of
+/// the time for requests.
+pub(super) fn verdict(
+    report: &Report,
+    shares: &[Share],
+    (most_by_lock, unseen_share): (f64, f64),
+    place: &str,
+) -> Option<Verdict> {
+    let requests = report.requests.as_ref().filter(|requests| requests.count >= LEAST)?;
+    let long = ratio(requests.span_ns.0, report.totals.span_ns.0) >= SERVES;
+    let outside =
+        shares.first().is_some_and(|share| matches!(share.limit.as_str(), "blocked" | "calls" | "waiting" | "ready"));
+    if !long || !(outside || report.run.exit_signal.is_some()) {
+        return None;
+    }
+    let load =
+        Load { requests, rate: requests.per_second?, lock: lock(report, requests), cpus: cpus(report, requests) };
+    let (limit, headline) = load.headline();
+    Some(Verdict {
+        limit: limit.to_owned(),
+        headline,
+        gains: load.gains(),
+        next: load.next(report, place),
+        doubts: report.limits.disturbed.iter().cloned().collect(),
+        most_by_lock,
+        unseen_share,
+        shares: shares.to_vec(),
+    })
+}
+
+/// The class of the lock that is held longest, of the locks that a thread waited for.
+fn lock(report: &Report, requests: &Requests) -> Option<(String, u32, f64)> {
+    let contended = report.locks.iter().filter(|lock| lock.usage.contended > 0);
+    let busiest = contended.max_by_key(|lock| (lock.usage.busy_ns, Reverse(lock.class)))?;
+    let class = report.classes.get(busiest.class as usize)?;
+    let in_use = busiest.usage.busy_ns + busiest.usage.idle_contended_ns;
+    let held = ratio(in_use.0, requests.span_ns.0).min(1.0);
+    Some((class.name.clone(), class.locks, held))
+}
+
+fn cpus(report: &Report, requests: &Requests) -> f64 {
+    let running: u64 = report.threads.iter().map(|thread| thread.running_ns.0).sum();
+    ratio(running, requests.span_ns.0.saturating_mul(u64::from(report.run.host.cpus.max(1)))).min(1.0)
+}
+
+impl Load<'_> {
+    fn part(&self, kind: &str) -> Option<&RequestPart> {
+        self.requests.parts.iter().find(|part| part.kind == kind)
+    }
+
+    fn share(&self, kind: &str) -> f64 {
+        self.requests.parts.iter().filter(|part| part.kind == kind).map(|part| part.share).sum()
+    }
+
+    fn served(&self) -> String {
+        let latency = &self.requests.latency_ns;
+        format!(
+            "It answers {} requests a second, half of them within {}, 99% within {}.",
+            rate(self.rate),
+            duration(latency.p50_ns),
+            duration(latency.p99_ns)
+        )
+    }
+
+    /// The limit's name, and the sentence about it.
+    fn headline(&self) -> (&'static str, String) {
+        let served = self.served();
+        if let Some((name, _, held)) = self.lock.as_ref().filter(|(_, _, held)| *held >= BUSY) {
+            let waits = self.part("lock").map_or_else(String::new, |part| {
+                format!(
+                    "; a request spends {} {}, {} of its time",
+                    duration(part.mean_ns),
+                    part.name,
+                    percent(part.share)
+                )
+            });
+            let name = lock_phrase(name);
+            return (
+                "sections",
+                format!("{name} limits the throughput: it is held {} of the time{waits}. {served}", percent(*held)),
+            );
+        }
+        // Clients on the same machine use CPUs, too: the server is short of CPUs before it uses all.
+        if self.cpus >= BUSY || self.share("ready") >= 0.3 {
+            let text = format!(
+                "CPUs limit the throughput: requests spend {} of their time ready, without a CPU, and {} on one. {served}",
+                percent(self.share("ready")),
+                percent(self.share("cpu"))
+            );
+            return ("ready", text);
+        }
+        let most = self.requests.parts.first().map_or_else(String::new, |part| {
+            format!("; most of a request's time, {}, goes to: {}", percent(part.share), part.name)
+        });
+        let idle = 1.0 - (self.requests.under_way / f64::from(self.requests.connections.max(1))).min(1.0);
+        match idle >= 0.5 && !self.requests.named {
+            true => (
+                "clients",
+                format!(
+                    "The clients limit the throughput: {} of the time a connection waits for its next request{most}. {served}",
+                    percent(idle)
+                ),
+            ),
+            false => ("requests", format!("No lock and no CPU limits the throughput alone{most}. {served}")),
+        }
+    }
+
+    fn gains(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if let Some((name, locks, held)) = self.lock.as_ref().filter(|(_, _, held)| *held >= WORTH_A_STEP) {
+            let count = if *locks > 1 { format!(" (the busiest of {locks} locks)") } else { String::new() };
+            out.push(format!(
+                "{name}{count} is held {} of the time: as it is, it allows at most {} requests a second",
+                percent(*held),
+                rate(self.rate / held)
+            ));
+        }
+        for part in self.requests.parts.iter().filter(|part| part.kind == "lock" && part.share >= WORTH_A_STEP) {
+            out.push(format!("without {}: latency shorter by at most {}", part.name, percent(part.share)));
+        }
+        if out.is_empty() {
+            out.push("by another lock: nothing; requests hardly wait for locks".to_owned());
+        }
+        out
+    }
+
+    fn next(&self, report: &Report, place: &str) -> Vec<NextStep> {
+        let mut steps = Vec::new();
+        if let Some((name, ..)) = self.lock.as_ref().filter(|(_, _, held)| *held >= 0.2) {
+            steps.push(NextStep {
+                text: format!("do less under {}; this replays the recording with half of it:", lock_phrase(name)),
+                command: Some(format!("baton whatif {} --shrink {}", quoted(place), quoted(&format!("{name}=0.5")))),
+            });
+        }
+        if self.share("ready") >= WORTH_A_STEP {
+            let text =
+                "requests wait for CPUs: run the clients on another machine, or serve with fewer threads".to_owned();
+            steps.push(NextStep { text, command: None });
+        }
+        if self.share("cpu") >= WORTH_A_STEP {
+            let command = shell(&report.run.command);
+            let command = (!command.is_empty()).then(|| format!("perf record -g -- {command}"));
+            steps.push(NextStep { text: "see which functions take the time of requests".to_owned(), command });
+        }
+        steps
+    }
+}
+
+fn rate(rate: f64) -> String {
+    if rate < 1000.0 { format!("{rate:.1}") } else { count(rate.round() as u64) }
+}

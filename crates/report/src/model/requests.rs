@@ -1,0 +1,109 @@
+//! The requests that a server answered, and passages of a progress point.
+
+use baton_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The key of a trace's description under which the launcher or a command keeps the point that the
+/// user named.
+pub const PROGRESS: &str = "progress";
+
+/// Requests: from the data that came to the answer that was written, or between two named points.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Requests {
+    /// The call or point that begins a request, and the one that ends it: `read..write`.
+    pub points: String,
+    /// Whether the user named the points.
+    pub named: bool,
+    /// The number of requests that ended.
+    pub count: u64,
+    /// Requests that had not ended when the recording did.
+    pub unfinished: u64,
+    /// Beginnings while the thread's last request had not ended: that one is left out.
+    pub begun_twice: u64,
+    /// Requests that another thread answered than the one that read them.
+    pub passed_along: u64,
+    /// From the beginning of the first request to the end of the last.
+    pub span_ns: Nanos,
+    /// Requests that ended per second of `span_ns`; `None` if that is no time.
+    pub per_second: Option<f64>,
+    /// How long requests took.
+    pub latency_ns: Latency,
+    /// The connections that had a request, or the threads between whose points requests lie.
+    pub connections: u32,
+    /// Whether each client request comes only when all connections have been answered: one client
+    /// that waits for all of its answers.
+    pub together: bool,
+    /// The time from an answer to the connection's next request, or with `together` from the last
+    /// answer of all: half of the requests come sooner.
+    pub think_p50_ns: Nanos,
+    /// The number of requests under way, on average.
+    pub under_way: f64,
+    /// What the latency consists of, the largest part first.
+    pub parts: Vec<RequestPart>,
+    /// The slowest requests.
+    pub slowest: Vec<SlowRequest>,
+}
+
+/// How long requests took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    pub mean_ns: Nanos,
+    pub p50_ns: Nanos,
+    pub p99_ns: Nanos,
+    pub p999_ns: Nanos,
+    pub max_ns: Nanos,
+}
+
+/// A part of the latency of all requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestPart {
+    /// `cpu`, `ready`, `lock`, `threads`, `outside`, `behind` or `passed`.
+    pub kind: String,
+    /// The part as a phrase.
+    pub name: String,
+    /// The class of the locks that requests waited for.
+    pub class: Option<u32>,
+    /// The part of a request, on average over all requests.
+    pub mean_ns: Nanos,
+    /// The share of the latency of all requests, 0 to 1.
+    pub share: f64,
+    /// The share of the latency of the slowest hundredth of the requests, 0 to 1.
+    pub share_of_slowest: f64,
+}
+
+/// One of the slowest requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowRequest {
+    /// The thread that read it.
+    pub thread: u32,
+    /// The thread that answered it.
+    pub answered_by: u32,
+    /// When it began, from the beginning of the trace.
+    pub begin_ns: Nanos,
+    pub latency_ns: Nanos,
+    /// Its parts, the longest first.
+    pub parts: Vec<SlowPart>,
+}
+
+/// A part of one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowPart {
+    /// The part as a phrase.
+    pub name: String,
+    pub total_ns: Nanos,
+}
+
+/// Passages of one point that the user named.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The point, or the request, as the user named it.
+    pub point: String,
+    /// The number of passages.
+    pub count: u64,
+    /// The threads that passed it.
+    pub threads: u32,
+    /// Passages per second from the first to the last; `None` if there is no time between them.
+    pub per_second: Option<f64>,
+    /// Why there is no passage, or no figure.
+    pub remark: Option<String>,
+}
