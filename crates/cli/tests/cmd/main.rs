@@ -7,6 +7,7 @@ mod schema;
 
 mod background;
 mod bench;
+mod cases;
 mod coz_examples;
 mod full;
 mod fuzz;

@@ -1,0 +1,19 @@
+//! `scripts/measure/cases`: of no program whose right answer is known may the verdict be wrong.
+
+use crate::common;
+use std::process::Command;
+
+/// Without measurements, which need a quiet machine. On a busy one some answers are "cannot tell".
+#[test]
+fn no_verdict_on_a_known_program_is_wrong() {
+    if !baton_needs::has("python3", "cli") {
+        return;
+    }
+    let mut script = Command::new(common::root().join("scripts/measure/cases"));
+    script.args(["--verdicts", "--baton"]).arg(common::installed().join("bin/baton")).env("NO_COLOR", "1");
+    let out = script.output().unwrap();
+    let (table, said) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{table}{said}");
+    let right = table.lines().filter(|row| row.ends_with("| right |")).count();
+    assert!(right >= 16, "at most half of the programs have an answer:\n{table}{said}");
+}
