@@ -503,32 +503,52 @@ fn stacks_can_be_left_out() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// Contended waits carry the thread's CPU time before and after.
+/// Contended waits carry the thread's CPU time before and after, where no context switches are recorded.
 #[test]
-fn cpu_time_stands_beside_waits() {
+fn cpu_time_stands_beside_waits_without_switches() {
     // Its timed locks have to wait.
+    let directory = folder("switches.off");
+    Run::new("kinds.c", &[]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
+    waits_have_cpu_times(&whole(&directory));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Where the kernel tells of a thread's switches, its CPU time is read once: at its end.
+#[test]
+fn cpu_time_is_not_read_beside_switches() {
     recorded("kinds.c", &[], |trace| {
-        let mut waiting: BTreeMap<u32, (Address, u32)> = BTreeMap::new();
-        let mut waits = 0;
-        for Event { thread, what, .. } in trace.events() {
-            match what {
-                What::Request { lock, .. } => {
-                    waiting.insert(thread.0, (lock.address, 0));
-                }
-                What::CpuTime { .. } => {
-                    if let Some((_, times)) = waiting.get_mut(&thread.0) {
-                        *times += 1;
-                    }
-                }
-                What::Acquired { lock, .. } | What::Timeout { lock, .. } => {
-                    assert_eq!(waiting.remove(&thread.0), Some((lock.address, 1)));
-                    waits += 1;
-                }
-                _ => {}
-            }
+        let switched = count(trace, |what| matches!(what, What::OnCpu { .. }));
+        if switched == 0 {
+            return eprintln!("the kernel tells of no switches here");
         }
-        assert!(waits >= 8, "{waits}");
+        assert!(switched >= trace.threads.len(), "each thread says that it runs: {switched}");
+        assert!(count(trace, |what| matches!(what, What::CpuTime { .. })) <= trace.threads.len());
+        let slept = baton_trace::analysis::Analysis::of(trace, baton_trace::analysis::Window::whole(trace));
+        assert!(slept.locks.iter().all(|lock| lock.stats.entered_unknown == 0), "{:?}", slept.locks);
     });
+}
+
+fn waits_have_cpu_times(trace: &Trace) {
+    let mut waiting: BTreeMap<u32, (Address, u32)> = BTreeMap::new();
+    let mut waits = 0;
+    for Event { thread, what, .. } in trace.events() {
+        match what {
+            What::Request { lock, .. } => {
+                waiting.insert(thread.0, (lock.address, 0));
+            }
+            What::CpuTime { .. } => {
+                if let Some((_, times)) = waiting.get_mut(&thread.0) {
+                    *times += 1;
+                }
+            }
+            What::Acquired { lock, .. } | What::Timeout { lock, .. } => {
+                assert_eq!(waiting.remove(&thread.0), Some((lock.address, 1)));
+                waits += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(waits >= 8, "{waits}");
 }
 
 /// A contended site is a stack down to the thread's beginning, and every frame lies in a module that is written down.
@@ -603,13 +623,14 @@ fn an_event_costs_at_most_fifty_nanoseconds() {
 }
 
 /// Waiting threads leave their CPU, and come back to one; each thread's intervals alternate and lie inside its waits or
-/// between them. Where the kernel does not say, only CPU times do.
+/// between them. A thread says once, at its start, that it runs. Where the kernel does not say, only CPU times do.
 #[test]
 fn context_switches_are_the_kernels() {
     let directory = folder("switches");
     Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).ok();
     let trace = whole(&directory);
     let mut off: BTreeMap<u32, baton_trace::Ticks> = BTreeMap::new();
+    let mut begun = std::collections::BTreeSet::new();
     let (mut blocked, mut longest) = (0, 0);
     for Event { thread, what, time } in trace.events() {
         match what {
@@ -619,8 +640,10 @@ fn context_switches_are_the_kernels() {
             }
             What::OnCpu { cpu, .. } => {
                 assert!(cpu < 4096);
-                let since = off.remove(&thread.0).expect("a thread that comes back had left");
-                longest = longest.max(trace.clock.nanos(time.since(since).0).0);
+                match off.remove(&thread.0) {
+                    Some(since) => longest = longest.max(trace.clock.nanos(time.since(since).0).0),
+                    None => assert!(begun.insert(thread.0), "{thread:?} comes back and had not left"),
+                }
             }
             _ => {}
         }

@@ -169,7 +169,7 @@ pub struct Moment {
 impl Moment {
     /// Reads both clocks three times, and keeps the reading that took the shortest time, because an
     /// interrupt in between would skew it.
-    pub(crate) fn now(source: Source) -> Moment {
+    pub fn now(source: Source) -> Moment {
         let reading = || {
             let before = now(source);
             let monotonic_ns = sys::clock_ns(libc::CLOCK_MONOTONIC);

@@ -369,7 +369,8 @@ pub enum What {
         /// One bit for each CPU of the group, the lowest first.
         mask: u32,
     },
-    /// The thread has used this much CPU time so far. Around a contended wait the order is:
+    /// The thread has used this much CPU time so far. Recorded at a thread's end, and around
+    /// contended waits where context switches are not recorded. The order is then:
     /// `Request`, `CpuTime`, the wait, `Acquired`, `CpuTime`. The two values distinguish spinning
     /// from sleeping. They are stamped inside the wait and after it, so they do not lengthen it.
     CpuTime {
@@ -383,7 +384,7 @@ pub enum What {
         /// Why the thread left its CPU.
         reason: OffReason,
     },
-    /// A thread runs again.
+    /// A thread runs again, or its context switches are recorded from here on.
     OnCpu {
         /// The kernel's number of the thread; 0: the writing thread itself.
         tid: u32,

@@ -46,7 +46,7 @@ pub fn futex_woke(thread: &Thread, futex: usize, at: usize, moment: u64, [asked,
 }
 
 fn tidy(thread: &Thread) {
-    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.has_news()) {
+    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_due()) {
         tidy_up(thread);
     }
 }

@@ -78,6 +78,7 @@ fn thread_begins(thread: &Thread) {
     thread.switches.open();
     if SESSION.is_open() {
         thread.pen.post_ordered(&SESSION, What::ThreadStart { handle: thread.handle() as u64 });
+        thread.switches.begin(thread);
         sites::name_thread(thread);
         affinity::write(thread, 0);
     }

@@ -34,7 +34,7 @@ pub fn lock_bounded<P: Probe>(lock: Lock) {
 pub fn lock_released<P: Probe>() {
     if P::ON {
         let thread = thread::current();
-        if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.has_news()) {
+        if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_due()) {
             tidy_up(thread);
         }
     }

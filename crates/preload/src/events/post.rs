@@ -28,10 +28,19 @@ pub fn bounded<P: Probe>(object: u64) {
     post::<P>(|_| What::Bounded { object });
 }
 
-/// The thread's CPU time, to tell spinning from sleeping.
+/// The thread's CPU time, to tell spinning from sleeping. Where the kernel tells of the thread's switches they say more, and this system
+/// call would cost more than all the rest.
 #[inline(always)]
 pub(super) fn cpu_time<P: Probe>() {
-    post::<P>(|_| What::CpuTime { ns: sys::thread_cpu_ns() });
+    if P::ON {
+        cpu_time_of(thread::current());
+    }
+}
+
+pub(super) fn cpu_time_of(thread: &Thread) {
+    if thread.switches.told().is_none() {
+        thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
+    }
 }
 
 /// A moment, to be written down later; 0 in code that does not record.
@@ -48,18 +57,19 @@ pub(super) fn tidy_up(thread: &Thread) {
 }
 
 /// Writes down the context switches before a wait that may have no end: a program that is killed in the wait could not, and a sleep
-/// before it would be taken for work. A lock that the thread holds is held longer by that, if the thread left its CPU since the last time.
+/// before it would be taken for work.
 pub(super) fn switched_before<P: Probe>() {
-    if P::ON && thread::current().switches.has_news() {
-        switched::<P>();
-    }
+    switched::<P>();
 }
 
-/// Writes down the context switches since the last time. Where no lock is held, so that no critical section gets longer.
+/// Writes down the context switches since the last time, if that was a while ago or the ring fills. A thread may hold a lock here (behind
+/// a wait at a condition variable it does), so most calls do nothing.
 #[cold]
 pub(super) fn switched<P: Probe>() {
     if P::ON {
         let thread = thread::current();
-        thread.switches.empty(thread);
+        if thread.switches.is_due() {
+            thread.switches.empty(thread);
+        }
     }
 }

@@ -3,14 +3,16 @@
 //!
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary user may have unless the
 //! administrator forbids it (`perf_event_paranoid` above 2). They come in a small ring of memory, which the thread empties when it holds
-//! no lock: before a wait, after one, behind a release, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
-//! no ring, and CPU times around waits have to tell as much as they can.
+//! no lock: around waits and behind releases, once it is half full or some milliseconds old, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
+//! no ring, and CPU times around waits have to tell as much as they can. With a ring no CPU times are read.
 
 use super::libc_locks;
 use super::perf::{self, Attributes, LOST, Record, Records, SAMPLE, SWITCH};
 use super::session::SESSION;
 use crate::thread::{Ring, Thread};
-use baton_trace::{OffReason, SiteId, What, clock, notes, sys};
+use baton_machine::native::thread as machine;
+use baton_trace::clock::{self, Moment};
+use baton_trace::{OffReason, SiteId, What, notes};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// Pages of records: some 680 switches, or 89 waits for glibc's locks.
@@ -24,6 +26,10 @@ const SAMPLE_PAGES: usize = 1;
 const WAITS: u64 = 16;
 /// Nanoseconds of CPU time between two samples.
 const PERIOD_NS: u64 = 1_000_000;
+
+/// The longest time, in ticks, that records stay in the rings of a thread that waits now and then: 6 ms of a counter of 3 GHz. A process
+/// that is killed loses them.
+const KEPT: u64 = 1 << 24;
 
 /// The marks of a switch.
 const OUT: u16 = 1 << 13;
@@ -64,6 +70,15 @@ impl Ring {
         self.at.store(at, Relaxed);
     }
 
+    /// Writes down that the calling thread runs: from here on the trace has all its switches, even if it has none.
+    pub(super) fn begin(&self, thread: &Thread) {
+        if self.told().is_some() {
+            let (ticks, cpu) = clock::now_ordered(SESSION.source());
+            let cpu = cpu.unwrap_or_else(machine::cpu);
+            thread.pen.post_at(&SESSION, ticks, What::OnCpu { tid: 0, cpu });
+        }
+    }
+
     /// Gives the rings back.
     pub(super) fn close(&self) {
         let (at, wakes) = (self.at.swap(0, Relaxed), self.wakes.swap(0, Relaxed));
@@ -91,13 +106,20 @@ impl Ring {
         self.busy.store(false, Relaxed);
     }
 
-    /// Whether the kernel has told something since the ring was emptied. A program that is killed cannot empty it any more, so that
-    /// a sleep in it would be taken for work.
+    /// Whether the kernel has told something since the ring was emptied, and that was more than [`KEPT`] ago or a ring is half full. So a
+    /// sleep is due at once, and one switch among many is not. A program that is killed cannot empty its rings any more, so that a
+    /// sleep in them would be taken for work.
     #[inline(always)]
-    pub(super) fn has_news(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         let at = self.at.load(Relaxed);
         // SAFETY: a ring that is there stays mapped while its thread runs.
-        at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > 0 }
+        at != 0 && unsafe { perf::written(at) != perf::read(at) } && self.is_old_or_filling(at)
+    }
+
+    #[inline(never)]
+    fn is_old_or_filling(&self, at: usize) -> bool {
+        let since = clock::now(SESSION.source()).saturating_sub(self.ticks.load(Relaxed));
+        since > KEPT || half_full(at, PAGES * perf::PAGE) || half_full(self.wakes.load(Relaxed), WAKE_PAGES * perf::PAGE)
     }
 
     /// How much the kernel has told so far: it grows when the thread leaves its CPU, and when it comes back. `None` without a ring.
@@ -158,6 +180,12 @@ impl Ring {
             thread.pen.post_at(&SESSION, self.taken.load(Relaxed), What::LibcTaken { lock });
         }
     }
+}
+
+/// Whether a ring of this many bytes, if it is there, is half full.
+fn half_full(at: usize, bytes: usize) -> bool {
+    // SAFETY: a ring that is there stays mapped while its thread runs.
+    at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > bytes as u64 / 2 }
 }
 
 /// Writes records down, between two moments on both clocks.
@@ -280,7 +308,8 @@ fn map(breakpoints: bool) -> Option<(usize, usize)> {
 
 /// Now, on both clocks.
 fn moment() -> (u64, u64) {
-    (clock::now(SESSION.source()), sys::clock_ns(libc::CLOCK_MONOTONIC))
+    let now = Moment::now(SESSION.source());
+    (now.ticks, now.monotonic_ns)
 }
 
 /// A time of the kernel's in ticks, on the straight line through two moments.

@@ -1,22 +1,15 @@
 //! OpenMP's teams and tasks. Only hooks that record call these functions.
 
 use super::constructs;
-use super::post::tidy_up;
+use super::post::{cpu_time_of, tidy_up};
 use super::session::SESSION;
 use super::sites::site;
 use crate::thread::{self, Thread};
-use baton_trace::{Address, Construct, What, clock, sys};
-
-/// The thread's CPU time, where the kernel does not tell of its switches: it costs more than all the rest.
-fn cpu_time_of(thread: &Thread) {
-    if thread.switches.told().is_none() {
-        thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
-    }
-}
+use baton_trace::{Address, Construct, What, clock};
 
 /// What recording has to do now and then.
 fn tidy(thread: &Thread) {
-    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.has_news()) {
+    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_due()) {
         tidy_up(thread);
     }
 }

@@ -73,7 +73,7 @@ enum Means<'a> {
 
 impl<'a> Means<'a> {
     fn of(thread: &'a RawThread, grounds: &mut Grounds) -> Means<'a> {
-        if !thread.off.is_empty() {
+        if thread.switched {
             grounds.switches = true;
             Means::Switches { off: &thread.off, at: 0 }
         } else if thread.cpu_times >= 2 {

@@ -17,6 +17,8 @@ pub(crate) struct RawThread {
     pub(crate) turns: RoundTimes,
     /// The number of moments at which the thread's CPU time is known.
     pub(crate) cpu_times: u64,
+    /// Whether the thread's context switches were recorded.
+    pub(crate) switched: bool,
     /// Stretches off the CPU: begin, end, and whether the thread had blocked (`None` if unknown).
     pub(crate) off: Vec<(u64, u64, Option<bool>)>,
 }

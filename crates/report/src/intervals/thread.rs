@@ -2,7 +2,7 @@
 //! about a wait that the recorder could not look into.
 
 use super::interval::Entry;
-use baton_trace::analysis::has_slept;
+use baton_trace::analysis::{OffInWait, has_slept};
 use baton_trace::{How, SiteId, Ticks};
 use baton_units::Nanos;
 
@@ -28,6 +28,7 @@ pub(super) struct ThreadState {
     /// A wait that is over but not yet classified, because the next event may still tell whether
     /// the thread slept; and the CPU time at its beginning.
     pub(super) undecided: Option<(super::Interval, u64)>,
+    pub(super) off: OffInWait,
 }
 
 impl ThreadState {

@@ -156,6 +156,10 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
                 }
                 Ok(())
             }
+            What::OffCpu { .. } | What::OnCpu { .. } => {
+                self.threads[thread.index()].off.step(now, &what);
+                Ok(())
+            }
             What::CpuTime { ns } => {
                 if let Some(&object) = self.threads[thread.index()].waits.last() {
                     let (_, waiters) = self.objects[object].lock.parties();
@@ -189,6 +193,7 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
             self.abandon(now, object, &unfinished)?;
         }
         self.threads[thread.index()].waits.push(object);
+        self.threads[thread.index()].off.begin();
         Ok(())
     }
 
@@ -245,6 +250,10 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         if let (None, Some(before)) = (seen, wait.noted) {
             self.threads[wait.thread.index()].undecided = Some((interval, before));
             return Ok(());
+        }
+        if let (None, Some(used)) = (seen, self.threads[wait.thread.index()].off.used(now.since(wait.since))) {
+            let used = self.trace.clock.nanos(used.0);
+            interval.doing = Doing::Wait(entry_by_cpu_time(interval.length(), used.0));
         }
         (self.sink)(&interval)
     }

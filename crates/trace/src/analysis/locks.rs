@@ -8,11 +8,12 @@ use super::ledger::Ledger;
 use super::objects::{Object, ObjectId, ObjectKind, Objects};
 use super::polls::Polls;
 use super::regions::{RegionReport, Regions, TaskReport, TaskWaitReport};
+use super::slept::{OffInWait, has_slept};
 use super::stats::{LockStats, ThreadLockStats};
 use super::vain::Vain;
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
-use crate::clock::Ticks;
+use crate::clock::{Clock, Ticks};
 use crate::event::{Event, How, SiteId, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
@@ -166,7 +167,7 @@ struct ThreadState {
     /// A wait that ended: the lock, the wait's length, the CPU time at its start, and whether it is
     /// unknown how it ended.
     to_classify: Option<(ObjectId, Ticks, u64, bool)>,
-    off_since: Option<Ticks>,
+    off: OffInWait,
     /// The latest record of the thread's CPU time, with the time of the record.
     clocked: Option<(Ticks, u64)>,
     cpu: Option<u32>,
@@ -273,13 +274,26 @@ impl<'a> Walk<'a> {
                 ledger.request(now, thread, mode, site, counted);
                 state.waits_for = Some(id);
                 state.cpu_ns = None;
+                state.off.begin();
             }
             What::Acquired { mode, how, .. } => {
                 state.waits_for = None;
                 match ledger.acquire(now, thread, mode, None, counted) {
                     None => ledger.stats.anomalies.unmatched_waits += 1,
                     Some(_) if !counted => {}
-                    Some(waited) => classify(&mut ledger.stats, state, id, waited, how),
+                    Some(waited) => {
+                        classify(&mut ledger.stats, state, id, waited, how);
+                        let used = state.off.used(waited).filter(|_| state.to_classify.is_none());
+                        if let Some(used) = used {
+                            decide(
+                                &mut ledger.stats,
+                                &self.trace.clock,
+                                waited,
+                                self.trace.clock.nanos(used.0),
+                                !how.known,
+                            );
+                        }
+                    }
                 }
             }
             What::Timeout { .. } => {
@@ -332,20 +346,13 @@ impl<'a> Walk<'a> {
                 state.cpu_ns = Some(ns);
                 let Some((id, waited, before, unknown)) = state.to_classify.take() else { return };
                 if let Book::Lock(ledger) = &mut self.books[id.index()] {
-                    let used = ns.saturating_sub(before);
-                    ledger.stats.wait_cpu_ns += used;
-                    if unknown {
-                        let slept = has_slept(self.trace.clock.nanos(waited.0), Nanos(used));
-                        ledger.stats.entered_sleeping += u64::from(slept);
-                        ledger.stats.entered_spinning += u64::from(!slept);
-                        ledger.stats.entered_unknown -= 1;
-                    }
+                    let used = Nanos(ns.saturating_sub(before));
+                    decide(&mut ledger.stats, &self.trace.clock, waited, used, unknown);
                 }
             }
-            What::OffCpu { .. } => state.off_since = Some(event.time),
-            What::OnCpu { .. } => {
-                if let Some(since) = state.off_since.take() {
-                    report.off_cpu += self.window.overlap(since, event.time);
+            What::OffCpu { .. } | What::OnCpu { .. } => {
+                if let Some((since, until)) = state.off.step(event.time, &event.what) {
+                    report.off_cpu += self.window.overlap(since, until);
                 }
             }
             What::Cpu { cpu } => {
@@ -481,10 +488,13 @@ fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited
     state.to_classify = state.cpu_ns.take().map(|before| (id, waited, before, !how.known));
 }
 
-/// Whether a wait that used this much CPU time slept: more than 2 µs and a tenth of it are missing.
-/// A futex call that finds its word changed and returns at once costs less; the shortest sleep
-/// costs more.
-pub fn has_slept(waited: Nanos, used: Nanos) -> bool {
-    let missing = waited.0.saturating_sub(used.0);
-    missing > 2_000 && missing > waited.0 / 10
+/// Counts the CPU time `used` in a wait, and how the wait went if that was not known.
+fn decide(stats: &mut LockStats, clock: &Clock, waited: Ticks, used: Nanos, unknown: bool) {
+    stats.wait_cpu_ns += used.0;
+    if unknown {
+        let slept = has_slept(clock.nanos(waited.0), used);
+        stats.entered_sleeping += u64::from(slept);
+        stats.entered_spinning += u64::from(!slept);
+        stats.entered_unknown -= 1;
+    }
 }

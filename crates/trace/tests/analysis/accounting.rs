@@ -3,7 +3,7 @@
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{
-    Clock, How, Lock, LockKind, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What,
+    Clock, How, Lock, LockKind, Mode, OffReason, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What,
 };
 use proptest::prelude::*;
 
@@ -219,6 +219,32 @@ fn opaque_waits_are_told_apart_by_cpu_time() {
     // 59,999 ns passed in each wait; between the two, the thread used no CPU time.
     let between = 100_002 - 60_001;
     assert_eq!(analysis.threads[1].off_cpu_inferred.0, 999 + between + (59_999 - 9_000));
+}
+
+#[test]
+fn opaque_waits_are_told_apart_by_context_switches() {
+    let mut s = Script::new();
+    // The recording of the thread's switches begins; it has none yet.
+    s.at(0, B, What::OnCpu { tid: 0, cpu: 1 });
+    let wait = |s: &mut Script, begin: u64, off: Option<(u64, u64)>| {
+        s.acquire(begin, A, M, Exclusive).request(begin + 1, B, M, Exclusive);
+        if let Some((from, to)) = off {
+            s.at(begin + from, B, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+            s.at(begin + to, B, What::OnCpu { tid: 0, cpu: 1 });
+        }
+        s.release(begin + 50_000, A, M, Exclusive);
+        s.at(begin + 60_001, B, What::Acquired { lock: M, mode: Exclusive, how: How::OPAQUE });
+        s.release(begin + 60_002, B, M, Exclusive);
+    };
+    wait(&mut s, 10, None);
+    wait(&mut s, 100_000, Some((1_000, 55_000)));
+    // A sleep outside of the wait is none of the wait's.
+    s.at(170_000, B, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+    s.at(190_000, B, What::OnCpu { tid: 0, cpu: 1 });
+    wait(&mut s, 200_000, None);
+    let stats = s.analyse().locks[0].stats.clone();
+    assert_eq!((stats.entered_spinning, stats.entered_sleeping, stats.entered_unknown), (2, 1, 0));
+    assert_eq!(stats.wait_cpu_ns, 60_000 + 6_000 + 60_000);
 }
 
 #[test]

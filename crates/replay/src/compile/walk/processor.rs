@@ -18,6 +18,7 @@ impl Walk<'_> {
             }
             What::OnCpu { cpu, .. } => {
                 self.states[id].cpu = Some(cpu);
+                self.threads[id].switched = true;
                 if let Some((since, blocked)) = self.states[id].off_since.take() {
                     self.threads[id].off.push((since, t, blocked));
                 }
