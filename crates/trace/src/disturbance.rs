@@ -7,6 +7,9 @@ use crate::meta::Meta;
 /// Key in [`Meta::extra`] under which `baton profile` stores the CPU time, in nanoseconds, that
 /// other programs used.
 pub const OTHERS: &str = "other_cpu_ns";
+/// Key in [`Meta::extra`] under which `baton profile --check` stores how long the program took alone,
+/// unrecorded, in nanoseconds: the median of its runs.
+pub const ALONE: &str = "alone_ns";
 /// A recording is disturbed if other programs used more than this share of the CPUs' time.
 pub const MOST_OTHERS: f64 = 0.05;
 

@@ -6,6 +6,7 @@
 //! standard output, notes and progress to standard error. Exit codes: 0 done, 1 failed, 2 bad input
 //! ([`crate::error::BadInput`]); `run` and `profile` keep the program's exit code.
 
+mod alone;
 mod analysing;
 mod ends;
 mod named;

@@ -1,5 +1,6 @@
 //! `baton profile`: records an unmodified program.
 
+use super::alone;
 use super::analysing::Steps;
 use super::progress::ProgressArgs;
 use super::still::Watching;
@@ -18,7 +19,7 @@ use baton_report::model::PROGRESS;
 use baton_report::terminal::{self, Style};
 use baton_report::{ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
-use baton_trace::disturbance::{OTHERS, disturbed};
+use baton_trace::disturbance::{ALONE, OTHERS, disturbed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -70,6 +71,9 @@ pub(crate) struct Args {
     duration: Option<Duration>,
     #[command(flatten)]
     progress: ProgressArgs,
+    /// Then run the program this often unrecorded, without input and output: how much recording slowed it down is then measured.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    check: u32,
     /// The program and its arguments. Options of Baton stand before it; `--` between them is allowed.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(super) program: Vec<OsString>,
@@ -167,6 +171,11 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     meta.extra.extend(last_look.and_then(|look| look.entry()));
     if let Some(seen) = seen {
         meta.extra.insert(OTHERS.into(), (seen.others.as_nanos() as u64).into());
+    }
+    // A run that was ended has no length to compare with.
+    if args.check > 0 && !end.timed_out && end.status.code().is_some() {
+        let alone = alone::median(args.check, &args.program, choice.as_ref(), args.duration)?;
+        meta.extra.extend(alone.map(|alone| (ALONE.to_owned(), (alone.as_nanos() as u64).into())));
     }
     if let Some(doubt) = disturbed(&meta) {
         ui::warn(format_args!("{doubt}: its waits are not all its own"));

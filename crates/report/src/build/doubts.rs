@@ -1,4 +1,4 @@
-//! What makes the verdict doubtful: a recording that was cut off.
+//! What makes the verdict doubtful: a recording that was cut off, or that slowed the program down.
 
 use crate::format::duration;
 use crate::model::{Report, ratio};
@@ -7,6 +7,20 @@ use baton_units::Nanos;
 
 /// A recording that misses less than this share of the run is not worth a doubt.
 const WORTH_A_DOUBT: f64 = 0.02;
+
+/// A program that took this many times longer when it was recorded may wait elsewhere alone.
+const DILATED: f64 = 1.25;
+
+/// Says that recording slowed the program down, and by how much.
+pub(super) fn dilated(report: &Report) -> Option<String> {
+    let dilation = report.run.dilation.as_ref().filter(|dilation| dilation.times > DILATED)?;
+    let how = match dilation.alone_ns {
+        Some(alone) => format!("alone it took {}", duration(alone)),
+        None => "at least; `baton profile --check 1` measures it".to_owned(),
+    };
+    let mostly = "threads that lock or wait often are slowed down most";
+    Some(format!("recorded, the program took {:.2} times as long ({how}): {mostly}", dilation.times))
+}
 
 /// Says that recording stopped before the program ended, and why.
 pub(super) fn cut_off(trace: &Trace, report: &Report) -> Option<String> {

@@ -72,13 +72,13 @@ pub(crate) fn build(
     path::relaxed(trace, analysis, &ends_when_told, &mut locks);
     let waitables: Vec<model::Waitable> = analysis.waitables.iter().map(|w| waitable(&mut names, w)).collect();
     let (sites, site_numbers) = sites::sites(&mut names, analysis, &class_of);
-    let run = run::run(trace);
     let object_names = object_names(analysis, &locks, &waitables);
     let name_of = |process: ProcessIndex, address: Address| {
         object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
     };
     let path = CriticalPath::with(trace, &analysis.window, off_cpu, &ends_when_told, &analysis.vain);
     let libc_code = libc_code::on_path(&mut names, trace, analysis, &path);
+    let run = run::run(trace, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
     let requests = requests::requests(&mut names, analysis, &locks, &classes);
@@ -119,6 +119,7 @@ pub(crate) fn build(
     };
     report.verdict = verdict::verdict(&report, place);
     report.verdict.doubts.splice(0..0, doubts::cut_off(trace, &report));
+    report.verdict.doubts.extend(doubts::dilated(&report));
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
 }
 

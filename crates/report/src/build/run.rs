@@ -2,12 +2,13 @@
 
 use super::figures::{nanos, pid};
 use crate::model;
-use baton_trace::analysis::{Analysis, Known, OffCpu, ThreadOffCpu, Window};
+use baton_trace::analysis::{Analysis, CriticalPath, Doing, Known, OffCpu, Recording, ThreadOffCpu, Window, dilation};
+use baton_trace::disturbance::ALONE;
 use baton_trace::{ProcessIndex, Source, Ticks, Trace, What};
 use baton_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn run(trace: &Trace) -> model::Run {
+pub(super) fn run(trace: &Trace, path: &CriticalPath) -> model::Run {
     let meta = trace.meta.clone().unwrap_or_default();
     let mut run = model::Run {
         command: meta.command,
@@ -29,6 +30,7 @@ pub(super) fn run(trace: &Trace) -> model::Run {
         clock: model::Clock { source: source(trace.clock.source).to_owned(), frequency_hz: trace.clock.frequency() },
         probe_event_ns: None,
         probe_contended_ns: None,
+        dilation: None,
         processes: Vec::new(),
     };
     if run.started_realtime_ns == Nanos(0) {
@@ -37,17 +39,28 @@ pub(super) fn run(trace: &Trace) -> model::Run {
     }
     run.processes =
         trace.processes.iter().map(|p| model::Process { pid: p.pid, parent: p.parent, finished: p.finished }).collect();
-    for event in trace.events() {
-        if let What::ProbeCost { probe, picoseconds } = event.what {
-            let cost = Some(picoseconds as f64 / 1000.0);
-            match probe {
-                0 => run.probe_event_ns = cost,
-                1 => run.probe_contended_ns = cost,
-                _ => {}
-            }
-        }
-    }
+    let recording = Recording::of(trace, path);
+    (run.probe_event_ns, run.probe_contended_ns) = (recording.event_ns, recording.contended_ns);
+    run.dilation = dilation_of(trace, path, &recording);
     run
+}
+
+fn dilation_of(trace: &Trace, path: &CriticalPath, recording: &Recording) -> Option<model::Dilation> {
+    if trace.clock.source == Source::Simulated {
+        return None;
+    }
+    recording.event_ns?;
+    let meta = trace.meta.as_ref();
+    let recorder_ns = recording.on_path;
+    let on_path = |of: &dyn Fn(&Doing) -> bool| nanos(&trace.clock, path.time(of));
+    let running = on_path(&|doing| *doing == Doing::Running);
+    let ready = on_path(&|doing| *doing == Doing::OffCpu(OffCpu::Ready));
+    // Where CPUs are short, work that is longer waits longer for them.
+    let waited = recorder_ns.0 as f64 * ready.0 as f64 / running.0.max(1) as f64;
+    let estimated = dilation(on_path(&|_| true), Nanos(recorder_ns.0 + (waited as u64).min(ready.0)));
+    let alone_ns = meta.and_then(|meta| meta.extra.get(ALONE)?.as_u64()).filter(|ns| *ns > 0).map(Nanos);
+    let measured = alone_ns.zip(meta).map(|(alone, meta)| meta.elapsed_ns as f64 / alone.0 as f64);
+    Some(model::Dilation { times: measured.unwrap_or(estimated), estimated, recorder_ns, alone_ns })
 }
 
 fn source(source: Source) -> &'static str {

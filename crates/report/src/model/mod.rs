@@ -19,7 +19,7 @@ pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
 pub use requests::{Latency, PROGRESS, Progress, RequestPart, Requests, SlowPart, SlowRequest};
-pub use run::{Clock, Host, Limits, Note, Process, Run};
+pub use run::{Clock, Dilation, Host, Limits, Note, Process, Run};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, Overtaken, QueueLength, Starved, Usage};

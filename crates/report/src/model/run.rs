@@ -25,9 +25,28 @@ pub struct Run {
     pub clock: Clock,
     /// The measured cost of recording one plain event.
     pub probe_event_ns: Option<f64>,
-    /// The measured cost of recording a contended acquisition, including its CPU times.
+    /// The measured cost of recording a contended acquisition, and of its CPU times if these
+    /// are read.
     pub probe_contended_ns: Option<f64>,
+    /// How much longer the program took because it was recorded; `None` for a simulation, and where
+    /// the cost of an event was not measured.
+    #[serde(default)]
+    pub dilation: Option<Dilation>,
     pub processes: Vec<Process>,
+}
+
+/// How much longer a program took because it was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dilation {
+    /// The recorded run's time in times of the program's own: the measured one, or else the
+    /// least.
+    pub times: f64,
+    /// The least that the recorder's time along the critical path makes it.
+    pub estimated: f64,
+    /// The recorder's time along the critical path.
+    pub recorder_ns: Nanos,
+    /// The time of the program alone (`baton profile --check`); `None` if it was not measured.
+    pub alone_ns: Option<Nanos>,
 }
 
 /// The machine.

@@ -55,6 +55,7 @@ fn head(report: &Report, style: Style) -> String {
         duration(run.elapsed_ns.unwrap_or(totals.span_ns)),
         count(totals.events),
     );
+    out += &dilation(report);
     out += &match (totals.acquisitions, totals.contended) {
         (0, _) => "no acquisitions of locks\n".to_owned(),
         (acquisitions, contended) => format!(
@@ -76,6 +77,20 @@ fn head(report: &Report, style: Style) -> String {
         );
     }
     out
+}
+
+/// How much longer the program took because it was recorded.
+fn dilation(report: &Report) -> String {
+    let Some(dilation) = &report.run.dilation else { return String::new() };
+    match dilation.alone_ns {
+        Some(alone) => format!(
+            "recording: {:.2} times the program's own {} ({:.2} by the recorder's work)\n",
+            dilation.times,
+            duration(alone),
+            dilation.estimated
+        ),
+        None => format!("recording: at least {:.2} times the program's own time (estimated)\n", dilation.times),
+    }
 }
 
 /// A duration within a sentence. Zero is written `0`, not as a dash.

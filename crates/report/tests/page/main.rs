@@ -9,6 +9,7 @@ mod browser;
 mod causes;
 mod damaged;
 mod diff;
+mod dilation;
 mod exports;
 mod json;
 mod openmp;

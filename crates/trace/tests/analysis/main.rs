@@ -3,6 +3,7 @@
 
 mod accounting;
 mod background;
+mod dilation;
 mod futex;
 mod off_cpu;
 mod openmp;

@@ -35,6 +35,7 @@ function about(report) {
     ["Command", run.command.join(" ") || "not known (no meta.json)"], ["Directory", run.directory], ["Started", started], ["Ended", ended],
     ["Locks", run.lock ? `replaced by ${run.lock}` : "the C library's own"], ["Machine", machine], ["System", [host.kernel, host.libc].filter(Boolean).join(", ")],
     ["Recorder", run.recorder], ["Clock", `${run.clock.source}, ${(run.clock.frequency_hz / 1e6).toFixed(0)} MHz`],
+    ["Dilation", !run.dilation ? "not known" : `${run.dilation.alone_ns === null ? "at least " : ""}${run.dilation.times.toFixed(2)} times as long as alone`],
     ["Probe cost", run.probe_event_ns === null ? "not measured" : `${run.probe_event_ns.toFixed(1)} ns an event${run.probe_contended_ns ? `, ${run.probe_contended_ns.toFixed(0)} ns a contended acquisition` : ""}`],
     ["Events", `${count(report.totals.events)} in ${run.processes.length} process${run.processes.length === 1 ? "" : "es"}`],
   ].filter(([, text]) => text);
