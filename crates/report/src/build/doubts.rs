@@ -11,8 +11,15 @@ const WORTH_A_DOUBT: f64 = 0.02;
 /// A program that took this many times longer when it was recorded may wait elsewhere alone.
 const DILATED: f64 = 1.25;
 
+/// Adds the doubts of the recording to those of the verdict; a recording that was cut off comes first.
+pub(super) fn add(trace: &Trace, report: &mut Report) {
+    let (first, last) = (cut_off(trace, report), dilated(report));
+    report.verdict.doubts.splice(0..0, first);
+    report.verdict.doubts.extend(last);
+}
+
 /// Says that recording slowed the program down, and by how much.
-pub(super) fn dilated(report: &Report) -> Option<String> {
+fn dilated(report: &Report) -> Option<String> {
     let dilation = report.run.dilation.as_ref().filter(|dilation| dilation.times > DILATED)?;
     let how = match dilation.alone_ns {
         Some(alone) => format!("alone it took {}", duration(alone)),
@@ -23,7 +30,7 @@ pub(super) fn dilated(report: &Report) -> Option<String> {
 }
 
 /// Says that recording stopped before the program ended, and why.
-pub(super) fn cut_off(trace: &Trace, report: &Report) -> Option<String> {
+fn cut_off(trace: &Trace, report: &Report) -> Option<String> {
     let until = report.limits.complete_until_ns?;
     let all = report.run.elapsed_ns.unwrap_or(Nanos(0)).max(until);
     let missing = ratio(all.0 - until.0, all.0);

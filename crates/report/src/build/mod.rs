@@ -118,8 +118,7 @@ pub(crate) fn build(
         limits,
     };
     report.verdict = verdict::verdict(&report, place);
-    report.verdict.doubts.splice(0..0, doubts::cut_off(trace, &report));
-    report.verdict.doubts.extend(doubts::dilated(&report));
+    doubts::add(trace, &mut report);
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
 }
 
