@@ -119,7 +119,9 @@ impl Ring {
     #[inline(never)]
     fn is_old_or_filling(&self, at: usize) -> bool {
         let since = clock::now(SESSION.source()).saturating_sub(self.ticks.load(Relaxed));
-        since > KEPT || half_full(at, PAGES * perf::PAGE) || half_full(self.wakes.load(Relaxed), WAKE_PAGES * perf::PAGE)
+        since > KEPT
+            || half_full(at, PAGES * perf::PAGE)
+            || half_full(self.wakes.load(Relaxed), WAKE_PAGES * perf::PAGE)
     }
 
     /// How much the kernel has told so far: it grows when the thread leaves its CPU, and when it comes back. `None` without a ring.
