@@ -25,11 +25,11 @@ impl Clients {
     pub fn of(requests: &Requests) -> Clients {
         let together = together(requests);
         let mut think: Vec<Ticks> = pairs(requests)
-            .filter_map(|(answered, next)| {
+            .map(|(answered, next)| {
                 let (round, request) = (answered.0, &requests.all[next as usize]);
                 let answer =
                     if together { last_answer(requests, round) } else { requests.all[answered.1 as usize].end };
-                Some(request.begin.since(answer))
+                request.begin.since(answer)
             })
             .collect();
         think.sort_unstable();
