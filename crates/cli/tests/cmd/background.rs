@@ -86,6 +86,7 @@ fn a_monitor_hides_neither_the_limit_nor_the_gain() {
 
 /// The monitor and the workers take locks through one function; `SAME`: one lock, and otherwise each side its own.
 const WRAPPED: &str = r#"
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
 #define OUT __attribute__((noinline))
@@ -95,6 +96,7 @@ static volatile long n;
 OUT static void take(pthread_mutex_t *m) { pthread_mutex_lock(m); n++; }
 OUT static void give(pthread_mutex_t *m) { n++; pthread_mutex_unlock(m); __asm__ volatile(""); }
 static void *monitor(void *x) {
+    pthread_setname_np(pthread_self(), "monitor");
     pthread_mutex_t *mine = SAME ? &hot_lock : &stat_lock;
     while (!stop) { take(mine); give(mine); usleep(1000); }
     return x;
@@ -131,7 +133,7 @@ fn a_monitor_that_locks_as_the_workers_do_is_found() {
         let found = report["background"].as_array().unwrap();
         assert_eq!(found.len(), 1, "{same}: {}", report["background"]);
         let thread = found[0]["thread"].as_u64().unwrap() as usize;
-        let taken = report["threads"][thread]["acquisitions"].as_u64();
-        assert_ne!(taken, Some(30), "{same}: a worker is no background thread");
+        // Under one lock the monitor may take it as often as a worker does, so that its name tells which thread it is.
+        assert_eq!(report["threads"][thread]["name"], "monitor", "{same}");
     }
 }
