@@ -695,11 +695,14 @@ fn what_blocks_outside_of_locks_has_its_call_site() {
     Run::new("outside.c", &[]).ok();
 }
 
+/// How often a call came with an outcome, and the files that it came with.
+type Calls = BTreeMap<(&'static str, Outcome), (u64, BTreeSet<Option<u16>>)>;
+
 /// Every call at a socket has an event with its file and outcome, whether it blocked or not; reads of files have none.
 #[test]
 fn calls_at_sockets_have_their_outcome() {
     recorded("calls.c", &[], |trace| {
-        let mut calls: BTreeMap<(&str, Outcome), (u64, BTreeSet<Option<u16>>)> = BTreeMap::new();
+        let mut calls = Calls::new();
         for event in trace.events() {
             let What::Called { call, .. } = event.what else { continue };
             let (times, files) = calls.entry((call.name(), call.outcome)).or_default();
