@@ -47,6 +47,7 @@ const WIDE_STRUCTS: &[Exception] = &[
     ("cli", "Args", 42),
     ("cli", "Figures", 31),
     ("replay", "Walk", 25),
+    ("report", "Report", 22),
     ("report", "Thread", 28),
     ("trace", "LockStats", 27),
     ("workloads", "Knobs", 26),

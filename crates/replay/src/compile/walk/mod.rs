@@ -302,12 +302,8 @@ impl<'a> Walk<'a> {
                 self.futex(id, t, event.what, process)
             }
             What::LibcWait { .. } => self.libc_wait(),
-            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } => {}
-            What::OffCpu { .. }
-            | What::OnCpu { .. }
-            | What::Blocked { .. }
-            | What::Called { .. }
-            | What::Bounded { .. } => self.turn(id, t),
+            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } | What::Called { .. } => {}
+            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } | What::Bounded { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
             What::Fork { .. }
             | What::TeamBegin { .. }

@@ -1,7 +1,7 @@
 //! The clients of a closed loop: each connection's next request comes a think time after its last
 //! answer, or after the last answer of all connections of a client that waits for all of them.
 
-use super::Requests;
+use super::found::Requests;
 use crate::clock::Ticks;
 
 /// How the requests of a trace depend on its answers.
@@ -46,7 +46,7 @@ impl Clients {
 
 /// Each answered request with its round, and the request that follows it on its connection.
 fn pairs(requests: &Requests) -> impl Iterator<Item = ((usize, u32), u32)> + '_ {
-    let next = |one: &'_ super::Connection| {
+    let next = |one: &'_ super::found::Connection| {
         let of = one.requests.clone();
         (1..of.len()).map(move |at| ((at - 1, of[at - 1]), of[at])).collect::<Vec<_>>()
     };

@@ -1,6 +1,6 @@
 //! What each thread's time went to, so that a request can be given its part of it.
 
-use super::Part;
+use super::found::Part;
 use crate::analysis::objects::ObjectId;
 use crate::clock::Ticks;
 use crate::event::{Event, OffReason, ThreadIndex, What};

@@ -3,7 +3,7 @@
 //! answers are no requests.
 
 use super::clocks::{Clocks, Moment, add};
-use super::{Connection, Direction, Part, Request, Requests, direction};
+use super::found::{Connection, Direction, Part, Request, Requests, direction};
 use crate::clock::Ticks;
 use crate::event::{Event, SystemCall, ThreadIndex};
 use crate::process::ProcessIndex;

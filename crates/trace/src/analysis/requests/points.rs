@@ -1,6 +1,6 @@
 //! Points that the user named, looked up in the trace.
 
-use super::site;
+use super::found::site;
 use crate::analysis::objects::ObjectId;
 use crate::event::{Event, Outcome, SiteId, What};
 use crate::process::ProcessIndex;

@@ -1,7 +1,8 @@
 //! Requests between two named points of one thread, and passages of one named point.
 
 use super::clocks::{Clocks, Moment};
-use super::{Asked, Connection, Request, Requests, site};
+use super::found::{Connection, Request, Requests, site};
+use super::points::Asked;
 use crate::analysis::objects::ObjectId;
 use crate::clock::Ticks;
 use crate::event::{Event, SiteId, ThreadIndex};
