@@ -66,7 +66,7 @@ A server need not end: with --for it runs for so long in each turn, by turns und
 a load goes on, and progress points per second are compared. Nothing is recorded or predicted then.
 
   baton try --for 5s --progress recv --load './client 4' -- ./server
-  baton try --for 5s --progress sendmsg --ready 11211 -- memcached -u nobody     under a load of your own
+  baton try --for 5s --progress sendmsg --ready 11211 -- memcached -u nobody     under your own load
   baton try --for 10s --progress lock:queue --lock mcs,adaptive -- ./server")]
 pub(crate) struct Args {
     /// Where to leave the profile; without it none is left.
