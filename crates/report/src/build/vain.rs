@@ -138,10 +138,10 @@ pub(super) fn next(report: &Report, place: &str) -> Vec<(f64, NextStep)> {
 const RUNS_BESIDE: f64 = 0.1;
 
 /// How to see whether threads that run at the same time write to the same cache lines: the trace does
-/// not show it. `share` is the share of the path on a CPU.
+/// not show it. `share` is the share of the path on a CPU; a cause that was seen goes before this one.
 pub(super) fn cache_lines(report: &Report, share: f64, command: Option<String>) -> Option<(f64, NextStep)> {
     let span = report.totals.span_ns.0;
     let runs = |thread: &&crate::model::Thread| ratio(thread.running_ns.0, span) >= RUNS_BESIDE;
     let text = "see whether threads write to the same cache lines (false sharing), which was not looked at".to_owned();
-    (report.threads.iter().filter(runs).count() > 1).then_some((share * 0.99, NextStep { text, command }))
+    (report.threads.iter().filter(runs).count() > 1).then_some((share / 2.0, NextStep { text, command }))
 }
