@@ -280,15 +280,12 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
 
 /// What to do where threads have no CPU.
 fn fewer_threads(report: &Report, place: &str) -> String {
-    match &report.limits.disturbed {
-        Some(_) => "record again while nothing else runs".to_owned(),
-        None => format!(
-            "run it with no more threads than the {} CPUs, record that, and compare the two (baton diff {} again): only that \
-             tells whether there are too many threads",
-            report.run.host.cpus,
-            crate::format::quoted(place)
-        ),
-    }
+    format!(
+        "run it with no more threads than the {} CPUs, record that, and compare the two (baton diff {} again): only that \
+         tells whether there are too many threads",
+        report.run.host.cpus,
+        crate::format::quoted(place)
+    )
 }
 
 /// What to do where threads wait for each other.
