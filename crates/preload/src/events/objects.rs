@@ -1,6 +1,6 @@
 //! What threads wait for that is no lock: condition variables, barriers, semaphores.
 
-use super::post::{bounded, cpu_time, post, post_ordered, switched, switched_before};
+use super::post::{bounded, cpu_time, post, post_ordered, switched};
 use super::session::Probe;
 use super::sites::{origin, site};
 use baton_trace::{Address, Waitable, WakeReason, What};
@@ -18,7 +18,7 @@ pub fn condition_destroy<P: Probe>(condition: usize) {
 /// A wait begins. The mutex's release follows.
 #[inline(always)]
 pub fn condition_wait<P: Probe>(condition: usize, mutex: usize, at: usize) {
-    switched_before::<P>();
+    switched::<P>();
     post::<P>(|thread| What::CondWait { condition: condition as Address, site: site(thread, at) });
     post::<P>(|_| What::CondMutex { mutex: mutex as Address });
 }
@@ -49,7 +49,7 @@ pub fn condition_broadcast<P: Probe>(condition: usize, at: usize) {
 
 /// A thread is about to enter a barrier. It may spin there, so its CPU time is taken before, too.
 pub fn barrier_arrive<P: Probe>(barrier: usize, at: usize) {
-    switched_before::<P>();
+    switched::<P>();
     post::<P>(|thread| What::BarrierArrive { barrier: barrier as Address, site: site(thread, at) });
     cpu_time::<P>();
 }
@@ -82,7 +82,7 @@ pub fn sem_take<P: Probe>(semaphore: usize, at: usize) {
 
 /// A wait for a semaphore begins.
 pub fn sem_wait<P: Probe>(semaphore: usize, at: usize) {
-    switched_before::<P>();
+    switched::<P>();
     post::<P>(|thread| What::SemWait { semaphore: semaphore as Address, site: site(thread, at) });
     cpu_time::<P>();
 }

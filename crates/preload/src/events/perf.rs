@@ -109,7 +109,7 @@ pub(super) fn map(attributes: &Attributes, pages: usize) -> Result<usize, i32> {
 /// Gives a ring back.
 ///
 /// # Safety
-/// `map` mapped it with so many pages, and nobody reads it any more.
+/// [`map`] returned `at` for this number of pages, and no thread reads the ring any more.
 pub(super) unsafe fn unmap(at: usize, pages: usize) {
     // SAFETY: by contract.
     crate::base::errno::kept(|| unsafe { libc::munmap(at as *mut libc::c_void, (1 + pages) * PAGE) });
@@ -153,7 +153,8 @@ pub(super) struct Records {
 
 impl Records {
     /// # Safety
-    /// `at` is a mapped ring of so many pages, which stays mapped while the records are used, or 0: no ring.
+    /// `at` is 0, which stands for no ring, or a ring that [`map`] mapped for this number of pages. That ring stays mapped while the
+    /// records are used.
     pub(super) unsafe fn of(at: usize, pages: usize) -> Records {
         // Acquire: the records up to the head are whole.
         // SAFETY: by contract.

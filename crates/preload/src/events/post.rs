@@ -56,13 +56,8 @@ pub(super) fn tidy_up(thread: &Thread) {
     thread.pen.prepare(&SESSION);
 }
 
-/// Writes down the context switches before a wait that may have no end: a program that is killed in the wait could not, and a sleep
-/// before it would be taken for work.
-pub(super) fn switched_before<P: Probe>() {
-    switched::<P>();
-}
-
-/// Writes down the context switches since the last time, if that was a while ago or the ring fills. A thread may hold a lock here (behind
+/// Writes down the context switches since the last time, if that was a while ago or the ring fills. It is called before each wait that may
+/// have no end, too: a program that is killed there cannot, and a sleep before the wait would be taken for work. A thread may hold a lock here (behind
 /// a wait at a condition variable it does), so most calls do nothing.
 #[cold]
 pub(super) fn switched<P: Probe>() {

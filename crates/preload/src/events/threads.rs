@@ -1,6 +1,6 @@
 //! Threads: created, joined, named.
 
-use super::post::{post, switched_before};
+use super::post::{post, switched};
 use super::session::{Probe, SESSION};
 use super::sites::{origin, site};
 use crate::thread;
@@ -13,7 +13,7 @@ pub fn create<P: Probe>(at: usize) {
 
 /// A join begins.
 pub fn join_begin<P: Probe>(handle: u64, at: usize) {
-    switched_before::<P>();
+    switched::<P>();
     post::<P>(|thread| What::JoinBegin { handle, site: site(thread, at) });
 }
 

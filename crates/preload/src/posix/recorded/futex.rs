@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn futex(
 }
 
 /// # Safety
-/// As the program's call.
+/// The arguments are those that the program gave to `syscall`, and fit its number.
 #[inline(always)]
 unsafe fn call(&[word, operation, value, limit, other, last]: &Arguments) -> c_long {
     // SAFETY: as the caller says.
@@ -80,7 +80,7 @@ fn is_of_runtime(site: usize) -> bool {
 }
 
 /// # Safety
-/// As the program's call.
+/// The arguments are those that the program gave to `syscall`, and fit its number.
 unsafe fn wait(site: usize, arguments: &Arguments) -> c_long {
     let Some(thread) = events::recorded_thread().filter(|_| !is_of_runtime(site)) else {
         // SAFETY: as the caller says.
@@ -106,7 +106,7 @@ fn end(answer: c_long) -> FutexEnd {
 }
 
 /// # Safety
-/// As the program's call.
+/// The arguments are those that the program gave to `syscall`, and fit its number.
 unsafe fn wake(site: usize, arguments: &Arguments) -> c_long {
     let Some(thread) = events::recorded_thread().filter(|_| !is_of_runtime(site)) else {
         // SAFETY: as the caller says.

@@ -13,23 +13,21 @@ const NAMED: usize = 4;
 /// The standstill as one sentence or two.
 pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[StandingThread]) -> String {
     let time = |ticks| duration(nanos(&scene.names.trace.clock, ticks));
-    let who = match scene.names.trace.processes.len() {
-        1 => "The program".to_owned(),
-        _ => format!("Process {}", super::pid(scene.names.trace, still.process)),
+    let (article, who) = match scene.names.trace.processes.len() {
+        1 => (("The ", "the "), "program".to_owned()),
+        _ => (("Process ", "process "), super::pid(scene.names.trace, still.process).to_string()),
     };
     if let Some(since) = still.suspected {
         return format!(
-            "Cannot tell whether {who} stands still since {}: {}. {} on, and none has signalled that since.",
+            "Cannot tell whether {}{who} stands still since {}: {}. {} {} on, and none has signalled that since.",
+            article.1,
             time(since),
             parts(scene, still, threads),
-            match still.moving {
-                1 => "1 other thread goes".to_owned(),
-                more => format!("{more} other threads go"),
-            }
-        )
-        .replace("whether The", "whether the")
-        .replace("whether Process", "whether process");
+            threads_phrase(still.moving as usize, "other "),
+            if still.moving == 1 { "goes" } else { "go" },
+        );
     }
+    let who = format!("{}{who}", article.0);
     let begin = match (still.still, still.deadlock) {
         (Some(all), Some(part)) if time(all) != time(part) => {
             format!("{who} stands still since {}: deadlock since {}", time(all), time(part))

@@ -6,7 +6,8 @@ use baton_host::launch::program::Program;
 use baton_sync::lock::assign::ObjectRange;
 use baton_trace::point::{CALLS, Passed, Point, Progress};
 
-/// Calls with so many arguments that the library does not learn where they are called.
+/// Calls whose arguments leave no register for the call site, so that the library does not learn where
+/// the program makes them.
 const WITHOUT_SITE: [&str; 3] = ["recvfrom", "sendto", "pselect"];
 
 /// A point, ready to be counted.

@@ -68,7 +68,7 @@ struct Measured {
     more: Option<More>,
 }
 
-/// The answer.
+/// What `baton try --for` answers, as `--json` prints it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Rates {
     schema: &'static str,
