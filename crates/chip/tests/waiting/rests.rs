@@ -25,8 +25,9 @@ fn chip(cores: u32) -> Chip {
     common::cores(cores, &settings.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// One CPU. The waiter begins at 0; the other thread comes at `comes`, works for a while and ends the wait. When the other one ran
-/// first, when the wait ended, and the figures.
+/// Runs two threads on one CPU. The waiter begins at 0; the other thread comes at `comes`, works
+/// for `work` cycles and ends the wait. Returns when the other thread first ran, the result of the
+/// wait, and the outcome of the run.
 fn beside(wait: Wait, comes: u64, work: u64, deadline: Option<Deadline>) -> (u64, WaitResult<u32>, Outcome) {
     let chip = chip(1);
     let mut simulation = simulation(&chip);
@@ -60,7 +61,7 @@ fn after_its_rest_a_waiter_gives_its_cpu_up() {
         );
         assert_eq!(outcome.threads[0].counts.sleeps, 1, "{wait}");
     }
-    // One that only rests keeps the CPU for its slice.
+    // A waiter whose policy only rests keeps the CPU until its time slice ends.
     let (ran, ..) = beside(Wait::Mwait(1), 1_000, 5_000, None);
     assert!(ran >= 400_000, "{ran}");
 }

@@ -9,7 +9,7 @@ pub struct Request {
     pub packet: u32,
     /// The operation, as a number that the device defines.
     pub op: u32,
-    /// What with.
+    /// The arguments of the operation.
     pub words: [u64; 3],
     /// Whether the request comes from a system call: only such requests may configure the device.
     pub privileged: bool,
@@ -23,7 +23,7 @@ impl Request {
         self.packet
     }
 
-    /// What it carries.
+    /// Returns the operation and its arguments, as the words that the request carries.
     pub fn words(&self) -> Words {
         Words { tag: self.op, words: self.words }
     }
@@ -128,7 +128,7 @@ impl From<Answer> for Words {
 }
 
 impl Answer {
-    /// Done, with this.
+    /// Returns an answer that says that the request was done and has the result `value`.
     pub fn done(value: u64) -> Answer {
         Answer { status: 0, value, more: [0; 2] }
     }

@@ -19,7 +19,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Compiles one of the programs; under a name of the test's own, as a file that another test runs cannot be written.
+/// Compiles one of the programs to a file named after the test, because a file that another test is
+/// running cannot be written.
 fn compile(program: &str, test: &str) -> PathBuf {
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{test}"));
@@ -53,8 +54,9 @@ fn every_variant_has_the_right_result() {
     }
 }
 
-/// The cheaper critical sections are cheaper: the comparison relies on it. A section of nanoseconds is not judged. Whatever else runs only
-/// lengthens a time, so the least of some runs counts.
+/// `--cheaper LOCK` must make a lock's critical section cost about half as much, because the
+/// comparison with Coz relies on it. The section of `log` takes only nanoseconds and is not judged.
+/// Other programs can only lengthen a time, so the shortest time of five runs counts.
 #[test]
 fn a_cheaper_section_costs_about_half() {
     for (program, _) in PROGRAMS {

@@ -21,9 +21,9 @@ pub(crate) struct VcView {
     pub(crate) given: u16,
     /// Bit set of the virtual channels that the packet may be given.
     pub(crate) mask: u64,
-    /// Upstream: input-buffer credits left.
+    /// Credits for this virtual channel's buffer that the upstream side has left.
     pub(crate) credits: i16,
-    /// Upstream: the input that holds this virtual channel, or `NONE`.
+    /// The input of the upstream router that holds this virtual channel, or `NONE`.
     pub(crate) owner: u16,
 }
 

@@ -9,10 +9,10 @@ impl<M: Machine> Context<M> {
     /// Cancels the region.
     pub fn cancel_region(&self) {
         let (team, waits) = (self.team(), self.waits());
-        // Release: who sees it sees what was done before.
+        // Release: a thread that sees the region cancelled also sees what this thread did before.
         team.cancel.region.store(1, Release);
-        // SeqCst: either a thread that is about to wait for a slot sees that the region is cancelled, or this one sees the slot as that thread
-        // saw it, open, and closes it.
+        // SeqCst: consider a thread that is about to wait for a slot. Either that thread sees the
+        // region cancelled, or this thread sees the slot open, as that thread did, and closes it.
         M::fence(SeqCst);
         team.shares.iter().for_each(|share| share.close_to_later(waits));
     }

@@ -1,9 +1,11 @@
-//! Call sites: each return address gets a number when it is first seen, and a definition in the trace. A contended one is
-//! numbered by its whole stack, and one where a lock begins by its callers.
+//! Call sites: each return address gets a number when it is first seen, and a definition in the
+//! trace. A call that waits is numbered by its whole stack, and a call that initialises a lock, or
+//! takes a lock for the first time, by its stack of a few frames.
 //!
-//! Unwinding a stack costs some microseconds, so each thread remembers the stacks that it has seen: the return address, how deep
-//! the stack was, and a hash of its callers' return addresses. Two different ways to one place at the very same depth pass for one only
-//! if their first callers are the same.
+//! Unwinding a stack costs some microseconds, so each thread remembers stacks that it has unwound:
+//! the call site, the depth of the stack, and a hash of the return addresses of the nearest
+//! callers. Two stacks with the same call site and depth are taken for the same stack only if these
+//! callers are the same; callers further out may differ.
 
 use super::modules;
 use super::session::SESSION;
@@ -26,10 +28,10 @@ pub fn site(thread: &Thread, at: usize) -> SiteId {
     }
 }
 
-/// One that is seen for the first time in this life of its object file.
+/// Gives a number to a call site that is met for the first time since its object file was loaded:
+/// the number that it had if the same file was loaded at the same place before.
 #[cold]
 fn new(thread: &Thread, at: u64) -> SiteId {
-    // The same file at the same place as before: its sites have their numbers.
     if let Some(id) = modules::know(at).and_then(|module| TABLE.restore(at, elsewhere(at, module))) {
         return id;
     }
@@ -50,12 +52,14 @@ fn number(thread: &Thread, key: u64, stack: &[u64]) -> SiteId {
     }
 }
 
-/// Under what a site stands while its object file is not loaded. Code addresses have 48 bits, numbers of modules fewer than 15.
+/// Returns the key under which the table keeps a call site while its object file is not loaded.
+/// Code addresses have 48 bits, numbers of modules fewer than 15.
 fn elsewhere(address: u64, module: u32) -> u64 {
     address | u64::from(module + 1) << 48
 }
 
-/// An object file was unloaded: what is called from its place from now on is another one's.
+/// Moves the call sites of an unloaded object file to keys of their own, because another file may
+/// be loaded at the same addresses later.
 pub(super) fn unloaded(place: core::ops::Range<u64>, module: u32) {
     TABLE.file_under(|address| place.contains(&address).then(|| elsewhere(address, module)));
 }

@@ -54,7 +54,7 @@ pub struct Program {
     /// Its place among the profile's draws of its shape, from 0: a study takes the first ones.
     pub place: usize,
     pub shape: Shape,
-    /// Its number, on which its seeds hang.
+    /// The draw's number in the profile, from which the seeds of its runs follow.
     pub number: u32,
     /// The draw.
     pub draw: Draw,
@@ -65,7 +65,8 @@ pub struct Program {
 }
 
 impl Serialize for Program {
-    /// What its runs depend on: every parameter of the draw, and nothing of what is printed.
+    /// Writes what the runs of the program depend on: every parameter of the draw, and nothing that
+    /// the paper prints.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&format!("{:?}", self.draw))
     }

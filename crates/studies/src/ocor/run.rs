@@ -40,7 +40,8 @@ pub struct Figures {
     pub threads: u32,
     /// Where blocked time went, by the lock's word.
     pub account: Account,
-    /// The same as threads see it, by their calls: no causes, and nothing of who slept.
+    /// Where blocked time went, as measured at the calls of the threads, which tell neither causes
+    /// nor which threads slept.
     pub calls: Account,
     /// Packets given to the network in the region of interest.
     pub packets: u64,
@@ -61,7 +62,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Whether it shows what is printed of its program without marks.
+    /// Whether these figures, of a run without marks, show everything that the paper prints of the
+    /// program without marks.
     pub fn meets(&self, profile: &Profile) -> bool {
         fit::off(profile, &self.shown()) == 0.0
     }

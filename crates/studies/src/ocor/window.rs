@@ -16,9 +16,9 @@ pub enum Doing {
     Own,
     /// The thread is in a critical section.
     Section,
-    /// It waits while another thread holds the lock.
+    /// The thread waits for a lock that another thread holds.
     Held,
-    /// It waits while no thread holds the lock: competition overhead.
+    /// The thread waits for a lock that no thread holds: competition overhead.
     Free,
 }
 
@@ -43,7 +43,7 @@ pub struct Piece {
 /// The first threads' time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// By thread, in order, without gaps.
+    /// The pieces of each thread, in order of time and without gaps.
     pub threads: Vec<Vec<Piece>>,
 }
 
@@ -51,7 +51,7 @@ pub struct Window {
 pub type Shares = [f64; 4];
 
 impl Window {
-    /// From what was watched between the region's beginning and end.
+    /// Builds the window from the log of the locks' words between the region's beginning and end.
     ///
     /// # Errors
     /// When a lock changed hands without a release.
@@ -109,8 +109,8 @@ impl Window {
         pieces.map(|piece| piece.to.min(end).saturating_sub(piece.from.min(end))).sum()
     }
 
-    /// When this run has done as much as `other` had at `end`: own work and sections of the same threads, added up. `None`:
-    /// it never does.
+    /// Returns the cycle at which this run has done as much as `other` had done at `end`: own work
+    /// and sections of the same threads, added up. `None`: this run never does as much.
     pub fn as_far_as(&self, other: &Window, end: u64) -> Option<u64> {
         let goal = other.progress(end);
         let last = self.threads.iter().flatten().map(|piece| piece.to).max()?;
@@ -136,7 +136,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Up to `to` the thread did this.
+    /// Adds the piece from the end of the last one to `to`, cut off at the region's end.
     fn put(&mut self, to: u64, doing: Doing) {
         let to = to.min(self.end);
         if to > self.at {

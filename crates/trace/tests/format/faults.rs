@@ -34,7 +34,7 @@ fn events_within_a_segment_fault_no_page() {
     post(4 * FULL);
     let (mut within, mut clean) = (0, 0);
     for _ in 0..40 {
-        // The posted events are an eighth of a segment, so most stretches lie within one.
+        // A stretch of posted events is an eighth of a segment, so most stretches lie within one.
         let before = faults();
         post(FULL / 8);
         let here = faults() - before;

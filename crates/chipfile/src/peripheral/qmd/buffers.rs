@@ -49,7 +49,7 @@ pub(super) struct Waiting {
     /// The time from which the timer counts: the request's arrival, or a later service of the
     /// request before it in its buffer.
     pub(super) since: u64,
-    /// Whether the request was tried, so that its thread knows why it waits.
+    /// Whether the thread that made the request has been told why the request waits.
     pub(super) told: bool,
     /// Number of the engine's last change after which the request was tried as a head; 0: it was
     /// never tried.

@@ -27,7 +27,7 @@ pub(super) enum State {
 pub(super) struct Queue {
     state: State,
     region: Region,
-    /// Whose it is.
+    /// The protection domain that the queue belongs to.
     pub(super) domain: u32,
     head: u32,
     /// Number of items that a dequeue can take.
@@ -118,7 +118,7 @@ impl Storage {
     /// The first of `count` consecutive free entries: the first gap that is large enough.
     fn free_entries(&self, entries: u32) -> Option<u32> {
         let mut regions: Vec<Region> = self.queues.iter().flatten().map(|(_, queue)| queue.region).collect();
-        // A queue that has moved away has no entries.
+        // A queue that has moved to another device keeps its slot here, but no entries.
         regions.retain(|region| region.entries > 0);
         regions.sort_by_key(|region| region.first);
         let mut end = 0;

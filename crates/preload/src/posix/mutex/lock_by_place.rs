@@ -50,7 +50,8 @@ struct Asked {
 
 /// What was asked for.
 struct Choices {
-    /// By number. Those that no mutex can have are there all the same: a kind may be garbage.
+    /// The ways to serve a mutex, by the number in its kind. Numbers that no lock has are filled
+    /// too, because the kind of a destroyed mutex may be garbage.
     ways: [Ways; NUMBERS],
     asked: Vec<Asked>,
     /// Places of the mutexes whose acquisitions are counted.
@@ -146,7 +147,8 @@ pub fn spare_at(mutex: &Mutex) -> Option<usize> {
 /// A mutex is there, which no other thread uses yet.
 pub unsafe fn initialised(mutex: *mut Mutex, site: usize) {
     let Some(choices) = choices() else { return };
-    // SAFETY: as the caller says; one that is ours is aligned.
+    // SAFETY: the caller guarantees that a mutex is there. A mutex that is not aligned is
+    // passed on (see `class_at`), so a mutex that is borrowed below is aligned.
     unsafe {
         if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
             return;
@@ -251,12 +253,15 @@ impl Choices {
     /// A mutex is there.
     #[cold]
     unsafe fn settle(&self, mutex: *mut Mutex, site: usize) -> usize {
-        // SAFETY: as the caller says; one that is ours is aligned.
+        // SAFETY: the caller guarantees that a mutex is there. A mutex that is not aligned is
+        // passed on (see `class_at`), so a mutex that is borrowed below is aligned.
         unsafe {
             if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
                 return self.passing;
             }
-            // One that a call has initialised is known by that call, and else by the call that locks it.
+            // If no recorded call initialised the mutex, its whole origin, this call site with its
+            // callers, can name a place. Else the initialising call has been looked up already, and
+            // only this call site is left to look up.
             let alone = || Origin::of([site as u64].into_iter());
             let origin = if Mutex::kind_at(mutex).is_new() { thread::current().stacks.origin(site) } else { alone() };
             let counted = self.counted(mutex.addr(), &origin);

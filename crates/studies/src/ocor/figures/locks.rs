@@ -54,7 +54,8 @@ impl At<'_> {
         Some(row)
     }
 
-    /// The fastest, of these networks.
+    /// Returns the shortest mean time of all locks (but those whose sleep is free) on these
+    /// networks, in thousand cycles, with the names of the lock and the network.
     fn fastest(&self, networks: std::ops::Range<usize>) -> Option<(f64, String)> {
         let all = (0..LOCKS.len()).filter(|&kind| !LOCKS[kind].free_sleep);
         let all = all.flat_map(|kind| networks.clone().map(move |network| (kind, network)));
@@ -65,7 +66,8 @@ impl At<'_> {
         all.filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// What a lock's sleep does to it: beside the same lock whose sleep is free.
+    /// Returns a sentence on what sleeping costs a lock, compared with the same lock whose sleep is
+    /// free.
     fn convoy(&self) -> String {
         let free = LOCKS.iter().position(|kind| kind.free_sleep);
         let of = |free: usize| {

@@ -25,7 +25,8 @@ fn none(_: &str) -> Option<f64> {
     None
 }
 
-/// What is printed of each program without marks, beside ours: whether the stand-in shows it.
+/// For each program, what the paper prints of it without marks, beside what its stand-in shows, and
+/// how many runs of the stand-in show everything that is printed.
 pub(super) fn baseline(results: &Results<'_>) -> Figure {
     let row = |name: &str| {
         let pairs = results.program(name);
@@ -81,7 +82,8 @@ pub(super) fn baseline(results: &Results<'_>) -> Figure {
     )
 }
 
-/// How many of the programs show what is printed of them without marks: in a sentence, by the runs themselves.
+/// Returns a sentence that counts programs: for how many the paper's printed figures are shown by
+/// every run without marks of their stand-in, and for how many by none of its runs.
 pub(crate) fn shown(results: &Results<'_>) -> String {
     let all = results.programs();
     let runs = |name: &str| {
