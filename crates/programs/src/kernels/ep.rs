@@ -1,11 +1,11 @@
 //! Embarrassingly parallel (NAS' EP; Bailey and others, RNR-94-007, section 2.1): pairs of normally distributed numbers by the polar
 //! method, counted by the square ring about the origin in which they lie. Threads meet to begin and to add up.
 
-use super::near;
+use super::near::near;
 use super::random::{CYCLES, EP_SEED, JUMP_CYCLES, Sequence};
 use super::rows::Rows;
 use super::scene::{Member, Scene};
-use super::{KernelScale, fourier::FUNCTION_CYCLES};
+use super::{fourier::FUNCTION_CYCLES, scale::KernelScale};
 use crate::places::Places;
 use baton_machine::Machine;
 use baton_machine::units::Cycles;

@@ -6,7 +6,7 @@
 use super::random::{CYCLES, SEED, Sequence};
 use super::rows::Rows;
 use super::scene::{Member, Scene};
-use super::{KernelScale, near};
+use super::{near::near, scale::KernelScale};
 use crate::places::Places;
 use baton_machine::Machine;
 use baton_machine::units::Cycles;

@@ -1,7 +1,7 @@
 //! The kernels by name.
 
 use super::scene::Scene;
-use super::{Kernel, KernelScale};
+use super::{kernel::Kernel, scale::KernelScale};
 use crate::monitor::Locks;
 use baton_machine::{Machine, Wait};
 use baton_sync::barrier::known::Known as KnownBarrier;

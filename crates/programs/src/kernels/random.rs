@@ -1,6 +1,6 @@
 //! The random numbers of the NAS benchmarks (Bailey and others, RNR-94-007): x' = 5^13 x mod 2^46, as shares of 2^46.
 
-use super::KernelScale;
+use super::scale::KernelScale;
 
 /// Cycles of a number: a multiplication of long words, a mask, and a conversion.
 pub(super) const CYCLES: u64 = 5;

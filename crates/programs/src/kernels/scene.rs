@@ -4,7 +4,7 @@
 //! The lock and the barrier are the machine's, behind a call: a kernel is compiled once for each
 //! machine, not once for each pair of a lock and a barrier.
 
-use super::KernelScale;
+use super::scale::KernelScale;
 use crate::monitor::{Guarded, Kit};
 use baton_machine::{Machine, Wait};
 use baton_sync::barrier::RawBarrier;

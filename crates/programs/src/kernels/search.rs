@@ -3,7 +3,7 @@
 //! word of a query up, and extend each match to both sides as long as the score does not fall too
 //! far; at the end the first thread sorts the segments that were found.
 
-use super::KernelScale;
+use super::scale::KernelScale;
 use super::scene::{Member, Scene};
 use crate::places::Places;
 use baton_machine::Machine;

@@ -16,6 +16,9 @@ const MARK: usize = 16;
 /// Bytes of a packet for which a buffer has room.
 pub(crate) const ROOM: usize = BUFFER_BYTES - MARK;
 
+/// Cycles to add up the words of a block.
+pub(super) const BLOCK_CYCLES: u64 = 8;
+
 /// A buffer, and a line behind it. The line spreads the first lines of the buffers over the sets of
 /// a cache, as DPDK's pools do.
 #[repr(C, align(64))]
@@ -120,5 +123,26 @@ impl<M: Machine> Buffers<M> {
     /// Pushes blocks out of this core's caches.
     pub(crate) fn push(&self, buffer: u64, blocks: u32, to: PushTo) {
         M::prepush(self.at(buffer), blocks as usize * BLOCK_BYTES, to);
+    }
+}
+
+/// Adds up the words of a packet.
+pub(super) fn sum(bytes: &[u8]) -> u64 {
+    let word = |chunk: &[u8]| {
+        let mut eight = [0; 8];
+        eight[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(eight)
+    };
+    bytes.chunks(8).fold(0, |sum: u64, chunk| sum.wrapping_add(word(chunk)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_of_a_packet_counts() {
+        assert_eq!(sum(&[1, 0, 0, 0, 0, 0, 0, 0, 2]), 3);
+        assert_ne!(sum(b"a packet"), sum(b"a pocket"));
     }
 }

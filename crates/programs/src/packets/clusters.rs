@@ -3,10 +3,11 @@
 //! stage add them up and give the buffers back. `[1, 1]` is the paper's one-to-one test, `[n, n]`
 //! its n-to-n test.
 
-use super::buffers::{View, seen};
+use super::buffers::{BLOCK_CYCLES, View, seen, sum};
+use super::flow::{Flow, a_packet, sent};
+use super::link::{Link, Receiver, Sender, Shape};
 use super::pool::Pool;
-use super::{BLOCK_CYCLES, Flow, Traffic, a_packet, sent, sum};
-use crate::packets::link::{Link, Receiver, Sender, Shape};
+use super::traffic::Traffic;
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, PushTo, Wait};
 use baton_sync::queue::RawQueue;

@@ -2,10 +2,13 @@
 //! packets that a rule allows to a sink, and the other packets to an analyser, which drops them.
 //! Sink and analyser give the buffers back.
 
-use super::buffers::{View, seen};
+use super::buffers::{BLOCK_CYCLES, View, seen};
+use super::flow::Flow;
+use super::header::fields;
 use super::link::{Link, Receiver, Sender, Shape};
-use super::pool::Pool;
-use super::{Action, BLOCK_CYCLES, FILLER, Flow, INSPECT, LAST, MARKS, Rules, Traffic, fields};
+use super::pool::{FILLER, INSPECT, LAST, MARKS, Pool};
+use super::rules::{Action, Rules};
+use super::traffic::Traffic;
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, PushTo, Wait};
 use baton_sync::queue::RawQueue;

@@ -1,7 +1,8 @@
 //! The pipeline and the firewall by name, with a queue of the registry.
 
 use super::buffers::Buffers;
-use super::{Flow, Rules, Traffic, USUAL_POOL, clusters, firewall};
+use super::flow::{Flow, USUAL_POOL};
+use super::{clusters, firewall, rules::Rules, traffic::Traffic};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue};

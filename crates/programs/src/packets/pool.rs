@@ -2,13 +2,19 @@
 
 use super::buffers::Buffers;
 use super::link::{Link, Receiver, Sender, Shape};
-use super::{FILLER, Flow, MARKS, Traffic};
+use super::{flow::Flow, traffic::Traffic};
 use baton_machine::Ordering::Release;
 use baton_machine::{Atomic, Machine, PushTo, Wait};
 use baton_sync::queue::RawQueue;
 use baton_workloads::timing::Spans;
 use baton_workloads::{Refused, Shared, share};
 use std::sync::Arc;
+
+/// Marks in a queue's word, beside the number of a buffer.
+pub(super) const LAST: u64 = 1 << 63;
+pub(super) const FILLER: u64 = 1 << 62;
+pub(super) const INSPECT: u64 = 1 << 61;
+pub(super) const MARKS: u64 = LAST | FILLER | INSPECT;
 
 /// A word alone on its pair of lines.
 #[repr(C, align(128))]

@@ -1,6 +1,6 @@
 //! What a firewall's threads count.
 
-use super::{Rules, a_packet, sum};
+use super::{buffers::sum, flow::a_packet, rules::Rules};
 use baton_workloads::timing::Figure;
 use baton_workloads::work::{Measured, mix};
 use std::sync::{Mutex, PoisonError};

@@ -2,8 +2,7 @@
 //! alignment): the matrix of scores is cut into blocks, and a block is ready when the blocks above
 //! and to the left of it are done.
 
-use super::Scale;
-use super::pool::Pool;
+use super::{pool::Pool, scale::Scale};
 use crate::monitor::{Guarded, Kit};
 use crate::places::Places;
 use baton_machine::units::Cycles;

@@ -3,7 +3,7 @@
 //! the chunk up in a table with one lock for each bucket, compresses new chunks, and writes the
 //! piece's records when all earlier pieces are written.
 
-use super::Scale;
+use super::scale::Scale;
 use crate::monitor::{Guarded, Kit};
 use crate::places::Places;
 use baton_machine::Machine;

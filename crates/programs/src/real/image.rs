@@ -2,7 +2,7 @@
 //! gradient. Each pass goes over strips of rows that threads take from a queue under a lock; all
 //! threads meet between the passes.
 
-use super::Scale;
+use super::scale::Scale;
 use crate::monitor::{Guarded, Kit};
 use crate::places::Places;
 use baton_machine::Machine;

@@ -2,8 +2,7 @@
 //! by the two coordinates in turn, and makes two tasks of the halves. Nodes are given out in a
 //! critical section of their own.
 
-use super::Scale;
-use super::pool::Pool;
+use super::{pool::Pool, scale::Scale};
 use crate::monitor::{Guarded, Kit};
 use crate::places::Places;
 use baton_machine::Machine;

@@ -1,6 +1,6 @@
 //! The programs by name.
 
-use super::{Program, Scale};
+use super::{program::Program, scale::Scale};
 use crate::monitor::Locks;
 use baton_machine::{Machine, Wait};
 use baton_sync::lock::known::Known;

@@ -1,8 +1,7 @@
 //! A merge sort by tasks (as in the tasking benchmarks' `sort`): ranges are sorted whole, then
 //! merged pair by pair. A merge is ready when both of its halves are.
 
-use super::Scale;
-use super::pool::Pool;
+use super::{pool::Pool, scale::Scale};
 use crate::monitor::Kit;
 use crate::places::Places;
 use baton_machine::units::Cycles;

@@ -1,7 +1,7 @@
 //! The source of a candidate's parameters: strata of ranges, so that few candidates spread over the
 //! whole ranges.
 
-use super::Range;
+use super::profile::Range;
 use baton_workloads::xorshift;
 
 /// Draws from strata of ranges, each parameter's strata in an order of its own.

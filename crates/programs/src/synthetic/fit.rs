@@ -11,8 +11,8 @@
 
 use super::dice::Dice;
 use super::keys::DRAW;
+use super::profile::{Draw, Printed, Profile, Range, Ranges};
 use super::solver::Solver;
-use super::{Draw, Printed, Profile, Range, Ranges};
 
 /// The figures that a run of a draw showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! The keys of a profile file: one table from which reading, writing and messages come.
 
-use super::{Draw, Range, Ranges};
+use super::profile::{Draw, Range, Ranges};
 
 /// The limits of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! A profile's draw as a workload, with a lock of the registry.
 
-use super::{Draw, Profile, Run};
+use super::profile::{Draw, Profile};
+use super::team::Run;
 use baton_machine::{Machine, Wait};
 use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo};

@@ -2,7 +2,7 @@
 //! expected.
 
 use super::keys::{DRAW, Limits, NUMBER, RANGES, SHARE};
-use super::{Class, Draw, Numbered, Printed, Profile, Range, Ranges};
+use super::profile::{Class, Draw, Numbered, Printed, Profile, Range, Ranges};
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;

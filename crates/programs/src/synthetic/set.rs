@@ -1,8 +1,8 @@
 //! All profiles of a folder, and one hash over them, which a study freezes.
 
 use super::keys::DRAW;
-use super::read::Problem;
-use super::{Numbered, Profile, ProfileError};
+use super::profile::{Numbered, Profile};
+use super::read::{Problem, ProfileError};
 use std::path::Path;
 
 /// The profiles of a folder, by name.

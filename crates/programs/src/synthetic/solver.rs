@@ -1,7 +1,6 @@
 //! Moves a candidate towards the shares that it should show.
 
-use super::Draw;
-use super::fit::Shown;
+use super::{fit::Shown, profile::Draw};
 
 /// Broyden's method for two unknowns: the logarithms of section and think time against the
 /// logarithms of the two shares.

@@ -1,7 +1,7 @@
 //! The threads of a draw: they warm up, meet, and then compute, walk over lines of their own, and
 //! take locks.
 
-use super::Draw;
+use super::profile::Draw;
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, OwnedSlice, Slot, Wait};
 use baton_sync::barrier::{RawBarrier, central::Central};

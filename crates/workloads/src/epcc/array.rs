@@ -1,47 +1,20 @@
 //! Arraybench: constructs with an array for each thread, of 1, 729 or 59,049 numbers. A `private`
 //! array takes room on the thread's stack and no access; the other arrays are copied.
 
-use super::{Bench, Construct, Group, in_region, region_each};
+use super::bench::{Bench, Construct, Group, in_region, region_each};
+use super::rows::{self, MOST};
 use crate::WorkloadInfo;
-use baton_machine::{Machine, OwnedSlice};
+use baton_machine::Machine;
 use baton_omp::team::Context;
 use baton_omp::waits::Why;
-use core::cell::UnsafeCell;
 
 /// The group of array measurements.
 #[derive(Clone)]
 pub struct Arraybench;
 
-/// Numbers of the largest array.
-const MOST: usize = 59_049;
-
-/// Numbers in a line.
-const NUMBERS: usize = 8;
-
-/// Lines of one thread's array.
-const LINES: usize = MOST.div_ceil(NUMBERS);
-
-/// One line of an array.
-#[repr(C, align(64))]
-pub(super) struct Line(UnsafeCell<[f64; NUMBERS]>);
-
-// SAFETY: a thread writes its own array alone; others read it behind a fork or a barrier that comes after, and before the next one.
-unsafe impl Sync for Line {}
-
-/// The arrays of all threads; each thread's numbers differ from those of the others.
-pub(super) fn arrays<M: Machine>(threads: usize) -> OwnedSlice<M, Line> {
-    OwnedSlice::new(threads * LINES, |line| Line(UnsafeCell::new([line as f64; NUMBERS])))
-}
-
-/// Bytes of the arrays of `threads` threads.
-pub(super) fn bytes(threads: usize) -> usize {
-    threads * LINES * size_of::<Line>()
-}
-
 impl<M: Machine> Bench<M> {
-    /// The array of one thread.
     fn array(&self, thread: u32) -> *mut f64 {
-        self.arrays[thread as usize * LINES..].as_ptr().cast_mut().cast()
+        rows::array(&self.arrays, thread)
     }
 
     /// Copies the first `SIZE` numbers of another thread's array to the calling thread's array.
@@ -89,7 +62,7 @@ fn copyprivate<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Contex
     }
 }
 
-fn rows<M: Machine, const SIZE: usize>(names: [&'static str; 4]) -> [Construct<M>; 4] {
+fn constructs_of<M: Machine, const SIZE: usize>(names: [&'static str; 4]) -> [Construct<M>; 4] {
     let others = |threads| threads - 1;
     [
         region_each(names[0], |bench, _| bench.delay()),
@@ -120,7 +93,7 @@ impl Group for Arraybench {
     const ARRAYS: bool = true;
 
     fn constructs<M: Machine>() -> Vec<Construct<M>> {
-        let small = rows::<M, 1>(names!("1")).into_iter();
-        small.chain(rows::<M, 729>(names!("729"))).chain(rows::<M, MOST>(names!("59049"))).collect()
+        let small = constructs_of::<M, 1>(names!("1")).into_iter();
+        small.chain(constructs_of::<M, 729>(names!("729"))).chain(constructs_of::<M, MOST>(names!("59049"))).collect()
     }
 }

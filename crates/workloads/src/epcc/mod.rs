@@ -13,6 +13,8 @@
 //! | [`array`](mod@array) | `epcc-array` | arraybench |
 //! | [`task`] | `epcc-task` | taskbench |
 //!
+//! `bench` holds what a measurement is and how it is timed; `rows` holds the arrays that threads copy.
+//!
 //! | construct | what an iteration is |
 //! | --- | --- |
 //! | parallel, parallel for, reduction, arrays | a region whose threads have one delay each |
@@ -23,22 +25,22 @@
 //! | schedules | a loop with 128 delays a thread, and a barrier |
 
 pub mod array;
+mod bench;
+mod rows;
 pub mod sched;
 pub mod sync;
 pub mod task;
 
-use crate::timing::Figure;
-use crate::{Body, Charge, Dispatch, Knobs, Probe, Refused, Shared, Team, Workload, WorkloadInfo, expect, share};
-use baton_machine::Ordering::Relaxed;
+pub use bench::{Bench, Construct, Group};
+
+use crate::{Body, Charge, Dispatch, Knobs, Probe, Refused, Team, Workload, WorkloadInfo, share};
 use baton_machine::units::Cycles;
-use baton_machine::{Atomic, Clock, Counted, Machine, OwnedSlice, Wait};
-use baton_omp::objects::{AnyLock, lock};
+use baton_machine::{Atomic, Counted, Machine, Wait};
+use baton_omp::objects::lock;
 use baton_omp::settings::TaskQueue;
-use baton_omp::share::Work;
-use baton_omp::space::static_chunk;
-use baton_omp::team::Context;
-use baton_omp::waits::{Waits, Why};
-use baton_omp::{Crew, Runtime, Schedule, ScheduleKind, Settings, Space};
+use baton_omp::waits::Waits;
+use baton_omp::{Crew, Runtime, Settings};
+use bench::Line;
 use core::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,18 +63,6 @@ pub type EpccSched = Measured<sched::Schedbench>;
 pub type EpccArray = Measured<array::Arraybench>;
 /// The workload of taskbench.
 pub type EpccTask = Measured<task::Taskbench>;
-
-/// A group of measurements.
-pub trait Group: Clone + Send + Sync + 'static {
-    /// The name and description of the workload.
-    const INFO: WorkloadInfo;
-
-    /// Whether each thread has an array.
-    const ARRAYS: bool = false;
-
-    /// The measurements of the group.
-    fn constructs<M: Machine>() -> Vec<Construct<M>>;
-}
 
 /// The settings of the workload.
 #[derive(Clone)]
@@ -103,162 +93,6 @@ impl Epcc {
             group: PhantomData,
             set: Set { threads, iterations, delay: Cycles(0), lock, barrier, tasks: TaskQueue::Team },
         }
-    }
-}
-
-/// The values that the threads share.
-pub struct Bench<M: Machine> {
-    runtime: Runtime<M>,
-    threads: u32,
-    iterations: u64,
-    delay: Cycles,
-    section: Box<dyn AnyLock<M>>,
-    /// The number that the atomics and reductions of the measurements change.
-    value: Shared<M, Line<M>>,
-    /// The array of each thread, in groups that have arrays.
-    arrays: OwnedSlice<M, array::Line>,
-    /// Number of delays that were computed.
-    delays: AtomicU64,
-    /// Number of arrays that were copied without an error.
-    copies: AtomicU64,
-}
-
-/// A word alone in its pair of lines.
-#[repr(C, align(128))]
-struct Line<M: Machine>(M::Atomic<u64>);
-
-/// One measurement: a construct, and what to expect of its iterations.
-pub struct Construct<M: Machine> {
-    figure: &'static str,
-    /// Whether each iteration is a region of its own; otherwise all iterations are in one region.
-    regions: bool,
-    /// Whether one thread at a time computes, and each thread does all iterations.
-    serial: bool,
-    /// Number of delays of an iteration, of all threads together, by the number of threads.
-    delays: fn(u64) -> u64,
-    /// Number of delays that an iteration takes without the construct.
-    alone: u64,
-    /// Number of arrays that are copied in an iteration, of all threads together.
-    copies: fn(u64) -> u64,
-    /// What each thread does in a region.
-    body: fn(&Bench<M>, &Context<M>),
-}
-
-/// A construct of which each iteration is a region, with one delay in each thread.
-fn region_each<M: Machine>(figure: &'static str, body: fn(&Bench<M>, &Context<M>)) -> Construct<M> {
-    Construct { regions: true, ..in_region(figure, |threads| threads, body) }
-}
-
-/// A construct whose iterations are all in one region, with `alone` delays in each iteration.
-fn in_region<M: Machine>(
-    figure: &'static str,
-    delays: fn(u64) -> u64,
-    body: fn(&Bench<M>, &Context<M>),
-) -> Construct<M> {
-    Construct { figure, regions: false, serial: false, delays, alone: 1, copies: |_| 0, body }
-}
-
-/// A construct in which threads come one after another.
-fn one_at_a_time<M: Machine>(
-    figure: &'static str,
-    delays: fn(u64) -> u64,
-    body: fn(&Bench<M>, &Context<M>),
-) -> Construct<M> {
-    Construct { serial: true, ..in_region(figure, delays, body) }
-}
-
-impl<M: Machine> Bench<M> {
-    fn delay(&self) {
-        M::work(self.delay);
-        self.delays.fetch_add(1, Relaxed);
-    }
-
-    /// The thread's part of a loop with one iteration for each thread, as compilers share out such
-    /// a loop.
-    fn own_iteration(&self, context: &Context<M>) {
-        let threads = u64::from(context.team().size);
-        if let Some((from, to)) = static_chunk(threads, 0, 0, u64::from(context.id), threads) {
-            (from..to).for_each(|_| self.delay());
-        }
-    }
-
-    fn in_turn(&self, context: &Context<M>) {
-        let wait = context.waits().of(Why::Lock);
-        for _ in 0..self.iterations {
-            self.section.lock(wait);
-            self.delay();
-            // SAFETY: locked above, with the same policy.
-            unsafe { self.section.unlock(wait) };
-        }
-    }
-
-    /// A loop of `each` iterations for each thread.
-    fn share_out(&self, context: &Context<M>, each: u64, kind: ScheduleKind, chunk: u64, ordered: bool) {
-        let count = each * u64::from(context.team().size);
-        let schedule = Schedule { kind, chunk, monotonic: true };
-        context.enter(|| Work { space: Space::signed(0, count as i64, 1), schedule, ordered, ..Work::default() });
-    }
-
-    /// Makes a task as a child of the calling thread's current task. What `body` borrows must
-    /// outlive the region; the bench does.
-    fn task(&self, context: &Context<M>, body: impl FnOnce() + Send) {
-        // SAFETY: what the task borrows outlives the region, which ends behind its tasks.
-        unsafe { context.task(body) };
-    }
-
-    fn copied(&self) {
-        self.copies.fetch_add(1, Relaxed);
-    }
-
-    /// An atomic multiplication or addition. It is a loop, as compilers make for floating-point
-    /// numbers.
-    fn update(&self, change: impl Fn(f64) -> f64) {
-        // Relaxed, all accesses: the end of the region orders them.
-        let mut now = self.value.0.load(Relaxed);
-        while let Err(other) =
-            self.value.0.compare_exchange(now, change(f64::from_bits(now)).to_bits(), Relaxed, Relaxed)
-        {
-            now = other;
-        }
-    }
-
-    /// Nanoseconds that `f` took.
-    fn time(&self, f: impl FnOnce()) -> f64 {
-        let began = M::now(Clock::Monotonic).0;
-        f();
-        (M::now(Clock::Monotonic).0 - began) as f64
-    }
-
-    /// The overhead of one iteration in nanoseconds. `delay` is the time of one delay in
-    /// nanoseconds.
-    fn measure(&self, construct: &Construct<M>, delay: f64) -> f64 {
-        let took = self.time(|| {
-            for _ in 0..if construct.regions { self.iterations } else { 1 } {
-                self.runtime.region(self.threads, |context| (construct.body)(self, context));
-            }
-        });
-        let count = self.iterations * if construct.serial { u64::from(self.threads) } else { 1 };
-        took / count as f64 - delay * construct.alone as f64
-    }
-
-    /// Runs all measurements of a group: the first thread's program.
-    fn run(&self, constructs: &[Construct<M>]) -> Vec<Figure> {
-        // Workers are hired before anything is timed.
-        self.runtime.region(self.threads, |_| ());
-        let delay = self.time(|| (0..self.iterations).for_each(|_| self.delay())) / self.iterations as f64;
-        let figure =
-            |construct: &Construct<M>| Figure { name: construct.figure, value: self.measure(construct, delay) };
-        constructs.iter().map(figure).collect()
-    }
-
-    /// Checks that each delay was computed and each array copied.
-    fn verify(&self, constructs: &[Construct<M>]) -> Result<(), String> {
-        let threads = u64::from(self.threads);
-        let of = |each: fn(u64) -> u64| self.iterations * each(threads);
-        let delays: u64 = constructs.iter().map(|construct| of(construct.delays)).sum();
-        let copies: u64 = constructs.iter().map(|construct| of(construct.copies)).sum();
-        expect("delays that were computed", self.delays.load(Relaxed), self.iterations + delays)?;
-        expect("arrays that were copied", self.copies.load(Relaxed), copies)
     }
 }
 
@@ -308,7 +142,7 @@ impl<G: Group> Workload for Measured<G> {
             delay,
             section,
             value: share::<M, _>(Line(M::Atomic::new(1f64.to_bits()))),
-            arrays: array::arrays(if G::ARRAYS { threads as usize } else { 0 }),
+            arrays: rows::arrays(if G::ARRAYS { threads as usize } else { 0 }),
             delays: AtomicU64::new(0),
             copies: AtomicU64::new(0),
         });
@@ -334,7 +168,7 @@ impl<G: Group> Workload for Measured<G> {
     }
 
     fn bytes(&self) -> usize {
-        if G::ARRAYS { array::bytes(self.set.threads as usize) } else { 0 }
+        if G::ARRAYS { rows::bytes(self.set.threads as usize) } else { 0 }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Schedbench: loops of 128 iterations a thread under each schedule.
 
-use super::{Bench, Construct, Group, in_region};
+use super::bench::{Bench, Construct, Group, in_region};
 use crate::WorkloadInfo;
 use baton_machine::Machine;
 use baton_omp::ScheduleKind::{self, Dynamic, Guided, Static};

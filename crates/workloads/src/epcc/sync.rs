@@ -1,7 +1,8 @@
 //! Syncbench: constructs at which threads meet, and the first measurements of the other groups that
 //! a reader would ask for.
 
-use super::{Construct, Group, in_region, one_at_a_time, region_each, task};
+use super::bench::{Construct, Group, in_region, one_at_a_time, region_each};
+use super::task;
 use crate::WorkloadInfo;
 use baton_machine::Machine;
 use baton_omp::ScheduleKind;

@@ -1,7 +1,7 @@
 //! Taskbench. In some measurements all threads make tasks, one in each iteration; in others one
 //! thread makes the tasks of all.
 
-use super::{Bench, Construct, Group, in_region};
+use super::bench::{Bench, Construct, Group, in_region};
 use crate::WorkloadInfo;
 use baton_machine::Machine;
 use baton_omp::team::Context;

@@ -7,7 +7,7 @@
 //! left the store buffer: the section hands the head on by itself, and only the head's line
 //! travels.
 
-use super::{Channel, Model, ModelInfo};
+use super::model::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Counted, CountedBulk, Machine, OwnedSlice, Slot, Wait};

@@ -8,7 +8,7 @@
 //! its own count. Instructions that follow each other are independent, so that the loads of a bulk
 //! overlap and the stores of the count coalesce: both assumptions favour HAQu.
 
-use super::{Channel, Model, ModelInfo};
+use super::model::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::{Atomic, Counted, CountedBulk, Machine, OwnedSlice, Slot, Wait};
 use baton_sync::queue::ring_single::RingSingle;

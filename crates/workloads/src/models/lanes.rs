@@ -6,7 +6,7 @@
 //! consumer cannot take what lies in another consumer's lane, and each call says which thread makes
 //! it.
 
-use super::{Channel, Model, ModelInfo};
+use super::model::{Channel, Model, ModelInfo};
 use baton_machine::{Machine, Owned, Wait};
 use baton_sync::queue::spsc::Spsc;
 use baton_sync::queue::{QueueError, RawQueue, Side};

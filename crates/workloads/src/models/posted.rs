@@ -15,7 +15,7 @@
 //! looks, as in a consumer queue of DLB. The consumer must know how many items it will take: no
 //! other consumer gets the items that it has asked for.
 
-use super::{Channel, Model, ModelInfo};
+use super::model::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Relaxed};
 use baton_machine::queues::{
     AnswerCell, Operand, Post, QueueId, QueueRefusal, QueueRequest, answer_word, posted_answer,
