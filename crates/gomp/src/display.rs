@@ -2,209 +2,23 @@
 //! `error` directives.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
-use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment};
-use crate::process::{place, runtime, stack};
-use crate::queries::{omp_get_num_teams, omp_get_team_num};
-use baton_machine::discover::{allowed_cpus, cpulist};
-use baton_omp::ScheduleKind;
-use baton_omp::settings::{NO_LIMIT, TaskQueue};
+use crate::environment::environment;
+use crate::process::{place, runtime};
+use crate::shown;
 use core::ffi::{CStr, c_char};
-use std::fmt::Write;
 use std::sync::PoisonError;
-
-/// The lines of `omp_display_env`.
-fn settings() -> String {
-    let (settings, set) = (&runtime().settings, environment());
-    let icv = settings.icv;
-    let flag = |on: bool| if on { "TRUE" } else { "FALSE" };
-    let threads: Vec<String> = match settings.threads.as_slice() {
-        [] => vec![icv.threads.to_string()],
-        each => each.iter().map(ToString::to_string).collect(),
-    };
-    let kind = match icv.schedule.kind {
-        ScheduleKind::Static => "STATIC",
-        ScheduleKind::Dynamic => "DYNAMIC",
-        ScheduleKind::Guided => "GUIDED",
-        ScheduleKind::Auto => "AUTO",
-    };
-    let unnamed = if icv.schedule.kind == ScheduleKind::Static { 0 } else { 1 };
-    let chunk = if icv.schedule.chunk <= unnamed { String::new() } else { format!(",{}", icv.schedule.chunk) };
-    let bind =
-        |bind: &u32| ["FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"].get(*bind as usize).copied().unwrap_or("FALSE");
-    let binds: Vec<_> = match settings.binds.as_slice() {
-        [] => vec![bind(&icv.bind)],
-        each => each.iter().map(bind).collect(),
-    };
-    let format = set.format.read().unwrap_or_else(PoisonError::into_inner);
-    let limit = if icv.limit == NO_LIMIT { u32::MAX } else { icv.limit };
-    let values = [
-        ("_OPENMP", "201511".to_owned()),
-        ("OMP_DYNAMIC", flag(icv.dynamic).to_owned()),
-        ("OMP_NESTED", flag(icv.levels > 1).to_owned()),
-        ("OMP_NUM_THREADS", threads.join(",")),
-        ("OMP_SCHEDULE", format!("{}{kind}{chunk}", if icv.schedule.monotonic { "MONOTONIC:" } else { "" })),
-        ("OMP_PROC_BIND", binds.join(",")),
-        ("OMP_PLACES", baton_omp::places::shown(&settings.places)),
-        ("OMP_STACKSIZE", stack().unwrap_or(0).to_string()),
-        ("OMP_WAIT_POLICY", if settings.spin.unwrap_or(0) > 300_000 { "ACTIVE" } else { "PASSIVE" }.to_owned()),
-        ("OMP_THREAD_LIMIT", limit.to_string()),
-        ("OMP_MAX_ACTIVE_LEVELS", icv.levels.to_string()),
-        ("OMP_NUM_TEAMS", Environment::get(&set.teams).to_string()),
-        ("OMP_TEAMS_THREAD_LIMIT", Environment::get(&set.teams_limit).to_string()),
-        ("OMP_CANCELLATION", flag(settings.cancellation).to_owned()),
-        ("OMP_DEFAULT_DEVICE", set.device.to_string()),
-        ("OMP_MAX_TASK_PRIORITY", set.priority.to_string()),
-        ("OMP_DISPLAY_AFFINITY", flag(set.display_affinity).to_owned()),
-        ("OMP_AFFINITY_FORMAT", String::from_utf8_lossy(&format).into_owned()),
-        ("OMP_ALLOCATOR", ALLOCATORS.get(set.allocator.wrapping_sub(1)).copied().unwrap_or("").to_owned()),
-        ("OMP_TARGET_OFFLOAD", OFFLOAD[set.offload].to_owned()),
-    ];
-    values.iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "  {name} = '{value}'");
-        text
-    })
-}
 
 /// Shows the settings.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_display_env(verbose: i32) {
-    let own = &runtime().settings;
-    let more = match verbose {
-        0 => String::new(),
-        _ => {
-            let tasks = TaskQueue::ALL.iter().find(|(queue, _)| *queue == own.tasks).map_or("", |(_, name)| name);
-            let (barrier, lock) = (&own.barrier, &own.lock);
-            format!("  BATON_OMP_BARRIER = '{barrier}'\n  BATON_OMP_LOCK = '{lock}'\n  BATON_OMP_TASKS = '{tasks}'\n")
-        }
-    };
-    eprint!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n{}{more}OPENMP DISPLAY ENVIRONMENT END\n", settings());
-}
-
-/// Names of fields in a format, each with its letter.
-const FIELDS: [(&str, u8); 11] = [
-    ("team_num", b't'),
-    ("num_teams", b'T'),
-    ("nesting_level", b'L'),
-    ("thread_num", b'n'),
-    ("num_threads", b'N'),
-    ("ancestor_tnum", b'a'),
-    ("host", b'H'),
-    ("process_id", b'P'),
-    ("native_thread_id", b'i'),
-    ("thread_affinity", b'A'),
-    ("", 0),
-];
-
-/// Ends the program because of a bad format, as libgomp does.
-fn bad(what: &str) -> ! {
-    eprintln!("\nlibgomp: {what} in affinity format");
-    std::process::exit(1);
-}
-
-/// The CPUs that the calling thread may run on, as `0-3,8`.
-fn affinity() -> String {
-    cpulist::show(&allowed_cpus())
-}
-
-/// The value of a field for the calling thread, and whether it is a number.
-fn field(letter: u8) -> (Vec<u8>, bool) {
-    let place = place();
-    let number = |n: i64| (n.to_string().into_bytes(), true);
-    match letter {
-        b't' => number(omp_get_team_num().into()),
-        b'T' => number(omp_get_num_teams().into()),
-        b'L' => number(place.region.level.into()),
-        b'n' => number(place.id.into()),
-        b'N' => number(place.team().size.into()),
-        b'a' => number(place.outer().map_or(-1, |outer| outer.id.into())),
-        b'P' => number(std::process::id().into()),
-        // SAFETY: it names the calling thread.
-        b'i' => (format!("{:#x}", unsafe { libc::pthread_self() }).into_bytes(), true),
-        b'A' => (affinity().into_bytes(), false),
-        b'H' => {
-            let mut name = [0u8; 256];
-            // SAFETY: the name is cut off before the last byte, which stays zero.
-            unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
-            (CStr::from_bytes_until_nul(&name).map_or(Vec::new(), |name| name.to_bytes().to_vec()), false)
-        }
-        other => bad(&format!("unsupported type {}", other as char)),
-    }
-}
-
-/// Fills a format with the calling thread's values.
-fn formatted(format: &[u8]) -> Vec<u8> {
-    let (mut text, mut rest) = (Vec::new(), format);
-    while let Some((&first, after)) = rest.split_first() {
-        rest = after;
-        if first != b'%' {
-            text.push(first);
-            continue;
-        }
-        let mut take = |byte: u8| {
-            let found = rest.first() == Some(&byte);
-            rest = if found { &rest[1..] } else { rest };
-            found
-        };
-        if take(b'%') {
-            text.push(b'%');
-            continue;
-        }
-        let zeros = take(b'0');
-        let right = take(b'.');
-        if zeros && !right {
-            bad("leading zero not followed by dot");
-        }
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let width = std::str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse::<usize>().ok());
-        if width.is_none() && right {
-            bad("leading zero or right justification requires size");
-        }
-        rest = &rest[digits..];
-        let Some((&letter, after)) = rest.split_first() else { bad("unsupported type \0") };
-        rest = after;
-        let letter = if letter == b'{' { long(&mut rest) } else { letter };
-        let (value, is_number) = field(letter);
-        pad(&mut text, &value, width.unwrap_or(0), right, zeros && is_number);
-    }
-    text
-}
-
-/// Reads a long name up to its closing brace. Returns the letter of the field.
-fn long(rest: &mut &[u8]) -> u8 {
-    let Some(end) = rest.iter().position(|byte| *byte == b'}') else { bad("unterminated long type name") };
-    let name = &rest[..end];
-    *rest = &rest[end + 1..];
-    let known = FIELDS.iter().find(|(known, letter)| *letter != 0 && known.as_bytes() == name);
-    known.map_or_else(
-        || bad(&format!("unsupported long type name '{}'", String::from_utf8_lossy(name))),
-        |known| known.1,
-    )
-}
-
-/// Writes a value into a field of that width.
-fn pad(text: &mut Vec<u8>, value: &[u8], width: usize, right: bool, zeros: bool) {
-    let missing = width.saturating_sub(value.len());
-    let fill = |text: &mut Vec<u8>, byte: u8| text.resize(text.len() + missing, byte);
-    if zeros {
-        let sign = if value.starts_with(b"-") { 1 } else { 2 * usize::from(value.starts_with(b"0x")) };
-        text.extend(&value[..sign]);
-        fill(text, b'0');
-        text.extend(&value[sign..]);
-    } else if right {
-        fill(text, b' ');
-        text.extend(value);
-    } else {
-        text.extend(value);
-        fill(text, b' ');
-    }
+    shown::show_settings(&runtime().settings, verbose);
 }
 
 /// The program's format, or the environment's if the program passes none.
 unsafe fn chosen(format: *const c_char) -> Vec<u8> {
     // SAFETY: the program passes a string or null.
     let given = (!format.is_null()).then(|| unsafe { CStr::from_ptr(format) }.to_bytes().to_vec());
-    let kept = || environment().format.read().unwrap_or_else(PoisonError::into_inner).clone();
-    given.filter(|format| !format.is_empty()).unwrap_or_else(kept)
+    given.filter(|format| !format.is_empty()).unwrap_or_else(shown::format)
 }
 
 /// Writes as much of a text as fits, and a zero. Returns the length of the whole text.
@@ -229,28 +43,20 @@ pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_affinity_format(buffer: *mut c_char, size: usize) -> usize {
-    let format = environment().format.read().unwrap_or_else(PoisonError::into_inner).clone();
     // SAFETY: by contract.
-    unsafe { give(&format, buffer, size) }
+    unsafe { give(&shown::format(), buffer, size) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_capture_affinity(buffer: *mut c_char, size: usize, format: *const c_char) -> usize {
     // SAFETY: by contract.
-    unsafe { give(&formatted(&chosen(format)), buffer, size) }
+    unsafe { give(&shown::formatted(place(), &chosen(format)), buffer, size) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: by contract.
-    let text = formatted(&unsafe { chosen(format) });
-    eprintln!("{}", String::from_utf8_lossy(&text));
-}
-
-/// Shows the calling thread in the format of the environment.
-pub(crate) fn show_affinity() {
-    // SAFETY: null stands for that format.
-    unsafe { omp_display_affinity(core::ptr::null()) };
+    shown::show_affinity(place(), &unsafe { chosen(format) });
 }
 
 /// The text of an `error` directive; its length or a zero marks its end.
@@ -287,22 +93,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_padded_as_their_format_says() {
-        let padded = |value: &str, width, right, zeros| {
-            let mut text = Vec::new();
-            pad(&mut text, value.as_bytes(), width, right, zeros);
-            String::from_utf8(text).unwrap()
-        };
-        assert_eq!(padded("12", 4, false, false), "12  ");
-        assert_eq!(padded("12", 4, true, false), "  12");
-        assert_eq!(padded("-2", 4, true, true), "-002");
-        assert_eq!(padded("0x1f", 6, true, true), "0x001f");
-        assert_eq!(padded("12345", 4, true, true), "12345");
-    }
-
-    #[test]
     fn a_format_has_short_and_long_names() {
-        assert_eq!(formatted(b"%L|%{nesting_level}|%0.3{thread_num}|%%"), b"0|0|000|%");
-        assert_eq!(formatted(b"%3N."), b"1  .");
+        assert_eq!(shown::formatted(place(), b"%L|%{nesting_level}|%0.3{thread_num}|%%"), b"0|0|000|%");
+        assert_eq!(shown::formatted(place(), b"%3N."), b"1  .");
     }
 }

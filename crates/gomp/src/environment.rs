@@ -85,3 +85,20 @@ impl Environment {
         count.load(Relaxed)
     }
 }
+
+/// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G.
+pub(crate) fn stack() -> Option<usize> {
+    let text = std::env::var("OMP_STACKSIZE").ok()?.trim().to_ascii_uppercase();
+    let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
+    let unit = match text.chars().last()? {
+        'B' => 1,
+        'M' => 1 << 20,
+        'G' => 1 << 30,
+        _ => 1 << 10,
+    };
+    let bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(unit));
+    if bytes.is_none() {
+        eprintln!("\nlibbaton_gomp: Invalid value for environment variable OMP_STACKSIZE: {text}");
+    }
+    bytes
+}

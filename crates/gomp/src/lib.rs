@@ -8,9 +8,10 @@
 //! | --- | --- |
 //! | [`process`] | the process's one runtime, and how it is set up before `main` |
 //! | [`parallel`] | regions, barriers, critical sections, single, ordered |
-//! | [`loops`] | loops and sections |
+//! | [`loops`] | loops, sections and scopes |
 //! | [`cancel`] | cancellation |
 //! | [`doacross`] | doacross loops |
+//! | `nest` | the record of a doacross loop |
 //! | [`fortran`] | Fortran forms of functions with arguments |
 //! | [`locks`] | `omp_*_lock` |
 //! | [`queries`] | `omp_get_*` and `omp_set_*` |
@@ -23,6 +24,7 @@
 //! | [`target`] | target regions, on the host |
 //! | [`memory`] | allocators |
 //! | [`display`] | what a program asks to be shown |
+//! | `shown` | settings and affinity as text |
 //! | `environment` | variables that matter to the interface alone |
 //! | [`missing`] | what is not implemented |
 
@@ -37,10 +39,12 @@ pub mod locks;
 pub mod loops;
 pub mod memory;
 pub mod missing;
+mod nest;
 pub mod parallel;
 pub mod process;
 pub mod queries;
 pub mod reductions;
+mod shown;
 pub mod target;
 pub mod taskloop;
 pub mod tasks;

@@ -1,7 +1,7 @@
-//! Loops and sections. Each loop function comes with its schedule, for `long` and for `unsigned long long`.
+//! Loops, sections and scopes. Each loop function comes with its schedule, for `long` and for `unsigned long long`.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
-use crate::doacross::Nest;
+use crate::nest::Nest;
 use crate::parallel::bind;
 use crate::process::{place, runtime};
 use crate::reductions;
@@ -198,12 +198,6 @@ unsafe fn enter_reducing(place: &Context<Native>, record: *mut usize, fill: impl
     }
 }
 
-/// Enters a scope with reductions over its tasks.
-pub(crate) unsafe fn enter_scope(record: *mut usize) {
-    // SAFETY: by contract.
-    unsafe { enter_reducing(place(), record, Work::default) };
-}
-
 macro_rules! started {
     ($($name:ident $ordered:literal ($space:expr, $($arg:ident: $type:ty),*))*) => {$(
         #[unsafe(no_mangle)]
@@ -273,6 +267,15 @@ pub extern "C" fn GOMP_sections_end() {
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_end_nowait() {
     place().leave();
+}
+
+/// A scope with reductions over tasks: a work-share, to tell the first thread from the others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_scope_start(record: *mut usize) {
+    let place = place();
+    // SAFETY: the compiler built the record.
+    unsafe { enter_reducing(place, record, Work::default) };
+    place.leave();
 }
 
 /// Runs a region that begins in a work-share: each thread is in it when its body begins.

@@ -1,8 +1,7 @@
 //! The process's one runtime.
 
-use crate::display::omp_display_env;
-use crate::display::show_affinity;
-use crate::environment::environment;
+use crate::environment::{environment, stack};
+use crate::shown;
 use baton_machine::Native;
 use baton_machine::discover::{Topology, allowed_cpus};
 use baton_omp::team::Context;
@@ -40,7 +39,7 @@ impl Threads for Shown {
     }
 
     fn show(&self) {
-        show_affinity();
+        shown::show_affinity(place(), &shown::format());
     }
 }
 
@@ -81,32 +80,15 @@ fn first_place() -> &'static Context<Native> {
     runtime().context()
 }
 
-/// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G.
-pub(crate) fn stack() -> Option<usize> {
-    let text = std::env::var("OMP_STACKSIZE").ok()?.trim().to_ascii_uppercase();
-    let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
-    let unit = match text.chars().last()? {
-        'B' => 1,
-        'M' => 1 << 20,
-        'G' => 1 << 30,
-        _ => 1 << 10,
-    };
-    let bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(unit));
-    if bytes.is_none() {
-        eprintln!("\nlibbaton_gomp: Invalid value for environment variable OMP_STACKSIZE: {text}");
-    }
-    bytes
-}
-
 extern "C" fn child() {
     runtime().forked();
 }
 
 extern "C" fn set_up() {
-    runtime();
+    let settings = &runtime().settings;
     match std::env::var("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "true" | "1" => omp_display_env(0),
-        "verbose" => omp_display_env(1),
+        "true" | "1" => shown::show_settings(settings, 0),
+        "verbose" => shown::show_settings(settings, 1),
         _ => {}
     }
     // SAFETY: `child` only lets go of memory of the one thread that a child has.

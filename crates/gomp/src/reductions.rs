@@ -225,11 +225,3 @@ pub unsafe extern "C" fn GOMP_parallel_reductions(
     runtime().end();
     threads
 }
-
-/// A scope with reductions over tasks: a work-share, to tell the first thread from the others.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_scope_start(record: *mut usize) {
-    // SAFETY: the compiler built the record.
-    unsafe { crate::loops::enter_scope(record) };
-    place().leave();
-}
