@@ -47,32 +47,52 @@ fn work(space: Space, schedule: Schedule, ordered: bool) -> Work {
     Work { space, schedule, ordered, ..Work::default() }
 }
 
-unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
-    let place = place();
-    place.enter(|| work(space, schedule, ordered));
-    let chunk = if ordered { place.next_ordered_chunk() } else { place.next_chunk() };
-    // SAFETY: by contract.
-    unsafe { give(chunk, from, to) }
-}
-
 #[inline(always)]
-unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
-    // The call below stands last, has the same arguments first and cannot unwind, so that the path without it needs no frame.
-    match Runtime::<Native>::known() {
-        Some(place) if !ordered && place.stride.get() != 0 => {
-            // SAFETY: by contract.
-            unsafe { give(place.next_chunk_by(place.stride.get()), from, to) }
-        }
-        // SAFETY: by contract.
-        _ => unsafe { next_otherwise(from, to, ordered) },
+unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+    // SAFETY: by contract.
+    unsafe {
+        if ordered { begin_as::<true>(space, schedule, from, to) } else { begin_as::<false>(space, schedule, from, to) }
     }
 }
 
 #[inline(never)]
-unsafe extern "C" fn next_otherwise(from: *mut u64, to: *mut u64, ordered: bool) -> bool {
-    let chunk = if ordered { place().next_ordered_chunk() } else { place().next_chunk() };
+unsafe fn begin_as<const ORDERED: bool>(space: Space, schedule: Schedule, from: *mut u64, to: *mut u64) -> bool {
+    let place = place();
+    place.enter(|| work(space, schedule, ORDERED));
     // SAFETY: by contract.
-    unsafe { give(chunk, from, to) }
+    unsafe { next_of(place, ORDERED, from, to) }
+}
+
+#[inline(always)]
+unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+    // A thread without a place is in no loop.
+    // SAFETY: by contract.
+    Runtime::<Native>::known().is_some_and(|place| unsafe { next_of(place, ordered, from, to) })
+}
+
+/// The calls stand last, have the same arguments first and cannot unwind, so that the path without them needs no frame.
+#[inline(always)]
+unsafe fn next_of(place: &Context<Native>, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+    // SAFETY: by contract.
+    unsafe {
+        match place.stride() {
+            _ if ordered => next_ordered(from, to, place),
+            0 => next_by_schedule(from, to, place),
+            stride => give(place.next_chunk_by(stride), from, to),
+        }
+    }
+}
+
+#[inline(never)]
+unsafe extern "C" fn next_by_schedule(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
+    // SAFETY: by contract.
+    unsafe { give(place.next_chunk_by_schedule(), from, to) }
+}
+
+#[inline(never)]
+unsafe extern "C" fn next_ordered(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
+    // SAFETY: by contract.
+    unsafe { give(place.next_ordered_chunk(), from, to) }
 }
 
 /// The functions of a schedule with a chunk: begin and next, for both kinds of numbers.
@@ -231,7 +251,9 @@ pub extern "C" fn GOMP_loop_end() {
 pub extern "C" fn GOMP_loop_end_nowait() {
     let place = place();
     if place.in_order.get() {
-        let _ = place.next_ordered_chunk();
+        let (mut from, mut to) = (0, 0);
+        // SAFETY: both are words of this function.
+        unsafe { next_ordered(&raw mut from, &raw mut to, place) };
     }
     place.leave();
 }

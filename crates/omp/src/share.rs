@@ -20,6 +20,17 @@ use baton_machine::{Atomic, Machine, Slot};
 /// Slots of a team's ring. States wrap with 32 bits, and so must their remainder.
 pub const RING: u32 = 8;
 
+/// What a thread that enters a work-share finds in its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The slot is free: the thread is the work-share's first, and opens it.
+    Free,
+    /// The work-share is open.
+    Open,
+    /// The slot has no room for the work-share, and will have none, as the region is cancelled.
+    Closed,
+}
+
 /// A slot of the ring.
 #[repr(align(128))]
 pub struct Share<M: Machine> {
@@ -53,53 +64,94 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Enters work-share `number`; `make` is called in the first thread. Returns whether the calling thread is the first, and the work;
-    /// `None`: the slot has no room for this work-share, and will have none, as the region is `cancelled`.
-    pub fn enter(
-        &self,
-        number: u32,
-        waits: &Waits,
-        cancelled: impl Fn() -> bool,
-        make: impl FnOnce() -> Work,
-    ) -> Option<(bool, Work)> {
-        let free = number.wrapping_mul(4);
+    /// Finds out what the calling thread is to do to enter work-share `number`. While the slot's last work-share lasts, the thread waits, unless
+    /// the region is `cancelled`.
+    #[inline]
+    pub fn find(&self, number: u32, waits: &Waits, cancelled: impl Fn() -> bool) -> Found {
         loop {
-            // Acquire: see what the first thread said.
-            let state = self.state.load(Acquire);
-            if state == free.wrapping_add(2) || state == free.wrapping_add(3) {
-                // SAFETY: the slot is open: no thread writes the work.
-                return Some((false, unsafe { self.work.read(|work| *work) }));
+            match self.look(number) {
+                Ok(found) => return found,
+                Err(state) => self.rest(state, waits, &cancelled),
             }
-            // Acquire: what those did that left the slot's last work-share comes before.
-            // C11: the load above has acquired that already: one store alone makes a slot free for this number, so it read what the exchange
-            // reads.
-            if state == free && self.state.compare_exchange(free, free.wrapping_add(1), Acquire, Relaxed).is_ok() {
-                let work = make();
-                // SAFETY: the state says that this thread alone fills in the slot.
-                unsafe { self.work.write(|at| at.write(work)) };
-                // Relaxed: the store below publishes it.
-                self.next.store(0, Relaxed);
-                if work.ordered {
-                    // SAFETY: as above.
-                    unsafe { self.turns.write(|at| (*at).get_or_insert_with(|| Turns::new(self.threads)).begin()) };
-                }
-                // Release: the others see the work.
-                self.state.store(free.wrapping_add(2), Release);
-                waits.wake::<M, u32>(Why::Barrier, &self.state);
-                return Some((true, work));
-            }
-            if state % 4 == 3 {
-                return None;
-            }
-            if state == free {
-                continue;
-            }
-            if state % 4 == 2 && cancelled() {
-                self.close_to_later(waits);
-            } else {
-                // A slot that is not open yet will be this work-share's: the thread has been at the slot's last one.
-                waits.wait::<M, u32>(Why::Barrier, &self.state, state);
-            }
+        }
+    }
+
+    /// Does what [`find`](Share::find) does, without waiting. The error is the slot's state if the slot has another work-share, or is being
+    /// filled in.
+    #[inline(always)]
+    fn look(&self, number: u32) -> Result<Found, u32> {
+        let free = number.wrapping_mul(4);
+        // Acquire: see what the first thread said.
+        let state = self.state.load(Acquire);
+        if state == free.wrapping_add(2) || state == free.wrapping_add(3) {
+            return Ok(Found::Open);
+        }
+        if state != free {
+            return if state % 4 == 3 { Ok(Found::Closed) } else { Err(state) };
+        }
+        // Acquire: what those did that left the slot's last work-share comes before.
+        // C11: the load above has acquired that already: one store alone makes a slot free for this number, so it read what the exchange
+        // reads.
+        match self.state.compare_exchange(free, free.wrapping_add(1), Acquire, Relaxed) {
+            Ok(_) => Ok(Found::Free),
+            // Another thread is the first. It may have opened the slot already.
+            Err(_) => Err(free),
+        }
+    }
+
+    /// Waits until the slot's state is not `state`. Where the region is cancelled, closes an open slot.
+    #[cold]
+    #[inline(never)]
+    fn rest(&self, state: u32, waits: &Waits, cancelled: &impl Fn() -> bool) {
+        if state % 4 == 2 && cancelled() {
+            self.close_to_later(waits);
+        } else {
+            // A slot that is not open yet will be this work-share's: the thread has been at the slot's last one.
+            waits.wait::<M, u32>(Why::Barrier, &self.state, state);
+        }
+    }
+
+    /// Opens the slot for work-share `number`, as the work-share's first thread.
+    ///
+    /// # Safety
+    /// The calling thread found the slot free, and has not opened it.
+    #[inline]
+    pub unsafe fn open(&self, number: u32, work: &Work, waits: &Waits) {
+        // SAFETY: the state says that this thread alone fills in the slot.
+        unsafe { self.work.write(|at| at.write(*work)) };
+        // Relaxed: the store below publishes it.
+        self.next.store(0, Relaxed);
+        if work.ordered {
+            // SAFETY: as above.
+            unsafe { self.turns.write(|at| (*at).get_or_insert_with(|| self.new_turns()).begin()) };
+        }
+        // Release: the others see the work.
+        self.state.store(number.wrapping_mul(4).wrapping_add(2), Release);
+        self.wake(waits);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_turns(&self) -> Turns<M> {
+        Turns::new(self.threads)
+    }
+
+    /// What the first thread said of the work-share.
+    ///
+    /// # Safety
+    /// The calling thread found the slot open, and has not left the work-share.
+    #[inline]
+    pub unsafe fn work(&self) -> Work {
+        // SAFETY: the slot is open: no thread writes the work.
+        unsafe { self.work.read(|work| *work) }
+    }
+
+    /// Wakes the threads that wait for the slot's state. In a team of one thread there are none.
+    #[inline]
+    #[track_caller]
+    fn wake(&self, waits: &Waits) {
+        if self.threads > 1 {
+            waits.wake::<M, u32>(Why::Barrier, &self.state);
         }
     }
 
@@ -109,7 +161,7 @@ impl<M: Machine> Share<M> {
         // exchange is a part.
         let state = self.state.load(Relaxed);
         if state % 4 == 2 && self.state.compare_exchange(state, state.wrapping_add(1), Relaxed, Relaxed).is_ok() {
-            waits.wake::<M, u32>(Why::Barrier, &self.state);
+            self.wake(waits);
         }
     }
 
@@ -130,7 +182,7 @@ impl<M: Machine> Share<M> {
             // The slot is closed. Relaxed: says to `close` that the memory is given back.
             return self.left.store(self.threads, Relaxed);
         }
-        waits.wake::<M, u32>(Why::Barrier, &self.state);
+        self.wake(waits);
     }
 
     /// Makes the slot free for work-share `number`, whatever it was. No thread is in a work-share of the team.
@@ -160,25 +212,33 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Advances the counter of a dynamic loop by `stride` iterations; returns the first of them, which may lie beyond the loop's end.
-    #[inline]
-    pub(crate) fn advance(&self, stride: u64) -> u64 {
+    /// The next `stride` iterations, or what is left of them, of a dynamic loop of `count`, whose counter each thread can advance by an addition.
+    #[inline(always)]
+    pub(crate) fn take_by(&self, stride: u64, count: u64) -> Option<(u64, u64)> {
         // Relaxed: the counter hands out numbers, and orders nothing else.
-        self.next.fetch_add(stride, Relaxed)
+        let from = self.next.fetch_add(stride, Relaxed);
+        (from < count).then(|| (from, count.min(from + stride)))
     }
 
     /// The next chunk of a dynamic or guided schedule whose counter an addition cannot advance.
-    pub fn take(&self, work: &Work) -> Option<(u64, u64)> {
-        let (count, chunk) = (work.space.count, work.schedule.chunk.max(1));
+    #[inline]
+    pub(crate) fn take(&self, work: &Work) -> Option<(u64, u64)> {
+        let (chunk, threads) = (work.schedule.chunk.max(1), u64::from(self.threads));
+        match work.schedule.kind {
+            ScheduleKind::Guided => self.exchange(work.space.count, |left| guided_chunk(left, chunk, threads)),
+            _ => self.exchange(work.space.count, |left| chunk.min(left)),
+        }
+    }
+
+    /// Takes a chunk by an exchange; `length` is told how many iterations are left.
+    #[inline(always)]
+    fn exchange(&self, count: u64, length: impl Fn(u64) -> u64) -> Option<(u64, u64)> {
         // Relaxed, here and below: the counter hands out numbers, and orders nothing else.
         let mut from = self.next.load(Relaxed);
         while from < count {
-            let taken = match work.schedule.kind {
-                ScheduleKind::Guided => guided_chunk(count - from, chunk, u64::from(self.threads)),
-                _ => chunk.min(count - from),
-            };
-            match self.next.compare_exchange_weak(from, from + taken, Relaxed, Relaxed) {
-                Ok(_) => return Some((from, from + taken)),
+            let to = from + length(count - from);
+            match self.next.compare_exchange_weak(from, to, Relaxed, Relaxed) {
+                Ok(_) => return Some((from, to)),
                 Err(now) => from = now,
             }
         }

@@ -14,21 +14,17 @@ pub struct Space {
 impl Space {
     /// The space of a loop over `long`. A step of zero has no iterations.
     pub fn signed(start: i64, end: i64, step: i64) -> Space {
-        let (from, to, by) = (i128::from(start), i128::from(end), i128::from(step));
-        let count = match step {
-            0 => 0,
-            1.. => (to - from + by - 1) / by,
-            _ => (from - to - by - 1) / -by,
-        };
-        Space { start: start as u64, end: end as u64, step: step as u64, count: count.max(0) as u64 }
+        let (low, high) = if step > 0 { (start, end) } else { (end, start) };
+        let span = if low < high { high.wrapping_sub(low) as u64 } else { 0 };
+        let count = steps(span, step.unsigned_abs());
+        Space { start: start as u64, end: end as u64, step: step as u64, count }
     }
 
     /// The space of a loop over `unsigned long long`; one that counts down has a step that wraps.
     pub fn unsigned(up: bool, start: u64, end: u64, step: u64) -> Space {
         let (span, by) =
             if up { (end.checked_sub(start), step) } else { (start.checked_sub(end), step.wrapping_neg()) };
-        let count = if by == 0 { 0 } else { span.unwrap_or(0).div_ceil(by) };
-        Space { start, end, step, count }
+        Space { start, end, step, count: steps(span.unwrap_or(0), by) }
     }
 
     /// The loop's values at which iterations `from` to before `to` begin and end.
@@ -37,6 +33,16 @@ impl Space {
         let at = |n: u64| self.start.wrapping_add(self.step.wrapping_mul(n));
         // The last chunk ends where the loop ends: one step past the last iteration may not be a number any more.
         (at(from), if to == self.count { self.end } else { at(to) })
+    }
+}
+
+/// How many steps of `by` begin within `span`; none if `by` is 0.
+fn steps(span: u64, by: u64) -> u64 {
+    match by {
+        0 => 0,
+        // Most loops; a division takes as long as the rest of this.
+        1 => span,
+        _ => span.div_ceil(by),
     }
 }
 
@@ -65,19 +71,55 @@ pub struct Schedule {
     pub monotonic: bool,
 }
 
-/// The chunk number `trip` of thread `id` of `threads` under a static schedule.
-pub fn static_chunk(count: u64, chunk: u64, trip: u64, id: u64, threads: u64) -> Option<(u64, u64)> {
-    if chunk == 0 {
-        let (each, more) = (count / threads, count % threads);
-        let from = each * id + id.min(more);
-        let to = from + each + u64::from(id < more);
-        return (trip == 0 && from < to).then_some((from, to));
+/// The chunks of one thread under a static schedule that it has not had, as numbers of their first
+/// iterations and of the first ones after them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StaticChunks {
+    /// Where the next chunk begins; at or beyond `count`: there is none.
+    next: u64,
+    /// Iterations of a chunk.
+    length: u64,
+    /// From one chunk of the thread to its next.
+    round: u64,
+    /// Iterations of the loop.
+    count: u64,
+}
+
+impl StaticChunks {
+    /// The chunks of thread `id` of `threads`, in a loop of `count` iterations. With a `chunk` of 0
+    /// each thread has one chunk at most.
+    #[inline]
+    pub fn new(count: u64, chunk: u64, id: u64, threads: u64) -> StaticChunks {
+        if threads == 1 {
+            return StaticChunks { next: 0, length: count, round: u64::MAX, count };
+        }
+        if chunk == 0 {
+            let (each, more) = (count / threads, count % threads);
+            let length = each + u64::from(id < more);
+            let next = if length == 0 { count } else { each * id + id.min(more) };
+            return StaticChunks { next, length, round: u64::MAX, count };
+        }
+        let (next, round) = (chunk.saturating_mul(id), chunk.saturating_mul(threads));
+        StaticChunks { next, length: chunk, round, count }
     }
-    let from = trip.checked_mul(threads)?.checked_add(id)?.checked_mul(chunk)?;
-    (from < count).then(|| (from, from.saturating_add(chunk).min(count)))
+}
+
+impl Iterator for StaticChunks {
+    type Item = (u64, u64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let from = self.next;
+        // No loop has an iteration with the greatest number, where the sums end.
+        (from < self.count).then(|| {
+            self.next = from.saturating_add(self.round);
+            (from, from.saturating_add(self.length).min(self.count))
+        })
+    }
 }
 
 /// How many of the `left` iterations the next guided chunk has: its share, at least `chunk`.
+#[inline]
 pub fn guided_chunk(left: u64, chunk: u64, threads: u64) -> u64 {
     left.div_ceil(threads).max(chunk.max(1)).min(left)
 }
@@ -92,6 +134,9 @@ mod tests {
         assert_eq!(Space::signed(0, 10, 3).count, 4);
         assert_eq!(Space::signed(10, 0, -3).count, 4);
         assert_eq!(Space::signed(10, 0, 3).count, 0);
+        assert_eq!(Space::signed(i64::MAX, i64::MIN, -1).count, u64::MAX);
+        assert_eq!(Space::signed(i64::MAX, i64::MIN, i64::MIN).count, 2);
+        assert_eq!(Space::signed(0, 10, 0).count, 0);
         assert_eq!(Space::unsigned(true, 0, u64::MAX, 1 << 63).count, 2);
         assert_eq!(Space::unsigned(false, 10, 0, 3u64.wrapping_neg()).count, 4);
         assert_eq!(Space::signed(0, 10, 3).values(3, 4), (9, 10));
@@ -100,16 +145,27 @@ mod tests {
 
     #[test]
     fn static_chunks_cover_each_iteration_once() {
-        for (count, chunk, threads) in [(0, 0, 3), (10, 0, 3), (2, 0, 5), (10, 1, 3), (17, 4, 3), (100, 7, 8)] {
+        for (count, chunk, threads) in
+            [(0, 0, 1), (7, 2, 1), (0, 0, 3), (10, 0, 3), (2, 0, 5), (10, 1, 3), (17, 4, 3), (100, 7, 8)]
+        {
             let mut seen = vec![0; count as usize];
             for id in 0..threads {
-                for trip in 0.. {
-                    let Some((from, to)) = static_chunk(count, chunk, trip, id, threads) else { break };
+                for (from, to) in StaticChunks::new(count, chunk, id, threads) {
+                    assert!(from < to, "{count} {chunk} {threads}");
                     (from..to).for_each(|i| seen[i as usize] += 1);
                 }
             }
             assert!(seen.iter().all(|n| *n == 1), "{count} {chunk} {threads}: {seen:?}");
         }
+    }
+
+    #[test]
+    fn static_chunks_end_where_numbers_end() {
+        let of = |chunk, id| StaticChunks::new(u64::MAX, chunk, id, 3).collect::<Vec<_>>();
+        assert_eq!(of(u64::MAX - 1, 0), [(0, u64::MAX - 1)]);
+        assert_eq!(of(u64::MAX - 1, 1), [(u64::MAX - 1, u64::MAX)]);
+        assert_eq!(of(u64::MAX - 1, 2), []);
+        assert_eq!(of(1 << 62, 0), [(0, 1 << 62), (3 << 62, u64::MAX)]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
 use crate::settings::{Icv, Settings};
 use crate::share::{RING, Share, Work};
+use crate::space::StaticChunks;
 pub use crate::tasks::Function;
 use crate::tasks::{Current, Queue, Spare};
 use crate::waits::{Waits, Why};
@@ -191,14 +192,14 @@ pub struct Context<M: Machine> {
     pub(crate) share: Cell<*const Share<M>>,
     /// What the work-share that it is in was said to be.
     pub work: Cell<Work>,
-    /// Iterations by which an addition to the work-share's counter takes the next chunk; 0: chunks are taken otherwise.
-    pub stride: Cell<u64>,
-    /// The chunk that it has.
+    /// The chunk of an ordered loop that it has: the number of its first iteration, and of the first one after it.
     pub chunk: Cell<(u64, u64)>,
-    /// Static chunks that it had.
-    pub trip: Cell<u64>,
+    /// The chunks of a static loop that it has not had.
+    pub(crate) chunks: Cell<StaticChunks>,
     /// Whether the loop is ordered, and has a chunk whose turn it must pass on.
     pub in_order: Cell<bool>,
+    /// Whether it is that chunk's turn.
+    pub(crate) has_turn: Cell<bool>,
     /// How many tasks it has begun and not ended, one within the other.
     pub depth: Cell<u32>,
     /// The task that it runs.
@@ -222,10 +223,10 @@ impl<M: Machine> Context<M> {
             next_single: Cell::new(0),
             share: Cell::new(core::ptr::null()),
             work: Cell::new(Work::default()),
-            stride: Cell::new(0),
             chunk: Cell::new((0, 0)),
-            trip: Cell::new(0),
+            chunks: Cell::default(),
             in_order: Cell::new(false),
+            has_turn: Cell::new(false),
             depth: Cell::new(0),
             task: RefCell::new(Current::implicit(region.reductions)),
             spare,

@@ -22,9 +22,9 @@ const NOBODY: u64 = u64::MAX;
 pub(crate) struct Turns<M: Machine>(OwnedSlice<M, Turn<M>>);
 
 impl<M: Machine> Turns<M> {
-    /// Words for a team of `threads` threads, each of which waits for one chunk at a time.
+    /// Words for a team of `threads` threads, each of which waits for one chunk at a time: a power of two.
     pub(crate) fn new(threads: u32) -> Self {
-        Turns(OwnedSlice::new(threads as usize, |_| Turn(M::Atomic::new(NOBODY))))
+        Turns(OwnedSlice::new(threads.next_power_of_two() as usize, |_| Turn(M::Atomic::new(NOBODY))))
     }
 
     /// Gives the first turn to the first iteration. No other thread is in the work-share.
@@ -37,14 +37,14 @@ impl<M: Machine> Turns<M> {
 
     /// The word of the chunk that begins with iteration `from`. Two chunks may have the same word:
     /// then both threads are woken, and one waits on.
+    #[inline]
     fn of(&self, work: &Work, from: u64) -> &M::Atomic<u64> {
-        let threads = self.0.len() as u64;
-        // A static schedule without a chunk's length gives each thread one chunk.
-        let chunk = if work.schedule.chunk == 0 { work.space.count.div_ceil(threads) } else { work.schedule.chunk };
-        &self.0[(from / chunk.max(1) % threads) as usize].0
+        let at = (from >> work.turn_shift) as usize & (self.0.len() - 1);
+        &self.0[at].0
     }
 
     /// Waits for the turn of iteration `from`, which begins the calling thread's chunk.
+    #[inline]
     pub(crate) fn wait(&self, work: &Work, from: u64, waits: &Waits) {
         let turn = self.of(work, from);
         loop {
@@ -58,6 +58,7 @@ impl<M: Machine> Turns<M> {
     }
 
     /// Passes the turn on to iteration `to`. The calling thread had the turn.
+    #[inline]
     pub(crate) fn pass(&self, work: &Work, to: u64, waits: &Waits) {
         let turn = self.of(work, to);
         // Release: the next thread sees what this one did.

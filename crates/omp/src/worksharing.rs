@@ -1,7 +1,7 @@
 //! What a thread asks of its work-share: loops, sections, single, ordered.
 
-use crate::share::{Share, Work};
-use crate::space::{ScheduleKind, static_chunk};
+use crate::share::{Found, Share, Work};
+use crate::space::{ScheduleKind, StaticChunks};
 use crate::team::Context;
 use crate::waits::Why;
 use baton_machine::Ordering::{Acquire, Release};
@@ -16,29 +16,48 @@ impl<M: Machine> Context<M> {
     }
 
     /// Enters the next work-share. Whether this thread is the first.
+    #[inline(always)]
     pub fn enter(&self, make: impl FnOnce() -> Work) -> bool {
         let number = self.next_share.get();
         self.next_share.set(number.wrapping_add(1));
-        let mut make = Some(make);
-        let mut once = || make.take().expect("a work-share has one first thread")();
         let (team, waits) = (self.team(), self.waits());
-        let mut share: *const Share<M> = &raw const team.shares[number as usize % team.shares.len()];
-        // SAFETY: it is the team's.
-        let entered = unsafe { &*share }.enter(number, waits, || self.must_not_wait(), &mut once);
-        let (first, work) = entered.unwrap_or_else(|| {
-            let beyond = team.cancel.beyond.as_ref().expect("a slot is closed only where cancellation is on");
-            share = beyond.share(number, team.size, waits);
-            // SAFETY: it stays until the region has ended.
-            let entered = unsafe { &*share }.enter(number, waits, || false, &mut once);
-            entered.expect("a work-share beyond the ring is closed to none")
-        });
+        let mut share = &team.shares[number as usize % team.shares.len()];
+        let mut found = share.find(number, waits, || self.must_not_wait());
+        if found == Found::Closed {
+            (share, found) = self.beyond(number);
+        }
         self.share.set(share);
-        self.work.set(work);
-        self.stride.set(work.stride(team.size));
-        self.chunk.set((0, 0));
-        self.trip.set(0);
         self.in_order.set(false);
+        let first = found == Found::Free;
+        if first {
+            self.work.set(make());
+        }
+        // SAFETY: only this thread uses its place, and nothing else borrows the copy meanwhile.
+        let work = unsafe { &mut *self.work.as_ptr() };
+        if first {
+            work.fit(team.size);
+            // SAFETY: the slot was free.
+            unsafe { share.open(number, work, waits) };
+        } else {
+            // SAFETY: the slot was open.
+            *work = unsafe { share.work() };
+        }
+        if matches!(work.schedule.kind, ScheduleKind::Static | ScheduleKind::Auto) {
+            let (id, size) = (u64::from(self.id), u64::from(team.size));
+            self.chunks.set(StaticChunks::new(work.space.count, work.schedule.chunk, id, size));
+        }
         first
+    }
+
+    /// The work-share of that number, for which the ring has no room, and what the thread finds there.
+    #[cold]
+    #[inline(never)]
+    fn beyond(&self, number: u32) -> (&Share<M>, Found) {
+        let (team, waits) = (self.team(), self.waits());
+        let beyond = team.cancel.beyond.as_ref().expect("a slot is closed only where cancellation is on");
+        // SAFETY: it stays until the region has ended.
+        let share = unsafe { &*beyond.share(number, team.size, waits) };
+        (share, share.find(number, waits, || false))
     }
 
     /// Leaves the work-share.
@@ -47,57 +66,79 @@ impl<M: Machine> Context<M> {
         self.share().leave(number, self.waits(), self.team().cancel.is_on());
     }
 
-    /// The thread's next chunk, as the loop's values at its begin and end.
+    /// What the work-share was said to be, in the thread's own copy.
     #[inline]
+    fn said(&self) -> &Work {
+        // SAFETY: only this thread uses its place, and writes the copy only when it enters a work-share, where nothing borrows the copy.
+        unsafe { &*self.work.as_ptr() }
+    }
+
+    /// The thread's next chunk, as the loop's values at its begin and end.
     pub fn next_chunk(&self) -> Option<(u64, u64)> {
-        match self.stride.get() {
+        match self.stride() {
             0 => self.next_chunk_by_schedule(),
             stride => self.next_chunk_by(stride),
         }
     }
 
+    /// Iterations by which an addition to the work-share's counter takes the next chunk; 0: chunks are taken otherwise.
+    #[inline(always)]
+    pub fn stride(&self) -> u64 {
+        self.said().stride
+    }
+
     /// As [`next_chunk`](Context::next_chunk), where an addition of `stride`, which is not 0, to the work-share's counter takes the chunk.
     #[inline(always)]
     pub fn next_chunk_by(&self, stride: u64) -> Option<(u64, u64)> {
-        // SAFETY: only this thread uses its place, and nothing below writes there.
-        let space = unsafe { &(*self.work.as_ptr()).space };
-        let from = self.share().advance(stride);
-        (from < space.count).then(|| space.values(from, space.count.min(from + stride)))
+        let space = &self.said().space;
+        let (from, to) = self.share().take_by(stride, space.count)?;
+        Some(space.values(from, to))
     }
 
-    #[inline(never)]
-    fn next_chunk_by_schedule(&self) -> Option<(u64, u64)> {
-        let work = self.work.get();
-        let chunk = match work.schedule.kind {
+    /// Does what [`next_chunk`](Context::next_chunk) does, where [`stride`](Context::stride) is 0.
+    #[inline(always)]
+    pub fn next_chunk_by_schedule(&self) -> Option<(u64, u64)> {
+        let work = self.said();
+        let (from, to) = self.take(work)?;
+        Some(work.space.values(from, to))
+    }
+
+    /// The thread's next chunk, as numbers of its first iteration and of the first one after it.
+    #[inline(always)]
+    fn take(&self, work: &Work) -> Option<(u64, u64)> {
+        match work.schedule.kind {
             ScheduleKind::Static | ScheduleKind::Auto => {
-                let trip = self.trip.get();
-                self.trip.set(trip + 1);
-                let (id, size) = (u64::from(self.id), u64::from(self.team().size));
-                static_chunk(work.space.count, work.schedule.chunk, trip, id, size)
+                // SAFETY: only this thread uses its place, and nothing else borrows the chunks meanwhile.
+                unsafe { &mut *self.chunks.as_ptr() }.next()
             }
-            ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(&work),
-        };
-        self.chunk.set(chunk.unwrap_or((0, 0)));
-        chunk.map(|(from, to)| work.space.values(from, to))
+            ScheduleKind::Dynamic if work.stride != 0 => self.share().take_by(work.stride, work.space.count),
+            ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(work),
+        }
     }
 
     /// As [`next_chunk`](Context::next_chunk) in an ordered loop: a chunk that it had has had its turn first.
+    #[inline(always)]
     pub fn next_ordered_chunk(&self) -> Option<(u64, u64)> {
+        let work = self.said();
         if self.in_order.get() {
             self.ordered();
             // SAFETY: the thread is in an ordered loop.
-            unsafe { self.share().turns() }.pass(&self.work.get(), self.chunk.get().1, self.waits());
+            unsafe { self.share().turns() }.pass(work, self.chunk.get().1, self.waits());
         }
-        let values = self.next_chunk();
-        self.in_order.set(values.is_some());
-        values
+        let chunk = self.take(work);
+        self.in_order.set(chunk.is_some());
+        let (from, to) = chunk?;
+        self.has_turn.set(false);
+        self.chunk.set((from, to));
+        Some(work.space.values(from, to))
     }
 
     /// Waits until all iterations before this thread's chunk have passed on their turn.
+    #[inline]
     pub fn ordered(&self) {
-        if self.in_order.get() {
+        if self.in_order.get() && !self.has_turn.replace(true) {
             // SAFETY: the thread is in an ordered loop.
-            unsafe { self.share().turns() }.wait(&self.work.get(), self.chunk.get().0, self.waits());
+            unsafe { self.share().turns() }.wait(self.said(), self.chunk.get().0, self.waits());
         }
     }
 

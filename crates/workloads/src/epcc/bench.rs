@@ -8,7 +8,7 @@ use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Clock, Machine, OwnedSlice};
 use baton_omp::objects::AnyLock;
 use baton_omp::share::Work;
-use baton_omp::space::static_chunk;
+use baton_omp::space::StaticChunks;
 use baton_omp::team::Context;
 use baton_omp::waits::Why;
 use baton_omp::{Runtime, Schedule, ScheduleKind, Space};
@@ -97,7 +97,7 @@ impl<M: Machine> Bench<M> {
     /// a loop.
     pub(super) fn own_iteration(&self, context: &Context<M>) {
         let threads = u64::from(context.team().size);
-        if let Some((from, to)) = static_chunk(threads, 0, 0, u64::from(context.id), threads) {
+        for (from, to) in StaticChunks::new(threads, 0, u64::from(context.id), threads) {
             (from..to).for_each(|_| self.delay());
         }
     }

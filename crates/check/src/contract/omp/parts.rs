@@ -4,9 +4,9 @@ use super::harness::{Steps, Tally, apart, bare};
 use super::tasks::{await_flag, raise};
 use crate::world::{Scenario, World};
 use baton_machine::{Machine, Wait};
-use baton_omp::share::{RING, Work, shared_memory};
+use baton_omp::share::{Found, RING, Share, Work, shared_memory};
 use baton_omp::threads::Threads;
-use baton_omp::waits::Why;
+use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew, Schedule, ScheduleKind, Space};
 
 /// No thread passes a barrier before all have come, and each sees what all did.
@@ -20,6 +20,26 @@ pub fn meeting<W: World>() {
         },
         |_, _| {},
     );
+}
+
+/// Enters work-share `number` of a slot. Whether the calling thread is the first, and what that one said; `None`: the slot is closed.
+fn enter<M: Machine>(
+    share: &Share<M>,
+    number: u32,
+    waits: &Waits,
+    make: impl FnOnce() -> Work,
+) -> Option<(bool, Work)> {
+    match share.find(number, waits, || false) {
+        Found::Free => {
+            let work = make();
+            // SAFETY: the slot was found free just now.
+            unsafe { share.open(number, &work, waits) };
+            Some((true, work))
+        }
+        // SAFETY: the slot was found open, and the scenarios leave it later.
+        Found::Open => Some((false, unsafe { share.work() })),
+        Found::Closed => None,
+    }
 }
 
 /// Each work-share has one first thread, and the others see what that one wrote; a slot of the ring
@@ -37,7 +57,7 @@ pub fn shares<W: World>() {
                     tally.note(at, 5);
                     Work { reductions: 7 + at, memory: shared_memory::<W::M>(8), ..Work::default() }
                 };
-                let (_, work) = share.enter(number, place.waits(), || false, make).expect("nothing is cancelled");
+                let (_, work) = enter(share, number, place.waits(), make).expect("nothing is cancelled");
                 tally.expect(work.reductions == 7 + at && tally.noted(at) == 5);
                 share.leave(number, place.waits(), team.cancel.is_on());
             }
@@ -54,12 +74,12 @@ pub fn slots_awaited<W: World>() {
         |place, tally| {
             let (team, waits) = (place.context.team(), place.waits());
             let share = &team.shares[0];
-            share.enter(0, waits, || false, Work::default);
+            enter(share, 0, waits, Work::default);
             share.leave(0, waits, team.cancel.is_on());
             if place.context.id != 0 {
                 return await_flag(place, tally);
             }
-            let entered = share.enter(RING, waits, || false, Work::default);
+            let entered = enter(share, RING, waits, Work::default);
             tally.expect(entered.is_some_and(|(first, _)| first));
             raise(place, tally);
         },
