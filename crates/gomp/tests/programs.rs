@@ -127,6 +127,25 @@ fn tasks_depend_detach_and_reduce() {
 }
 
 #[test]
+fn initial_threads_have_teams_at_the_same_time() {
+    let texts = same(
+        "initials",
+        &[
+            &[],
+            &[("OMP_WAIT_POLICY", "active"), ("OMP_THREAD_LIMIT", "4")],
+            &[("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level")],
+            &[("BATON_OMP_WAIT", "spin-park")],
+        ],
+    );
+    let expected = "main 1200, child 0\n0: 2100\n1: 2100\n2: 2100\n3: 2100\n";
+    texts.iter().for_each(|text| assert_eq!(text, expected));
+    let Some(folder) = built() else { return };
+    compile(folder.path(), "initials");
+    let text = run(limited(folder.path(), "initials", &[("FORKS", "1")]).env("LD_LIBRARY_PATH", folder.path())).stdout;
+    assert_eq!(String::from_utf8(text).unwrap(), expected);
+}
+
+#[test]
 fn detached_tasks_never_make_their_maker_wait() {
     // The program says itself what is right: libgomp hangs in it with one thread, and now and then with eight.
     let Some(folder) = built() else { return };

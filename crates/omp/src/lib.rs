@@ -11,6 +11,7 @@
 //! | [`crew`] | threads that there are already, on any machine |
 //! | [`waits`] | the policy of each reason to wait |
 //! | [`settings`] | what the environment sets |
+//! | [`crowd`] | the teams of all initial threads together |
 //! | [`objects`] | locks and barriers chosen by name |
 //! | [`space`] | the iterations of a loop and their chunks |
 //! | `work` | what a work-share was said to be |
@@ -32,6 +33,7 @@ mod beyond;
 pub mod cancel;
 mod closures;
 pub mod crew;
+pub mod crowd;
 pub mod objects;
 pub mod places;
 mod pool;

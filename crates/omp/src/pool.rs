@@ -1,5 +1,6 @@
 //! The workers of a thread. Each worker waits on a word of its own for its next team.
 
+use crate::crowd::Crowd;
 use crate::settings::Settings;
 use crate::share::Work;
 use crate::tasks::Spare;
@@ -110,6 +111,9 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     thread.context.set((&raw const idle).cast_mut());
     M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
     let (mut seen, mut bound) = (0u32, None);
+    // SAFETY: the crowd is the runtime's, which outlives its threads.
+    let crowd = unsafe { outermost.crowd.as_ref() };
+    crowd.into_iter().for_each(Crowd::hired);
     loop {
         waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
         seen = seen.wrapping_add(1);
@@ -122,7 +126,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         let region = unsafe { (*team).region() };
         // The worker rests as its last team waited: with more threads than CPUs, for a short time
         // only.
-        waits = region.waits;
+        waits = *crowd.and_then(Crowd::idle_waits).unwrap_or(&region.waits);
         let place = Context::new(team, region, worker.id, &thread.spare);
         thread.context.set((&raw const place).cast_mut());
         if place.seat.is_some() {
@@ -140,6 +144,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         thread.context.set((&raw const idle).cast_mut());
     }
     M::local().set(Use::OpenMp, 0);
+    crowd.into_iter().for_each(Crowd::gone);
     // The worker's own workers end before it.
     drop((thread.pools.take(), thread.alone.take()));
     thread.spare.clear();

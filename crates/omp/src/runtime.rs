@@ -1,5 +1,6 @@
 //! Fork and join.
 
+use crate::crowd::Crowd;
 use crate::places::{Binding, bind};
 use crate::pool::{Begin, Pool, Thread, Worker, send, work};
 use crate::settings::{Icv, NO_LIMIT, Settings};
@@ -7,7 +8,7 @@ use crate::share::Work;
 use crate::team::{Context, Function, League, Region, Team};
 use crate::threads::Threads;
 use crate::waits::Waits;
-use baton_machine::Ordering::Relaxed;
+use baton_machine::Ordering::{Relaxed, SeqCst};
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned};
 use core::ffi::c_void;
@@ -24,7 +25,8 @@ pub struct Runtime<M: Machine> {
     /// CPUs that its threads may use: those of the places, where there are some.
     usable: u32,
     idle: Waits,
-    machine: core::marker::PhantomData<fn() -> M>,
+    /// The teams of all initial threads, where their number says how they wait.
+    crowd: Option<Owned<M, Crowd<M>>>,
 }
 
 extern "C-unwind" fn no_region(_: *mut c_void) {}
@@ -36,7 +38,9 @@ impl<M: Machine> Runtime<M> {
         let bound: std::collections::BTreeSet<u32> = settings.places.iter().flatten().copied().collect();
         let usable = if bound.is_empty() { cpus } else { cpus.min(bound.len() as u32) };
         let idle = settings.waits(1, usable);
-        Runtime { settings, cpus, threads: threads.into(), usable, idle, machine: core::marker::PhantomData }
+        // Policies that the user named are for any number of threads.
+        let crowd = settings.waits.is_none().then(|| Owned::new(Crowd::new(&settings, usable)));
+        Runtime { settings, cpus, threads: threads.into(), usable, idle, crowd }
     }
 
     /// How the calling thread's next region binds its threads, where threads are bound: one of the numbers of `omp_proc_bind_t`.
@@ -104,7 +108,8 @@ impl<M: Machine> Runtime<M> {
             shares: 0,
             barriers: 1,
             busy: core::ptr::null(),
-            limited: false,
+            counted: false,
+            crowd: self.crowd.as_ref().map_or(core::ptr::null(), |crowd| &raw const **crowd),
             league: League::default(),
             waits: self.idle,
             in_share: false,
@@ -130,6 +135,7 @@ impl<M: Machine> Runtime<M> {
             region.busy = &raw const (*thread).busy;
             &raw const (*thread).spare
         };
+        self.crowd.iter().for_each(|crowd| crowd.join(region.busy));
         let context = Box::into_raw(Box::new(Context::new(team, region, 0, spare)));
         // SAFETY: made above, and no other thread knows it.
         unsafe { (*thread).context.set(context) };
@@ -148,7 +154,7 @@ impl<M: Machine> Runtime<M> {
         unsafe { &*self.thread().context.get() }
     }
 
-    /// How many threads a region gets that asks for `asked` (0: says no number). With a limit they count as busy from now on.
+    /// How many threads a region gets that asks for `asked` (0: says no number). Where threads are counted, they count as busy from now on.
     fn size(&self, context: &Context<M>, asked: u32) -> u32 {
         let Icv { threads, dynamic, levels, limit, .. } = context.icv.get();
         let size = if asked == 0 { threads } else { asked };
@@ -156,10 +162,10 @@ impl<M: Machine> Runtime<M> {
         if context.region.active >= levels {
             return 1;
         }
-        if limit == NO_LIMIT {
-            return size.max(1);
-        }
         let size = size.min(limit).max(1);
+        if limit == NO_LIMIT && self.crowd.is_none() || size == 1 {
+            return size;
+        }
         let mut granted = 1;
         self.count_busy(context, |busy| {
             granted = size.min(limit.saturating_sub(busy)).max(1);
@@ -172,11 +178,17 @@ impl<M: Machine> Runtime<M> {
     fn count_busy(&self, context: &Context<M>, mut change: impl FnMut(u32) -> u32) {
         // SAFETY: it is the initial thread's, which has not ended, as its regions have not.
         let busy = unsafe { &*context.region.busy };
-        // Relaxed, all: it is a count, and orders nothing.
+        // Relaxed, but for the exchange: it is a count, and orders nothing. SeqCst: see `Crowd::changed`.
         let mut now = busy.load(Relaxed);
-        while let Err(other) = busy.compare_exchange(now, change(now), Relaxed, Relaxed) {
+        while let Err(other) = busy.compare_exchange(now, change(now), SeqCst, Relaxed) {
             now = other;
         }
+        self.crowd.iter().for_each(|crowd| crowd.changed());
+    }
+
+    /// Whether the busy threads of the calling thread's regions are counted.
+    fn counts(&self, icv: &Icv) -> bool {
+        self.crowd.is_some() || icv.limit != NO_LIMIT
     }
 
     /// How many threads there may be at once when each of the enclosing teams has an inner one of that size.
@@ -213,11 +225,10 @@ impl<M: Machine> Runtime<M> {
         let mut size = self.size(outer, asked);
         let waits = self.settings.waits(Self::crowd(outer, size), self.usable);
         let mut pools = thread.pools.borrow_mut();
-        let limited = outer.icv.get().limit != NO_LIMIT;
         if size > 1 {
             let granted = size;
             size = self.hire(&mut pools, thread.begun.get(), size, waits);
-            if limited {
+            if size < granted && self.counts(&outer.icv.get()) {
                 self.count_busy(outer, |busy| busy - (granted - size));
             }
         }
@@ -247,7 +258,8 @@ impl<M: Machine> Runtime<M> {
             shares: team_ref.first_share(),
             barriers: team_ref.first_barrier(),
             busy: outer.region.busy,
-            limited,
+            counted: self.counts(&outer.icv.get()),
+            crowd: outer.region.crowd,
             league: outer.league.get(),
             waits,
             in_share: share.is_some(),
@@ -303,7 +315,7 @@ impl<M: Machine> Runtime<M> {
         let team = place.team;
         place.team().keep(place.next_share.get(), place.next_barrier.get());
         let size = place.team().size;
-        if place.region.limited {
+        if size > 1 && place.region.counted {
             self.count_busy(place, |busy| busy - (size - 1));
         }
         thread.begun.set(thread.begun.get() - usize::from(size > 1));
@@ -339,6 +351,7 @@ impl<M: Machine> Runtime<M> {
         let mut icv = unsafe { (*outer).icv.get() };
         set(&mut icv);
         let busy = Owned::<M, _>::new(M::Atomic::new(0));
+        self.crowd.iter().for_each(|crowd| crowd.join(busy.as_ptr()));
         let region = Region { icv, league, busy: busy.as_ptr(), ..self.outermost() };
         let team = Team::new(1, &self.settings);
         let context = Context::new(&*team, region, 0, &thread.spare);
@@ -347,6 +360,7 @@ impl<M: Machine> Runtime<M> {
         // What it left to others is done before it goes.
         context.finish_tasks();
         thread.context.set(outer);
+        self.crowd.iter().for_each(|crowd| crowd.leave(busy.as_ptr()));
     }
 
     /// Ends the idle workers of the calling thread. Within a region nothing is done, and the answer is no.
@@ -367,9 +381,9 @@ impl<M: Machine> Runtime<M> {
 
     /// Forgets the workers of the calling thread, which a forked child has none of.
     pub fn forked(&self) {
-        if M::local().get(Use::OpenMp) != 0 {
-            core::mem::forget(self.thread().pools.take());
-        }
+        let thread = Self::known_thread();
+        thread.into_iter().for_each(|thread| core::mem::forget(thread.pools.take()));
+        self.crowd.iter().for_each(|crowd| crowd.forked(&self.settings, thread.map(|thread| &raw const thread.busy)));
     }
 }
 
@@ -379,6 +393,7 @@ fn ended<M: Machine>(word: usize) {
     unsafe {
         let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
         let context = Box::from_raw(thread.context.get());
+        context.region.crowd.as_ref().into_iter().for_each(|crowd| crowd.leave(&raw const thread.busy));
         // Where an event of a task outside of any region is not fulfilled, the team stays for the thread that fulfils it.
         if context.team().tasks.not_done() == 0 {
             drop(Owned::<M, _>::from_raw(context.team.cast_mut()));

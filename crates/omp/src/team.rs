@@ -1,6 +1,7 @@
 //! A team, and a thread's place in it.
 
 use crate::cancel::Cancel;
+use crate::crowd::Crowd;
 use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
 use crate::settings::{Icv, Settings};
@@ -31,13 +32,15 @@ pub struct Region<M: Machine> {
     pub shares: u32,
     /// The number of its first barrier.
     pub barriers: u64,
-    /// Threads of the initial thread's regions beside itself, counted where there is a limit.
+    /// Threads of the initial thread's regions beside itself; null: they are not counted.
     pub busy: *const M::Atomic<u32>,
     /// Whether its threads are counted there.
-    pub limited: bool,
+    pub counted: bool,
+    /// The teams of all initial threads; null: all teams wait alike.
+    pub crowd: *const Crowd<M>,
     /// Its initial thread's place in a league of teams.
     pub league: League,
-    /// How its threads wait.
+    /// How its threads wait, if the teams of all initial threads are no crowd.
     pub waits: Waits,
     /// Whether each thread begins in a work-share that is open already.
     pub in_share: bool,
@@ -251,9 +254,13 @@ impl<M: Machine> Context<M> {
         unsafe { self.region.outer.as_ref() }
     }
 
-    /// How the team waits.
+    /// How the team waits. From one call to the next the answer may change: where policies depend on the number of threads, each of them
+    /// sleeps at last, and may wake a thread that another one put to sleep.
+    #[inline]
     pub fn waits(&self) -> &Waits {
-        &self.region.waits
+        // SAFETY: the crowd is the runtime's, which outlives its threads.
+        let crowd = unsafe { self.region.crowd.as_ref() };
+        crowd.and_then(Crowd::waits).unwrap_or(&self.region.waits)
     }
 
     /// A barrier of the team: its tasks are done, then all have arrived.
