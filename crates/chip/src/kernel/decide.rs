@@ -3,6 +3,7 @@
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::engine::state::Engine;
+use crate::os::cpu::Roused;
 use crate::os::policy::{Policy, speed};
 use baton_machine::LockNotice;
 use baton_sched::{Cpus, Decision, Params, Scheduler, ThreadId};
@@ -65,22 +66,22 @@ impl Engine {
         answer
     }
 
-    /// Carries out the policy's decisions, unless a caller is already doing so. Returns how many
-    /// idle CPUs that roused.
-    pub(crate) fn decide(&mut self) -> u32 {
+    /// Carries out the policy's decisions, unless a caller is already doing so. Returns which
+    /// idle CPU that roused; of several, the one that costs most.
+    pub(crate) fn decide(&mut self) -> Roused {
         if self.os.policy.waiting.is_empty() || std::mem::replace(&mut self.os.policy.at_work, true) {
-            return 0;
+            return Roused::Nobody;
         }
-        let mut roused = 0;
+        let mut roused = Roused::Nobody;
         while let Some(decision) = self.os.policy.waiting.pop_front() {
-            roused += u32::from(self.carry_out(decision));
+            roused = roused.max(self.carry_out(decision));
         }
         self.os.policy.at_work = false;
         roused
     }
 
-    /// Carries out one decision. Returns whether it roused an idle CPU.
-    fn carry_out(&mut self, decision: Decision) -> bool {
+    /// Carries out one decision. Returns which idle CPU it roused.
+    fn carry_out(&mut self, decision: Decision) -> Roused {
         match decision {
             Decision::Start(CpuId(cpu)) => return self.rouse(cpu),
             Decision::Preempt(CpuId(cpu)) => self.call_off(cpu),
@@ -99,7 +100,7 @@ impl Engine {
             }
             Decision::NoAlarm => self.forget_alarm(),
         }
-        false
+        Roused::Nobody
     }
 
     fn forget_alarm(&mut self) {

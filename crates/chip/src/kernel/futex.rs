@@ -6,6 +6,7 @@ use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
+use crate::os::cpu::Roused;
 use baton_memory::Line;
 
 impl Engine {
@@ -22,12 +23,12 @@ impl Engine {
         moved.len() as u32
     }
 
-    /// Rouses a thread that sleeps on a cell, and no other. Returns whether that roused an idle
-    /// CPU.
-    pub(crate) fn rouse_sleeper(&mut self, id: ThreadId, bucket: Line) -> bool {
+    /// Rouses a thread that sleeps on a cell, and no other. Returns which idle
+    /// CPU that roused.
+    pub(crate) fn rouse_sleeper(&mut self, id: ThreadId, bucket: Line) -> Roused {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {
-            return false;
+            return Roused::Nobody;
         }
         thread.ended = Ended::Woken;
         self.queue.cancel(Event::timeout(id));

@@ -14,6 +14,7 @@ use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::{Ended, Resume, State};
+use crate::os::cpu::Roused;
 use crate::os::state::WakeUp;
 use baton_chipfile::config::Ipi;
 use baton_chipfile::config::mechanism::{Annotator, LockRequest};
@@ -23,9 +24,9 @@ use baton_noc::Header;
 use baton_units::{CpuId, Cycles};
 
 impl Engine {
-    /// A futex with this bucket, if futexes live in memory, wakes a thread. Returns whether that
-    /// roused an idle CPU.
-    pub(crate) fn wake_sleeper(&mut self, id: ThreadId, bucket: Option<Line>) -> bool {
+    /// A futex with this bucket, if futexes live in memory, wakes a thread. Returns which
+    /// idle CPU that roused.
+    pub(crate) fn wake_sleeper(&mut self, id: ThreadId, bucket: Option<Line>) -> Roused {
         self.tell_waker();
         let hint = self.threads.get(self.running as usize).and_then(|waker| waker.newest_hint());
         self.os.wake_up = Some(WakeUp { hint, bucket });

@@ -8,15 +8,15 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, Resume, State};
 use crate::engine::waiting::Waited;
-use crate::os::cpu::Doing;
+use crate::os::cpu::{Doing, Roused};
 use baton_chipfile::config::os::WakeSpread;
 use baton_sched as sched;
 use baton_units::CpuId;
 
 impl Engine {
-    /// The thread can run from now on; its cycles until now get `reason`. Returns whether that
-    /// roused an idle CPU.
-    pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> bool {
+    /// The thread can run from now on; its cycles until now get `reason`. Returns which idle
+    /// CPU that roused.
+    pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> Roused {
         let now = self.now;
         self.counts.wakes += 1;
         let thread = &mut self.threads[id as usize];
@@ -25,16 +25,17 @@ impl Engine {
         thread.state = State::Ready;
         self.app_can_run(id, true);
         self.tell(|policy, now, out| policy.wake(now, sched::ThreadId(id), out));
-        self.decide() != 0
+        self.decide()
     }
 
-    /// An idle CPU must run a thread. Returns whether the CPU was idle and has found a thread.
-    pub(crate) fn rouse(&mut self, cpu: u32) -> bool {
+    /// An idle CPU must run a thread. Returns whether the CPU was idle and has found a thread, and
+    /// then how it learnt of the thread.
+    pub(crate) fn rouse(&mut self, cpu: u32) -> Roused {
         if self.os.cpus[cpu as usize].current.is_some() || !self.os.cpus[cpu as usize].online {
-            return false;
+            return Roused::Nobody;
         }
         let Some(sched::ThreadId(id)) = self.tell(|policy, now, out| policy.pick(now, CpuId(cpu), out)) else {
-            return false;
+            return Roused::Nobody;
         };
         let os = &self.chip.os;
         let (price, polls) = self.os.cpus[cpu as usize].wake_latency(self.now, os);
@@ -55,7 +56,7 @@ impl Engine {
         } else {
             self.queue.put(Event::thread(id), event, Rank::Next);
         }
-        true
+        if is_called { Roused::Halted } else { Roused::Polling }
     }
 
     /// Takes a busy CPU from its thread, by an interrupt if a thread on another CPU is the cause.
@@ -266,12 +267,12 @@ impl Engine {
     }
 
     /// Wakes a thread from the sleep with this number, which it is in or about to begin. Returns
-    /// whether that roused an idle CPU.
-    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> bool {
+    /// which idle CPU that roused.
+    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> Roused {
         let thread = &mut self.threads[id as usize];
         if thread.os.futex_sleep != sleep {
             // The thread has given up in the meantime.
-            false
+            Roused::Nobody
         } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(Event::timeout(id));
@@ -279,7 +280,7 @@ impl Engine {
         } else {
             // The thread is still on its way to sleep, and will find that it need not.
             thread.os.woken_early = true;
-            false
+            Roused::Nobody
         }
     }
 

@@ -6,7 +6,9 @@ use crate::engine::thread::Ended;
 use crate::engine::waiting::Waited;
 use crate::issue::drain::drain;
 use crate::machine::cell::SimulatedAtomic;
-use crate::machine::kernel::{enter_kernel, enter_queue, futex_prices, give_way, kernel, leave_queue, mark_next};
+use crate::machine::kernel::{
+    after_wake, enter_kernel, enter_queue, futex_prices, give_way, kernel, leave_queue, mark_next,
+};
 use crate::machine::simulated::Simulated;
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{Bucket, Counter, Kernel, Node, OUT, Path};
@@ -18,13 +20,13 @@ use std::cell::Cell;
 /// The kernel of the current simulation on this host thread.
 pub(crate) struct SimulatedKernel {
     layout: Layout,
-    /// Whether this call has roused a CPU. Only the first one costs an interrupt.
-    roused: Cell<bool>,
+    /// Whether this call has interrupted a CPU. Only the first interrupt has a price.
+    interrupted: Cell<bool>,
 }
 
 impl SimulatedKernel {
     pub(crate) fn new() -> SimulatedKernel {
-        SimulatedKernel { layout: with(|engine| engine.os.layout), roused: Cell::new(false) }
+        SimulatedKernel { layout: with(|engine| engine.os.layout), interrupted: Cell::new(false) }
     }
 
     fn at<T>(&self, offset: usize) -> &T {
@@ -130,9 +132,8 @@ impl Kernel for SimulatedKernel {
             (id, engine.rouse_sleeper(id, line))
         });
         enter_queue(id);
-        // An idle CPU is roused by one interrupt; the queue of a busy CPU only grows.
-        let prices = futex_prices();
-        let interrupt = prices.wake.0.saturating_sub(prices.wake_none.0);
-        kernel(if roused && !self.roused.replace(true) { interrupt } else { prices.wake_more.0 });
+        let mut interrupted = self.interrupted.get();
+        kernel(after_wake(&futex_prices(), roused, &mut interrupted));
+        self.interrupted.set(interrupted);
     }
 }

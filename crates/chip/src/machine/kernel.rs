@@ -7,6 +7,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
+use crate::os::cpu::Roused;
 use crate::os::futex::layout::Layout;
 use baton_chipfile::config::mechanism::LockRequest;
 use baton_chipfile::config::os::Futex;
@@ -84,6 +85,18 @@ pub(super) fn until_woken(begin: impl FnOnce(&mut Engine) -> bool) -> bool {
 /// The chip's prices of futexes.
 pub(super) fn futex_prices() -> Futex {
     chip(|chip| chip.os.futex)
+}
+
+/// What a waker pays for a thread that it has woken, beyond `wake_none`. The first interrupt of a
+/// call has the full price; `interrupted` tells whether the call has sent one.
+pub(super) fn after_wake(prices: &Futex, roused: Roused, interrupted: &mut bool) -> u64 {
+    match (roused, prices.wake_polling) {
+        (Roused::Polling, Some(price)) => price.0.saturating_sub(prices.wake_none.0),
+        (Roused::Polling | Roused::Halted, _) if !std::mem::replace(interrupted, true) => {
+            prices.wake.0.saturating_sub(prices.wake_none.0)
+        }
+        _ => prices.wake_more.0,
+    }
 }
 
 /// Marks the next access as a lock request of this class, if the thread's locks give hints.

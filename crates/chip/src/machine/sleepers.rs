@@ -3,7 +3,7 @@
 
 use super::access::access;
 use super::futex_kernel::SimulatedKernel;
-use super::kernel::{enter_kernel, enter_queue, futex_prices, kernel, mark_next};
+use super::kernel::{after_wake, enter_kernel, enter_queue, futex_prices, kernel, mark_next};
 use crate::engine::current::{address_of, memory, offset_of, operate, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
@@ -66,22 +66,16 @@ pub(super) fn in_memory() -> bool {
 /// were.
 pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     let prices = futex_prices();
-    let (first, more) = (prices.wake.0.saturating_sub(prices.wake_none.0), prices.wake_more.0);
     let sleepers: Vec<_> = with(|engine| {
         let taken = engine.os.futexes.take(offset, n);
         taken.into_iter().map(|id| (id, engine.threads[id as usize].os.futex_sleep)).collect()
     });
     let n = sleepers.len() as u32;
-    // An idle core is roused by one interrupt; the queue of a busy core only grows.
-    let mut interrupt = first;
+    let mut interrupted = false;
     for (id, sleep) in sleepers {
         let roused = with(|engine| engine.wake(id, sleep));
         enter_queue(id);
-        let price = match roused {
-            true => std::mem::replace(&mut interrupt, more),
-            false => more,
-        };
-        kernel(price);
+        kernel(after_wake(&prices, roused, &mut interrupted));
     }
     n
 }

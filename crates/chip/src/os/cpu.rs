@@ -7,6 +7,17 @@ use baton_memory::counters;
 use baton_noc::Header;
 use baton_units::{CoreId, CpuId, Cycles};
 
+/// Which idle CPU a wake-up roused, by what that costs the waker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Roused {
+    /// None: the thread waits in a queue, or its CPU runs another thread.
+    Nobody,
+    /// One that still polled for work, so that it sees the thread without an interrupt.
+    Polling,
+    /// One that was halted and needs an interrupt.
+    Halted,
+}
+
 /// What a CPU does. Every cycle of a run belongs to one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {

@@ -90,9 +90,19 @@ fn requests_of_one_line_are_served_one_after_the_other() {
 
 #[test]
 fn a_wake_up_costs_what_the_chip_file_says() {
-    let chip = common::cores(2, &["os.wake_idle=9000", "os.wake_polling=700", "os.idle_poll=50000"]);
-    for (delay, latency) in [(20_000, 700), (400_000, 9000)] {
-        let mut simulation = simulation(&chip);
+    let idle = ["os.futex_wake=5000", "os.wake_idle=9000", "os.wake_polling=700", "os.idle_poll=50000"];
+    let chip = common::cores(2, &idle);
+    wake_ups_cost(&chip, [(20_000, 5000, 700), (400_000, 5000, 9000)]);
+    // A CPU that polls needs no interrupt, if the chip says so.
+    let chip = common::cores(2, &[&idle[..], &["os.futex_wake_polling=1900"]].concat());
+    wake_ups_cost(&chip, [(20_000, 1900, 700), (400_000, 5000, 9000)]);
+}
+
+/// Wakes a sleeper after each of these delays, and compares the price of the waker's call and the
+/// sleeper's latency with those that stand beside the delay.
+fn wake_ups_cost(chip: &Chip, rows: [(u64, u64, u64); 2]) {
+    for (delay, price, latency) in rows {
+        let mut simulation = simulation(chip);
         let cell = cell(&mut simulation, 0u32);
         let woken_at = Rc::new(Cell::new(0));
         let waker_went_on = Rc::new(Cell::new(0));
@@ -119,7 +129,7 @@ fn a_wake_up_costs_what_the_chip_file_says() {
         let (os, cache) = (&chip.os, &chip.cache);
         // The waker's fence and look at the table of sleepers, then the kernel.
         let look = chip.core.fence + cache.transfer.same_cluster;
-        assert_eq!(waker_went_on.get() - at_call.get(), (look + os.futex.wake).0);
+        assert_eq!(waker_went_on.get() - at_call.get(), look.0 + price);
         // The sleeper takes itself off the table, whose line the waker has read, and reads its cell.
         let after = cache.upgrade.same_cluster + cache.atomic + cache.transfer.same_cluster;
         let runnable = at_call.get() + (look + os.futex.wake_none).0;

@@ -19,6 +19,14 @@ macro_rules! key {
             set: |_, chip, value| chip.$($field).+ = Cycles(whole(value)),
         }
     };
+    // A price that takes another key's place while it is not written.
+    (absent $path:literal, $($field:ident).+, $what:literal) => {
+        Key {
+            path: $path, kind: ValueKind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,
+            get: |_, chip| chip.$($field).+.map(|Cycles(price)| Value::Whole(price)),
+            set: |_, chip, value| chip.$($field).+ = Some(Cycles(whole(value))),
+        }
+    };
     ($need:ident $path:literal, $($field:ident).+, $what:literal) => {
         Key {
             path: $path, kind: ValueKind::Cycles, fixed: $need, coherent: $need, what: $what,
@@ -35,6 +43,8 @@ pub(super) const KEYS: &[Key] = &[
     key!(BOTH "os.futex_wake_none", os.futex.wake_none, "futex wake that finds nobody asleep"),
     key!(BOTH "os.futex_wake", os.futex.wake, "futex wake of one sleeper, until the waker goes on"),
     key!(BOTH "os.futex_wake_more", os.futex.wake_more, "each further sleeper that the same call wakes"),
+    key!(absent "os.futex_wake_polling", os.futex.wake_polling,
+        "futex wake of one sleeper whose core still polls for work, and so needs no interrupt; absent: as os.futex_wake"),
     key!(BOTH "os.context_switch", os.context_switch, "from one thread to the next on a core"),
     key!(BOTH "os.wake_idle", os.idle.wake,
         "from a wake-up to the thread's first instruction, on a core that has halted"),

@@ -59,6 +59,8 @@ pub struct Futex {
     pub wake: Cycles,
     /// The price of each further sleeper that the same call wakes.
     pub wake_more: Cycles,
+    /// The price of a wake of one sleeper whose CPU still polls for work; `None`: as `wake`.
+    pub wake_polling: Option<Cycles>,
     /// The homes of the kernel's hash buckets; `None`: the buckets are not in memory, and a call
     /// costs its price alone.
     pub home: Option<FutexHome>,

@@ -1,6 +1,6 @@
 //! The findings as text for a terminal.
 
-use super::findings::{Apart, Findings, UmwaitLimits};
+use super::findings::{Apart, Findings, UmwaitLimits, WakeBySleep};
 use crate::ui;
 use baton_host::costs::Spread;
 use baton_host::costs::instructions::Outcome;
@@ -18,7 +18,9 @@ pub(crate) fn text(f: &Findings) -> String {
     out += &remote(f);
     if !f.wake_by_sleep.is_empty() {
         out.push('\n');
-        let rows: Vec<_> = f.wake_by_sleep.iter().map(|w| row(f, &time(w.slept_ns as f64), &w.latency, "")).collect();
+        let call = |w: &WakeBySleep| format!("the waker's call: {}", time(w.call.median));
+        let rows: Vec<_> =
+            f.wake_by_sleep.iter().map(|w| row(f, &time(w.slept_ns as f64), &w.latency, &call(w))).collect();
         out += &ui::table(&["woken after sleeping", "first instruction", "(four fifths within)", "cycles", ""], &rows);
     }
     out

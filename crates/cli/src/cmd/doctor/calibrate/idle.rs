@@ -20,32 +20,53 @@ struct Level {
 /// before. Noise alone makes some difference, but that difference goes down again.
 const STEP: f64 = 1.25;
 
-/// The levels of wake-ups, by the length of the sleep before.
-fn levels(wakes: &[(u64, Spread)]) -> Vec<Level> {
-    let middle = |wakes: &[(u64, Spread)], pick: fn(&Spread) -> f64| {
-        let mut all: Vec<f64> = wakes.iter().map(|(_, s)| pick(s)).collect();
+impl Level {
+    /// The level of these sleeps and their wake-ups, of which there is at least one.
+    fn of(wakes: &[(u64, Spread)]) -> Level {
+        Level { last: wakes[wakes.len() - 1].0, latency: middle(wakes.iter().map(|(_, s)| *s)) }
+    }
+}
+
+/// The middle of the medians, of the low ends and of the high ends.
+fn middle(spreads: impl Iterator<Item = Spread> + Clone) -> Spread {
+    let middle = |pick: fn(&Spread) -> f64| {
+        let mut all: Vec<f64> = spreads.clone().map(|s| pick(&s)).collect();
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]
     };
+    Spread {
+        median: middle(|s| s.median),
+        low: middle(|s| s.low),
+        high: middle(|s| s.high),
+        samples: spreads.clone().map(|s| s.samples).sum(),
+    }
+}
+
+/// The levels of wake-ups, by the length of the sleep before.
+fn levels(wakes: &[(u64, Spread)]) -> Vec<Level> {
     let mut found: Vec<Level> = Vec::new();
     let mut from = 0;
     while from < wakes.len() {
         let rises = |at: usize| {
-            let before = middle(&wakes[from..at], |s| s.median);
+            let before = middle(wakes[from..at].iter().map(|(_, s)| *s)).median;
             wakes[at..].iter().all(|(_, later)| later.median > STEP * before)
         };
         let end = (from + 1..wakes.len()).find(|&at| rises(at)).unwrap_or(wakes.len());
-        let level = &wakes[from..end];
-        let latency = Spread {
-            median: middle(level, |s| s.median),
-            low: middle(level, |s| s.low),
-            high: middle(level, |s| s.high),
-            samples: level.iter().map(|(_, s)| s.samples).sum(),
-        };
-        found.push(Level { last: level[level.len() - 1].0, latency });
+        found.push(Level::of(&wakes[from..end]));
         from = end;
     }
     found
+}
+
+/// Number of the shortest sleeps after which the CPU sees the woken thread by itself: the waker's
+/// call takes less than half of what it takes after any longer sleep, because the waker sends no
+/// interrupt. 0 if no sleep is like that, or all are.
+fn polled(calls: &[f64]) -> usize {
+    let cheap = |n: &usize| {
+        let (polled, rest) = calls.split_at(*n);
+        polled.iter().all(|call| rest.iter().all(|later| 2.0 * call < *later))
+    };
+    (1..calls.len()).rev().find(cheap).unwrap_or(0)
 }
 
 impl Sheet<'_> {
@@ -55,9 +76,19 @@ impl Sheet<'_> {
         let call = self.median("futex-wake-none");
         let wakes: Vec<(u64, Spread)> =
             self.found.wake_by_sleep.iter().map(|w| (w.slept_ns, w.latency.less(call))).collect();
-        let levels = levels(&wakes);
+        let calls: Vec<f64> = self.found.wake_by_sleep.iter().map(|w| w.call.median).collect();
+        let polled = polled(&calls);
+        let mut levels = levels(&wakes[polled..]);
         self.spread(call, levels.first().map_or(0, |level| level.last));
         let tried = steps(self.found);
+        let seen = match polled {
+            0 => "whose wake-up was still fast",
+            _ => {
+                self.calls(polled, levels[0].last);
+                levels.insert(0, Level::of(&wakes[..polled]));
+                "after which the waker's call was still cheap"
+            }
+        };
         let [first, deeper @ ..] = &levels[..] else { return };
         let Some(halted) = deeper.first() else {
             let how = format!("wake of a sleeper, after any of the sleeps {tried}, less the call");
@@ -72,7 +103,7 @@ impl Sheet<'_> {
         self.price("os.wake_polling", &first.latency, &how);
         let how = format!("wake of a sleeper that has slept longer, {}, less the call", up_to(halted.last));
         self.price("os.wake_idle", &halted.latency, &how);
-        let how = format!("the longest of the sleeps {tried} whose wake-up was still fast");
+        let how = format!("the longest of the sleeps {tried} {seen}");
         self.put("os.idle_poll", Value::Whole(self.cycles(first.last as f64)), how);
         let states: Vec<String> = deeper
             .windows(2)
@@ -82,6 +113,19 @@ impl Sheet<'_> {
             let how = format!("sleeps, of {tried}, behind which wake-ups take a quarter longer for good");
             self.put("os.idle_states", Value::Text(states.join(" ")), how);
         }
+    }
+
+    /// Writes what the waker's call takes if the sleeper's CPU still polls, as after the `polled`
+    /// shortest sleeps, and what it takes if that CPU needs an interrupt, after sleeps of up to
+    /// `last` nanoseconds, which is how long waiters at a lock sleep.
+    fn calls(&mut self, polled: usize, last: u64) {
+        let rows = &self.found.wake_by_sleep;
+        let until = rows.iter().take_while(|row| row.slept_ns <= last).count();
+        let [polls, halted] = [&rows[..polled], &rows[polled..until]].map(|rows| middle(rows.iter().map(|w| w.call)));
+        let up_to = |row: usize| format!("up to {} µs", rows[row].slept_ns / 1_000);
+        let [short, long] = [up_to(polled - 1), up_to(until - 1)];
+        self.price("os.futex_wake_polling", &polls, &format!("wake of a sleeper that has slept {short}, at the waker"));
+        self.price("os.futex_wake", &halted, &format!("wake of a sleeper that has slept longer, {long}, at the waker"));
     }
 
     /// Writes how wake-ups vary behind sleeps of up to `last` nanoseconds, which is how long
@@ -129,6 +173,17 @@ mod tests {
     fn a_level_begins_where_wake_ups_are_slower_for_good() {
         // The CPU polls for up to 80 µs, is halted for up to 640 µs, and sleeps deeply after that.
         assert_eq!(shown(&[5.0, 5.2, 5.1, 20.0, 21.0, 19.0, 90.0, 88.0]), [(80, 5.1), (640, 20.0), (2_560, 90.0)]);
+    }
+
+    #[test]
+    fn a_cpu_that_polls_is_told_by_the_cheap_call_of_the_waker() {
+        assert_eq!(polled(&[0.8, 11.0, 10.9, 12.0, 16.5]), 1);
+        assert_eq!(polled(&[0.8, 0.9, 0.7, 12.0, 11.0]), 3);
+        assert_eq!(polled(&[0.8, 0.9, 11.0, 1.0, 12.0]), 0, "a cheap call comes behind");
+        assert_eq!(polled(&[11.0, 12.0, 16.0]), 0, "each call sends an interrupt");
+        assert_eq!(polled(&[0.8, 0.9, 0.8]), 0, "no call does");
+        assert_eq!(polled(&[0.8]), 0);
+        assert_eq!(polled(&[]), 0);
     }
 
     #[test]

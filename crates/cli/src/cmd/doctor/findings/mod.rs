@@ -152,8 +152,11 @@ pub(crate) struct Pair {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct WakeBySleep {
     pub(crate) slept_ns: u64,
+    /// Until the waker goes on.
+    pub(crate) call: Spread,
+    /// Until the sleeper's first instruction.
     pub(crate) latency: Spread,
-    /// The percentiles [`futex::PERCENTS`].
+    /// The percentiles [`futex::PERCENTS`] of `latency`.
     pub(crate) percentiles_ns: [f64; futex::PERCENTS.len()],
 }
 
@@ -171,7 +174,7 @@ impl Findings {
 
 /// Lengths of the sleeps before a wake-up: from one after which the CPU may still poll for work to
 /// one after which it is as deeply asleep as it gets.
-const SLEEPS_US: [u64; 10] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
+const SLEEPS_US: [u64; 13] = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
 /// Bound on the time for the measurements of all pairs.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(20);
@@ -300,7 +303,8 @@ fn wake_by_sleep(budget: Budget, progress: &Progress, two: Option<(u32, u32)>) -
     let measure = |us: &u64| {
         let slept = Duration::from_micros(*us);
         let woken = futex::wake_sleepers(two, 1, slept, budget.long / 2)?;
-        Some(WakeBySleep { slept_ns: us * 1_000, latency: woken.latency, percentiles_ns: woken.percentiles })
+        let (call, latency) = (woken.call, woken.latency);
+        Some(WakeBySleep { slept_ns: us * 1_000, call, latency, percentiles_ns: woken.percentiles })
     };
     SLEEPS_US.iter().filter_map(measure).collect()
 }

@@ -211,7 +211,10 @@ impl<'a> Turns<'a> {
     fn never_came(&self, passed: &Totals) -> BadInput {
         let (point, window) = (&self.how.point.name, self.how.window);
         let calls = passed.calls();
-        let came: Vec<String> = calls.iter().take(NAMED).map(|(call, n)| format!("{call} {n} times")).collect();
+        // The most frequent calls, by name: a call that came as often as another would come first by chance.
+        let mut most: Vec<_> = calls.iter().take(NAMED).collect();
+        most.sort();
+        let came: Vec<String> = most.iter().map(|(call, n)| format!("{call} {n} times")).collect();
         let came = match came.is_empty() {
             true => "and no other call that is counted".to_owned(),
             false => format!("the server called {}", baton_report::format::list(&came)),
