@@ -30,6 +30,7 @@ pub mod percent;
 pub mod predict;
 pub mod program;
 mod ran;
+pub mod requests;
 pub mod run;
 pub mod scale;
 pub mod variant;

@@ -25,5 +25,6 @@ mod standstill;
 mod terminal;
 mod r#try;
 mod try_server;
+mod whatif_server;
 mod wrapped;
 mod wrong_input;

@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | [`choices`] | the locks, policies and networks that were asked for |
 //! | [`text`] | the table on a terminal |
+//! | [`requests`] | throughput and latency of a server on a terminal |
 //! | [`page`] | the plot, one self-contained HTML file |
 
 pub(super) mod choices;
 mod page;
+mod requests;
 mod text;
 
 use super::ends::EndsArgs;
@@ -24,6 +26,7 @@ use baton_replay::change::Change;
 use baton_replay::compile::recorded_cpus;
 use baton_replay::doubt::THIS_HOST;
 use baton_replay::predict::{MEMORY_A_BYTE, PredictError, runs};
+use baton_replay::requests::Foretold;
 use baton_replay::{Ask, Prediction, predict};
 use baton_report::Profile;
 use baton_trace::Trace;
@@ -50,6 +53,7 @@ Examples:
   baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
   baton whatif before --lock cache_lock=mcs,default=glibc      another lock for one of them
   baton whatif before --shrink cache_lock=0.5 --split cache_lock=16 --rw svc.cpp:66=90%
+  baton whatif server --shrink cache_lock=0.5 --rate 20000     throughput and latency of a server
   baton whatif before --barrier gomp,two-level,central --wait futex,pause    another barrier
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
       --set core.per_cluster=8 --cpus 8 --threads 8
@@ -109,6 +113,10 @@ pub(crate) struct Args {
     /// policy is replayed with the shares 0 and F.
     #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = share, requires = "asymmetric")]
     memory_bound: f64,
+    /// Requests come at this rate, whatever is answered (an open loop), instead of a think time after
+    /// each answer, as seen.
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    rate: Option<f64>,
     #[command(flatten)]
     chip: ChipArgs,
     /// Threads that the program starts, if more than were recorded.
@@ -138,6 +146,11 @@ fn ratio(text: &str) -> Result<f64, String> {
     ratio.ok_or_else(|| format!("`{text}` is no ratio of clocks; expected a number from 1 to 100"))
 }
 
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (1e-3..=1e9).contains(rate));
+    rate.ok_or_else(|| format!("`{text}` is no rate; expected requests a second, from 0.001 to 1000000000"))
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("`{text}` is no share of computing; expected a number from 0 to 1"))
@@ -155,6 +168,7 @@ struct Output<'a> {
     seeds: u32,
     #[serde(flatten)]
     prediction: &'a Prediction,
+    requests: Option<Foretold>,
     chip: serde_json::Value,
 }
 
@@ -204,6 +218,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let memory = free_memory();
     let (seeds, cpus, threads) = (args.seeds, args.cpus, args.threads);
     let ask = Ask { choices, changes, variants, seeds, cpus, threads, memory, alone_ns };
+    let requests = requests::ask(&trace, &ask.changes, args.rate)?;
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
@@ -227,10 +242,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let directory = args.directory.display().to_string();
         let chip = chips::echo(&chip);
-        let output = Output { schema: SCHEMA, directory, command, seeds: args.seeds, prediction: &prediction, chip };
+        let output =
+            Output { schema: SCHEMA, directory, command, seeds: args.seeds, prediction: &prediction, requests, chip };
         println!("{}", serde_json::to_string_pretty(&output)?);
     } else {
         print!("{}", text::text(&prediction, &chip));
+        print!("{}", requests.as_ref().map(requests::text).unwrap_or_default());
     }
     // The row of the lock says why it failed; the other rows hold.
     let failed = prediction.results.iter().any(|row| row.failed.is_some());

@@ -1,0 +1,181 @@
+//! Throughput and latency of a server after a change: its recorded requests are served again, by the
+//! threads that served them, with each client's next request a think time after its answer.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`script`] | what each request did, from the trace |
+//! | [`serve`] | serves the requests on simulated CPUs and locks |
+
+mod script;
+mod serve;
+
+use crate::change::{Change, Treatment};
+use crate::compile::recorded_cpus;
+use baton_trace::Trace;
+use baton_trace::analysis::requests::{Asked, Requests};
+use script::Script;
+use serde::Serialize;
+use serve::{Arrivals, Effect, Served};
+
+/// Throughput and latency, recorded and foretold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Foretold {
+    /// Requests that the recording has.
+    pub count: u64,
+    /// Requests a second in the recording.
+    pub recorded_per_second: f64,
+    /// The rate that was asked for: requests a second of an open loop.
+    pub rate: Option<f64>,
+    /// One row without a change, then one for each change; empty if none can be foretold.
+    pub rows: Vec<Row>,
+    /// Why the rows are missing, or not to be trusted, as sentences.
+    pub reasons: Vec<String>,
+}
+
+impl Foretold {
+    /// The most requests a second, if no row can answer the rate that was asked for.
+    pub fn too_slow_by_all(&self) -> Option<f64> {
+        let told = || self.rows.iter().filter(|row| row.cannot_tell.is_none());
+        let all = told().next().is_some() && told().all(|row| row.overloaded);
+        all.then(|| told().map(|row| row.per_second).fold(0.0, f64::max))
+    }
+}
+
+/// One row: a change, or none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The change as the user wrote it; `as it is`.
+    pub name: String,
+    /// Requests a second, and what they are divided by those of the first row.
+    pub per_second: f64,
+    pub times: f64,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    /// The rate that was asked for, if it was more than the server can answer.
+    pub overloaded: bool,
+    /// Why this change cannot be foretold; its figures are 0 then.
+    pub cannot_tell: Option<String>,
+}
+
+/// Fewer requests tell of no rate.
+const LEAST: usize = 100;
+/// The largest error of the replay without a change.
+const MOST_ERROR: f64 = 0.2;
+/// The largest share of requests that cannot be replayed.
+const MOST_LEFT_OUT: f64 = 0.1;
+
+/// Foretells throughput and latency; `None` if the recording has no server's requests. `rate`: an
+/// open loop at that many requests a second instead of the clients that were seen.
+pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<Foretold> {
+    let requests = Requests::of(trace, &Asked::Find);
+    if requests.all.len() < LEAST {
+        return None;
+    }
+    let (begin, end) = requests.span();
+    let span = trace.clock.nanos(end.since(begin).0).0;
+    if span == 0 {
+        return None;
+    }
+    let count = requests.all.len() as u64;
+    let recorded_per_second = count as f64 * 1e9 / span as f64;
+    let mut foretold = Foretold { count, recorded_per_second, rate, ..Foretold::default() };
+    let script = Script::of(trace, &requests);
+    if let Some(reason) = refused(&requests, &script) {
+        foretold.reasons.push(reason);
+        return Some(foretold);
+    }
+    let cpus = recorded_cpus(trace).max(1) as usize;
+    let closed = serve::serve(&script, cpus, &Effect::default(), Arrivals::Closed);
+    let error = closed.per_second() / foretold.recorded_per_second - 1.0;
+    if error.abs() > MOST_ERROR {
+        foretold.reasons.push(format!(
+            "replayed without a change, the server answers {:.0} requests a second, and recorded were {:.0} ({:+.0}%; at most \
+             {:.0}% is trusted)",
+            closed.per_second(),
+            foretold.recorded_per_second,
+            error * 100.0,
+            MOST_ERROR * 100.0
+        ));
+    }
+    if let Some(others) = baton_trace::disturbance::disturbed(trace.meta.as_ref()?) {
+        foretold.reasons.push(format!("{others}; clients on the same machine are among them"));
+    }
+    let arrivals = rate.map_or(Arrivals::Closed, Arrivals::Open);
+    let first = if rate.is_some() { serve::serve(&script, cpus, &Effect::default(), arrivals) } else { closed };
+    let base = first.per_second();
+    foretold.rows.push(row("as it is", &first, base, rate.is_some()));
+    for change in changes {
+        foretold.rows.push(match effect(change, &script) {
+            Ok(effect) => row(&change.text, &serve::serve(&script, cpus, &effect, arrivals), base, rate.is_some()),
+            Err(why) => cannot_tell(&change.text, why),
+        });
+    }
+    Some(foretold)
+}
+
+/// Why the requests cannot be served again.
+fn refused(requests: &Requests, script: &Script) -> Option<String> {
+    let passed = requests.all.iter().filter(|request| request.thread != request.answered_by).count();
+    let all = requests.all.len() as f64;
+    if passed as f64 > all * MOST_LEFT_OUT {
+        return Some(format!("{passed} of {all} requests are passed from thread to thread, which is not replayed"));
+    }
+    if script.waits_for_threads > script.busy * MOST_LEFT_OUT {
+        return Some("requests wait for other threads (conditions, semaphores), which is not replayed".to_owned());
+    }
+    None
+}
+
+fn row(name: &str, served: &Served, base: f64, open: bool) -> Row {
+    let per_second = served.per_second();
+    Row {
+        name: name.to_owned(),
+        per_second,
+        times: if base > 0.0 { per_second / base } else { 0.0 },
+        p50_ns: served.quantile(0.5),
+        p99_ns: served.quantile(0.99),
+        p999_ns: served.quantile(0.999),
+        overloaded: open && served.falls_behind(),
+        cannot_tell: None,
+    }
+}
+
+fn cannot_tell(name: &str, why: &str) -> Row {
+    Row {
+        name: name.to_owned(),
+        per_second: 0.0,
+        times: 0.0,
+        p50_ns: 0,
+        p99_ns: 0,
+        p999_ns: 0,
+        overloaded: false,
+        cannot_tell: Some(why.to_owned()),
+    }
+}
+
+/// What a change does to the locks of the script.
+fn effect(change: &Change, script: &Script) -> Result<Effect, &'static str> {
+    let mut effect = Effect::default();
+    if change.barrier.is_some() || change.parts.is_empty() {
+        return Err("only shorter and split sections are foretold for requests");
+    }
+    for part in &change.parts {
+        for (number, (process, address)) in script.locks.iter().enumerate() {
+            if !part.locks.iter().any(|life| (life.process, life.address) == (*process, *address)) {
+                continue;
+            }
+            match part.treatment {
+                Treatment::Shrink(factor) => drop(effect.factors.insert(number as u32, factor)),
+                Treatment::Split(ways) => drop(effect.ways.insert(number as u32, ways)),
+                Treatment::Lock(_) | Treatment::ReadWrite(_) => {
+                    return Err("only shorter and split sections are foretold for requests");
+                }
+            }
+        }
+    }
+    match effect == Effect::default() {
+        true => Err("no request takes this lock"),
+        false => Ok(effect),
+    }
+}

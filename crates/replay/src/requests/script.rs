@@ -1,0 +1,230 @@
+//! What each request did: computing, locks, and waits outside, from the trace.
+
+use baton_trace::analysis::requests::{Clients, Requests};
+use baton_trace::{Address, OffReason, ProcessIndex, ThreadIndex, Ticks, Trace, What};
+use std::collections::BTreeMap;
+
+/// A step of a request. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    Cpu(f64),
+    Take(u32),
+    Give(u32),
+    Outside(f64),
+}
+
+/// A request: its connection's next request comes `think` after the answer that it waits for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Job {
+    pub(super) steps: Vec<Step>,
+    /// What its thread computes after the answer, before it can read the next one.
+    pub(super) after: f64,
+    /// The time before it: from the answer before, or from the server's first request.
+    pub(super) think: f64,
+}
+
+/// A connection's requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Line {
+    /// The thread that serves it, by its number among those that serve.
+    pub(super) thread: usize,
+    pub(super) jobs: Vec<Job>,
+}
+
+/// The requests of a server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Script {
+    pub(super) lines: Vec<Line>,
+    /// Whether a request comes only when all connections' requests before it have been answered.
+    pub(super) together: bool,
+    pub(super) threads: usize,
+    /// The locks, by number.
+    pub(super) locks: Vec<(ProcessIndex, Address)>,
+    /// From a release to the acquisition of a thread that waited: the median.
+    pub(super) hand_off: f64,
+    /// All time of the requests, and the part of it in which they waited for other threads.
+    pub(super) busy: f64,
+    pub(super) waits_for_threads: f64,
+}
+
+/// A thread during the walk.
+#[derive(Default)]
+struct State {
+    last: Ticks,
+    off: Option<OffReason>,
+    waits: Option<Wait>,
+    /// The request that the thread works at, by its number.
+    at: Option<u32>,
+    /// The request whose answer came last.
+    before: Option<u32>,
+    depth: BTreeMap<u32, u32>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Wait {
+    Lock(Ticks),
+    Threads,
+}
+
+struct Walk<'a> {
+    trace: &'a Trace,
+    script: Script,
+    states: Vec<State>,
+    jobs: Vec<Job>,
+    numbers: BTreeMap<(ProcessIndex, Address), u32>,
+    released: BTreeMap<u32, Ticks>,
+    hand_offs: Vec<u64>,
+}
+
+impl Script {
+    /// Walks over the trace.
+    pub(super) fn of(trace: &Trace, requests: &Requests) -> Script {
+        let mut of_threads: BTreeMap<ThreadIndex, Vec<u32>> = BTreeMap::new();
+        for (number, request) in requests.all.iter().enumerate().filter(|(_, r)| r.thread == r.answered_by) {
+            of_threads.entry(request.thread).or_default().push(number as u32);
+        }
+        of_threads.values_mut().for_each(|all| all.sort_by_key(|one| requests.all[*one as usize].read));
+        let mut next: BTreeMap<ThreadIndex, usize> = BTreeMap::new();
+        let mut walk = Walk::new(trace, requests.all.len());
+        for event in trace.complete_events() {
+            let Some(mine) = of_threads.get(&event.thread) else { continue };
+            walk.step(event.thread, event.time, event.what);
+            let place = next.entry(event.thread).or_default();
+            // A request begins with the event at the time of its read, and ends with that of its answer.
+            let state = &mut walk.states[event.thread.index()];
+            if let Some(at) = state.at.filter(|at| requests.all[*at as usize].end <= event.time) {
+                (state.at, state.before) = (None, Some(at));
+            }
+            if let Some(&number) = mine.get(*place).filter(|one| requests.all[**one as usize].read <= event.time) {
+                let request = &requests.all[number as usize];
+                *place += 1;
+                state.at = (request.end > event.time).then_some(number);
+                let before = trace.clock.nanos(request.read.since(request.begin).0).0 as f64;
+                // This time was also counted as the thread's after its last answer.
+                if let Some(last) = state.before {
+                    let after = &mut walk.jobs[last as usize].after;
+                    *after = (*after - before).max(0.0);
+                }
+                walk.jobs[number as usize].steps.push(Step::Cpu(before));
+            }
+        }
+        walk.finish(requests)
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(trace: &'a Trace, requests: usize) -> Walk<'a> {
+        Walk {
+            trace,
+            script: Script::default(),
+            states: trace.threads.iter().map(|_| State::default()).collect(),
+            jobs: vec![Job::default(); requests],
+            numbers: BTreeMap::new(),
+            released: BTreeMap::new(),
+            hand_offs: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, thread: ThreadIndex, now: Ticks, what: What) {
+        let process = self.trace.process_of(thread);
+        self.passed(thread, now);
+        match what {
+            What::OffCpu { reason, .. } => self.states[thread.index()].off = Some(reason),
+            What::OnCpu { .. } => self.states[thread.index()].off = None,
+            What::Request { .. } => self.states[thread.index()].waits = Some(Wait::Lock(now)),
+            What::Acquire { lock, .. } | What::Acquired { lock, .. } => {
+                let number = self.number((process, lock.address));
+                if let Some(Wait::Lock(since)) = self.states[thread.index()].waits.take() {
+                    let released = self.released.get(&number).copied().unwrap_or(since).max(since);
+                    self.hand_offs.push(self.trace.clock.nanos(now.since(released).0).0);
+                }
+                self.locked(thread, number, true);
+            }
+            What::Timeout { .. } => self.states[thread.index()].waits = None,
+            What::Release { lock, .. } => {
+                let number = self.number((process, lock.address));
+                self.released.insert(number, now);
+                self.locked(thread, number, false);
+            }
+            _ => match what.wait_edge() {
+                Some(true) => self.states[thread.index()].waits = Some(Wait::Threads),
+                Some(false) => self.states[thread.index()].waits = None,
+                None => {}
+            },
+        }
+    }
+
+    fn number(&mut self, key: (ProcessIndex, Address)) -> u32 {
+        let locks = &mut self.script.locks;
+        *self.numbers.entry(key).or_insert_with(|| {
+            locks.push(key);
+            locks.len() as u32 - 1
+        })
+    }
+
+    /// The thread takes or gives a lock; only the outermost of nested takes counts.
+    fn locked(&mut self, thread: ThreadIndex, lock: u32, takes: bool) {
+        let state = &mut self.states[thread.index()];
+        let depth = state.depth.entry(lock).or_default();
+        let outermost = if takes { *depth == 0 } else { *depth == 1 };
+        *depth = if takes { *depth + 1 } else { depth.saturating_sub(1) };
+        if let (Some(at), true) = (state.at, outermost) {
+            self.jobs[at as usize].steps.push(if takes { Step::Take(lock) } else { Step::Give(lock) });
+        }
+    }
+
+    /// Time has passed since the thread's last event.
+    fn passed(&mut self, thread: ThreadIndex, now: Ticks) {
+        let state = &mut self.states[thread.index()];
+        let ns = self.trace.clock.nanos(now.since(state.last).0).0 as f64;
+        state.last = state.last.max(now);
+        let computes = state.waits.is_none() && state.off.is_none();
+        let Some(at) = state.at else {
+            if let Some(before) = state.before.filter(|_| computes) {
+                self.jobs[before as usize].after += ns;
+            }
+            return;
+        };
+        let steps = &mut self.jobs[at as usize].steps;
+        self.script.busy += ns;
+        match (state.waits, state.off) {
+            (Some(Wait::Lock(_)), _) | (None, Some(OffReason::Preempted)) => {}
+            (Some(Wait::Threads), _) => {
+                self.script.waits_for_threads += ns;
+                steps.push(Step::Outside(ns));
+            }
+            (None, Some(_)) => steps.push(Step::Outside(ns)),
+            (None, None) => steps.push(Step::Cpu(ns)),
+        }
+    }
+
+    fn finish(mut self, requests: &Requests) -> Script {
+        let ns = |ticks: Ticks| self.trace.clock.nanos(ticks.0).0 as f64;
+        let clients = Clients::of(requests);
+        let first = requests.span().0;
+        let answer = |round: usize| {
+            let of_round = requests.connections.iter().filter_map(|one| one.requests.get(round));
+            of_round.map(|one| requests.all[*one as usize].end).max().unwrap_or(first)
+        };
+        let mut threads: BTreeMap<ThreadIndex, usize> = BTreeMap::new();
+        for connection in requests.connections.iter().filter(|one| !one.requests.is_empty()) {
+            let count = threads.len();
+            let thread = *threads.entry(requests.all[connection.requests[0] as usize].thread).or_insert(count);
+            let mut line = Line { thread, jobs: Vec::new() };
+            for (round, &number) in connection.requests.iter().enumerate() {
+                let since = match round {
+                    0 => first,
+                    _ if clients.together => answer(round - 1),
+                    _ => requests.all[connection.requests[round - 1] as usize].end,
+                };
+                let mut job = std::mem::take(&mut self.jobs[number as usize]);
+                job.think = ns(requests.all[number as usize].begin.since(since));
+                line.jobs.push(job);
+            }
+            self.script.lines.push(line);
+        }
+        self.hand_offs.sort_unstable();
+        self.script.hand_off = self.hand_offs.get(self.hand_offs.len() / 2).map_or(0.0, |ns| *ns as f64);
+        Script { together: clients.together, threads: threads.len(), ..self.script }
+    }
+}
