@@ -1,4 +1,4 @@
-//! Throughput and latency of a server, recorded and foretold, on a terminal.
+//! Foretells a server's throughput and latency, and prints them on a terminal.
 
 use crate::error::BadInput;
 use crate::ui;
