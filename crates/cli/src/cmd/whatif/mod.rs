@@ -190,19 +190,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(BadInput::new(message).hint("a named one has its own: --lock cache_lock=mcs:futex").into());
     }
     let choices = if only_changes { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
-    if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.cpus()) {
-        let has = chip.cpus();
-        let what = format!(
-            "--cpus {cpus}: chip `{}` has {has} CPUs (core.count, core.contexts); expected 1 to {has}",
-            chip.name
-        );
-        return Err(BadInput::new(what).hint(format!("--cores {cpus} makes the chip larger")).into());
-    }
-    if args.check.is_some() && chip.name != THIS_HOST {
-        let message =
-            format!("--check compares with runs on this machine, and chip `{}` stands for another", chip.name);
-        return Err(BadInput::new(message).hint("`baton doctor --calibrate --fixed` measures this machine").into());
-    }
+    fits(&args, &chip)?;
     let mut trace = open(&args.directory)?;
     args.ends.tell(&mut trace)?;
     enough_memory(&args.directory)?;
@@ -252,6 +240,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // The row of the lock says why it failed; the other rows hold.
     let failed = prediction.results.iter().any(|row| row.failed.is_some());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Refuses more CPUs than the chip has, and a check on a chip that is not this machine.
+fn fits(args: &Args, chip: &Chip) -> Result<(), BadInput> {
+    if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.cpus()) {
+        let has = chip.cpus();
+        let what = format!(
+            "--cpus {cpus}: chip `{}` has {has} CPUs (core.count, core.contexts); expected 1 to {has}",
+            chip.name
+        );
+        return Err(BadInput::new(what).hint(format!("--cores {cpus} makes the chip larger")));
+    }
+    if args.check.is_some() && chip.name != THIS_HOST {
+        let message =
+            format!("--check compares with runs on this machine, and chip `{}` stands for another", chip.name);
+        return Err(BadInput::new(message).hint("`baton doctor --calibrate --fixed` measures this machine"));
+    }
+    Ok(())
 }
 
 /// The changes that the user asked for, with their names looked up in the recording.
