@@ -70,6 +70,17 @@ pub(super) fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
     .filter(|lock| lock.share > 0.0)
 }
 
+/// Where the sections are in the code, as ` in Queue::push (queue.cpp:9)`: of a function that only
+/// passes the lock on, its caller, which has the section.
+fn place_of(site: Option<&Site>) -> String {
+    let caller =
+        |site: &Site| site.through.rsplit(" -> ").next().filter(|caller| !caller.is_empty()).map(str::to_owned);
+    site.map_or_else(String::new, |site| match caller(site) {
+        Some(caller) => format!(" in {caller} (through {})", site.name),
+        None => format!(" in {}", site.name),
+    })
+}
+
 impl Heaviest<'_> {
     /// Details of the sections, as `, and for 40% the holder sleeps …`.
     pub(super) fn details(&self) -> String {
@@ -87,7 +98,7 @@ impl Heaviest<'_> {
             );
         }
         if let Some(inner) = &self.inner {
-            let at = inner.site.map_or_else(String::new, |site| format!(" in {}", site.name));
+            let at = place_of(inner.site);
             out += &format!("; most of that is done under {}, which threads take inside of it{at}", inner.name);
         }
         out
@@ -95,7 +106,7 @@ impl Heaviest<'_> {
 
     /// What to do about the sections.
     pub(super) fn next(&self, place: &str) -> NextStep {
-        let at = |site: Option<&Site>| site.map_or_else(String::new, |site| format!(" in {}", site.name));
+        let at = place_of;
         let name = &self.name;
         let text = match &self.inner {
             _ if self.asleep > self.share / 2.0 => {
@@ -130,5 +141,42 @@ impl Heaviest<'_> {
         let command = Some("ps -eLo pid,tid,cls,pri,ni,comm".to_owned());
         let worth = self.ready >= WORTH_A_STEP && report.limits.disturbed.is_none();
         worth.then_some((self.ready, NextStep { text, command }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The advice names the code that has the section, not the wrapper of the lock.
+    #[test]
+    fn sections_behind_a_wrapper_are_those_of_its_caller() {
+        let site =
+            |through: &str| Site { name: "Shard::lock (shard.cpp:14)".into(), through: through.into(), ..none() };
+        assert_eq!(
+            place_of(Some(&site("Table::get -> Cache::look_up"))),
+            " in Cache::look_up (through Shard::lock (shard.cpp:14))"
+        );
+        assert_eq!(place_of(Some(&site(""))), " in Shard::lock (shard.cpp:14)");
+        assert_eq!(place_of(None), "");
+    }
+
+    fn none() -> Site {
+        Site {
+            name: String::new(),
+            through: String::new(),
+            frames: Vec::new(),
+            address: String::new(),
+            pid: 0,
+            class: None,
+            waitable: None,
+            acquisitions: 0,
+            contended: 0,
+            polls: 0,
+            wait_ns: Nanos(0),
+            overhead_ns: Nanos(0),
+            hold_ns: Nanos(0),
+            blame_ns: Nanos(0),
+        }
     }
 }
