@@ -8,6 +8,7 @@
 
 mod alone;
 mod analysing;
+mod deferred;
 mod ends;
 mod named;
 mod openmp;
@@ -15,7 +16,8 @@ mod progress;
 mod still;
 
 use crate::ui;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use deferred::{Deferred, deferred};
 use std::process::ExitCode;
 
 /// Shows where a multithreaded program's threads wait, replaces its locks without rebuilding it, and predicts what
@@ -48,11 +50,10 @@ macro_rules! commands {
         $(mod $room;)*
 
         #[derive(clap::Subcommand)]
-        // The options are boxed, because some subcommands have many and others none.
-        enum Command { $($(#[$meta])* $name(Box<$room::Args>)),* }
+        enum Command { $($(#[$meta])* $name(Deferred<$room::Args>)),* }
 
         fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
-            match command { $(Command::$name(args) => $room::run(*args)),* }
+            match command { $(Command::$name(args) => $room::run(*args.0)),* }
         }
     };
 }
@@ -99,9 +100,15 @@ fn definition() -> clap::Command {
     Cli::command()
 }
 
+/// Parses the command line, or ends the process with help or an error.
+fn parsed() -> Cli {
+    let mut matches = deferred(Cli::command).get_matches();
+    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut definition()).exit())
+}
+
 /// Parses the command line and runs the subcommand.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parsed();
     ui::set_color(cli.color);
     dispatch(cli.command).unwrap_or_else(|error| crate::error::report(&error))
 }
@@ -111,6 +118,21 @@ mod tests {
     #[test]
     fn the_definition_holds_together() {
         super::definition().debug_assert();
+    }
+
+    /// A subcommand has its options, and the same help, once it is parsed; the others have none.
+    #[test]
+    fn options_are_made_for_the_subcommand_that_is_parsed() {
+        let help = |mut whole: clap::Command, name: &str| {
+            let asked = whole.try_get_matches_from_mut(["baton", name, "--help"]);
+            asked.expect_err("help is told as an error").to_string()
+        };
+        for name in super::definition().get_subcommands().map(clap::Command::get_name) {
+            let lazy = super::deferred(<super::Cli as clap::CommandFactory>::command);
+            let below = lazy.find_subcommand(name).expect("the same subcommands");
+            assert_eq!(below.get_arguments().count(), 0, "{name}");
+            assert_eq!(help(lazy, name), help(super::definition(), name), "{name}");
+        }
     }
 
     #[test]

@@ -49,6 +49,14 @@ fn counter() -> &'static Path {
     dir.path()
 }
 
+/// The loader has nothing to write into the command at its start, which took longer than all else.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn the_command_lies_at_a_fixed_address() {
+    let command = std::fs::read(env!("CARGO_BIN_EXE_baton")).unwrap();
+    assert_eq!(u16::from_le_bytes([command[16], command[17]]), 2, "ET_EXEC in the file's header");
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
