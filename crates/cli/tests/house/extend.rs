@@ -8,7 +8,7 @@ use crate::root;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const PAGE: &str = include_str!("../../../../docs/extend.md");
 /// The command outside of the tree.
@@ -16,7 +16,7 @@ const TEMPLATE: &str = "examples/out-of-tree";
 /// The most lines of a recipe's file.
 const MOST: usize = 60;
 /// What a recipe is for, as the page's headings have it.
-const WHAT: [&str; 13] = [
+const WHAT: [&str; 14] = [
     "A lock",
     "A barrier",
     "An event",
@@ -30,11 +30,14 @@ const WHAT: [&str; 13] = [
     "A counter",
     "A chip",
     "A command",
+    "An OpenMP construct",
 ];
 /// Recipes without a file, which have a second line.
 const WITHOUT_FILE: [&str; 1] = ["A counter"];
 /// Recipes without a line: the file is found by its place.
 const WITHOUT_LINE: [&str; 1] = ["A chip"];
+/// Recipes with a second line, which declares the file's module. Their commands are for a shell, not for `baton`.
+const OF_LIBRARY: [&str; 1] = ["An OpenMP construct"];
 /// The section about parts that lie elsewhere, and the command that has them.
 const OUTSIDE: (&str, &str) = ("Parts outside of the tree", "my-baton");
 
@@ -81,6 +84,7 @@ fn recipe(section: &str) -> Recipe {
     let expected = match what.trim() {
         what if WITHOUT_FILE.contains(&what) => [0, 2, 1],
         what if WITHOUT_LINE.contains(&what) => [1, 0, 1],
+        what if OF_LIBRARY.contains(&what) => [1, 2, 1],
         _ => [1, 1, 1],
     };
     assert_eq!([files.len(), lines.len(), commands.len()], expected, "{what}: files, lines, blocks of commands");
@@ -186,6 +190,7 @@ fn carry_out(recipes: &[Recipe], tree: &Path) {
     assert_eq!(distinct.len(), changed.len(), "two recipes change one file");
     for path in wanted.iter().filter(|path| !distinct.contains(path)) {
         write(&tree.join(path), &fs::read(root.join(path)).unwrap());
+        fs::set_permissions(tree.join(path), fs::metadata(root.join(path)).unwrap().permissions()).unwrap();
     }
     for (path, bytes) in &changed {
         write(&tree.join(path), bytes);
@@ -214,15 +219,32 @@ fn build(tree: &Path) -> PathBuf {
     folder.join(OUTSIDE.1)
 }
 
+/// Runs each command in a shell at the top of the tree, whose own target folder gets what is built, and looks for what it shows.
+fn run_in_shell(tree: &Path, what: &str, commands: &[(String, String)]) {
+    if ["gcc", "nm"].iter().any(|program| !baton_needs::has(program, "extend")) {
+        return;
+    }
+    for (command, shows) in commands {
+        let mut shell = Command::new("sh");
+        shell.current_dir(tree).args(["-c", command]).env_remove("CARGO_TARGET_DIR").env("CARGO_NET_OFFLINE", "true");
+        found(what, command, &shell.output().unwrap(), shows);
+    }
+}
+
+/// Checks that a command succeeded and printed `shows`.
+fn found(what: &str, command: &str, output: &Output, shows: &str) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{what}: `{command}`\n{err}");
+    assert!(out.contains(shows), "{what}: `{command}` does not show {shows}\n{out}");
+}
+
 /// Runs each command with the program in the place of `name`, and looks for what it shows.
 fn run(program: &Path, tree: &Path, what: &str, name: &str, commands: &[(String, String)]) {
     for (command, shows) in commands {
         let line = command.strip_prefix(name).unwrap_or_else(|| panic!("{what}: `{command}` begins with {name}"));
         let output =
             Command::new(program).current_dir(tree).args(line.replace('\'', "").split_whitespace()).output().unwrap();
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{what}: `{command}`\n{err}");
-        assert!(out.contains(shows.as_str()), "{what}: `{command}` does not show {shows}\n{out}");
+        found(what, command, &output, shows);
     }
 }
 
@@ -249,7 +271,11 @@ fn each_recipe_is_a_file_and_a_line_and_what_it_adds_runs() {
     carry_out(&recipes, &tree);
     let program = build(&tree);
     for recipe in &recipes {
-        run(&program, &tree, &recipe.what, "baton", &recipe.commands);
+        if OF_LIBRARY.contains(&recipe.what.as_str()) {
+            run_in_shell(&tree, &recipe.what, &recipe.commands);
+        } else {
+            run(&program, &tree, &recipe.what, "baton", &recipe.commands);
+        }
     }
     run(&program, &tree, OUTSIDE.0, OUTSIDE.1, &outside());
 }
