@@ -97,6 +97,7 @@ install: build
 	install -D -m 755 $(BUILT)/baton '$(DESTDIR)$(PREFIX)/bin/baton'
 	install -D -m 755 $(BUILT)/libbaton_preload.so '$(DESTDIR)$(PREFIX)/lib/baton/libbaton_preload.so'
 	install -D -m 755 $(BUILT)/libbaton_gomp.so '$(DESTDIR)$(PREFIX)/lib/baton/openmp/libgomp.so.1'
+	install -m 644 crates/gomp/valgrind.supp '$(DESTDIR)$(PREFIX)/lib/baton/openmp/valgrind.supp'
 	$(BUILT)/baton man --dir '$(DESTDIR)$(PREFIX)/share/man/man1'
 	install -d '$(DESTDIR)$(PREFIX)/share/baton/chips' '$(DESTDIR)$(PREFIX)/share/baton/profiles'
 	install -m 644 $(filter-out chips/this-host%,$(wildcard chips/*.toml)) '$(DESTDIR)$(PREFIX)/share/baton/chips'

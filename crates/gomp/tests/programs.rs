@@ -282,6 +282,53 @@ fn every_construct_ends_and_every_thread_takes_part() {
     run(Command::new(script).arg("--quick").arg("--library").arg(folder.path()));
 }
 
+#[test]
+fn valgrind_tells_of_races_of_the_program_alone() {
+    let Some(folder) = built() else { return };
+    if !baton_needs::has("valgrind", "gomp") {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/watched.c");
+    run(Command::new("gcc").args(["-g", "-fopenmp", "-o"]).arg(folder.path().join("watched")).arg(source));
+    // The library stands where `make install` places it: the suppressions name its path.
+    let libraries = folder.path().join("baton/openmp");
+    std::fs::create_dir_all(&libraries).unwrap();
+    std::fs::copy(folder.path().join("libgomp.so.1"), libraries.join("libgomp.so.1")).unwrap();
+    let suppressions = concat!("--suppressions=", env!("CARGO_MANIFEST_DIR"), "/valgrind.supp");
+    for tool in ["memcheck", "helgrind", "drd"] {
+        for (arguments, races) in [(&[][..], false), (&["race"][..], tool != "memcheck")] {
+            let mut command = Command::new("timeout");
+            command.args(["100", "valgrind", suppressions]).arg(format!("--tool={tool}"));
+            if tool == "memcheck" {
+                command.arg("--leak-check=full");
+            }
+            command.arg(folder.path().join("watched")).args(arguments).env("LD_LIBRARY_PATH", &libraries);
+            let said = String::from_utf8(run(&mut command).stderr).unwrap();
+            assert_eq!(said.contains("ERROR SUMMARY: 0 errors"), !races, "{tool}: {said}");
+            assert_eq!(said.contains("watched.c:"), races, "{tool}: {said}");
+        }
+    }
+}
+
+#[test]
+fn thread_sanitizer_tells_of_races_of_the_program_alone() {
+    let Some(folder) = built() else { return };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/watched.c");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-g", "-O1", "-fopenmp", "-fsanitize=thread", "-o"]).arg(folder.path().join("watched"));
+    if !compiler.arg(source).output().unwrap().status.success() {
+        baton_needs::missing("libtsan of gcc", "gomp");
+        return;
+    }
+    for (arguments, found) in [(&[][..], false), (&["race"][..], true)] {
+        let mut command = limited(folder.path(), "watched", &[("TSAN_OPTIONS", "ignore_noninstrumented_modules=1")]);
+        let output = command.args(arguments).env("LD_LIBRARY_PATH", folder.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.contains("watched.c:") && said.contains("data race"), found, "{said}");
+        assert_eq!(output.status.success(), !found, "{said}");
+    }
+}
+
 /// Functions that break a construct, put before either library.
 const BROKEN: [&str; 5] = [
     "int GOMP_single_start(void) { return 1; }",
