@@ -17,7 +17,7 @@ fn every_measurement_has_its_overheads() {
         assert_eq!((column["runtime"].as_str(), column["threads"].as_u64()), (Some("libgomp"), Some(threads)));
         let rows = column["rows"].as_array().unwrap();
         let group = |name: &str| rows.iter().filter(|row| row["group"] == *name).count();
-        assert_eq!(["sync", "sched", "array", "task", "manners"].map(group), [10, 10, 12, 10, 4]);
+        assert_eq!(["sync", "sched", "chunk", "array", "task", "manners"].map(group), [10, 10, 7, 12, 10, 4]);
         for row in rows {
             let runs = row["runs"].as_array().unwrap();
             assert!(runs.len() == 2 && runs.iter().all(|run| run.as_array().unwrap().len() == 3), "{row}");

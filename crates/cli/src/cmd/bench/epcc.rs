@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Runtimes, with commas: libgomp (the installed one), baton, libomp.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "libgomp,baton")]
     runtime: Vec<String>,
-    /// Groups of measurements, with commas: sync, sched, array, task, manners. Left out: all.
+    /// Groups of measurements, with commas: sync, sched, chunk, array, task, manners. Left out: all.
     #[arg(long, value_name = "GROUP,…", value_delimiter = ',')]
     groups: Vec<String>,
     /// Threads, with commas. Left out: 1, 2 and 4 for each CPU that this process may use.

@@ -13,18 +13,19 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The source files.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("bench.h", include_str!("epcc/bench.h")),
     ("main.c", include_str!("epcc/main.c")),
     ("sync.c", include_str!("epcc/sync.c")),
     ("sched.c", include_str!("epcc/sched.c")),
+    ("chunk.c", include_str!("epcc/chunk.c")),
     ("array.c", include_str!("epcc/array.c")),
     ("task.c", include_str!("epcc/task.c")),
     ("manners.c", include_str!("epcc/manners.c")),
 ];
 
 /// Groups of measurements.
-pub(super) const GROUPS: [&str; 5] = ["sync", "sched", "array", "task", "manners"];
+pub(super) const GROUPS: [&str; 6] = ["sync", "sched", "chunk", "array", "task", "manners"];
 
 /// The result of one measurement in one run, in nanoseconds per construct.
 #[derive(Deserialize)]

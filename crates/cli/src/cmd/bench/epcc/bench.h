@@ -18,7 +18,7 @@ struct manner {
     double (*once)(void);
 };
 
-extern const struct measurement syncs[], scheds[], arrays[], tasks[];
+extern const struct measurement syncs[], scheds[], chunks[], arrays[], tasks[];
 extern const struct manner manners[];
 
 // Steps of a delay around a construct of sync, array and task, and of an iteration of a scheduled loop.

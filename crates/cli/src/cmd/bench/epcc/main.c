@@ -93,8 +93,8 @@ int main(int count, char **words) {
     double target = atof(words[3]);
     delay_steps = atol(words[4]);
     iteration_steps = 15 * delay_steps;
-    const struct measurement *groups[] = {syncs, scheds, arrays, tasks};
-    for (int group = 0; group < 4; group++)
+    const struct measurement *groups[] = {syncs, scheds, chunks, arrays, tasks};
+    for (int group = 0; group < 5; group++)
         for (const struct measurement *m = groups[group]; m->name; m++)
             if (asked(words[1], m->group)) measure(m, outer, target);
     for (const struct manner *m = manners; m->name && asked(words[1], "manners"); m++) tell(m, outer);
