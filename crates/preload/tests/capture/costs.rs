@@ -1,0 +1,43 @@
+//! What recording costs.
+
+use crate::common::{Run, folder};
+use crate::recorded;
+use baton_trace::What;
+
+#[test]
+fn what_recording_costs_is_in_the_trace() {
+    recorded("c11.c", &[], |trace| {
+        let cost = |wanted| {
+            trace.events().find_map(|event| match event.what {
+                What::ProbeCost { probe, picoseconds } if probe == wanted => Some(picoseconds),
+                _ => None,
+            })
+        };
+        // Two readings of a clock at the least, and nothing near a microsecond for a plain event.
+        assert!((5_000..2_000_000).contains(&cost(0).unwrap()), "{:?}", cost(0));
+        assert!(cost(1).unwrap() > cost(0).unwrap());
+    });
+}
+
+/// The least CPU nanoseconds that a lock and unlock pair takes in a few runs.
+fn nanoseconds_a_pair(run: impl Fn() -> Run) -> f64 {
+    let once = || {
+        let ran = run().run();
+        let text = String::from_utf8(ran.output.stdout).unwrap();
+        text.split(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    (0..4).map(|_| once()).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn an_event_costs_at_most_fifty_nanoseconds() {
+    if baton_trace::Source::detect() != baton_trace::Source::Tsc {
+        eprintln!("no time stamp counter to rely on here: events cost what the kernel's clock costs");
+        return;
+    }
+    let pairs = || Run::new("pairs.c", &["1000000"]);
+    let bare = nanoseconds_a_pair(pairs);
+    let recorded = nanoseconds_a_pair(|| pairs().set("BATON_TRACE", folder("pairs")));
+    let event = (recorded - bare) / 2.0;
+    assert!(event <= 50.0, "{event:.1} ns an event: {bare:.1} ns a pair, {recorded:.1} recorded");
+}

@@ -1,0 +1,182 @@
+//! Time on and off the CPU, the calls that block, and the CPUs that threads may run on.
+
+use crate::common::{Run, folder};
+use crate::{count, recorded, whole};
+use baton_report::symbols::Symbols;
+use baton_trace::analysis::{OffStretch, off_cpu};
+use baton_trace::{Address, Event, Outcome, Trace, What};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Contended waits carry the thread's CPU time before and after, where no context switches are recorded.
+#[test]
+fn cpu_time_stands_beside_waits_without_switches() {
+    // Its timed locks have to wait.
+    let directory = folder("switches.off");
+    Run::new("kinds.c", &[]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
+    waits_have_cpu_times(&whole(&directory));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Where the kernel tells of a thread's switches, its CPU time is read once: at its end.
+#[test]
+fn cpu_time_is_not_read_beside_switches() {
+    recorded("kinds.c", &[], |trace| {
+        let switched = count(trace, |what| matches!(what, What::OnCpu { .. }));
+        if switched == 0 {
+            return eprintln!("the kernel tells of no switches here");
+        }
+        assert!(switched >= trace.threads.len(), "each thread says that it runs: {switched}");
+        assert!(count(trace, |what| matches!(what, What::CpuTime { .. })) <= trace.threads.len());
+        let slept = baton_trace::analysis::Analysis::of(trace, baton_trace::analysis::Window::whole(trace));
+        assert!(slept.locks.iter().all(|lock| lock.stats.entered_unknown == 0), "{:?}", slept.locks);
+    });
+}
+
+fn waits_have_cpu_times(trace: &Trace) {
+    let mut waiting: BTreeMap<u32, (Address, u32)> = BTreeMap::new();
+    let mut waits = 0;
+    for Event { thread, what, .. } in trace.events() {
+        match what {
+            What::Request { lock, .. } => {
+                waiting.insert(thread.0, (lock.address, 0));
+            }
+            What::CpuTime { .. } => {
+                if let Some((_, times)) = waiting.get_mut(&thread.0) {
+                    *times += 1;
+                }
+            }
+            What::Acquired { lock, .. } | What::Timeout { lock, .. } => {
+                assert_eq!(waiting.remove(&thread.0), Some((lock.address, 1)));
+                waits += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(waits >= 8, "{waits}");
+}
+
+/// Waiting threads leave their CPU, and come back to one; each thread's intervals alternate and lie inside its waits or
+/// between them. A thread says once, at its start, that it runs. Where the kernel does not say, only CPU times do.
+#[test]
+fn context_switches_are_the_kernels() {
+    let directory = folder("switches");
+    Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).ok();
+    let trace = whole(&directory);
+    let mut off: BTreeMap<u32, baton_trace::Ticks> = BTreeMap::new();
+    let mut begun = std::collections::BTreeSet::new();
+    let (mut blocked, mut longest) = (0, 0);
+    for Event { thread, what, time } in trace.events() {
+        match what {
+            What::OffCpu { reason, .. } => {
+                assert_eq!(off.insert(thread.0, time), None, "{thread:?} left twice");
+                blocked += usize::from(reason == baton_trace::OffReason::Blocked);
+            }
+            What::OnCpu { cpu, .. } => {
+                assert!(cpu < 4096);
+                match off.remove(&thread.0) {
+                    Some(since) => longest = longest.max(trace.clock.nanos(time.since(since).0).0),
+                    None => assert!(begun.insert(thread.0), "{thread:?} comes back and had not left"),
+                }
+            }
+            _ => {}
+        }
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    if blocked == 0 {
+        // A container may forbid it altogether.
+        eprintln!("the kernel tells no context switches here (perf_event_paranoid is {})", paranoid.trim());
+        return;
+    }
+    assert!(blocked >= 49, "{blocked}: all but the last wait for the last");
+    assert!(longest > 10_000, "{longest} ns");
+    // And off when told so.
+    let directory = folder("switches.off");
+    Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
+    assert_eq!(count(&whole(&directory), |what| matches!(what, What::OnCpu { .. } | What::OffCpu { .. })), 0);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// A call that slept has an event with its own call site, and the time off the CPU in it has that site; a call that did not block has
+/// none, whatever it returned.
+#[test]
+fn what_blocks_outside_of_locks_has_its_call_site() {
+    recorded("outside.c", &[], |trace| {
+        let mut symbols = Symbols::new();
+        let mut blocked: BTreeMap<String, u64> = BTreeMap::new();
+        for event in trace.events() {
+            let What::Blocked { site, ticks } = event.what else { continue };
+            let frames = symbols.site(trace, trace.process_of(event.thread), site);
+            let longest = blocked.entry(frames[0].function.clone()).or_default();
+            *longest = trace.clock.nanos(ticks).0.max(*longest);
+        }
+        if count(trace, |what| matches!(what, What::OffCpu { .. })) == 0 {
+            eprintln!("the kernel tells no context switches here");
+            assert!(blocked.is_empty(), "{blocked:?}");
+            return;
+        }
+        for function in ["naps", "polls"] {
+            assert!(blocked.get(function).is_some_and(|&longest| longest >= 19_000_000), "{function}: {blocked:?}");
+        }
+        let off = off_cpu(trace);
+        let of_a_call = |stretch: &&OffStretch| stretch.after.is_some() && stretch.after == stretch.before;
+        let slept = off.iter().flat_map(|thread| &thread.stretches).filter(of_a_call);
+        let longest = slept.map(|stretch| trace.clock.nanos(stretch.end.since(stretch.begin).0).0).max();
+        assert!(longest >= Some(19_000_000), "{off:?}");
+    });
+    // Without a recording they are glibc's own, and none of what they do changes.
+    Run::new("outside.c", &[]).ok();
+}
+
+/// How often a call came with an outcome, and the files that it came with.
+type Calls = BTreeMap<(&'static str, Outcome), (u64, BTreeSet<Option<u16>>)>;
+
+/// Every call at a socket has an event with its file and outcome, whether it blocked or not; reads of files have none.
+#[test]
+fn calls_at_sockets_have_their_outcome() {
+    recorded("calls.c", &[], |trace| {
+        let mut calls = Calls::new();
+        for event in trace.events() {
+            let What::Called { call, .. } = event.what else { continue };
+            let (times, files) = calls.entry((call.name(), call.outcome)).or_default();
+            *times += 1;
+            files.insert(call.file);
+        }
+        let times = |name, outcome| calls.get(&(name, outcome)).map_or(0, |(times, _)| *times);
+        for name in ["read", "readv", "recvfrom", "recvmsg", "writev", "sendto", "sendmsg"] {
+            assert_eq!(times(name, Outcome::Done), 10, "{name}: {calls:?}");
+            assert_eq!(calls[&(name, Outcome::Done)].1.len(), 1);
+        }
+        assert_eq!((times("recv", Outcome::Done), times("send", Outcome::Done)), (60, 60), "{calls:?}");
+        assert_eq!((times("poll", Outcome::Done), times("epoll_wait", Outcome::Nothing)), (50, 1), "{calls:?}");
+        assert_eq!((times("recv", Outcome::WouldWait), times("recvmsg", Outcome::Nothing)), (1, 1), "{calls:?}");
+    });
+    Run::new("calls.c", &[]).ok();
+}
+
+/// However a thread comes to its CPUs, the trace knows them, and from when on.
+#[test]
+fn affinities_are_recorded() {
+    let allowed = baton_machine::discover::allowed_cpus();
+    let last = vec![*allowed.last().unwrap()];
+    let directory = folder("affinity");
+    Run::new("affinity.c", &[]).set("BATON_TRACE", &directory).ok();
+    let trace = whole(&directory);
+    std::fs::remove_dir_all(&directory).unwrap();
+    let mut sets: BTreeMap<&str, Vec<Vec<u32>>> = BTreeMap::new();
+    for (thread, of) in trace.threads.iter().zip(trace.affinities()) {
+        let name = thread.name.as_deref().unwrap();
+        sets.insert(name, of.into_iter().map(|set| set.cpus).collect());
+    }
+    let main = sets.keys().copied().find(|name| name.starts_with("affinity")).expect("the first thread");
+    for (name, expected) in [
+        ("attribute", vec![last.clone()]),
+        ("itself", vec![allowed.clone(), last.clone()]),
+        ("another", vec![allowed.clone(), last.clone()]),
+        ("number", vec![allowed.clone(), last.clone()]),
+        ("inherited", vec![last.clone()]),
+        (main, vec![allowed.clone(), last.clone()]),
+    ] {
+        assert_eq!(sets[name], expected, "{name}");
+    }
+}

@@ -1,0 +1,105 @@
+//! OpenMP's regions, barriers and locks.
+
+use crate::common::{Run, compiles, folder};
+use crate::{balanced, count, recorded, whole};
+use baton_trace::{Construct, Event, LockKind, Trace, What};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[test]
+fn openmp() {
+    if !compiles("omp.c", "openmp") {
+        return;
+    }
+    recorded("omp.c", &[], |trace| {
+        let taken = balanced(trace, true);
+        let by_kind = |kind| taken.iter().filter(|(lock, _)| lock.kind == kind).map(|(_, n)| n).sum::<u64>();
+        assert_eq!((by_kind(LockKind::OmpCritical), by_kind(LockKind::OmpLock)), (2000, 3002));
+        // Two barriers, the one at the end of `single`, and the ends of two regions, for two threads.
+        assert_eq!(count(trace, |what| matches!(what, What::BarrierArrive { .. })), 10);
+    });
+}
+
+/// Regions of each form with what is in them, and each wait with its end.
+#[test]
+fn openmp_regions() {
+    if !compiles("omp_regions.c", "openmp_regions") {
+        return;
+    }
+    Run::new("omp_regions.c", &[]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").ok();
+    for inside in ["", "1"] {
+        let directory = folder("omp_regions");
+        Run::new("omp_regions.c", &[]).set("INSIDE", inside).set("BATON_TRACE", &directory).ok();
+        let trace = whole(&directory);
+        std::fs::remove_dir_all(&directory).unwrap();
+        let counted = |what: fn(&What) -> bool| count(&trace, what);
+        let open = usize::from(!inside.is_empty());
+        assert_eq!(counted(|what| matches!(what, What::Fork { .. })), 18 + open);
+        // By their threads: 5 · 3 + 3 · 3 + 3 + 3 of three, the nested ones 2 + 4, one alone.
+        let alone = counted(|what| matches!(what, What::TeamBegin { threads: 1, .. }));
+        let triples = counted(|what| matches!(what, What::TeamBegin { threads: 3, .. }));
+        assert_eq!((alone, triples), (1, 9 * 3));
+        // Tasks of fibonacci(10), of the group, and those at a region's end; the one that an event completes is not looked into.
+        for of in [
+            |what: &What| matches!(what, What::TaskCreate { .. }),
+            |what: &What| matches!(what, What::TaskBegin { .. }),
+            |what: &What| matches!(what, What::TaskEnd { .. }),
+        ] {
+            assert_eq!(counted(of), 88 + 4 + 6);
+        }
+        assert_eq!(counted(|what| matches!(what, What::TaskWaitBegin { .. })), 88 + 1 + 1);
+        assert_eq!(counted(|what| matches!(what, What::TaskWaitEnd)), 88 + 1 + 1);
+        barriers_of_regions(&trace, open);
+    }
+}
+
+/// Each thread leaves each barrier as often as it arrives, once all have arrived; the thread that sleeps comes last.
+fn barriers_of_regions(trace: &Trace, open: usize) {
+    let mut constructs = BTreeMap::new();
+    let (mut first, mut opened) = (None, BTreeMap::new());
+    let (mut there, mut last, mut leaving) = (BTreeMap::<_, BTreeSet<_>>::new(), Vec::new(), BTreeMap::new());
+    let (mut idle, mut idled) = (BTreeSet::new(), 0);
+    for Event { thread, what, .. } in trace.events() {
+        match what {
+            What::Construct { barrier, construct } => {
+                assert_eq!(constructs.insert(barrier, construct), None, "told once");
+            }
+            What::Fork { region, .. } => {
+                first = first.or(Some((region, thread)));
+                opened.insert(region, thread);
+            }
+            What::BarrierArrive { barrier, .. } => {
+                assert!(there.entry(barrier).or_default().insert(thread), "{barrier:#x}: arrives twice");
+                if first.is_some_and(|(region, _)| region == barrier) {
+                    last.push(thread);
+                }
+            }
+            What::BarrierLeave { barrier, .. } => {
+                let arrived = there.get_mut(&barrier).expect("arrived");
+                let left: &mut BTreeSet<_> = leaving.entry(barrier).or_default();
+                left.append(arrived);
+                assert!(left.remove(&thread), "{barrier:#x}: leaves before all have arrived, or twice");
+            }
+            What::IdleBegin { .. } => assert!(idle.insert(thread)),
+            What::TaskBegin { .. } | What::TaskEnd { .. } => assert!(!idle.contains(&thread), "a task of no region"),
+            What::TeamBegin { idled: true, .. } => {
+                assert!(idle.remove(&thread));
+                idled += 1;
+            }
+            _ => {}
+        }
+    }
+    let (_, master) = first.expect("a region");
+    // Workers of other masters end in their own time, perhaps with the process. Where that ends inside of a region, the one of this region
+    // may have come to its end, and the third one of the regions before waits for its next.
+    let left_open =
+        there.iter().chain(&leaving).filter(|(barrier, _)| opened.get(barrier).is_none_or(|by| *by == master));
+    let waiting: usize = left_open.map(|(_, threads)| threads.len()).sum();
+    assert!(waiting <= 2 * open, "{waiting} threads have not left");
+    assert_eq!(last.len(), 15);
+    let late: BTreeSet<_> = last.chunks(3).map(|round| round[2]).collect();
+    assert!(late.len() == 1 && !late.contains(&master), "{late:?} came last");
+    assert!(idled >= 2 * 4, "workers waited for the next of five regions: {idled}");
+    let kinds: BTreeSet<Construct> = constructs.into_values().collect();
+    let all = [Construct::Barrier, Construct::Region, Construct::Loop, Construct::Single];
+    assert_eq!(kinds, BTreeSet::from(all));
+}
