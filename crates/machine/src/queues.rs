@@ -48,8 +48,7 @@ pub enum Mode {
     /// Is refused with [`QueueRefusal::Full`] or [`QueueRefusal::Empty`]. An addition of Baton; the
     /// paper uses credits for this.
     Try,
-    /// A dequeue that takes no item, but all credits of the context's local pool for this
-    /// direction.
+    /// A dequeue that takes no item, but all credits of the thread's local pool for this direction.
     TakeCredits(Direction),
 }
 
@@ -58,8 +57,9 @@ pub enum Mode {
 pub struct Operand {
     /// The queue; for an enqueue it may be a group of queues.
     pub queue: QueueId,
-    /// Priority, from 0; a higher one is more urgent. Requests of a thread for one queue stay in
-    /// order only within a priority.
+    /// Priority, from 0; a higher one is more urgent. Requests of a thread for one queue and
+    /// direction stay in order whatever their priorities are: one that comes while an older one
+    /// waits takes the older one's priority.
     pub priority: u8,
     /// What to do if the queue is full or empty.
     pub mode: Mode,
@@ -100,7 +100,9 @@ impl Operand {
     }
 }
 
-/// A request to a queue device. All but the last two are system calls.
+/// A request that a program may make to a queue device: a list of what there is. All but the last
+/// two are system calls. What only the operating system may do (draining threads, moving queues,
+/// ending threads) is not in the list, and has no words that a program could send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueRequest {
     /// Allocates `queues` queues with `entries` entries each. The answer is the first queue's id;
@@ -117,7 +119,7 @@ pub enum QueueRequest {
     },
     /// Frees a queue or a group. The answer is the number of items that were still in it.
     Release(QueueId),
-    /// Gives the calling context a local pool of credits for one direction of a queue.
+    /// Gives the calling thread a local pool of credits for one direction of a queue.
     Join {
         /// The queue that the credits are for.
         queue: QueueId,
@@ -145,20 +147,6 @@ pub enum QueueRequest {
         /// Number of queues that are read, and number that are written.
         count: u32,
     },
-    /// Drops the requests of a context that wait at the device, and interrupts the context; used by
-    /// guard threads. The answer is the number of requests dropped.
-    Drain {
-        /// The context, by its CPU's number.
-        cpu: u32,
-    },
-    /// Puts a context into a protection domain. Its later requests reach only queues of that
-    /// domain.
-    Enter {
-        /// The context, by its CPU's number.
-        cpu: u32,
-        /// The protection domain; all contexts begin in domain 0.
-        domain: u32,
-    },
     /// Appends an item.
     Enqueue {
         /// The queue or group, and how to wait.
@@ -178,8 +166,6 @@ const RELEASE: u32 = 1;
 const JOIN: u32 = 2;
 const BALANCE: u32 = 3;
 const REDUCE: u32 = 4;
-const DRAIN: u32 = 5;
-const ENTER: u32 = 6;
 const ENQUEUE: u32 = 7;
 const DEQUEUE: u32 = 8;
 
@@ -199,8 +185,6 @@ impl Payload for QueueRequest {
             }
             QueueRequest::Balance { first, count } => Words::new(BALANCE, [u64::from(first.0), u64::from(count)]),
             QueueRequest::Reduce { from, to, count } => Words::new(REDUCE, [pair(from.0, to.0), u64::from(count)]),
-            QueueRequest::Drain { cpu } => Words::new(DRAIN, [u64::from(cpu)]),
-            QueueRequest::Enter { cpu, domain } => Words::new(ENTER, [pair(cpu, domain)]),
             QueueRequest::Enqueue { to, item } => Words::new(ENQUEUE, [to.to_register(), item]),
             QueueRequest::Dequeue { from } => Words::new(DEQUEUE, [from.to_register()]),
         }
@@ -226,8 +210,6 @@ impl Payload for QueueRequest {
             },
             BALANCE => QueueRequest::Balance { first: id()?, count: count(second)? },
             REDUCE => QueueRequest::Reduce { from: QueueId(low), to: QueueId(high), count: count(second)? },
-            DRAIN => QueueRequest::Drain { cpu: count(first)? },
-            ENTER => QueueRequest::Enter { cpu: low, domain: high },
             ENQUEUE => QueueRequest::Enqueue { to: Operand::from_register(first)?, item: second },
             DEQUEUE => QueueRequest::Dequeue { from: Operand::from_register(first)? },
             _ => return None,
@@ -280,7 +262,7 @@ pub enum QueueRefusal {
     NoQueue = 2,
     /// The device has no room for the queues.
     NoRoom = 3,
-    /// The context has no credit for the request, so the device dropped it.
+    /// The thread has no credit for the request, so the device dropped it.
     NoCredit = 4,
     /// The queue is full, and the request does not wait.
     Full = 5,
@@ -317,8 +299,6 @@ mod tests {
             QueueRequest::Join { queue, direction: Direction::Dequeue, weight: 3 },
             QueueRequest::Balance { first: queue, count: 4 },
             QueueRequest::Reduce { from: queue, to: queue.plus(4), count: 4 },
-            QueueRequest::Drain { cpu: 12 },
-            QueueRequest::Enter { cpu: 12, domain: 3 },
         ];
         let each =
             operands.map(|at| [QueueRequest::Enqueue { to: at, item: u64::MAX }, QueueRequest::Dequeue { from: at }]);
@@ -330,6 +310,8 @@ mod tests {
     #[test]
     fn words_that_mean_nothing_are_no_request() {
         for words in [
+            Words::new(5, [0]),
+            Words::new(6, [0]),
             Words::new(9, [0]),
             Words::new(ENQUEUE, [1 << 43, 0]),
             Words::new(DEQUEUE, [OF_DEQUEUES]),

@@ -17,6 +17,7 @@ def of(file, folder=DEVICE):
 
 buffers, credits, storage, device = of("buffers"), of("credits"), of("storage"), of("mod")
 engine, configure, groups = of("engine"), of("configure"), of("groups")
+threads = of("threads")
 moving, qimu, port = of("moving"), of("qimu", f"{CHIP}/device"), of("attached", f"{CHIP}/device")
 walk, move, requests = of("qimu", f"{CHIP}/machine"), of("moving", f"{CHIP}/machine"), of("requests", f"{CHIP}/issue")
 
@@ -25,7 +26,7 @@ MUTANTS = [
     buffers("turn: the same context again", "self.buffers[buffer].turn = (line + 1) % lines;", "self.buffers[buffer].turn = line;"),
     buffers("turn: a buffer keeps it", "self.left -= 1;", ""),
     buffers("weights: all priorities alike", "schedule == Schedule::Weighted", "false"),
-    buffers("virtual buffers are shared", "self.sharing == Sharing::Context", "false"),
+    buffers("virtual buffers are shared", "let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };\n        let lines", "let line = 0;\n        let lines"),
     buffers("push: in front of those that wait", "buffer.lines[line].push_back(waiting);", "buffer.lines[line].push_front(waiting);"),
     buffers("push: not counted", "buffer.count += 1;", ""),
     buffers("remove: takes all", "which(waiting)", "true"),
@@ -35,10 +36,10 @@ MUTANTS = [
     buffers("sleep: turns that were not taken are lost", "(picks - 1) % round", "0"),
     # Credits.
     credits("a credit is lost", "self.global += 1;", ""),
-    credits("a credit is not spent", "member.given -= 1;", ""),
+    credits("a credit is not spent", "(member.given, member.since) = (member.given - 1, now);", "member.since = now;"),
     credits("a local pool gives its credits twice", "std::mem::take(&mut member.local)", "member.local"),
     credits("credits are dealt without weights", "self.left = self.members[self.turn].weight;", "self.left = 1;"),
-    credits("a local pool has one too many", "self.members[self.turn].local == self.most", "self.members[self.turn].local > self.most"),
+    credits("a local pool has one too many", "self.members[number].local < self.most", "self.members[number].local <= self.most"),
     credits("credits are dealt all at once", "cycles -= 1;", ""),
     # The SRAM and ids.
     storage("a place is used again before its head moved", "self.region.entries - self.items - self.coming - self.going",
@@ -55,14 +56,14 @@ MUTANTS = [
     storage("release: items are not counted", "self.queues[slot.0].take().map_or(0, |(_, queue)| queue.used())",
             "self.queues[slot.0].take(); 0"),
     # What comes in, and what is called back.
-    device("permission: domains unchecked", "owner.or_else(of_queue) == Some(self.domain(cpu))", "owner.or_else(of_queue).is_some()"),
+    device("permission: domains unchecked", "owner.or_else(of_queue) == Some(domain)", "owner.or_else(of_queue).is_some()"),
     device("permission: a reducer's queues are for all", "!reducers", "true"),
-    device("permission: credits of another domain", "direction == Direction::Dequeue && self.may(request.cpu, queue, of)",
+    device("permission: credits of another domain", "direction == Direction::Dequeue && self.may(domain, queue, of)",
            "direction == Direction::Dequeue"),
     device("permission: no system call is needed", "Some(asked) if request.privileged", "Some(asked) if @ || request.privileged"),
-    device("a buffer has no end", "self.ahead(direction, priority, request.cpu) >= self.settings.depth as usize", "false"),
-    device("a buffer has one place less", "came + self.engines[engine].buffers.ahead(direction, priority, cpu)",
-           "came + 1 + self.engines[engine].buffers.ahead(direction, priority, cpu)"),
+    device("a buffer has no end", "self.ahead(lane, request.cpu) >= self.settings.depth as usize", "false"),
+    device("a buffer has one place less", "came + self.engines[engine].buffers.ahead(lane, cpu)",
+           "came + 1 + self.engines[engine].buffers.ahead(lane, cpu)"),
     device("a refused system call is not counted", "self.counts.refused += u64::from(answer.is_err());", ""),
     device("cancel: what was taken up is given back too", "if given_back == 0 { Cancelled::TooLate } else { Cancelled::Yes }",
            "let _ = given_back; Cancelled::Yes"),
@@ -78,8 +79,8 @@ MUTANTS = [
     engine("file: a turn in the cycle in which it came", "waiting.since < now", "waiting.since <= now"),
     engine("file: those of a cycle change places", "self.came.remove(0)", "self.came.swap_remove(0)"),
     engine("credits: given back to the other direction", "credits as usize", "1 - credits as usize"),
-    engine("credits: spent of the other direction", "self.spends(slot, Direction::Enqueue, cpu)",
-           "self.spends(slot, Direction::Dequeue, cpu)"),
+    engine("credits: spent of the other direction", "self.spends(slot, Direction::Enqueue, thread, now)",
+           "self.spends(slot, Direction::Dequeue, thread, now)"),
     engine("credits: a drop is not counted", "self.counts.no_credit += u64::from(!spent);", ""),
     engine("timer: contexts that were served lose requests too", "late.binary_search(&waiting.request.cpu).is_ok()", "true"),
     engine("timer: a cycle late", "let timeout = self.settings.timeout;", "let timeout = self.settings.timeout + u64::from(@);"),
@@ -96,10 +97,10 @@ MUTANTS = [
     configure("release: the next queue has its credits", "self.pools[slot.0] = [None, None];", "",
               "an allocation writes its slots' pools, and no queue stands in the slot before"),
     configure("release: who waits is forgotten",
-              "self.drop_requests(port, QueueRefusal::NoQueue, |waiting| aim(&waiting.asked).1.queue == id)", "0"),
-    configure("drain: everybody's", "waiting.request.cpu == cpu", "true"),
-    configure("drain: its context is not interrupted", "port.interrupt(to);", ""),
-    configure("drain: drops are not counted", "self.counts.dropped += drained;", ""),
+              "self.refuse_for(id, port, |_| true);", ""),
+    threads("drain: everybody's", "u64::from(waiting.request.subject.thread) == thread", "true"),
+    threads("drain: its context is not interrupted", "port.interrupt(cpu);", ""),
+    threads("drain: drops are not counted", "self.counts.dropped += drained;", ""),
     configure("drain: what came in this cycle stays", "self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut out);", ""),
     configure("join: a weight of zero", "weight > 0", "true"),
     configure("reduce: into what it reads", "from.iter().any(|queue| to.contains(queue))", "false"),
@@ -126,8 +127,8 @@ MUTANTS = [
     moving("send on: the slot is open to whoever comes", "self.storage.leave(slot, State::Gone { device, queue });", ""),
     storage("peek: the first item again and again", "(u64::from(queue.head) + place) % u64::from(queue.region.entries)", "u64::from(queue.head)"),
     storage("leave: its entries stay taken", "regions.retain(|region| region.entries > 0);", ""),
-    credits("move: a member's credits are lost", "Member { cpu, weight, local, given }", "Member { cpu, weight, local: 0 * local, given: 0 * given }"),
-    credits("move: the global pool stays", "(self.global, self.dealt) = (global, now);", "let _ = (global, now);"),
+    credits("move: a member's credits are lost", "Member { thread, weight, local, given, since: now }", "Member { thread, weight, local: 0 * local, given: 0 * given, since: now }"),
+    credits("move: the global pool stays", "(self.global, self.turn, self.left, self.dealt) = (global, turn as usize, left, now);", "(self.turn, self.left, self.dealt) = (turn as usize, left, now);"),
     device("move: a request that comes later is not sent on", "let State::Gone { device, queue } = self.storage.state(slot)",
            "let (State::Gone { device, queue }, false) = (self.storage.state(slot), @)"),
     move("move: an item is left behind", "0..frozen.value", "1..frozen.value.max(1)"),
@@ -158,7 +159,6 @@ MUTANTS = [
     qimu("nearest: the farthest first", "all.sort_by_key(|&device| {", "all.sort_by_key(|&device| u32::MAX * u32::from(@) ^ {"),
     walk("permission: none is asked for", "Some(cached) if cached.may(direction)", "Some(cached) if @ || cached.may(direction)"),
     walk("a walk is free", "one(address, Access::Load);", ""),
-    walk("a program can do the operating system's steps", "words.tag >= FIRST_STEP", "false"),
     walk("release: anybody's", "rights.owns && !moving", "!moving"),
     walk("release: slots of earlier places stay", "ask(before.device, QueueRequest::Release(before.queue))?;", ""),
 ]

@@ -13,12 +13,16 @@
 //! | `packet` | requests with their answers, and interrupts, while they are under way |
 //! | `agenda` | what happens when |
 //! | `qimu` | queue ids of programs, and what cores keep of their translation |
+//! | `subjects` | whose requests a CPU sends, and which threads have credits |
 //! | `attached` | what happens to packets, and the devices' clocks |
+//! | `threads` | what devices are told of threads that run and end |
 
 pub(crate) mod agenda;
 pub(crate) mod attached;
 mod entry;
 pub(crate) mod packet;
 pub(crate) mod qimu;
+pub(crate) mod subjects;
+mod threads;
 
 pub use baton_chipfile::peripheral::*;

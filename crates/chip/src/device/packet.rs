@@ -1,7 +1,7 @@
 //! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
-use baton_chipfile::peripheral::port::{Answer, Hold, Request};
+use baton_chipfile::peripheral::port::{Answer, Hold, Request, Subject};
 use baton_machine::queues::QueueId;
 
 /// Where a packet is.
@@ -73,7 +73,7 @@ impl Packet {
             thread,
             cpu,
             place,
-            request: Request { packet: 0, op: 0, words: [0; 3], privileged: false, cpu },
+            request: Request { packet: 0, op: 0, words: [0; 3], privileged: false, cpu, subject: Subject::default() },
             answer: Answer::done(0),
             wanted: false,
             lands: None,

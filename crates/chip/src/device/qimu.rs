@@ -28,6 +28,8 @@ impl Location {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub(crate) at: Location,
+    /// The process that made it: its protection domain at the device.
+    pub(crate) domain: u32,
     pub(crate) entries: u32,
     /// Whether enqueues need credits, and dequeues.
     pub(crate) credits: [bool; 2],
@@ -41,8 +43,8 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// One that has just been made.
-    pub(crate) fn new(at: Location, entries: u32, credits: [bool; 2]) -> Queue {
-        Queue { at, entries, credits, pinned: false, moving: false, before: Vec::new() }
+    pub(crate) fn new(at: Location, domain: u32, entries: u32, credits: [bool; 2]) -> Queue {
+        Queue { at, domain, entries, credits, pinned: false, moving: false, before: Vec::new() }
     }
 }
 
@@ -78,6 +80,8 @@ struct Table {
 pub(crate) struct Cached {
     id: QueueId,
     pub(crate) at: Location,
+    /// The domain that a request for it has.
+    pub(crate) domain: u32,
     may: [bool; 2],
 }
 
@@ -191,7 +195,8 @@ impl Qimu {
     pub(crate) fn fill(&mut self, cpu: u32, process: u32, id: QueueId) -> Option<Cached> {
         self.counts.misses += 1;
         let Entry { number, rights, .. } = *self.entry(process, id)?;
-        let cached = Cached { id, at: self.queues[number].as_ref()?.at, may: rights.may };
+        let queue = self.queues[number].as_ref()?;
+        let cached = Cached { id, at: queue.at, domain: queue.domain, may: rights.may };
         self.switches(cpu, process);
         let entries = &mut self.qtlbs[cpu as usize].entries;
         entries.retain(|other| other.id != id);
@@ -264,10 +269,30 @@ impl Qimu {
 
     /// Takes a queue out of all tables; contexts, but for the one that asks, that kept a translation of it, and must be interrupted.
     pub(crate) fn remove(&mut self, number: usize, cpu: u32) -> (Option<Queue>, Vec<u32>) {
+        let shot_down = self.forget(number, cpu, |_, _| true);
+        (self.queues[number].take(), shot_down)
+    }
+
+    /// Takes the ids of a queue that it did not make from a process; contexts as [`Qimu::remove`] has them. `None`: it has none.
+    pub(crate) fn revoke(&mut self, number: usize, from: u32, cpu: u32) -> Option<Vec<u32>> {
+        let granted = |entry: &Entry| entry.number == number && !entry.rights.owns;
+        let table = self.tables.get(from as usize)?;
+        table
+            .entries
+            .iter()
+            .flatten()
+            .any(granted)
+            .then(|| self.forget(number, cpu, |process, entry| process == from && !entry.rights.owns))
+    }
+
+    /// Takes entries of a queue out of the tables.
+    fn forget(&mut self, number: usize, cpu: u32, which: impl Fn(u32, &Entry) -> bool) -> Vec<u32> {
         let mut shot_down = Vec::new();
         for (process, table) in (0u32..).zip(&mut self.tables) {
             for place in &mut table.entries {
-                let Some(entry) = place.filter(|entry| entry.number == number) else { continue };
+                let Some(entry) = place.filter(|entry| entry.number == number && which(process, entry)) else {
+                    continue;
+                };
                 *place = None;
                 for (context, qtlb) in (0u32..).zip(&mut self.qtlbs).filter(|(_, qtlb)| qtlb.process == process) {
                     let before = qtlb.entries.len();
@@ -278,7 +303,7 @@ impl Qimu {
                 }
             }
         }
-        (self.queues[number].take(), shot_down)
+        shot_down
     }
 
     /// What was counted, with names.

@@ -5,15 +5,16 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
-use crate::device::packet::Landing;
-use crate::engine::current::{devices, operate, own, with};
+use crate::device::packet::{Landing, PacketAt};
+use crate::engine::current::{charge, devices, operate, own, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::issue::drain::{buffered, most_entries, room};
 use crate::issue::stall::stall;
 use baton_chipfile::peripheral::port::{Hold, Request};
-use baton_machine::queues::QueueId;
+use baton_machine::device::{Payload, Protocol};
+use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 
 impl Engine {
     /// The thread's requests that need wait for no older store leave for their devices, if the thread has a CPU.
@@ -105,6 +106,31 @@ impl Engine {
         }
     }
 
+    /// Whether the chip's devices are queue devices.
+    fn has_queues(&self) -> bool {
+        self.devices.as_ref().is_some_and(|devices| devices.protocol(0) == QueueDevice::KIND)
+    }
+
+    /// The thread's requests that are dequeues.
+    fn dequeues(&self, id: ThreadId) -> Vec<u32> {
+        let Some(devices) = &self.devices else { return Vec::new() };
+        let asked = self.threads[id as usize].pipeline.buffer.asked();
+        let is_dequeue = |packet: &u32| {
+            let words = devices.packet(*packet).request.words();
+            matches!(QueueRequest::from_words(words), Some(QueueRequest::Dequeue { .. }))
+        };
+        asked.map(|request| request.packet).filter(is_dequeue).collect()
+    }
+
+    /// The thread has ended, or is about to: its credits come back.
+    pub(crate) fn retire(&mut self, id: ThreadId) {
+        let now = self.now;
+        if let Some(devices) = &mut self.devices {
+            devices.retire(id, now);
+            (self.above.devices_did)(self);
+        }
+    }
+
     /// The thread was killed, and none of its requests is under way: those that are left never leave, and answers that came are
     /// dropped.
     pub(crate) fn drop_requests(&mut self, id: ThreadId) {
@@ -115,6 +141,7 @@ impl Engine {
         if blocked {
             self.ask(id);
         }
+        self.retire(id);
     }
 
     /// All time of the thread since the last charge went to the request: while its device held it, for that reason.
@@ -186,10 +213,54 @@ pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request
 /// Requests in a store of 64 bytes.
 const A_STORE: usize = 4;
 
-/// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it.
+/// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it. Queue
+/// devices are left with nothing of the thread: dequeues, whose items no thread would take, are called back, enqueues are waited
+/// for, and credits come back.
 pub(crate) fn leave() {
     if buffered() != 0 {
-        stall(Stall::Left);
-        own(|thread| thread.pipeline.buffer.forget_requests());
+        if with(|engine| engine.has_queues()) {
+            call_dequeues_back();
+            stall(Stall::Requests(1));
+            stall(Stall::Stores(0));
+        } else {
+            stall(Stall::Left);
+            own(|thread| thread.pipeline.buffer.forget_requests());
+        }
     }
+    with(|engine| engine.retire(engine.running));
+}
+
+/// Calls the running thread's requests back if dequeues are among them, and makes the others anew.
+fn call_dequeues_back() {
+    if with(|engine| engine.dequeues(engine.running).is_empty()) {
+        return;
+    }
+    let waits = |engine: &mut Engine| {
+        let id = engine.running;
+        let waits = engine.threads[id as usize].pipeline.buffer.under_way() != 0;
+        if waits {
+            engine.threads[id as usize].os.dying = true;
+            engine.call_back_requests(id);
+        }
+        waits
+    };
+    if with(waits) {
+        suspend();
+        charge(Reason::Device);
+        own(|thread| thread.os.dying = false);
+    }
+    with(|engine| {
+        let id = engine.running;
+        for packet in engine.dequeues(id) {
+            engine.threads[id as usize].pipeline.buffer.answered(packet);
+            if let Some(devices) = &mut engine.devices {
+                // A ticket that another thread keeps frees its packet itself.
+                match devices.packet(packet).wanted {
+                    true => devices.packet_mut(packet).place = PacketAt::Here,
+                    false => devices.drop_packet(packet),
+                }
+            }
+        }
+        engine.send_requests(id);
+    });
 }

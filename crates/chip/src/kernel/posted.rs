@@ -76,8 +76,10 @@ impl Engine {
         // SAFETY: two words of guest memory, which live by the contract of `Machine::post`; no guest runs now.
         unsafe { self.guest.arena.at(offset).cast::<[u64; 2]>().write([value, answer_word(stamp, tag)]) };
         [offset, offset + 8].into_iter().for_each(|word| self.wrote(word, packet.thread));
+        let now = self.now;
         if let Some(devices) = &mut self.devices {
             devices.drop_packet(id);
+            devices.posted_is_over(packet.thread, now);
         }
     }
 }

@@ -191,8 +191,8 @@ impl Engine {
         thread.state = State::Starting;
         let moved = thread.os.has_run && thread.core != core;
         (thread.cpu, thread.core, thread.os.has_run) = (cpu, core, true);
-        if let Some(qimu) = self.devices.as_mut().and_then(|devices| devices.qimu.as_mut()) {
-            qimu.switches(cpu, thread.os.app.0);
+        if let Some(devices) = &mut self.devices {
+            devices.switches(cpu, id, thread.os.app.0);
         }
         self.governor_sees(cpu, id);
         self.counts.switches += 1;

@@ -4,6 +4,7 @@
 
 use super::access::place;
 use super::cell::SimulatedAtomic;
+use super::qimu::Aimed;
 use super::{Simulated, qimu};
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
@@ -14,7 +15,7 @@ use crate::engine::waiting::Waited;
 use crate::issue::requests::{issue, post};
 use crate::issue::stall::stall;
 use crate::machine::kernel::{kernel, until_woken};
-use baton_chipfile::peripheral::port::{Answer, Request};
+use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::Devices;
 use baton_machine::device::{self as verbs, Payload, Protocol, Words};
 use baton_machine::queues::{Post, QueueDevice};
@@ -105,15 +106,16 @@ impl Device {
 
     fn send(self, Words { tag: op, words }: Words) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
-        let request = Request { packet: 0, op, words, privileged: false, cpu: 0 };
+        let subject = qimu::subject();
+        let request = Request { packet: 0, op, words, privileged: false, cpu: 0, subject };
         if qimu::qimu(|_| ()).is_none() {
             return Ticket(issue(self.0, request, None, Reason::Device));
         }
         match qimu::translate(Words { tag: op, words }) {
             Ok(None) => Ticket(issue(self.0, request, None, Reason::Device)),
-            Ok(Some((process, id, at))) => {
-                let words = at.aim(words);
-                Ticket(issue(at.device, Request { words, ..request }, Some((process, id)), Reason::Device))
+            Ok(Some(Aimed { process, id, at, domain })) => {
+                let (words, subject) = (at.aim(words), Subject { domain, ..subject });
+                Ticket(issue(at.device, Request { words, subject, ..request }, Some((process, id)), Reason::Device))
             }
             Err(refusal) => Ticket(qimu::refuse(self.0, refusal)),
         }
@@ -139,10 +141,11 @@ impl DeviceOf<QueueDevice> {
         let can = devices(|devices| devices.qimu.is_none()).unwrap_or(false);
         if can && !requests.is_empty() {
             assert!(running() != OUTSIDE, "devices are for guest threads");
+            let subject = qimu::subject();
             let posts = requests.iter().map(|post| {
                 let Words { tag: op, words } = post.request.to_words();
                 let (offset, _) = place(post.answer.value.address());
-                let request = Request { packet: 0, op, words, privileged: false, cpu: 0 };
+                let request = Request { packet: 0, op, words, privileged: false, cpu: 0, subject };
                 (request, Landing { offset, stamp: post.stamp })
             });
             post(self.0.0, posts);

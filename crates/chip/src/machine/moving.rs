@@ -1,11 +1,14 @@
-//! Queues that move between devices while threads use them, and queues that processes share (CAF, section 5.2).
+//! Queues that move between devices while threads use them, and queues that processes share (CAF, section 5.2); threads that a
+//! guard thread drains (section 3.2).
 
 use super::Simulated;
 use super::kernel::system_call;
-use super::qimu::{ask, call_as_is, here, owned, qimu, touch};
-use super::thread::assert_guest;
+use super::qimu::{ask, call_as_is, here, owned, qimu, shoot_down, touch};
+use super::thread::{Guest, assert_guest};
 use crate::device::qimu::{Location, Queue};
+use crate::engine::current::with;
 use crate::engine::state::Engine;
+use crate::engine::thread::{State, Thread};
 use crate::os::app::App;
 use baton_chipfile::peripheral::port::Answer;
 use baton_chipfile::peripheral::qmd::Step;
@@ -36,6 +39,61 @@ pub fn grant(queue: QueueId, to: App, [enqueue, dequeue]: [bool; 2]) -> Result<Q
     let given = qimu(|qimu| qimu.grant(number, to.0, [enqueue, dequeue])).flatten().ok_or(QueueRefusal::NoRoom)?;
     touch(to.0, given);
     Ok(given)
+}
+
+/// Takes back what [`grant`] gave: the other application's ids of the queue are unknown from now on.
+/// Its threads' credits for the queue come back, and its requests that wait for the queue are
+/// refused. A request that is on its way to the device is still served. Costs `os.syscall` and a
+/// call to the device for each thread of the other application.
+///
+/// # Errors
+/// If the caller did not create the queue, or if the other application was granted no id of it.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn revoke(queue: QueueId, from: App) -> Result<(), QueueRefusal> {
+    assert_guest("revoke");
+    system_call();
+    // A thread that is killed in the meantime ends afterwards, because half a right is none.
+    Engine::shielded(|| take_back(queue, from))
+}
+
+fn take_back(queue: QueueId, from: App) -> Result<(), QueueRefusal> {
+    let number = owned(queue)?;
+    let (_, cpu) = here();
+    let shot_down = qimu(|qimu| qimu.revoke(number, from.0, cpu)).flatten().ok_or(QueueRefusal::NoQueue)?;
+    touch(here().0, queue);
+    let Some(Some(at)) = qimu(|qimu| qimu.queue(number).map(|queue| queue.at)) else {
+        return Err(QueueRefusal::NoQueue);
+    };
+    shoot_down(at.device, &shot_down);
+    let its = |(_, thread): &(u32, &Thread)| thread.os.app == from && thread.state != State::Done;
+    let threads: Vec<u32> =
+        with(|engine| (0..).zip(engine.threads.iter()).filter(its).map(|(thread, _)| thread).collect());
+    for thread in threads {
+        surely(at.device, Step::Retire, [u64::from(thread), u64::from(at.queue.0), 0]);
+    }
+    Ok(())
+}
+
+/// Drops the requests of a thread of the calling application that wait at queue devices, and
+/// interrupts the contexts that sent them: what a guard thread does for a thread that would wait
+/// for ever. Returns the number of requests. Costs `os.syscall` and a call to each device.
+///
+/// # Errors
+/// If the thread belongs to another application.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn drain(guest: Guest) -> Result<u64, QueueRefusal> {
+    assert_guest("drain");
+    system_call();
+    let process = with(|engine| engine.threads[guest.number() as usize].os.app.0);
+    if process != here().0 {
+        return Err(QueueRefusal::Refused);
+    }
+    let drain = |device| step(device, Step::Drain, [u64::from(guest.number()), 0, 0]).value;
+    Ok(Engine::shielded(|| (0..Simulated::devices()).map(drain).sum()))
 }
 
 /// Moves a queue that the calling process created to another device, while threads use it. Requests
@@ -101,8 +159,8 @@ fn carry(id: QueueId, number: usize, record: &Queue, to: u32) -> Result<u64, Que
     }
     for direction in [Direction::Enqueue, Direction::Dequeue].into_iter().filter(|way| credits[*way as usize]) {
         let way = direction as u64;
-        let Answer { value: global, more: [members, _], .. } = surely(from.device, Step::Pool, [old, way, 0]);
-        surely(to, Step::SetPool, [now, way, global]);
+        let Answer { value: global, more: [members, turn], .. } = surely(from.device, Step::Pool, [old, way, 0]);
+        surely(to, Step::SetPool, [now | way << 32, global, turn]);
         for place in 0..members {
             let Answer { value: whose, more: [has, _], .. } = surely(from.device, Step::Member, [old, way, place]);
             surely(to, Step::SetMember, [now | way << 32, whose, has]);

@@ -11,8 +11,7 @@ use crate::engine::reason::Reason;
 use crate::issue::requests::issue;
 use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
-use baton_chipfile::peripheral::port::{Answer, Request};
-use baton_chipfile::peripheral::qmd::FIRST_STEP;
+use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::device::{Payload, Refusal, Words};
 use baton_machine::queues::{Direction, Mode, QueueId, QueueRefusal, QueueRequest};
 use baton_memory::Access;
@@ -30,10 +29,25 @@ pub(super) fn here() -> (u32, u32) {
     guest(|thread| (thread.os.app.0, thread.cpu)).unwrap_or((0, 0))
 }
 
+/// Whose requests the running code sends: what its CPU was loaded with.
+pub(super) fn subject() -> Subject {
+    let outside = Subject { thread: OUTSIDE, domain: 0 };
+    let cpu = guest(|thread| thread.cpu);
+    cpu.and_then(|cpu| devices(|devices| devices.subjects.of(cpu))).unwrap_or(outside)
+}
+
+/// A request for a queue in its device's words.
+pub(super) struct Aimed {
+    pub(super) process: u32,
+    pub(super) id: QueueId,
+    pub(super) at: Location,
+    pub(super) domain: u32,
+}
+
 /// Where a request for a queue goes, with the process and its id; `None` for other requests, which
 /// are not translated. A translation that the context has not cached is loaded from the process's
 /// table by a load of the core.
-pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>, QueueRefusal> {
+pub(super) fn translate(words: Words) -> Result<Option<Aimed>, QueueRefusal> {
     let (operand, direction) = match QueueRequest::from_words(words) {
         Some(QueueRequest::Enqueue { to, .. }) => (to, Direction::Enqueue),
         Some(QueueRequest::Dequeue { from }) => (from, Direction::Dequeue),
@@ -54,7 +68,9 @@ pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>
         },
     };
     let refusal = match cached {
-        Some(cached) if cached.may(direction) => return Ok(Some((process, id, cached.at))),
+        Some(cached) if cached.may(direction) => {
+            return Ok(Some(Aimed { process, id, at: cached.at, domain: cached.domain }));
+        }
         Some(_) => QueueRefusal::Refused,
         None => QueueRefusal::NoQueue,
     };
@@ -82,12 +98,18 @@ pub(super) fn ask(device: u32, asked: QueueRequest) -> Said {
 /// A system call with the device's own words; the core waits for the answer in the kernel. Outside
 /// of guest code it takes no time.
 pub(super) fn call_as_is(device: u32, words: Words) -> Answer {
+    call_for(device, words, subject())
+}
+
+/// Like [`call_as_is`], on behalf of this subject.
+fn call_for(device: u32, words: Words, subject: Subject) -> Answer {
     if running() == OUTSIDE {
         return with(|engine| engine.call_device(device, words));
     }
     kernel(call_price(device));
     let Words { tag: op, words } = words;
-    let packet = issue(device, Request { packet: 0, op, words, privileged: true, cpu: 0 }, None, Reason::Kernel);
+    let packet =
+        issue(device, Request { packet: 0, op, words, privileged: true, cpu: 0, subject }, None, Reason::Kernel);
     stall(Stall::Answer { packet, kernel: true });
     let answer = devices(|devices| {
         let answer = devices.packet(packet).answer;
@@ -105,28 +127,54 @@ fn said(answer: Answer) -> Said {
     Said::from_words(answer.into()).unwrap_or(Err(QueueRefusal::Refused))
 }
 
-/// A program's system call to a queue device. Steps by which the operating system moves a queue are
-/// not available to programs.
+/// A program's system call to a queue device: what a program may configure is listed here, and all
+/// else is refused before it leaves the core. A request for items is no system call: it would go by
+/// the device's own ids, past the translation.
 pub(super) fn call(device: u32, words: Words) -> Answer {
-    if words.tag >= FIRST_STEP {
-        return Answer::refused(QueueRefusal::Refused.code());
-    }
-    if qimu(|_| ()).is_none() {
-        return call_as_is(device, words);
-    }
+    let translated = qimu(|_| ()).is_some();
     let said = match QueueRequest::from_words(words) {
-        Some(QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits }) => {
+        Some(asked @ QueueRequest::Join { queue, direction, weight }) => match translated {
+            true => join(queue, direction, weight),
+            false => ask(device, asked).inspect(|_| joins()),
+        },
+        Some(QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits }) if translated => {
             allocate(device, entries, queues, [enqueue_credits, dequeue_credits])
         }
-        Some(QueueRequest::Release(id)) => release(id),
-        Some(QueueRequest::Join { queue, direction, weight }) => {
-            still(queue, 1).and_then(|at| ask(at.device, QueueRequest::Join { queue: at.queue, direction, weight }))
+        Some(QueueRequest::Release(id)) if translated => release(id),
+        Some(QueueRequest::Balance { first, count }) if translated => balance(first, count),
+        Some(QueueRequest::Reduce { from, to, count }) if translated => reduce(from, to, count),
+        Some(
+            asked @ (QueueRequest::Allocate { .. }
+            | QueueRequest::Release(_)
+            | QueueRequest::Balance { .. }
+            | QueueRequest::Reduce { .. }),
+        ) => ask(device, asked),
+        Some(QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. }) | None => {
+            if running() != OUTSIDE {
+                kernel(call_price(device));
+            }
+            Err(QueueRefusal::Refused)
         }
-        Some(QueueRequest::Balance { first, count }) => balance(first, count),
-        Some(QueueRequest::Reduce { from, to, count }) => reduce(from, to, count),
-        _ => return call_as_is(device, words),
     };
     Answer::from(said.to_words())
+}
+
+/// The running thread has joined the credits of a queue.
+fn joins() {
+    devices(|devices| devices.subjects.joins(running()));
+}
+
+/// Joins the credits of a queue that the process made, or that it was granted for this direction.
+fn join(id: QueueId, direction: Direction, weight: u32) -> Said {
+    let (process, _) = here();
+    let (number, rights) = qimu(|qimu| qimu.find(process, id)).flatten().ok_or(QueueRefusal::NoQueue)?;
+    let queue = qimu(|qimu| qimu.queue(number).cloned()).flatten().ok_or(QueueRefusal::NoQueue)?;
+    if !rights.may[direction as usize] || queue.moving {
+        return Err(QueueRefusal::Refused);
+    }
+    let asked = QueueRequest::Join { queue: queue.at.queue, direction, weight };
+    let subject = Subject { domain: queue.domain, ..subject() };
+    said(call_for(queue.at.device, asked.to_words(), subject)).inspect(|_| joins())
 }
 
 /// Gives the process a table in guest memory, if it has none.
@@ -169,7 +217,7 @@ fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> Said {
             said => QueueId(said? as u32),
         };
         let at = |queue| Location { device, queue: first.plus(queue) };
-        let made = (0..queues).map(|queue| Queue::new(at(queue), entries, credits)).collect();
+        let made = (0..queues).map(|queue| Queue::new(at(queue), process, entries, credits)).collect();
         return enter(process, made).map(|id| u64::from(id.0)).ok_or_else(|| {
             for queue in 0..queues {
                 let _ = ask(device, QueueRequest::Release(first.plus(queue)));
@@ -220,7 +268,7 @@ fn balance(first: QueueId, count: u32) -> Said {
     let at = still(first, count)?;
     let group = QueueId(ask(at.device, QueueRequest::Balance { first: at.queue, count })? as u32);
     let at = Location { device: at.device, queue: group };
-    let made = Queue { pinned: true, ..Queue::new(at, 0, [false; 2]) };
+    let made = Queue { pinned: true, ..Queue::new(at, here().0, 0, [false; 2]) };
     let Some(id) = enter(here().0, vec![made]) else {
         let _ = ask(at.device, QueueRequest::Release(group));
         return Err(QueueRefusal::NoRoom);
@@ -240,6 +288,16 @@ fn reduce(from: QueueId, to: QueueId, count: u32) -> Said {
     Ok(said)
 }
 
+/// Interrupts contexts that kept a translation which is no longer right.
+pub(super) fn shoot_down(device: u32, cpus: &[u32]) {
+    if running() != OUTSIDE {
+        with(|engine| {
+            let cost = engine.devices.as_ref().map_or(0, |devices| devices.of_one(device).interrupt.0);
+            cpus.iter().for_each(|&cpu| engine.interrupt_cpu(cpu, cost));
+        });
+    }
+}
+
 /// Removes a queue from all tables and QTLBs, and releases its entries and its slots in former
 /// devices. Contexts that had a translation cached are interrupted.
 fn release(id: QueueId) -> Said {
@@ -248,12 +306,7 @@ fn release(id: QueueId) -> Said {
     touch(process, id);
     let (queue, shot_down) = qimu(|qimu| qimu.remove(number, cpu)).unwrap_or_default();
     let queue = queue.ok_or(QueueRefusal::NoQueue)?;
-    if running() != OUTSIDE {
-        with(|engine| {
-            let cost = engine.devices.as_ref().map_or(0, |devices| devices.of_one(queue.at.device).interrupt.0);
-            shot_down.iter().for_each(|&cpu| engine.interrupt_cpu(cpu, cost));
-        });
-    }
+    shoot_down(queue.at.device, &shot_down);
     for before in queue.before {
         ask(before.device, QueueRequest::Release(before.queue))?;
     }

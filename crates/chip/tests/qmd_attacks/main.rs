@@ -1,11 +1,12 @@
 //! Attacks on CAF's queue device: what a program may not do, and what others must not notice of it.
 
 mod processes;
+mod threads;
 
 #[path = "../common/queues.rs"]
 mod shared;
 
-use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, act};
+use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, act, moving};
 use baton_machine::device::{Device, Payload, Ticket, Words};
 use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
@@ -63,8 +64,6 @@ fn what_configures_is_refused_without_a_system_call() {
             QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 },
             QueueRequest::Balance { first: queue, count: 1 },
             QueueRequest::Reduce { from: queue, to: queue, count: 1 },
-            QueueRequest::Drain { cpu: 0 },
-            QueueRequest::Enter { cpu: 0, domain: 0 },
         ];
         for asked in all {
             assert_eq!(ask(asked), Err(QueueRefusal::Refused), "{asked:?}");
@@ -107,34 +106,7 @@ fn counts_and_sizes_at_their_ends_are_refused() {
             call(QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 }).is_err(),
             "no credits here"
         );
-        for cpu in [16, u32::MAX] {
-            assert_eq!(call(QueueRequest::Drain { cpu }), Err(QueueRefusal::Refused));
-            assert_eq!(call(QueueRequest::Enter { cpu, domain: 1 }), Err(QueueRefusal::Refused));
-        }
     });
-}
-
-/// A process can neither take nor put, nor learn how full a queue of another one is.
-#[test]
-fn a_foreign_process_gets_the_answer_that_an_unknown_id_gets() {
-    let queue = QueueId(0);
-    let owner = move || {
-        assert_eq!(queues(4, 1), queue);
-        call(QueueRequest::Enter { cpu: 3, domain: 9 }).expect("there is such a CPU");
-        (0..4).for_each(|item| assert_eq!(ask(put(queue, item)), Ok(0)));
-        act::delay(Cycles(50_000));
-        (0..4).for_each(|item| assert_eq!(ask(get(queue)), Ok(item), "nothing was taken or put"));
-    };
-    let thief = move || {
-        act::delay(Cycles(20_000));
-        for mode in [Mode::Block, Mode::Try, Mode::TakeCredits(Direction::Dequeue)] {
-            let operand = Operand { mode, ..Operand::of(queue) };
-            assert_eq!(ask(QueueRequest::Dequeue { from: operand }), Err(QueueRefusal::NoQueue));
-        }
-        assert_eq!(ask(put(queue, 99)), Err(QueueRefusal::NoQueue));
-        assert_eq!(call(QueueRequest::Release(queue)), Err(QueueRefusal::NoQueue));
-    };
-    run(&chip(&[]), vec![(0, Box::new(owner)), (3, Box::new(thief))]).expect("it ends");
 }
 
 /// Items that a pair of threads passes on in a time, with so many threads that flood the device beside them.
@@ -191,7 +163,10 @@ fn a_context_that_floods_the_device_takes_no_more_than_its_turns() {
 #[test]
 fn a_context_that_blocks_bars_only_itself() {
     let (queue, never) = (QueueId(0), QueueId(1));
+    let stuck = Rc::new(Cell::new(None));
+    let itself = stuck.clone();
     let blocker = move || {
+        itself.set(act::this());
         act::delay(Cycles(5_000));
         // The last of its own requests is behind one that is never served, until the guard thread drains them.
         let stuck: Vec<_> = (0..8).map(|_| device().request(get(never))).collect();
@@ -208,7 +183,7 @@ fn a_context_that_blocks_bars_only_itself() {
             assert_eq!(ask(put(queue, item)), Ok(0));
             assert_eq!(ask(get(queue)), Ok(item));
         }
-        assert_eq!(call(QueueRequest::Drain { cpu: 5 }), Ok(9));
+        assert_eq!(stuck.get().map(moving::drain), Some(Ok(9)));
     };
     run(&chip(&[]), vec![(0, Box::new(pair)), (5, Box::new(blocker))]).expect("it ends");
 }

@@ -11,7 +11,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// Two processes, each with a thread on a core; the first is told the second one's name.
-fn processes(chip: &Chip, cores: [u32; 2], first: impl FnOnce(App) + 'static, second: impl Fn() + 'static) -> Outcome {
+pub(super) fn processes(
+    chip: &Chip,
+    cores: [u32; 2],
+    first: impl FnOnce(App) + 'static,
+    second: impl Fn() + 'static,
+) -> Outcome {
     let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).expect("the host has memory");
     let main = Spawn { ..on(cores[1]) };
@@ -23,11 +28,11 @@ fn processes(chip: &Chip, cores: [u32; 2], first: impl FnOnce(App) + 'static, se
     outcome
 }
 
-fn with(settings: &[&str]) -> Chip {
+pub(super) fn with(settings: &[&str]) -> Chip {
     chip(&["device.qimu=16", "device.qtlb=4"].iter().chain(settings).copied().collect::<Vec<_>>())
 }
 
-fn count(outcome: &Outcome, name: &str) -> u64 {
+pub(super) fn count(outcome: &Outcome, name: &str) -> u64 {
     let counts = outcome.devices.iter().flat_map(|device| &device.counts);
     counts.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
 }

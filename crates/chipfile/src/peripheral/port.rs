@@ -15,6 +15,19 @@ pub struct Request {
     pub privileged: bool,
     /// The CPU that made the request: a hardware thread.
     pub cpu: u32,
+    /// Whose request it is. Programs do not choose this: the operating system loads it into its
+    /// CPU at each switch.
+    pub subject: Subject,
+}
+
+/// The software thread that made a request, and its protection domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The thread.
+    pub thread: u32,
+    /// The thread's process. Where the operating system translates names, a request has the domain
+    /// of what it aims at.
+    pub domain: u32,
 }
 
 impl Request {

@@ -5,6 +5,9 @@
 //! turns. With [`Sharing::All`] a buffer is shared by all contexts, and a request that cannot be
 //! served delays requests of other contexts (figure 4 of the paper).
 //!
+//! Requests for credits have a buffer of their own, because they never wait for an item: behind a
+//! dequeue that waits, they would wait for no reason of their own.
+//!
 //! The scheduler tries the head of the buffer that it picks. If the queue of that request is full,
 //! or empty, the request stays and blocks its buffer. With [`Retry::Slot`], a failed try costs the
 //! cycle; with [`Retry::Free`], the scheduler knows beforehand that a try would fail and skips the
@@ -41,11 +44,31 @@ pub enum Retry {
     Free,
 }
 
+/// The buffer that a request waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// That of a direction and a priority.
+    Items(Direction, u8),
+    /// That of requests for credits, which the engine for dequeues serves.
+    Credits,
+}
+
+impl Lane {
+    /// The direction whose engine serves the buffer.
+    pub(super) fn direction(self) -> Direction {
+        match self {
+            Lane::Items(direction, _) => direction,
+            Lane::Credits => Direction::Dequeue,
+        }
+    }
+}
+
 /// A request that waits.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) request: Request,
     pub(super) asked: QueueRequest,
+    pub(super) lane: Lane,
     /// The time from which the timer counts: the request's arrival, or a later service of the
     /// request before it in its buffer.
     pub(super) since: u64,
@@ -56,9 +79,9 @@ pub(super) struct Waiting {
     pub(super) tried: u64,
 }
 
-/// The requests of one direction and priority.
+/// The requests of one direction and priority, or those for credits.
 struct Buffer {
-    direction: Direction,
+    lane: Lane,
     /// Number of picks of the buffer in a turn.
     weight: u32,
     /// The lines of the buffer, by context; with [`Sharing::All`] there is one line for all
@@ -90,7 +113,6 @@ pub(super) struct Picked {
 pub(super) struct Buffers {
     buffers: Vec<Buffer>,
     sharing: Sharing,
-    priorities: u32,
     /// Number of the buffer that has its turn, and its remaining picks in this turn.
     turn: usize,
     left: u32,
@@ -99,13 +121,16 @@ pub(super) struct Buffers {
 impl Buffers {
     /// The buffers of these directions, with `priorities` priorities.
     pub(super) fn new(directions: &[Direction], priorities: u32, sharing: Sharing, schedule: Schedule) -> Buffers {
-        let weight = |priority: u32| if schedule == Schedule::Weighted { priority + 1 } else { 1 };
-        let buffer =
-            |direction, priority| Buffer { direction, weight: weight(priority), lines: Vec::new(), turn: 0, count: 0 };
-        let each = |&direction| (0..priorities).map(move |priority| buffer(direction, priority));
-        let buffers: Vec<Buffer> = directions.iter().flat_map(each).collect();
+        let weight = |lane| match lane {
+            Lane::Items(_, priority) if schedule == Schedule::Weighted => u32::from(priority) + 1,
+            _ => 1,
+        };
+        let buffer = |lane| Buffer { lane, weight: weight(lane), lines: Vec::new(), turn: 0, count: 0 };
+        let each = |&direction| (0..priorities as u8).map(move |priority| Lane::Items(direction, priority));
+        let credits = directions.contains(&Direction::Dequeue).then_some(Lane::Credits);
+        let buffers: Vec<Buffer> = directions.iter().flat_map(each).chain(credits).map(buffer).collect();
         let left = buffers[0].weight;
-        Buffers { buffers, sharing, priorities, turn: 0, left }
+        Buffers { buffers, sharing, turn: 0, left }
     }
 
     /// Requests that wait.
@@ -113,12 +138,11 @@ impl Buffers {
         self.buffers.iter().map(|buffer| buffer.count).sum()
     }
 
-    /// Returns the line for a context's requests of a direction and priority.
+    /// Returns the line for a context's requests in a buffer.
     #[inline]
-    fn line(&mut self, direction: Direction, priority: u8, cpu: u32) -> Picked {
-        let priority = u32::from(priority).min(self.priorities - 1) as usize;
-        let first = self.buffers.iter().position(|buffer| buffer.direction == direction);
-        let buffer = first.expect("an engine is asked for what it serves") + priority;
+    fn line(&mut self, lane: Lane, cpu: u32) -> Picked {
+        let buffer = self.buffers.iter().position(|buffer| buffer.lane == lane);
+        let buffer = buffer.expect("an engine is asked for what it serves");
         let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
         let lines = &mut self.buffers[buffer].lines;
         if lines.len() <= line {
@@ -129,15 +153,15 @@ impl Buffers {
 
     /// Returns the number of requests in the line that this request would join.
     #[inline]
-    pub(super) fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
-        let Picked { buffer, line } = self.line(direction, priority, cpu);
+    pub(super) fn ahead(&mut self, lane: Lane, cpu: u32) -> usize {
+        let Picked { buffer, line } = self.line(lane, cpu);
         self.buffers[buffer].lines[line].len()
     }
 
     /// A request comes.
     #[inline]
-    pub(super) fn push(&mut self, direction: Direction, priority: u8, waiting: Waiting) {
-        let Picked { buffer, line } = self.line(direction, priority, waiting.request.cpu);
+    pub(super) fn push(&mut self, waiting: Waiting) {
+        let Picked { buffer, line } = self.line(waiting.lane, waiting.request.cpu);
         let buffer = &mut self.buffers[buffer];
         buffer.lines[line].push_back(waiting);
         buffer.count += 1;
@@ -214,6 +238,17 @@ impl Buffers {
         self.buffers.iter().flat_map(|buffer| &buffer.lines).filter_map(VecDeque::front)
     }
 
+    /// Returns the requests that wait in a context's lines, or in lines that contexts share.
+    pub(super) fn waiting(&self, cpu: u32) -> impl Iterator<Item = &Waiting> {
+        let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
+        self.buffers.iter().filter_map(move |buffer| buffer.lines.get(line)).flatten()
+    }
+
+    /// Returns all requests.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Waiting> {
+        self.buffers.iter().flat_map(|buffer| &buffer.lines).flatten()
+    }
+
     /// Removes all requests for which `which` holds, the oldest of a line first.
     pub(super) fn remove(
         &mut self,
@@ -244,19 +279,21 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peripheral::port::Subject;
     use baton_machine::queues::{Operand, QueueId};
 
-    fn waiting(cpu: u32) -> Waiting {
+    fn waiting(lane: Lane, cpu: u32) -> Waiting {
         let asked = QueueRequest::Dequeue { from: Operand::of(QueueId(0)) };
-        let request = Request { packet: cpu, op: 0, words: [0; 3], privileged: false, cpu };
-        Waiting { request, asked, since: 0, told: false, tried: 0 }
+        let subject = Subject::default();
+        let request = Request { packet: cpu, op: 0, words: [0; 3], privileged: false, cpu, subject };
+        Waiting { request, asked, lane, since: 0, told: false, tried: 0 }
     }
 
     /// Makes buffers that hold requests of these directions, priorities and contexts.
     fn buffers(sharing: Sharing, schedule: Schedule, requests: &[(Direction, u8, u32)]) -> Buffers {
         let mut buffers = Buffers::new(&[Direction::Enqueue, Direction::Dequeue], 3, sharing, schedule);
         for &(direction, priority, cpu) in requests {
-            buffers.push(direction, priority, waiting(cpu));
+            buffers.push(waiting(Lane::Items(direction, priority), cpu));
         }
         buffers
     }

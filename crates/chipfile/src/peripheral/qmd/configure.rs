@@ -1,10 +1,10 @@
-//! Requests that come by system call: queues, credits, groups, reducers, domains, and draining by
-//! the guard thread.
+//! Requests that programs make by system call: queues, credits, groups, reducers. What only the
+//! operating system asks for is in `moving` and `threads`.
 
+use super::Qmd;
 use super::buffers::Waiting;
 use super::credits::Pools;
 use super::storage::Slot;
-use super::{Qmd, aim};
 use crate::peripheral::port::{Port, Request};
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 
@@ -13,14 +13,14 @@ type Answer = Result<u64, QueueRefusal>;
 impl Qmd {
     /// Performs the request of a system call.
     pub(super) fn configure(&mut self, request: &Request, asked: QueueRequest, port: &mut Port<'_>) -> Answer {
-        let domain = self.domain(request.cpu);
+        let domain = request.subject.domain;
         match asked {
             QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits } => {
                 let first = self.storage.allocate(entries, queues, domain).ok_or(QueueRefusal::NoRoom)?;
                 let (most, now) = (self.settings.local_credits, port.now());
                 for queue in 0..queues {
                     let Some(Slot(slot)) = self.storage.find(first.plus(queue)) else { continue };
-                    let pools = |wanted: bool, credits| wanted.then(|| Pools::new(credits, most, now));
+                    let pools = |wanted: bool, credits| wanted.then(|| Pools::new(credits, entries, most, now));
                     self.pools[slot] = [pools(enqueue_credits, entries), pools(dequeue_credits, 0)];
                 }
                 Ok(u64::from(first.0))
@@ -29,7 +29,7 @@ impl Qmd {
             QueueRequest::Join { queue, direction, weight } => {
                 let slot = self.own(queue, domain)?;
                 let pools = self.pools[slot.0][direction as usize].as_mut().filter(|_| weight > 0);
-                pools.ok_or(QueueRefusal::Refused)?.join(request.cpu, weight, port.now());
+                pools.ok_or(QueueRefusal::Refused)?.join(request.subject.thread, weight, port.now());
                 Ok(0)
             }
             QueueRequest::Balance { first, count } => {
@@ -45,21 +45,6 @@ impl Qmd {
                 }
                 self.reducers.add(from, to);
                 port.tick_at(port.now() + 1);
-                Ok(0)
-            }
-            QueueRequest::Drain { cpu } => {
-                let to = port.cpu(u64::from(cpu)).ok_or(QueueRefusal::Refused)?;
-                let drained = self.drop_requests(port, QueueRefusal::Dropped, |waiting| waiting.request.cpu == cpu);
-                self.counts.dropped += drained;
-                port.interrupt(to);
-                Ok(drained)
-            }
-            QueueRequest::Enter { cpu, domain } => {
-                port.cpu(u64::from(cpu)).ok_or(QueueRefusal::Refused)?;
-                if self.domains.len() <= cpu as usize {
-                    self.domains.resize(cpu as usize + 1, 0);
-                }
-                self.domains[cpu as usize] = domain;
                 Ok(0)
             }
             QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. } => Err(QueueRefusal::Refused),
@@ -101,8 +86,7 @@ impl Qmd {
             u64::from(self.storage.release(slot))
         };
         self.counts.released += items;
-        self.counts.refused +=
-            self.drop_requests(port, QueueRefusal::NoQueue, |waiting| aim(&waiting.asked).1.queue == id);
+        self.refuse_for(id, port, |_| true);
         Ok(items)
     }
 

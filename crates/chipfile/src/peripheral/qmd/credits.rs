@@ -1,23 +1,40 @@
 //! Credits (section 3.5): each queue has a global pool for each direction, and a local pool for
-//! each context that joined.
+//! each thread that joined.
 //!
-//! A context that asks for credits gets all credits of its local pool. In each cycle the hardware
-//! moves one credit from the global pool to a local pool that is not full. Contexts take turns, and
-//! a context's weight is the number of its credits in a turn. A request spends a credit when the
+//! A thread that asks for credits gets all credits of its local pool. In each cycle the hardware
+//! moves one credit from the global pool to a local pool that is not full. Threads take turns, and
+//! a thread's weight is the number of its credits in a turn. A request spends a credit when the
 //! engine serves it; a request without a credit is dropped.
 //!
-//! At all times, the number of credits in pools and with contexts, plus the number of places used
-//! and reserved, is the number of the queue's entries ([`Pools::total`]; checked in debug builds).
+//! The paper bounds a local pool, and not what a thread asks out of it: a thread that asks and
+//! never sends ends up with every credit. So a thread has a share of the queue's entries here, by
+//! its weight: its local pool gets nothing while the thread has its share or more, in the pool and
+//! in hand. Credits come back when their thread ends, and when it has spent none for the time of
+//! the device's timer.
+//!
+//! Two things hold at all times. The number of credits in pools and with threads, plus the number
+//! of places used and reserved, is the number of the queue's entries ([`Pools::total`]). A thread
+//! with more than its share has no credits in its local pool ([`Pools::keeps_shares`]); it came by
+//! them before others joined, and gets no new ones.
 
-/// The share of a context in a queue's credits for one direction.
+/// The share of a thread in a queue's credits for one direction.
 #[derive(Clone, Copy, Debug)]
 struct Member {
-    cpu: u32,
+    thread: u32,
     weight: u32,
-    /// Number of credits in the context's local pool.
+    /// Number of credits in the thread's local pool.
     local: u32,
-    /// Number of credits that the context was given and has not spent.
+    /// Number of credits that the thread was given and has not spent.
     given: u32,
+    /// The time at which the thread last spent a credit, or got the first of those in hand.
+    since: u64,
+}
+
+impl Member {
+    /// Returns the number of credits in the local pool and in hand.
+    fn has(&self) -> u32 {
+        self.local + self.given
+    }
 }
 
 /// The pools of a queue for one direction.
@@ -25,9 +42,13 @@ struct Member {
 pub(super) struct Pools {
     global: u32,
     members: Vec<Member>,
+    /// The sum of the members' weights.
+    weights: u64,
     /// The member that has its turn, and the number of credits that it still gets in this turn.
     turn: usize,
     left: u32,
+    /// Number of entries of the queue: credits to be shared.
+    entries: u32,
     /// Largest number of credits that a local pool holds.
     most: u32,
     /// The cycle up to which credits have been dealt.
@@ -35,23 +56,63 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// Pools with `global` credits in the global pool, and at most `most` in each local one.
-    pub(super) fn new(global: u32, most: u32, now: u64) -> Pools {
-        Pools { global, members: Vec::new(), turn: 0, left: 0, most, dealt: now }
+    /// Pools of a queue with `entries` entries, with `global` credits in the global pool, and at
+    /// most `most` in each local one.
+    pub(super) fn new(global: u32, entries: u32, most: u32, now: u64) -> Pools {
+        Pools { global, members: Vec::new(), weights: 0, turn: 0, left: 0, entries, most, dealt: now }
     }
 
-    /// Gives a context a local pool, or another weight.
-    pub(super) fn join(&mut self, cpu: u32, weight: u32, now: u64) {
+    /// Gives a thread a local pool, or another weight. Shares change: what others have in local
+    /// pools beyond theirs goes back.
+    pub(super) fn join(&mut self, thread: u32, weight: u32, now: u64) {
         self.deal(now);
-        match self.members.iter_mut().find(|member| member.cpu == cpu) {
-            Some(member) => member.weight = weight,
+        match self.members.iter_mut().find(|member| member.thread == thread) {
+            Some(member) => {
+                self.weights -= u64::from(member.weight);
+                member.weight = weight;
+            }
             None => {
-                self.members.push(Member { cpu, weight, local: 0, given: 0 });
+                self.members.push(Member { thread, weight, local: 0, given: 0, since: now });
                 if self.members.len() == 1 {
                     self.left = weight;
                 }
             }
         }
+        self.weights += u64::from(weight);
+        for number in 0..self.members.len() {
+            let excess = self.members[number].has().saturating_sub(self.share(number));
+            let back = excess.min(self.members[number].local);
+            self.members[number].local -= back;
+            self.global += back;
+        }
+    }
+
+    /// Takes a thread's local pool away, which ends or may not use the queue any more. Returns the
+    /// number of credits that come back.
+    pub(super) fn leave(&mut self, thread: u32, now: u64) -> u32 {
+        self.deal(now);
+        let Some(number) = self.members.iter().position(|member| member.thread == thread) else { return 0 };
+        let member = self.members.remove(number);
+        self.weights -= u64::from(member.weight);
+        self.global += member.has();
+        if number < self.turn {
+            self.turn -= 1;
+        } else if number == self.turn {
+            self.turn %= self.members.len().max(1);
+            self.left = self.members.get(self.turn).map_or(0, |next| next.weight);
+        }
+        member.has()
+    }
+
+    /// The most credits that a member may have, in its local pool and in hand: its part of the
+    /// entries by weight, and at least one.
+    fn share(&self, number: usize) -> u32 {
+        let weight = u64::from(self.members[number].weight);
+        (u64::from(self.entries) * weight / self.weights.max(1)).max(1) as u32
+    }
+
+    fn has_room(&self, number: usize) -> bool {
+        self.members[number].local < self.most && self.members[number].has() < self.share(number)
     }
 
     /// Deals the credits of the cycles that have passed since the last call, one credit in each
@@ -59,8 +120,8 @@ impl Pools {
     pub(super) fn deal(&mut self, now: u64) {
         let mut cycles = now - self.dealt;
         self.dealt = now;
-        while cycles > 0 && self.global > 0 && self.members.iter().any(|member| member.local < self.most) {
-            while self.left == 0 || self.members[self.turn].local == self.most {
+        while cycles > 0 && self.global > 0 && (0..self.members.len()).any(|member| self.has_room(member)) {
+            while self.left == 0 || !self.has_room(self.turn) {
                 self.turn = (self.turn + 1) % self.members.len();
                 self.left = self.members[self.turn].weight;
             }
@@ -71,24 +132,46 @@ impl Pools {
         }
     }
 
-    /// Takes all credits of a context's local pool. Returns their number.
-    pub(super) fn take(&mut self, cpu: u32, now: u64) -> u32 {
+    fn member_of(&mut self, thread: u32) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.thread == thread)
+    }
+
+    /// Takes all credits of a thread's local pool. Returns their number.
+    pub(super) fn take(&mut self, thread: u32, now: u64) -> u32 {
         self.deal(now);
-        let Some(member) = self.members.iter_mut().find(|member| member.cpu == cpu) else { return 0 };
+        let Some(member) = self.member_of(thread) else { return 0 };
         let credits = std::mem::take(&mut member.local);
+        if member.given == 0 {
+            member.since = now;
+        }
         member.given += credits;
         credits
     }
 
-    /// Spends a credit of a context. Returns false if the context has none.
-    pub(super) fn spend(&mut self, cpu: u32) -> bool {
-        match self.members.iter_mut().find(|member| member.cpu == cpu && member.given > 0) {
+    /// Spends a credit of a thread. Returns false if the thread has none.
+    pub(super) fn spend(&mut self, thread: u32, now: u64) -> bool {
+        match self.member_of(thread).filter(|member| member.given > 0) {
             Some(member) => {
-                member.given -= 1;
+                (member.given, member.since) = (member.given - 1, now);
                 true
             }
             None => false,
         }
+    }
+
+    /// Takes back what threads have in hand that have spent nothing for `timeout` cycles. Returns
+    /// the number of credits.
+    pub(super) fn age(&mut self, timeout: u64, now: u64) -> u32 {
+        self.deal(now);
+        let old = self.members.iter_mut().filter(|member| member.since + timeout <= now);
+        let back = old.map(|member| std::mem::take(&mut member.given)).sum();
+        self.global += back;
+        back
+    }
+
+    /// Returns the earliest time at which credits in hand may be too old.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.members.iter().filter(|member| member.given > 0).map(|member| member.since).min()
     }
 
     /// Returns a credit to the global pool.
@@ -97,30 +180,38 @@ impl Pools {
         self.global += 1;
     }
 
-    /// Returns the number of credits in the global pool, and the number of members.
-    pub(super) fn size(&self) -> (u32, u32) {
-        (self.global, self.members.len() as u32)
+    /// Returns what a queue that moves takes along: the number of credits in the global pool, the
+    /// number of members, and whose turn it is, with the number of credits left in it.
+    pub(super) fn size(&self) -> [u32; 4] {
+        [self.global, self.members.len() as u32, self.turn as u32, self.left]
     }
 
-    /// Returns a member as CPU, weight, local credits and given credits.
+    /// Returns a member as thread, weight, local credits and given credits.
     pub(super) fn member(&self, number: usize) -> Option<[u32; 4]> {
-        self.members.get(number).map(|member| [member.cpu, member.weight, member.local, member.given])
+        self.members.get(number).map(|member| [member.thread, member.weight, member.local, member.given])
     }
 
-    /// Sets the global pool of a queue that has moved here.
-    pub(super) fn restore(&mut self, global: u32, now: u64) {
-        (self.global, self.dealt) = (global, now);
+    /// Sets the global pool and the turn of a queue that has moved here. Its members come next.
+    pub(super) fn restore(&mut self, global: u32, [turn, left]: [u32; 2], now: u64) {
+        (self.global, self.turn, self.left, self.dealt) = (global, turn as usize, left, now);
     }
 
     /// Adds a member to a queue that has moved here.
-    pub(super) fn restore_member(&mut self, [cpu, weight, local, given]: [u32; 4]) {
-        self.members.push(Member { cpu, weight, local, given });
+    pub(super) fn restore_member(&mut self, [thread, weight, local, given]: [u32; 4], now: u64) {
+        self.weights += u64::from(weight);
+        self.members.push(Member { thread, weight, local, given, since: now });
     }
 
-    /// Returns the number of unspent credits in all pools and with all contexts, for checks.
-    #[cfg(any(test, debug_assertions))]
+    /// Returns the number of unspent credits in all pools and with all threads.
     pub(super) fn total(&self) -> u32 {
-        self.global + self.members.iter().map(|member| member.local + member.given).sum::<u32>()
+        self.global + self.members.iter().map(Member::has).sum::<u32>()
+    }
+
+    /// Returns whether no member has a local credit beyond its share, so that others can have
+    /// theirs.
+    pub(super) fn keeps_shares(&self) -> bool {
+        let keeps = |(number, member): (usize, &Member)| member.local == 0 || member.has() <= self.share(number);
+        self.members.iter().enumerate().all(keeps)
     }
 }
 
@@ -128,21 +219,22 @@ impl Pools {
 mod tests {
     use super::*;
 
-    /// Returns the credits that each of two contexts gets, when both ask in each tenth cycle and
+    /// Returns the credits that each of two threads gets, when both ask in each tenth cycle and
     /// each credit comes back at once.
     fn shares(weights: [u32; 2], most: u32) -> [u32; 2] {
-        let mut pools = Pools::new(64, most, 0);
-        (0..).zip(weights).for_each(|(cpu, weight)| pools.join(cpu, weight, 0));
+        let mut pools = Pools::new(64, 64, most, 0);
+        (0..).zip(weights).for_each(|(thread, weight)| pools.join(thread, weight, 0));
         let mut got = [0; 2];
         for now in (10..100_000).step_by(10) {
-            for cpu in [0, 1] {
-                for _ in 0..pools.take(cpu, now) {
-                    got[cpu as usize] += 1;
-                    assert!(pools.spend(cpu));
+            for thread in [0, 1] {
+                for _ in 0..pools.take(thread, now) {
+                    got[thread as usize] += 1;
+                    assert!(pools.spend(thread, now));
                     pools.replenish(now);
                 }
             }
             assert_eq!(pools.total(), 64);
+            assert!(pools.keeps_shares());
         }
         got
     }
@@ -158,20 +250,76 @@ mod tests {
 
     #[test]
     fn one_credit_a_cycle_and_no_more_than_a_local_pool_holds() {
-        let mut pools = Pools::new(64, 8, 100);
+        let mut pools = Pools::new(64, 64, 8, 100);
         pools.join(3, 1, 100);
         assert_eq!(pools.take(3, 104), 4);
         assert_eq!(pools.take(3, 1000), 8);
         assert_eq!(pools.take(4, 1001), 0, "it has not joined");
-        assert!(!pools.spend(4));
+        assert!(!pools.spend(4, 1001));
     }
 
     #[test]
     fn who_does_not_ask_does_not_hold_up_the_others() {
-        let mut pools = Pools::new(64, 8, 0);
+        let mut pools = Pools::new(64, 64, 8, 0);
         pools.join(0, 1, 0);
         pools.join(1, 1, 0);
-        let got: u32 = (1..=10).map(|time| pools.take(1, time * 100)).sum();
-        assert_eq!(got, 56, "all but what lies in the pool of the other");
+        let got = |pools: &mut Pools, time: u64| {
+            let credits = pools.take(1, time * 100);
+            (0..credits).for_each(|_| assert!(pools.spend(1, time * 100)));
+            credits
+        };
+        let all: u32 = (1..=10).map(|time| got(&mut pools, time)).sum();
+        assert_eq!(all, 56, "all but what lies in the pool of the other");
+    }
+
+    #[test]
+    fn a_hoarder_gets_its_share_and_no_more() {
+        let mut pools = Pools::new(16, 16, 64, 0);
+        pools.join(0, 1, 0);
+        pools.join(1, 3, 0);
+        let hoarded: u32 = (1..100).map(|time| pools.take(0, time * 100)).sum();
+        assert_eq!(hoarded, 4);
+        assert_eq!(pools.take(1, 20_000), 12);
+    }
+
+    #[test]
+    fn who_comes_late_gets_its_share_of_what_lies_in_pools() {
+        let mut pools = Pools::new(16, 16, 64, 0);
+        pools.join(0, 1, 0);
+        assert_eq!(pools.take(0, 10), 10, "alone it may have all");
+        pools.join(1, 1, 100);
+        assert!(pools.keeps_shares(), "what lay in the first one's pool is back");
+        assert_eq!((pools.take(0, 200), pools.take(1, 200)), (0, 6));
+        // The first one has ten in hand, which are two too many: they come back as it spends them.
+        (0..2).for_each(|_| assert!(pools.spend(0, 200)));
+        (0..2).for_each(|_| pools.replenish(200));
+        assert_eq!((pools.take(0, 300), pools.take(1, 300)), (0, 2));
+    }
+
+    #[test]
+    fn credits_of_a_thread_that_leaves_come_back_and_the_turn_goes_on() {
+        for leaves in 0..3 {
+            let mut pools = Pools::new(12, 12, 64, 0);
+            (0..3).for_each(|thread| pools.join(thread, 1, 0));
+            assert_eq!(pools.take(leaves, 100), 4);
+            assert_eq!(pools.leave(leaves, 200), 4);
+            assert_eq!(pools.total(), 12);
+            for thread in (0..3).filter(|thread| *thread != leaves) {
+                assert_eq!(pools.take(thread, 300), 6, "half for each of two, without {leaves}");
+            }
+            assert_eq!(pools.leave(leaves, 400), 0);
+        }
+    }
+
+    #[test]
+    fn credits_in_hand_age_and_those_of_a_thread_that_spends_do_not() {
+        let mut pools = Pools::new(16, 16, 64, 0);
+        (0..2).for_each(|thread| pools.join(thread, 1, 0));
+        (0..2).for_each(|thread| assert_eq!(pools.take(thread, 100), 8));
+        assert!(pools.spend(1, 600));
+        assert_eq!(pools.oldest(), Some(100));
+        assert_eq!(pools.age(1000, 1099), 0);
+        assert_eq!(pools.age(1000, 1100), 8, "the first one's");
+        assert!(!pools.spend(0, 1100) && pools.spend(1, 1100));
     }
 }

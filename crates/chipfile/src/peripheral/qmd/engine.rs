@@ -1,10 +1,11 @@
 //! The turn of a request: the engine serves the request, or finds that the request must wait.
 
+use super::Qmd;
 use super::buffers::{Buffers, Picked, Retry, Waiting};
+use super::credits::Pools;
 use super::groups::Balanced;
 use super::settings::{Pointers, QmdSettings};
 use super::storage::{Slot, State};
-use super::{Qmd, aim};
 use crate::peripheral::port::{Hold, Port};
 use baton_machine::queues::{Direction, Mode, Operand, QueueRefusal, QueueRequest};
 use std::collections::VecDeque;
@@ -114,8 +115,9 @@ impl Qmd {
                 self.wake_all(now + 1);
             }
         }
-        #[cfg(debug_assertions)]
-        self.check();
+        if cfg!(debug_assertions) || self.settings.check {
+            self.check();
+        }
     }
 
     /// Wakes all engines; the change can be seen from the cycle `from` on.
@@ -138,10 +140,9 @@ impl Qmd {
     fn file(&mut self, now: u64) {
         while self.came.first().is_some_and(|waiting| waiting.since < now) {
             let waiting = self.came.remove(0);
-            let (direction, Operand { priority, .. }) = aim(&waiting.asked);
-            let engine = self.engine_of(direction);
+            let engine = self.engine_of(waiting.lane.direction());
             self.wake(engine, now);
-            self.engines[engine].buffers.push(direction, priority, waiting);
+            self.engines[engine].buffers.push(waiting);
         }
     }
 
@@ -181,18 +182,15 @@ impl Qmd {
     }
 
     /// Runs the timer: empties buffers from which no request has been served for too long, and
-    /// interrupts their contexts.
+    /// interrupts their contexts; takes back credits that were not spent for as long.
     fn expire(&mut self, port: &mut Port<'_>) {
         let now = port.now();
         if self.look.is_none_or(|at| at > now) {
             return;
         }
         let timeout = self.settings.timeout;
-        let heads = |of: &Qmd| {
-            let waiting = of.engines.iter().flat_map(|engine| engine.buffers.heads()).chain(&of.came);
-            waiting.map(|waiting| (waiting.since + timeout, waiting.request.cpu)).collect::<Vec<_>>()
-        };
-        let mut late: Vec<u32> = heads(self).into_iter().filter(|(at, _)| *at <= now).map(|(_, cpu)| cpu).collect();
+        self.age_credits(now);
+        let mut late: Vec<u32> = self.too_old_at().filter(|(at, _)| *at <= now).filter_map(|(_, cpu)| cpu).collect();
         late.sort_unstable();
         late.dedup();
         if !late.is_empty() {
@@ -206,7 +204,7 @@ impl Qmd {
                 }
             }
         }
-        self.look = heads(self).into_iter().map(|(at, _)| at).min();
+        self.look = self.too_old_at().map(|(at, _)| at).min();
     }
 
     /// Runs one cycle of an engine. Returns whether a queue has changed.
@@ -251,23 +249,24 @@ impl Qmd {
 
     /// Runs the turn of a request.
     fn try_one(&mut self, waiting: &Waiting, now: u64) -> Turn {
-        let cpu = waiting.request.cpu;
+        let thread = waiting.request.subject.thread;
         match waiting.asked {
-            QueueRequest::Enqueue { to, item } => self.try_enqueue(cpu, to, item, now),
+            QueueRequest::Enqueue { to, item } => self.try_enqueue(thread, to, item, now),
             QueueRequest::Dequeue { from: Operand { queue, mode: Mode::TakeCredits(of), .. } } => {
                 let slot = self.storage.find(queue);
                 if slot.is_some_and(|slot| self.storage.state(slot) != State::Open) {
                     return Turn::Wait(Hold::Empty);
                 }
+                self.look_at(now);
                 let pools = slot.and_then(|slot| self.pools[slot.0][of as usize].as_mut());
-                Turn::Served(pools.map_or(Err(QueueRefusal::Refused), |pools| Ok(u64::from(pools.take(cpu, now)))))
+                Turn::Served(pools.map_or(Err(QueueRefusal::Refused), |pools| Ok(u64::from(pools.take(thread, now)))))
             }
-            QueueRequest::Dequeue { from } => self.try_dequeue(cpu, from, now),
+            QueueRequest::Dequeue { from } => self.try_dequeue(thread, from, now),
             _ => Turn::Served(Err(QueueRefusal::Refused)),
         }
     }
 
-    fn try_enqueue(&mut self, cpu: u32, to: Operand, item: u64, now: u64) -> Turn {
+    fn try_enqueue(&mut self, thread: u32, to: Operand, item: u64, now: u64) -> Turn {
         let full = || match to.mode {
             Mode::Try => Turn::Served(Err(QueueRefusal::Full)),
             _ => Turn::Wait(Hold::Full),
@@ -283,7 +282,7 @@ impl Qmd {
         if self.storage.state(slot) != State::Open {
             return Turn::Wait(Hold::Full);
         }
-        if !self.spends(slot, Direction::Enqueue, cpu) {
+        if !self.spends(slot, Direction::Enqueue, thread, now) {
             return Turn::Served(Err(QueueRefusal::NoCredit));
         }
         if !self.storage.put(slot, item) {
@@ -294,12 +293,12 @@ impl Qmd {
         Turn::Served(Ok(0))
     }
 
-    fn try_dequeue(&mut self, cpu: u32, from: Operand, now: u64) -> Turn {
+    fn try_dequeue(&mut self, thread: u32, from: Operand, now: u64) -> Turn {
         let Some(slot) = self.storage.find(from.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
         if self.storage.state(slot) != State::Open {
             return Turn::Wait(Hold::Empty);
         }
-        if !self.spends(slot, Direction::Dequeue, cpu) {
+        if !self.spends(slot, Direction::Dequeue, thread, now) {
             return Turn::Served(Err(QueueRefusal::NoCredit));
         }
         match self.storage.get(slot) {
@@ -313,11 +312,11 @@ impl Qmd {
         }
     }
 
-    /// Spends a credit of a context, if the queue needs credits; there is then room, or an item.
-    /// Returns false if the context has none.
-    fn spends(&mut self, slot: Slot, direction: Direction, cpu: u32) -> bool {
+    /// Spends a credit of a thread, if the queue needs credits; there is then room, or an item.
+    /// Returns false if the thread has none.
+    fn spends(&mut self, slot: Slot, direction: Direction, thread: u32, now: u64) -> bool {
         let Some(pools) = &mut self.pools[slot.0][direction as usize] else { return true };
-        let spent = pools.spend(cpu);
+        let spent = pools.spend(thread, now);
         self.counts.no_credit += u64::from(!spent);
         spent
     }
@@ -330,10 +329,9 @@ impl Qmd {
         }
     }
 
-    /// Checks that credits and places together are as many as the entries. Where enqueues need
-    /// credits, unspent credits and used places count; where dequeues need credits, unspent credits
-    /// and items count.
-    #[cfg(debug_assertions)]
+    /// Checks that credits and places together are as many as the entries, and that threads keep
+    /// to their shares. Where enqueues need credits, unspent credits and used places count; where
+    /// dequeues need credits, unspent credits and items count.
     fn check(&self) {
         for (slot, [enqueue, dequeue]) in self.pools.iter().enumerate() {
             let Some(queue) = self.storage.queue(Slot(slot)) else { continue };
@@ -349,6 +347,8 @@ impl Qmd {
             if let Some(pools) = dequeue {
                 assert_eq!(pools.total(), queue.items(), "credits of dequeues, queue {slot}");
             }
+            let shared = |pools: &Option<Pools>| pools.as_ref().is_none_or(Pools::keeps_shares);
+            assert!(shared(enqueue) && shared(dequeue), "shares of the credits, queue {slot}");
         }
     }
 }

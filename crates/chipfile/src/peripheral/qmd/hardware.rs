@@ -15,6 +15,11 @@ const ID: u64 = 32;
 /// Number of flag bits in `qid_reg`, and of bits in the reason of a refusal.
 const FLAGS: u64 = 3;
 
+/// Number of bits in the id of a thread, and in that of a process: its protection domain.
+const SUBJECT: u64 = 16;
+/// Number of bits of the timer in an age.
+const AGE: u64 = 16;
+
 /// The numbers of bits and gates of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QmdHardware {
@@ -26,7 +31,11 @@ pub struct QmdHardware {
     pub queues: u64,
     /// Number of flip-flops for the answers that are under way through the SRAM's pipeline.
     pub pipeline: u64,
-    /// Number of flip-flops in the credit pools and their weights.
+    /// Number of flip-flops in the registers that the operating system loads at each switch: a
+    /// thread and a domain for each context.
+    pub subjects: u64,
+    /// Number of flip-flops in the credit pools, with threads, weights and ages, and in the buffers
+    /// of requests for credits.
     pub credits: u64,
     /// Number of gates in the schedulers.
     pub gates: u64,
@@ -38,23 +47,32 @@ impl QmdSettings {
         let contexts = u64::from(contexts);
         let entry = values(self.entries + 1);
         let sender = values(contexts) + values(outstanding.into());
-        let request = ID + FLAGS + values(self.priorities.into()) + sender;
-        let lines = u64::from(self.priorities) * if self.buffers == Sharing::All { 1 } else { contexts };
+        // The domain is compared when a request comes, and not kept.
+        let request = ID + FLAGS + values(self.priorities.into()) + sender + SUBJECT;
+        let sharers = if self.buffers == Sharing::All { 1 } else { contexts };
+        let lines = u64::from(self.priorities) * sharers;
         // The entry of a queue has: first entry, number of entries, head, number of items, and
         // places on their way in and out.
-        let queue = ID + values(contexts) + 6 * entry;
+        let queue = ID + SUBJECT + 6 * entry;
         let stage = ITEM + FLAGS + sender + values(self.queues) + entry;
-        // For each direction there is a global pool, and a pool with a weight for each context.
-        let pools = 2 * (entry + contexts * 2 * values(u64::from(self.local_credits) + 1));
+        // For each direction there is a global pool, and for as many threads as there are contexts
+        // the thread, its pool, its weight, its credits in hand and their age.
+        let member = SUBJECT + 2 * values(u64::from(self.local_credits) + 1) + entry + AGE;
+        let pools = 2 * (entry + contexts * member);
         // The scheduler has a gate for each pair of requesters, like the allocators of the network.
-        let seen = 2 * lines / self.engines;
+        let seen = (2 * lines + sharers) / self.engines;
+        // With priorities, queue and thread of a request that comes are compared with those of all
+        // that wait.
+        let compared = if self.priorities > 1 { u64::from(self.priorities) * self.depth } else { 0 };
+        let compare = 2 * (ID + SUBJECT) - 1;
         QmdHardware {
             sram: self.entries * ITEM,
             buffers: lines * self.depth * (2 * request + ITEM),
             queues: self.queues * queue,
             pipeline: self.engines * self.latency.0 * stage,
-            credits: self.queues * pools,
-            gates: self.engines * seen * seen,
+            subjects: contexts * 2 * SUBJECT,
+            credits: self.queues * pools + sharers * self.depth * request,
+            gates: self.engines * seen * seen + compared * compare,
         }
     }
 }
@@ -64,7 +82,7 @@ impl QmdHardware {
     /// technology. Credits, which are optional in the paper, are not included.
     pub fn logic_mm2(&self) -> f64 {
         let prices = Technology::default().area;
-        let bits = (self.buffers + self.queues + self.pipeline) as f64;
+        let bits = (self.buffers + self.queues + self.pipeline + self.subjects) as f64;
         (bits * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
     }
 
@@ -88,7 +106,7 @@ const INDEX: u64 = 12;
 /// context (CAF, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranslationHardware {
-    /// Number of flip-flops in the QTLBs. An entry has an id, the device and the device's id,
+    /// Number of flip-flops in the QTLBs. An entry has an id, the device, the device's id, the domain,
     /// permissions, the order of use, and a valid bit.
     pub qtlbs: u64,
     /// Number of flip-flops in the QIMUs: address and length of the process's table.
@@ -102,7 +120,7 @@ impl TranslationHardware {
     /// The size for `contexts` contexts and `devices` devices, with `entries` entries per QTLB.
     pub fn of(contexts: u32, devices: u32, entries: u32) -> TranslationHardware {
         let (contexts, entries) = (u64::from(contexts), u64::from(entries));
-        let entry = ID + values(devices.into()) + ID + 2 + values(entries) + 1;
+        let entry = ID + values(devices.into()) + ID + SUBJECT + 2 + values(entries) + 1;
         // Comparing for equality takes a gate for each bit, and one gate less to join them;
         // comparing sizes takes three gates for each bit.
         let compare = entries * (2 * ID - 1) + 3 * INDEX;
@@ -154,7 +172,9 @@ mod tests {
     fn the_page_has_these_sums() {
         let page = include_str!("../../../../../docs/reference/qmd-hardware.md");
         for (name, of) in listed() {
-            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.credits, of.gates].map(thousands).join(" | ");
+            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.subjects, of.credits, of.gates]
+                .map(thousands)
+                .join(" | ");
             let areas = [of.logic_mm2(), of.credits_mm2(), of.sram_mm2()].map(|mm2| format!("{mm2:.3}")).join(" | ");
             let line = format!("| {name} | {counts} | {areas} |");
             assert!(page.contains(&line), "docs/reference/qmd-hardware.md has no line\n{line}");
@@ -183,6 +203,9 @@ mod tests {
         let own = QmdSettings { buffers: Sharing::Context, ..base };
         let shared = QmdSettings { buffers: Sharing::All, ..base };
         assert_eq!(of(own).buffers, 16 * of(shared).buffers);
-        assert_eq!(of(own).gates, 256 * of(shared).gates);
+        let one = QmdSettings { priorities: 1, ..base };
+        let gates = |buffers| of(QmdSettings { buffers, ..one }).gates;
+        assert_eq!(gates(Sharing::Context), 256 * gates(Sharing::All));
+        assert!(of(shared).gates > 2 * gates(Sharing::All), "priorities compare what waits");
     }
 }

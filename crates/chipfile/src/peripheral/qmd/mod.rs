@@ -10,7 +10,8 @@
 //! | `credits` | credit pools |
 //! | `groups` | load balancer, data reducer |
 //! | `configure` | what comes by system call |
-//! | `moving` | a queue moves to another device |
+//! | `moving` | a queue moves to another device; the list of what only the operating system asks for |
+//! | `threads` | what a thread has at the device, dropped or given back |
 //! | [`hardware`] | bits and gates of it all |
 //!
 //! A request is in its buffer from the cycle after its arrival. In each cycle, each engine takes
@@ -29,15 +30,16 @@ pub mod settings;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod threads;
 
-pub use moving::{FIRST_STEP, Step};
+pub use moving::{ANY_QUEUE, FIRST_STEP, Step};
 pub use settings::QmdSettings;
 
 use super::port::{Cancelled, Port, Request, Taken};
 use super::{DeviceKind, SettingMisfit, Typed, TypedDevice};
 use baton_machine::device::Protocol;
 use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
-use buffers::{Sharing, Waiting};
+use buffers::{Lane, Sharing, Waiting};
 use credits::Pools;
 use engine::{Engine, Moves};
 use groups::{Groups, Reducers};
@@ -68,6 +70,9 @@ struct Counts {
     released: u64,
     /// Number of sums of the reducer.
     reduced: u64,
+    /// Number of credits that were taken back: from threads that ended, may not use the queue any
+    /// more, or had them in hand for too long.
+    reclaimed: u64,
     /// Number of requests for queues that have moved; the cores make these requests again.
     sent_on: u64,
 }
@@ -80,8 +85,6 @@ pub struct Qmd {
     pools: Vec<[Option<Pools>; 2]>,
     groups: Groups,
     reducers: Reducers,
-    /// The protection domain of each context.
-    domains: Vec<u32>,
     /// Requests that came in this cycle; they are in their buffers from the next cycle on.
     came: Vec<Waiting>,
     engines: Vec<Engine>,
@@ -100,7 +103,6 @@ impl Qmd {
             pools: (0..settings.queues).map(|_| [None, None]).collect(),
             groups: Groups::default(),
             reducers: Reducers::new(settings.reduce),
-            domains: Vec::new(),
             came: Vec::new(),
             engines: Engine::all(settings),
             moves: Moves::default(),
@@ -109,28 +111,24 @@ impl Qmd {
         }
     }
 
-    fn domain(&self, cpu: u32) -> u32 {
-        self.domains.get(cpu as usize).copied().unwrap_or(0)
-    }
-
-    /// Returns whether a context may use this queue or group in this direction.
-    fn may(&self, cpu: u32, queue: QueueId, direction: Direction) -> bool {
+    /// Returns whether requests of a domain may use this queue or group in this direction.
+    fn may(&self, domain: u32, queue: QueueId, direction: Direction) -> bool {
         let of_queue = || Some(self.storage.queue(self.storage.find(queue)?)?.domain);
         let owner = if direction == Direction::Enqueue { self.groups.domain(queue) } else { None };
         let reducers = match direction {
             Direction::Enqueue => self.reducers.writes(queue),
             Direction::Dequeue => self.reducers.reads(queue),
         };
-        owner.or_else(of_queue) == Some(self.domain(cpu)) && !reducers
+        owner.or_else(of_queue) == Some(domain) && !reducers
     }
 
     /// Puts a request for a queue into its buffer, if the buffer has room.
     fn admit(&mut self, request: &Request, asked: QueueRequest, port: &mut Port<'_>) -> Taken {
-        let (direction, Operand { queue, priority, mode }) = aim(&asked);
-        let takes_credits = matches!(mode, Mode::TakeCredits(_));
+        let (direction, Operand { queue, mode, .. }) = aim(&asked);
+        let (domain, takes_credits) = (request.subject.domain, matches!(mode, Mode::TakeCredits(_)));
         let right = match mode {
-            Mode::TakeCredits(of) => direction == Direction::Dequeue && self.may(request.cpu, queue, of),
-            Mode::Block | Mode::Try => self.may(request.cpu, queue, direction),
+            Mode::TakeCredits(of) => direction == Direction::Dequeue && self.may(domain, queue, of),
+            Mode::Block | Mode::Try => self.may(domain, queue, direction),
         };
         if !right || (takes_credits && self.storage.find(queue).is_none()) {
             self.counts.refused += 1;
@@ -143,25 +141,45 @@ impl Qmd {
             self.send_on(request, device, queue, port);
             return Taken::Yes;
         }
-        if self.ahead(direction, priority, request.cpu) >= self.settings.depth as usize {
+        let lane = self.lane(request, &asked);
+        if self.ahead(lane, request.cpu) >= self.settings.depth as usize {
             return Taken::Later;
         }
-        self.came.push(Waiting { request: *request, asked, since: port.now(), told: false, tried: 0 });
+        self.came.push(Waiting { request: *request, asked, lane, since: port.now(), told: false, tried: 0 });
         self.look_at(port.now());
         port.tick_at(port.now() + 1);
         Taken::Yes
     }
 
-    /// Returns the number of requests in the line that this request would join.
-    fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
-        let shared = self.settings.buffers == Sharing::All;
-        let came = self.came.iter().filter(|waiting| {
+    /// Returns the buffer that a request joins. Requests of a thread for a queue and direction stay
+    /// in order: a request that comes while an older one waits joins the older one's buffer.
+    fn lane(&self, request: &Request, asked: &QueueRequest) -> Lane {
+        let (direction, Operand { queue, priority, mode }) = aim(asked);
+        if matches!(mode, Mode::TakeCredits(_)) {
+            return Lane::Credits;
+        }
+        if self.settings.priorities == 1 {
+            return Lane::Items(direction, 0);
+        }
+        let older = |waiting: &&Waiting| {
             let (of, operand) = aim(&waiting.asked);
-            of == direction && operand.priority == priority && (shared || waiting.request.cpu == cpu)
-        });
-        let came = came.count();
-        let engine = self.engine_of(direction);
-        came + self.engines[engine].buffers.ahead(direction, priority, cpu)
+            waiting.lane != Lane::Credits
+                && (of, operand.queue) == (direction, queue)
+                && waiting.request.subject.thread == request.subject.thread
+        };
+        let buffers = &self.engines[self.engine_of(direction)].buffers;
+        let older = self.came.iter().rev().find(older).or_else(|| buffers.waiting(request.cpu).find(older));
+        let own = u32::from(priority).min(self.settings.priorities - 1) as u8;
+        older.map_or(Lane::Items(direction, own), |waiting| waiting.lane)
+    }
+
+    /// Returns the number of requests in the line that a request for this buffer would join.
+    fn ahead(&mut self, lane: Lane, cpu: u32) -> usize {
+        let shared = self.settings.buffers == Sharing::All;
+        let same = |waiting: &&Waiting| waiting.lane == lane && (shared || waiting.request.cpu == cpu);
+        let came = self.came.iter().filter(same).count();
+        let engine = self.engine_of(lane.direction());
+        came + self.engines[engine].buffers.ahead(lane, cpu)
     }
 
     /// Returns the number of the engine that serves this direction; the device has one engine for
@@ -260,7 +278,7 @@ impl TypedDevice for Qmd {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, sent_on } =
+        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, reclaimed, sent_on } =
             self.counts;
         let mut counts = vec![
             ("enqueued", enqueued),
@@ -272,7 +290,8 @@ impl TypedDevice for Qmd {
             ("released", released),
             ("reduced", reduced),
         ];
-        // Devices whose queues do not move have no such row.
+        // Devices without such events have no such rows.
+        counts.extend((reclaimed > 0).then_some(("reclaimed", reclaimed)));
         counts.extend((sent_on > 0).then_some(("sent_on", sent_on)));
         counts
     }

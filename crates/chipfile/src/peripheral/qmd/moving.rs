@@ -4,6 +4,7 @@
 //! 1. A queue is made at the new device, and closed: requests for the queue wait, whatever their
 //!    mode. Then the old queue is closed.
 //! 2. Items, credit pools and members are read at the old device and written at the new device.
+//!    Whose turn it is to get a credit comes along.
 //! 3. The new queue opens. The old queue keeps its id and slot, has no entries any more, and sends
 //!    all requests on: their cores make them again at the new device.
 
@@ -15,8 +16,11 @@ use baton_machine::queues::{QueueId, QueueRefusal};
 /// The first tag that the protocol does not use.
 pub const FIRST_STEP: u32 = 64;
 
-/// A step of a move, which the operating system asks for. The id of the queue is in the low half of
-/// the first word.
+/// The word of [`Step::Retire`] that stands for any queue.
+pub const ANY_QUEUE: u64 = u64::MAX;
+
+/// A step that only the operating system asks for: of a move, with the id of the queue in the low
+/// half of the first word, or for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Closes the queue: requests for it wait from now on. The answer is the number of items in the
@@ -26,11 +30,13 @@ pub enum Step {
     Peek,
     /// Puts the item in the second word at the end of the queue.
     Load,
-    /// Reads the number of credits in a direction's global pool, and the number of its members.
+    /// Reads the number of credits in a direction's global pool, the number of its members, and
+    /// whose turn it is with what is left of it.
     Pool,
-    /// Sets the global pool of the direction in the second word to the number in the third word.
+    /// Sets the global pool of the direction in the high half of the first word to the number in
+    /// the second word, and the turn to that in the third word.
     SetPool,
-    /// Reads the member with the number in the third word, of a direction: CPU and weight, local
+    /// Reads the member with the number in the third word, of a direction: thread and weight, local
     /// credits, and credits given out.
     Member,
     /// Adds a member for the direction in the high half of the first word, in the form in which
@@ -41,9 +47,16 @@ pub enum Step {
     /// Gives the queue up: requests for it go on to the queue in the second word, at the device in
     /// the third word.
     SendOn,
+    /// Drops the waiting requests of the thread in the first word, and interrupts their contexts: a
+    /// guard thread's means against a thread that waits for ever. The answer is their number.
+    Drain,
+    /// The thread in the first word ends, or may not use the queue in the second word any more
+    /// (all ones: any queue): its credits come back, and its requests that wait for the one queue
+    /// are refused. The answer is the number of credits.
+    Retire,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 11] = [
     Step::Close,
     Step::Peek,
     Step::Load,
@@ -53,6 +66,8 @@ const STEPS: [Step; 9] = [
     Step::SetMember,
     Step::Open,
     Step::SendOn,
+    Step::Drain,
+    Step::Retire,
 ];
 
 impl Step {
@@ -71,6 +86,10 @@ fn two(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
+fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
 impl Qmd {
     /// Does a step.
     pub(super) fn step(&mut self, what: Step, request: &Request, port: &mut Port<'_>) -> Answer {
@@ -82,7 +101,12 @@ impl Qmd {
     fn try_step(&mut self, what: Step, request: &Request, port: &mut Port<'_>) -> Result<Answer, QueueRefusal> {
         let [first, second, third] = request.words;
         let (id, now) = (QueueId(first as u32), port.now());
-        let slot = self.own(id, self.domain(request.cpu))?;
+        match what {
+            Step::Drain => return Ok(Answer::done(self.drain(first, port))),
+            Step::Retire => return Ok(Answer::done(self.retire(first as u32, second, port))),
+            _ => {}
+        }
+        let slot = self.own(id, request.subject.domain)?;
         if (self.storage.state(slot) == State::Closed) == (what == Step::Close) {
             return Err(QueueRefusal::Refused);
         }
@@ -110,6 +134,7 @@ impl Qmd {
                 self.take_out(now, |waiting| aim(&waiting.asked).1.queue == id, |waiting| gone.push(waiting.request));
                 gone.iter().for_each(|request| self.send_on(request, device, queue, port));
             }
+            Step::Drain | Step::Retire => return Err(QueueRefusal::Refused),
         }
         Ok(Answer::done(0))
     }
@@ -135,22 +160,21 @@ impl Qmd {
         [first, second, third]: [u64; 3],
         now: u64,
     ) -> Result<Answer, QueueRefusal> {
-        let way = if what == Step::SetMember { first >> 32 } else { second };
+        let way = if matches!(what, Step::SetMember | Step::SetPool) { first >> 32 } else { second };
         let pools = self.pools[slot.0].get_mut(way as usize).and_then(Option::as_mut).ok_or(QueueRefusal::Refused)?;
         match what {
             Step::Pool => {
-                let (global, members) = pools.size();
-                return Ok(Answer { more: [u64::from(members), 0], ..Answer::done(u64::from(global)) });
+                let [global, members, turn, left] = pools.size();
+                return Ok(Answer { more: [u64::from(members), two(turn, left)], ..Answer::done(u64::from(global)) });
             }
             Step::Member => {
-                let [cpu, weight, local, given] = pools.member(third as usize).ok_or(QueueRefusal::Refused)?;
-                return Ok(Answer { more: [two(local, given), 0], ..Answer::done(two(cpu, weight)) });
+                let [thread, weight, local, given] = pools.member(third as usize).ok_or(QueueRefusal::Refused)?;
+                return Ok(Answer { more: [two(local, given), 0], ..Answer::done(two(thread, weight)) });
             }
-            Step::SetPool => pools.restore(third as u32, now),
+            Step::SetPool => pools.restore(second as u32, halves(third), now),
             _ => {
-                let halves = |word: u64| [word as u32, (word >> 32) as u32];
-                let ([cpu, weight], [local, given]) = (halves(second), halves(third));
-                pools.restore_member([cpu, weight, local, given]);
+                let ([thread, weight], [local, given]) = (halves(second), halves(third));
+                pools.restore_member([thread, weight, local, given], now);
             }
         }
         Ok(Answer::done(0))

@@ -55,8 +55,7 @@ impl Queue {
         self.items + self.coming + self.going
     }
 
-    /// Returns the number of entries of the queue, for checks.
-    #[cfg(any(test, debug_assertions))]
+    /// Returns the number of entries of the queue.
     pub(super) fn entries(&self) -> u32 {
         self.region.entries
     }

@@ -1,14 +1,16 @@
 //! Tests the device by itself, cycle by cycle: its answers and their times.
 
 mod needed;
+mod threads;
 
 use super::settings::Pointers;
 use super::*;
 use crate::peripheral::Device;
-use crate::peripheral::port::{Cancelled, Effect, Hold};
+use crate::peripheral::port::{Cancelled, Effect, Hold, Subject};
 use baton_machine::device::{Payload, Words};
 use baton_units::Cycles;
 use buffers::{Retry, Schedule};
+use std::collections::BTreeMap;
 
 const LATENCY: u64 = 50;
 
@@ -26,8 +28,14 @@ pub(super) fn settings() -> QmdSettings {
         pointers: Pointers::Grant,
         local_credits: 8,
         timeout: 0,
+        check: true,
         reduce: 3,
     }
+}
+
+/// The thread that a context runs where a test says nothing else.
+fn subject(cpu: u32) -> Subject {
+    Subject { thread: 100 + cpu, domain: 0 }
 }
 
 type Said = Result<u64, QueueRefusal>;
@@ -38,6 +46,8 @@ struct Bench {
     device: Typed<Qmd>,
     /// The requests to come, each with the cycle of its arrival.
     to_come: Vec<(u64, Request)>,
+    /// Whose requests a context sends, where it is not the context's own thread.
+    subjects: BTreeMap<u32, Subject>,
     sent: u32,
     answers: Vec<(u32, u64, Said)>,
     holds: Vec<(u32, u64, Hold)>,
@@ -49,8 +59,8 @@ struct Bench {
 impl Bench {
     fn new(settings: &QmdSettings) -> Bench {
         let device = Typed(Qmd::new(settings));
-        let (to_come, answers, holds, interrupts) = Default::default();
-        Bench { device, to_come, sent: 0, answers, holds, interrupts, tick: None, now: 0 }
+        let (to_come, subjects, answers, holds, interrupts) = Default::default();
+        Bench { device, to_come, subjects, sent: 0, answers, holds, interrupts, tick: None, now: 0 }
     }
 
     /// Adds a request of a context that comes in a cycle. Returns the number of the request.
@@ -58,8 +68,20 @@ impl Bench {
         self.sent += 1;
         let Words { tag: op, words } = asked.to_words();
         let privileged = !matches!(asked, QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. });
-        self.to_come.push((cycle, Request { packet: self.sent, op, words, privileged, cpu }));
+        let subject = self.subjects.get(&cpu).copied().unwrap_or(subject(cpu));
+        self.to_come.push((cycle, Request { packet: self.sent, op, words, privileged, cpu, subject }));
         self.sent
+    }
+
+    /// The operating system asks for a step in this cycle. Returns the answer's value.
+    fn step(&mut self, step: Step, words: [u64; 3]) -> u64 {
+        let request =
+            Request { packet: u32::MAX, op: step.tag(), words, privileged: true, cpu: 0, subject: subject(0) };
+        let now = self.now;
+        self.to_come.push((now, request));
+        self.run_to(now);
+        let at = self.answers.iter().position(|(packet, ..)| *packet == u32::MAX).expect("answered at once");
+        self.answers.remove(at).2.expect("the device does it")
     }
 
     /// Runs to a cycle. The edges are those with a request, and those for which the device asks.
@@ -340,21 +362,6 @@ fn a_queue_that_is_given_back_lets_go_who_waits_for_it() {
 }
 
 #[test]
-fn a_queue_is_its_domains_alone() {
-    let mut bench = Bench::new(&settings());
-    let queue = bench.queues(4, 1);
-    assert_eq!(bench.call(0, QueueRequest::Enter { cpu: 5, domain: 1 }), Ok(0));
-    assert_eq!(bench.call(0, QueueRequest::Enter { cpu: 64, domain: 1 }), Err(QueueRefusal::Refused));
-    assert_eq!(bench.call(5, QueueRequest::Release(queue)), Err(QueueRefusal::NoQueue));
-    let (own, foreign) = (bench.at(100, 0, put(queue, 1)), bench.at(100, 5, put(queue, 2)));
-    let steals = bench.at(200, 5, get(queue));
-    bench.run_to(1000);
-    assert_eq!(bench.answer(own).expect("answered").1, Ok(0));
-    assert_eq!(bench.answer(foreign), Some((101, Err(QueueRefusal::NoQueue))));
-    assert_eq!(bench.answer(steals), Some((201, Err(QueueRefusal::NoQueue))));
-}
-
-#[test]
 fn a_request_without_a_credit_is_dropped_and_acknowledged() {
     let mut bench = Bench::new(&settings());
     let asked = QueueRequest::Allocate { entries: 4, queues: 1, enqueue_credits: true, dequeue_credits: false };
@@ -439,25 +446,11 @@ fn the_timer_empties_a_buffer_that_nothing_was_served_from() {
 }
 
 #[test]
-fn a_guard_thread_drains_a_context_and_no_other() {
-    let mut bench = Bench::new(&settings());
-    let queue = bench.queues(4, 1);
-    let (stuck, other) = (bench.at(100, 6, get(queue)), bench.at(100, 7, get(queue)));
-    bench.run_to(200);
-    assert_eq!(bench.call(0, QueueRequest::Drain { cpu: 6 }), Ok(1));
-    assert_eq!(bench.answer(stuck), Some((201, Err(QueueRefusal::Dropped))));
-    bench.at(300, 1, put(queue, 5));
-    bench.run_to(1000);
-    assert_eq!(bench.answer(other).expect("served").1, Ok(5));
-    assert_eq!(bench.interrupts, [(6, 200)]);
-}
-
-#[test]
 fn configuring_needs_a_system_call() {
     let mut bench = Bench::new(&settings());
     let Words { tag: op, words } =
         QueueRequest::Allocate { entries: 1, queues: 1, enqueue_credits: false, dequeue_credits: false }.to_words();
-    bench.to_come.push((5, Request { packet: 1, op, words, privileged: false, cpu: 0 }));
+    bench.to_come.push((5, Request { packet: 1, op, words, privileged: false, cpu: 0, subject: subject(0) }));
     bench.run_to(100);
     assert_eq!(bench.answer(1), Some((6, Err(QueueRefusal::Refused))));
 }
@@ -469,7 +462,7 @@ fn a_request_that_waits_is_given_back_and_one_that_was_taken_up_is_not() {
     let waits = bench.at(100, 3, get(queue));
     bench.run_to(200);
     let Words { tag: op, words } = get(queue).to_words();
-    let request = |packet| Request { packet, op, words, privileged: false, cpu: 3 };
+    let request = |packet| Request { packet, op, words, privileged: false, cpu: 3, subject: subject(3) };
     let mut cancel = |now, request| {
         let mut effects = Vec::new();
         bench.device.cancel(&request, &mut Port { now, cpus: 64, effects: &mut effects })

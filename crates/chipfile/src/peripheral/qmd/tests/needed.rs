@@ -10,7 +10,7 @@ fn allocate(entries: u32, queues: u32) -> QueueRequest {
 fn cancel(bench: &mut Bench, cpu: u32, number: u32, asked: QueueRequest) -> Cancelled {
     let Words { tag: op, words } = asked.to_words();
     let mut effects = Vec::new();
-    let request = Request { packet: number, op, words, privileged: false, cpu };
+    let request = Request { packet: number, op, words, privileged: false, cpu, subject: subject(cpu) };
     let said = bench.device.cancel(&request, &mut Port { now: bench.now, cpus: 64, effects: &mut effects });
     for effect in effects {
         if let Effect::Tick { at } = effect {
@@ -76,7 +76,7 @@ fn a_full_buffer_leaves_requests_in_the_port() {
     let Words { tag: op, words } = get(queue).to_words();
     let mut effects = Vec::new();
     let mut port = Port { now: 100, cpus: 64, effects: &mut effects };
-    let request = |packet| Request { packet, op, words, privileged: false, cpu: packet };
+    let request = |packet| Request { packet, op, words, privileged: false, cpu: packet, subject: subject(packet) };
     let taken = [10, 11, 12, 13, 14].map(|packet| bench.device.take(request(packet), &mut port));
     assert_eq!(taken, [Taken::Yes, Taken::Yes, Taken::Yes, Taken::Yes, Taken::Later]);
 }
@@ -90,9 +90,10 @@ fn refusals_and_drains_are_counted() {
     // One request waits, and one comes in the cycle of the drain.
     let waits = bench.at(100, 6, get(queue));
     bench.run_to(199);
-    let (came, drain) = (bench.at(200, 6, get(queue)), bench.at(200, 0, QueueRequest::Drain { cpu: 6 }));
+    let came = bench.at(200, 6, get(queue));
+    bench.now = 200;
+    assert_eq!(bench.step(Step::Drain, [106, 0, 0]), 2);
     bench.run_to(1000);
-    assert_eq!(bench.answer(drain), Some((201, Ok(2))));
     assert_eq!([waits, came].map(|number| bench.answer(number)), [Some((201, Err(QueueRefusal::Dropped))); 2]);
     assert_eq!(bench.count("dropped"), 2);
 }
@@ -103,7 +104,7 @@ fn what_came_in_this_cycle_can_be_called_back() {
     let queue = bench.queues(4, 1);
     let asked = get(queue);
     let Words { tag: op, words } = asked.to_words();
-    let request = Request { packet: 77, op, words, privileged: false, cpu: 3 };
+    let request = Request { packet: 77, op, words, privileged: false, cpu: 3, subject: subject(3) };
     let mut effects = Vec::new();
     assert_eq!(bench.device.take(request, &mut Port { now: 0, cpus: 64, effects: &mut effects }), Taken::Yes);
     assert_eq!(cancel(&mut bench, 3, 77, asked), Cancelled::Yes);

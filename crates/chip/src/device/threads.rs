@@ -1,0 +1,47 @@
+//! What devices are told of threads: which one a CPU goes on with, and which one ends.
+
+use super::attached::Devices;
+use super::packet::PacketAt;
+use crate::base::thread::ThreadId;
+use baton_chipfile::peripheral::port::Subject;
+use baton_chipfile::peripheral::qmd::{ANY_QUEUE, Step};
+use baton_machine::device::Words;
+
+impl Devices {
+    /// A CPU goes on with a thread of a process.
+    #[inline]
+    pub(crate) fn switches(&mut self, cpu: u32, thread: ThreadId, process: u32) {
+        if let Some(loaded) = self.subjects.loaded.get_mut(cpu as usize) {
+            *loaded = Subject { thread, domain: process };
+        }
+        if let Some(qimu) = &mut self.qimu {
+            qimu.switches(cpu, process);
+        }
+    }
+
+    /// A thread ends: the devices take its credits back, when none of its posted requests is under
+    /// way. This takes no time; no thread waits for it.
+    pub(crate) fn retire(&mut self, thread: ThreadId, now: u64) {
+        if !self.subjects.joined.contains(&thread) {
+            return;
+        }
+        let posted = |id: &u32| self.packet(*id).lands.is_some() && self.packet(*id).place != PacketAt::Cancel;
+        if self.packets.of(thread).iter().any(posted) {
+            self.subjects.leaving.push(thread);
+            return;
+        }
+        self.subjects.joined.retain(|joined| *joined != thread);
+        for device in 0..self.config.count {
+            let words = [u64::from(thread), ANY_QUEUE, 0];
+            let _ = self.call_at_once(device, Words { tag: Step::Retire.tag(), words }, now);
+        }
+    }
+
+    /// A posted request of a thread is over.
+    pub(crate) fn posted_is_over(&mut self, thread: ThreadId, now: u64) {
+        if let Some(at) = self.subjects.leaving.iter().position(|leaving| *leaving == thread) {
+            self.subjects.leaving.remove(at);
+            self.retire(thread, now);
+        }
+    }
+}
