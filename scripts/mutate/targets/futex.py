@@ -7,7 +7,7 @@ from built import Mutant
 
 # The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
 CRATE = "chip"
-TESTS = {"futex": [], "os": ["prices::", "hangs::"]}
+TESTS = {"futex": [], "os": ["prices::", "hangs::", "latencies::"]}
 PATIENCE = 30
 
 PROTOCOL = "crates/chip/src/os/futex/protocol.rs"
@@ -15,6 +15,7 @@ MEMORY = "crates/chip/src/machine/futex_kernel.rs"
 ROUSED = "crates/chip/src/kernel/futex.rs"
 FIXED = "crates/chip/src/os/futex/fixed.rs"
 WAIT = "crates/chip/src/machine/wait.rs"
+PRICE = "crates/chip/src/machine/kernel.rs"
 
 
 def protocol(name, old, new, why=""):
@@ -99,7 +100,9 @@ MUTANTS = [
     Mutant("unblock: whatever the thread sleeps on", ROUSED, "!matches!(thread.wait.waits_on, Some((Waited::Cell(_), _)))", "false"),
     Mutant("unblock: its time-out still comes", ROUSED, "self.queue.cancel(Event::timeout(id));", ""),
     memory("hold: who is wanted keeps its CPU", "(thread.os.preempt, thread.os.leaves) = (true, true);", ""),
-    memory("price: every wake-up is an interrupt", "roused && !self.roused.replace(true)", "roused"),
+    memory("price: every wake-up is an interrupt", "self.interrupted.set(interrupted);", ""),
+    Mutant("price: every wake-up of a call is an interrupt", PRICE, "if !std::mem::replace(interrupted, true) =>", "if true =>"),
+    Mutant("price: a CPU that polls is interrupted", PRICE, "(Roused::Polling, Some(price)) =>", "(Roused::Nobody, Some(price)) =>"),
     memory("price: the way in is paid twice", "prices.wait.0.saturating_sub(prices.wait_changed.0)", "prices.wait.0"),
     # At fixed prices.
     Mutant("fixed: one more than was asked for", FIXED, "taken.len() < n as usize", "taken.len() <= n as usize"),
