@@ -14,6 +14,13 @@ pub struct OwnKey {
     pub what: &'static str,
 }
 
+impl OwnKey {
+    /// Whether a chip file must give a value. A switch that is absent is off.
+    pub fn is_needed(&self) -> bool {
+        !matches!(self.takes, ValueKind::Switch)
+    }
+}
+
 /// Values of keys, in the order of the keys' names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings(Vec<(&'static str, Value)>);
@@ -46,7 +53,7 @@ impl Settings {
     /// The value is missing, or of another sort than the key accepts. A chip that was read from a
     /// file has all values of its devices.
     pub fn field<T: Setting>(&self, name: &str) -> T {
-        let value = self.get(name).and_then(T::of);
+        let value = self.get(name).map_or_else(T::absent, T::of);
         value.unwrap_or_else(|| panic!("device key `{name}`: a chip file is checked for it"))
     }
 }
@@ -55,6 +62,11 @@ impl Settings {
 pub trait Setting: Sized {
     /// Converts the value; `None` if it is of another sort.
     fn of(value: &Value) -> Option<Self>;
+
+    /// Returns what a key means that is absent; `None` if its value is needed.
+    fn absent() -> Option<Self> {
+        None
+    }
 }
 
 impl Setting for u64 {
@@ -84,6 +96,10 @@ impl Setting for bool {
             Value::Switch(on) => Some(*on),
             _ => None,
         }
+    }
+
+    fn absent() -> Option<bool> {
+        Some(false)
     }
 }
 

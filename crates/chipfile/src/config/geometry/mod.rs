@@ -42,12 +42,7 @@ pub(super) fn check(chip: &Chip) -> Fits {
     kinds::check(chip)?;
     let wake = chip.os.futex.wake_none;
     let expected = format!("at least os.futex_wake_none, {}", wake.0);
-    let futex = &chip.os.futex;
-    let prices = [("os.futex_wake", Some(futex.wake)), ("os.futex_wake_polling", futex.wake_polling)];
-    for (key, price) in prices {
-        let price = price.unwrap_or(wake);
-        ensure(price >= wake, key, price.0, expected.as_str())?;
-    }
+    ensure(chip.os.futex.wake >= wake, "os.futex_wake", chip.os.futex.wake.0, expected)?;
     if let Some(mwmon) = chip.wait.mwmon {
         let expected = "none without wait.mwait.c1: it is a system call around MWAIT at depth 1";
         ensure(chip.wait.mwait.c1.is_some(), "wait.mwmon.call", mwmon.call.0, expected)?;

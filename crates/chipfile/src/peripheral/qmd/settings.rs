@@ -73,7 +73,7 @@ settings! {
         /// 0: never.
         timeout: u64, ValueKind::Cycles, "cycles of the device after which a buffer that nothing was served from is emptied; 0: never";
         /// Whether the device checks its credits in each cycle, as it does in debug builds.
-        check: bool, ValueKind::Switch, "check in each cycle that no credit is lost or doubled and that threads keep to their shares; debug builds always do";
+        check: bool, ValueKind::Switch, "check in each cycle that no credit is lost or doubled and that threads keep to their shares; debug builds always do; absent: false";
         /// Cycles of the reducer for each item.
         reduce: u64, ValueKind::Cycles, "cycles of the device that the reducer takes for an item";
     }
