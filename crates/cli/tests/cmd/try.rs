@@ -69,8 +69,15 @@ fn an_existing_profile_is_tried_and_a_base_must_be_another_program() {
     let out = baton(folder.path(), &["profile", "-o", "kept", "./apart"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let out = baton(folder.path(), &["try", "kept"]);
-    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    assert!(text(&out.stdout).starts_with("no lock will help: "), "{}", text(&out.stdout));
+    // On a busy machine the runs may differ by more than the locks do.
+    let start = match out.status.code() {
+        Some(3) => "cannot tell",
+        code => {
+            assert_eq!(code, Some(0), "{}", text(&out.stderr));
+            "no lock will help: "
+        }
+    };
+    assert!(text(&out.stdout).starts_with(start), "{}", text(&out.stdout));
     let out = baton(folder.path(), &["try", "--against", "kept", "kept"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("the same program with the same arguments"), "{}", text(&out.stderr));
