@@ -64,9 +64,12 @@ impl Group for Syncbench {
             },
             one_at_a_time("nanoseconds_of_ordered", all, |bench, context| {
                 bench.share_out(context, bench.iterations, ScheduleKind::Static, 1, true);
-                while context.next_ordered_chunk().is_some() {
-                    context.ordered();
-                    bench.delay();
+                // A team of one thread has all iterations in one chunk.
+                while let Some((from, to)) = context.next_ordered_chunk() {
+                    (from..to).for_each(|_| {
+                        context.ordered();
+                        bench.delay();
+                    });
                 }
                 context.leave();
             }),
