@@ -4,13 +4,13 @@ use super::agenda::{Agenda, DeviceEvent};
 use super::entry::{Entry, Holds, Standing};
 use super::packet::{Packet, PacketAt, Packets};
 use super::qimu::{Location, Qimu};
-use super::subjects::Subjects;
+use super::subjects::{NO_GUEST, Subjects};
 use crate::base::ratio::Ratio;
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::config::Chip;
 use baton_chipfile::config::device::{Attachment, Devices as Config};
 use baton_chipfile::peripheral::Device;
-use baton_chipfile::peripheral::port::{Answer, Cancelled, Effect, Hold, Port, Request, Subject, Taken};
+use baton_chipfile::peripheral::port::{Answer, Cancelled, Effect, Hold, Port, Request, Taken};
 use baton_machine::device::Words;
 use baton_machine::queues::QueueId;
 use baton_memory::counters;
@@ -131,7 +131,7 @@ pub(crate) struct Devices {
     pub(crate) answers: u64,
     /// The time for which the engine has an event.
     pub(crate) scheduled: u64,
-    /// Whose requests CPUs send.
+    /// The thread and the process for which each CPU sends its requests.
     pub(crate) subjects: Subjects,
     /// What translates programs' queue ids.
     pub(crate) qimu: Option<Qimu>,
@@ -213,8 +213,7 @@ impl Devices {
     /// A privileged request that no guest made, as from CPU 0: it passes the way and the port by. `None`: the device keeps it.
     pub(crate) fn call_at_once(&mut self, device: u32, Words { tag: op, words }: Words, now: u64) -> Option<Answer> {
         let packet = Packet::without_answer(device, OUTSIDE, 0, PacketAt::There);
-        let request =
-            Request { packet: 0, op, words, privileged: true, cpu: 0, subject: Subject { thread: OUTSIDE, domain: 0 } };
+        let request = Request { packet: 0, op, words, privileged: true, cpu: 0, subject: NO_GUEST };
         let id = self.packets.put(Packet { request, ..packet });
         let at = &mut self.all[device as usize];
         let cycle = at.ratio.cycle_at(now);

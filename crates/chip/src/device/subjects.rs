@@ -1,8 +1,12 @@
-//! Whose requests a CPU sends: what the operating system loads into it at each switch. And the
-//! threads that have credits at queue devices.
+//! The operating system loads a thread's number and its process's domain into the CPU at each
+//! switch, and the CPU's requests carry both. This file also lists the threads that have credits at
+//! queue devices.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::peripheral::port::Subject;
+
+/// What a CPU was loaded with if it runs no guest code.
+pub(crate) const NO_GUEST: Subject = Subject { thread: OUTSIDE, domain: 0 };
 
 /// Threads and processes, as devices know them.
 #[derive(Default)]
@@ -18,13 +22,12 @@ pub(crate) struct Subjects {
 impl Subjects {
     /// The subjects of a chip with these CPUs in use.
     pub(super) fn new(cpus: u32) -> Subjects {
-        let loaded = vec![Subject { thread: OUTSIDE, domain: 0 }; cpus as usize];
-        Subjects { loaded, ..Subjects::default() }
+        Subjects { loaded: vec![NO_GUEST; cpus as usize], ..Subjects::default() }
     }
 
-    /// Whose requests a CPU sends. Outside of guest code nothing was loaded.
+    /// The thread and the process for which a CPU sends its requests.
     pub(crate) fn of(&self, cpu: u32) -> Subject {
-        self.loaded.get(cpu as usize).copied().unwrap_or(Subject { thread: OUTSIDE, domain: 0 })
+        self.loaded.get(cpu as usize).copied().unwrap_or(NO_GUEST)
     }
 
     /// A thread has joined the credits of a queue.

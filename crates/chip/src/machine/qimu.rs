@@ -6,6 +6,7 @@ use super::access::{access, one};
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
 use crate::device::qimu::{ENTRY_BYTES, Location, Qimu, Queue};
+use crate::device::subjects::NO_GUEST;
 use crate::engine::current::{chip, devices, guest, memory, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::requests::issue;
@@ -29,11 +30,10 @@ pub(super) fn here() -> (u32, u32) {
     guest(|thread| (thread.os.app.0, thread.cpu)).unwrap_or((0, 0))
 }
 
-/// Whose requests the running code sends: what its CPU was loaded with.
+/// The thread and the process for which the running code sends its requests.
 pub(super) fn subject() -> Subject {
-    let outside = Subject { thread: OUTSIDE, domain: 0 };
     let cpu = guest(|thread| thread.cpu);
-    cpu.and_then(|cpu| devices(|devices| devices.subjects.of(cpu))).unwrap_or(outside)
+    cpu.and_then(|cpu| devices(|devices| devices.subjects.of(cpu))).unwrap_or(NO_GUEST)
 }
 
 /// A request for a queue in its device's words.

@@ -15,8 +15,8 @@ pub struct Request {
     pub privileged: bool,
     /// The CPU that made the request: a hardware thread.
     pub cpu: u32,
-    /// Whose request it is. Programs do not choose this: the operating system loads it into its
-    /// CPU at each switch.
+    /// The thread that makes the request, and its process's domain. A program does not choose them:
+    /// the operating system loads them into the CPU at each switch.
     pub subject: Subject,
 }
 

@@ -6,6 +6,18 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// Starts `monitor` and three threads of `work`, and stops the monitor when these have ended.
+const MAIN: &str = r#"
+int main(void) {
+    pthread_t m, t[3];
+    pthread_create(&m, 0, monitor, 0);
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+    stop = 1;
+    pthread_join(m, 0);
+    return 0;
+}"#;
+
 /// Three workers sleep under one lock; a monitor looks at a flag every millisecond.
 const MONITORED: &str = r#"
 #include <pthread.h>
@@ -20,15 +32,7 @@ static void *work(void *x) {
     for (int i = 0; i < 30; i++) { pthread_mutex_lock(&hot_lock); usleep(4000); pthread_mutex_unlock(&hot_lock); usleep(200); }
     return x;
 }
-int main(void) {
-    pthread_t m, t[3];
-    pthread_create(&m, 0, monitor, 0);
-    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
-    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
-    stop = 1;
-    pthread_join(m, 0);
-    return 0;
-}"#;
+"#;
 
 fn baton(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(common::installed().join("bin/baton"));
@@ -46,7 +50,7 @@ fn json(folder: &Path, args: &[&str]) -> Value {
 fn a_monitor_hides_neither_the_limit_nor_the_gain() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    std::fs::write(here.join("monitored.c"), MONITORED).unwrap();
+    std::fs::write(here.join("monitored.c"), [MONITORED, MAIN].concat()).unwrap();
     let cc = Command::new("cc")
         .args(["-O1", "-g", "-o", "monitored", "monitored.c", "-lpthread"])
         .current_dir(here)
@@ -105,21 +109,13 @@ static void *work(void *x) {
     for (int i = 0; i < 30; i++) { take(&hot_lock); usleep(4000); give(&hot_lock); usleep(200); }
     return x;
 }
-int main(void) {
-    pthread_t m, t[3];
-    pthread_create(&m, 0, monitor, 0);
-    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
-    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
-    stop = 1;
-    pthread_join(m, 0);
-    return 0;
-}"#;
+"#;
 
 #[test]
 fn a_monitor_that_locks_as_the_workers_do_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    std::fs::write(here.join("wrapped.c"), WRAPPED).unwrap();
+    std::fs::write(here.join("wrapped.c"), [WRAPPED, MAIN].concat()).unwrap();
     for same in ["-DSAME=0", "-DSAME=1"] {
         let cc = Command::new("cc")
             .args(["-O1", "-g", same, "-o", "wrapped", "wrapped.c", "-lpthread"])

@@ -2,6 +2,7 @@
 //! woken waiter competes with threads that come meanwhile, as with glibc's mutex.
 
 use super::script::{Script, Step};
+use baton_trace::analysis::requests::nearest_rank;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -55,8 +56,7 @@ impl Served {
     }
 
     pub(super) fn quantile(&self, share: f64) -> u64 {
-        let place = (share * self.latencies.len() as f64).ceil() as usize;
-        let at = place.clamp(1, self.latencies.len().max(1)) - 1;
+        let at = nearest_rank(share, self.latencies.len());
         self.latencies.get(at).map_or(0, |ns| ns.round() as u64)
     }
 }

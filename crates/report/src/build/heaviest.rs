@@ -151,32 +151,16 @@ mod tests {
     /// The advice names the code that has the section, not the wrapper of the lock.
     #[test]
     fn sections_behind_a_wrapper_are_those_of_its_caller() {
-        let site =
-            |through: &str| Site { name: "Shard::lock (shard.cpp:14)".into(), through: through.into(), ..none() };
+        let site = |through: &str| Site {
+            name: "Shard::lock (shard.cpp:14)".into(),
+            through: through.into(),
+            ..Site::default()
+        };
         assert_eq!(
             place_of(Some(&site("Table::get -> Cache::look_up"))),
             " in Cache::look_up (through Shard::lock (shard.cpp:14))"
         );
         assert_eq!(place_of(Some(&site(""))), " in Shard::lock (shard.cpp:14)");
         assert_eq!(place_of(None), "");
-    }
-
-    fn none() -> Site {
-        Site {
-            name: String::new(),
-            through: String::new(),
-            frames: Vec::new(),
-            address: String::new(),
-            pid: 0,
-            class: None,
-            waitable: None,
-            acquisitions: 0,
-            contended: 0,
-            polls: 0,
-            wait_ns: Nanos(0),
-            overhead_ns: Nanos(0),
-            hold_ns: Nanos(0),
-            blame_ns: Nanos(0),
-        }
     }
 }

@@ -3,7 +3,9 @@
 use super::figures::nanos;
 use super::names::Names;
 use crate::model::{self, Latency, PROGRESS, Progress, RequestPart, Requests, SlowPart, SlowRequest, ratio};
-use baton_trace::analysis::requests::{Asked, Clients, Counted, Part, Places, Request, Requests as Found};
+use baton_trace::analysis::requests::{
+    Asked, Clients, Counted, Part, Places, Request, Requests as Found, nearest_rank,
+};
 use baton_trace::analysis::{Analysis, ObjectId};
 use baton_trace::point::{Passed, Point, Progress as Named};
 use baton_trace::{Ticks, Trace};
@@ -114,10 +116,7 @@ impl Scene<'_> {
     /// The quantiles of requests that are sorted by latency.
     fn latency(&self, order: &[&Request]) -> Latency {
         let ns = |ticks: Ticks| nanos(&self.trace.clock, ticks);
-        let at = |share: f64| {
-            let place = (share * order.len() as f64).ceil() as usize;
-            order.get(place.clamp(1, order.len().max(1)) - 1).map_or(Ticks(0), |request| request.latency())
-        };
+        let at = |share: f64| order.get(nearest_rank(share, order.len())).map_or(Ticks(0), |request| request.latency());
         let all: Ticks = order.iter().map(|request| request.latency()).sum();
         Latency {
             mean_ns: ns(Ticks(all.0 / order.len().max(1) as u64)),

@@ -7,7 +7,6 @@ use crate::model::Site;
 use crate::symbols::{Frame, is_wrapper};
 use baton_trace::analysis::Analysis;
 use baton_trace::{ProcessIndex, SiteId};
-use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -72,12 +71,6 @@ fn site(names: &mut Names, (process, id, of): Key) -> Site {
         pid: pid(names.trace, process),
         class: if let Of::Class(class) = of { Some(class) } else { None },
         waitable: if let Of::Waitable(waitable) = of { Some(waitable) } else { None },
-        acquisitions: 0,
-        contended: 0,
-        polls: 0,
-        wait_ns: Nanos(0),
-        overhead_ns: Nanos(0),
-        hold_ns: Nanos(0),
-        blame_ns: Nanos(0),
+        ..Site::default()
     }
 }

@@ -249,7 +249,7 @@ pub struct Thread {
 }
 
 /// A place in the program that takes locks of one class, or waits for something else.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Site {
     /// The innermost function of the program's own code, with its source location.
     pub name: String,

@@ -153,6 +153,19 @@ pub(super) enum State<T> {
     LibcLock(Option<Cause<T>>),
 }
 
+/// What a state of one kind holds. An object that has another state gets a new one of that kind.
+macro_rules! of_kind {
+    ($state:expr, $kind:ident, $new:expr) => {{
+        let state = $state;
+        if !matches!(state, State::$kind(_)) {
+            *state = State::$kind($new);
+        }
+        let State::$kind(held) = state else { unreachable!("set above") };
+        held
+    }};
+}
+pub(super) use of_kind;
+
 /// State of the walk.
 pub(super) struct Causes<T> {
     number: u64,
@@ -485,40 +498,20 @@ impl<T: Carry> Causes<T> {
     }
 
     fn lock(&mut self, object: ObjectId) -> &mut Releases<T> {
-        let state = self.state(object);
-        if !matches!(state, State::Lock(_)) {
-            *state = State::Lock(Releases { exclusive: None, shared: None });
-        }
-        let State::Lock(releases) = state else { unreachable!("set above") };
-        releases
+        of_kind!(self.state(object), Lock, Releases { exclusive: None, shared: None })
     }
 
     fn condition(&mut self, object: ObjectId) -> &mut Condition<T> {
-        let state = self.state(object);
-        if !matches!(state, State::Condition(_)) {
-            let signals = Tokens(VecDeque::new());
-            *state = State::Condition(Condition { signals, waiting: Vec::new(), broadcast: BTreeMap::new() });
-        }
-        let State::Condition(condition) = state else { unreachable!("set above") };
-        condition
+        let new = || Condition { signals: Tokens(VecDeque::new()), waiting: Vec::new(), broadcast: BTreeMap::new() };
+        of_kind!(self.state(object), Condition, new())
     }
 
     fn semaphore(&mut self, object: ObjectId) -> &mut Tokens<T> {
-        let state = self.state(object);
-        if !matches!(state, State::Semaphore(_)) {
-            *state = State::Semaphore(Tokens(VecDeque::new()));
-        }
-        let State::Semaphore(tokens) = state else { unreachable!("set above") };
-        tokens
+        of_kind!(self.state(object), Semaphore, Tokens(VecDeque::new()))
     }
 
     pub(super) fn barrier(&mut self, object: ObjectId) -> &mut Barrier<T> {
-        let state = self.state(object);
-        if !matches!(state, State::Barrier(_)) {
-            *state = State::Barrier(Barrier { arrived: Vec::new(), last: None, leaving: BTreeMap::new() });
-        }
-        let State::Barrier(barrier) = state else { unreachable!("set above") };
-        barrier
+        of_kind!(self.state(object), Barrier, Barrier { arrived: Vec::new(), last: None, leaving: BTreeMap::new() })
     }
 }
 

@@ -8,7 +8,7 @@
 //! The cause of a wait for a lock inside of the C library is the last release that woke a waiter:
 //! the woken thread competes for the lock, and may have to wait for later releases as well.
 
-use super::causes::{Carry, Cause, Causes, Ended, State, WaitKind};
+use super::causes::{Carry, Cause, Causes, Ended, State, WaitKind, of_kind};
 use super::objects::ObjectId;
 use crate::clock::Ticks;
 use crate::event::{Event, FutexEnd, ThreadIndex, What};
@@ -77,21 +77,11 @@ impl<T: Carry> Causes<T> {
     }
 
     fn futex(&mut self, object: ObjectId) -> &mut Wakes<T> {
-        let state = self.state(object);
-        if !matches!(state, State::Futex(_)) {
-            *state = State::Futex(Wakes::default());
-        }
-        let State::Futex(wakes) = state else { unreachable!("set above") };
-        wakes
+        of_kind!(self.state(object), Futex, Wakes::default())
     }
 
     fn libc_lock(&mut self, object: ObjectId) -> &mut Option<Cause<T>> {
-        let state = self.state(object);
-        if !matches!(state, State::LibcLock(_)) {
-            *state = State::LibcLock(None);
-        }
-        let State::LibcLock(wake) = state else { unreachable!("set above") };
-        wake
+        of_kind!(self.state(object), LibcLock, None)
     }
 
     fn futex_wait_ended(&mut self, event: &Event, object: ObjectId, end: FutexEnd) -> Option<Ended<T>> {

@@ -46,7 +46,7 @@ struct Bench {
     device: Typed<Qmd>,
     /// The requests to come, each with the cycle of its arrival.
     to_come: Vec<(u64, Request)>,
-    /// Whose requests a context sends, where it is not the context's own thread.
+    /// The thread for which a context sends its requests, if that is another than the context's own.
     subjects: BTreeMap<u32, Subject>,
     sent: u32,
     answers: Vec<(u32, u64, Said)>,

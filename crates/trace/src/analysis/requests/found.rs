@@ -121,3 +121,9 @@ pub(super) enum Direction {
 pub(super) fn site(what: &What) -> SiteId {
     what.site().unwrap_or(SiteId::UNKNOWN)
 }
+
+/// The place, in a sorted list of `count` values, of the first value that at least `share` (0 to 1)
+/// of all values do not exceed; 0 if the list is empty.
+pub fn nearest_rank(share: f64, count: usize) -> usize {
+    ((share * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1
+}

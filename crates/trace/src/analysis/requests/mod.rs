@@ -22,7 +22,7 @@ mod points;
 mod spans;
 
 pub use clients::Clients;
-pub use found::{Connection, Part, Request, Requests};
+pub use found::{Connection, Part, Request, Requests, nearest_rank};
 pub use points::{Asked, Counted, Places};
 
 use super::objects::Objects;
