@@ -452,7 +452,8 @@ pub enum What {
         /// Address of the lock, condition variable or semaphore; handle of a joined thread.
         object: Address,
     },
-    /// The writer itself took time here, to get a new segment: this is not the program's time.
+    /// The writer itself took time here, to get a new segment or to seal a full one: this is not the
+    /// program's time.
     Pause {
         /// Duration in ticks of the trace's clock; it ends at this event's time.
         ticks: u64,

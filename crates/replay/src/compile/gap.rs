@@ -25,4 +25,6 @@ pub(crate) struct Gap {
     /// Ticks of the gap off the CPU: asleep, and ready to run. `gaps` fills them in.
     pub(crate) asleep: u64,
     pub(crate) ready: u64,
+    /// The part of `asleep` that lies in `pause`: the recorder slept, and not the program.
+    pub(crate) recorder: u64,
 }

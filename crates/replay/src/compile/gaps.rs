@@ -12,7 +12,7 @@ use super::lines::after_foreign;
 use super::scale::{Probes, Scale};
 use super::stalls::Usual;
 use super::stores::{self, Mark, Sharing, Steps};
-use super::thread::RawThread;
+use super::thread::{Off, RawThread};
 use super::track::Raw;
 use crate::ops::{Gathered, push};
 use crate::program::{Lines, Op};
@@ -66,7 +66,7 @@ impl Grounds {
 
 /// The source that tells when a thread was off its CPU.
 enum Means<'a> {
-    Switches { off: &'a [(u64, u64, Option<bool>)], at: usize },
+    Switches { off: &'a [(u64, u64, Off)], at: usize },
     CpuTimes(ByCpuTime),
     Nothing,
 }
@@ -101,16 +101,20 @@ fn crowded(measures: &Measures<'_>, from: u64, to: u64) -> bool {
     measures.crowd.average(from, to) > f64::from(measures.cpus) + 0.5
 }
 
-fn by_switches(gap: &mut Gap, off: &[(u64, u64, Option<bool>)], at: &mut usize, measures: &Measures<'_>) {
+fn by_switches(gap: &mut Gap, off: &[(u64, u64, Off)], at: &mut usize, measures: &Measures<'_>) {
     while off.get(*at).is_some_and(|&(_, on, _)| on <= gap.from) {
         *at += 1;
     }
-    for &(off, on, blocked) in off[*at..].iter().take_while(|&&(off, ..)| off < gap.to) {
+    for &(off, on, why) in off[*at..].iter().take_while(|&&(off, ..)| off < gap.to) {
         let ticks = on.min(gap.to) - off.max(gap.from);
-        if blocked.unwrap_or_else(|| !crowded(measures, off, on)) {
-            gap.asleep += ticks;
-        } else {
-            gap.ready += ticks;
+        match why {
+            Off::Unknown if crowded(measures, off, on) => gap.ready += ticks,
+            Off::Ready => gap.ready += ticks,
+            Off::Blocked | Off::Unknown => gap.asleep += ticks,
+            Off::Recorder => {
+                gap.asleep += ticks;
+                gap.recorder += ticks;
+            }
         }
     }
 }
@@ -206,7 +210,7 @@ pub(crate) fn ops(
                     timeless.drain(..).for_each(|at| push(&mut syncs, (gap.from, at)));
                 }
                 work += measures.work(&gap, stalls);
-                let asleep = measures.scale.cycles(gap.asleep as f64) as u64;
+                let asleep = measures.asleep(&gap);
                 if asleep != 0 {
                     put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(wake).max(1)));
                 }
@@ -244,13 +248,19 @@ pub(crate) fn ops(
 }
 
 impl Measures<'_> {
+    /// The cycles of a gap in which the thread slept.
+    fn asleep(&self, gap: &Gap) -> u64 {
+        let recorder = if self.probes == Probes::Subtracted { gap.recorder } else { 0 };
+        self.scale.cycles((gap.asleep - recorder) as f64) as u64
+    }
+
     /// The cycles of the program's own work in a gap.
     fn work(&self, gap: &Gap, stalls: &mut Vec<u64>) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
             // The release is written down while the lock is still held.
             Probes::Kept => (ticks, self.probe * (f64::from(gap.from_release) - f64::from(gap.to_release))),
-            Probes::Subtracted => (ticks.saturating_sub(gap.pause), self.probe),
+            Probes::Subtracted => (ticks.saturating_sub(gap.pause.saturating_sub(gap.recorder)), self.probe),
         };
         let ticks = match gap.class.and_then(|class| self.usual.get(class as usize)) {
             Some(usual) if ticks > usual.most => {

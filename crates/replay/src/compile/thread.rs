@@ -19,8 +19,21 @@ pub(crate) struct RawThread {
     pub(crate) cpu_times: u64,
     /// Whether the thread's context switches were recorded.
     pub(crate) switched: bool,
-    /// Stretches off the CPU: begin, end, and whether the thread had blocked (`None` if unknown).
-    pub(crate) off: Vec<(u64, u64, Option<bool>)>,
+    /// Stretches off the CPU: begin, end, and why.
+    pub(crate) off: Vec<(u64, u64, Off)>,
+}
+
+/// Why a thread was off its CPU.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Off {
+    /// It had blocked.
+    Blocked,
+    /// The recorder, which was making room for events, had blocked.
+    Recorder,
+    /// It was ready to run.
+    Ready,
+    /// The trace does not say why.
+    Unknown,
 }
 
 impl RawThread {

@@ -62,6 +62,25 @@ fn recording_is_subtracted_by_event_and_pause() {
     assert!(program.probe.recorded);
 }
 
+/// A thread blocks from 100 to 600, in a pause of the recorder from 50 to 700. With recording, the
+/// thread sleeps for that long; without, all of the pause is gone, and no part of it twice.
+#[test]
+fn a_pause_in_which_the_recorder_slept_is_left_out_once() {
+    let events = [
+        (0, 0, START),
+        (0, 0, What::ProbeCost { probe: 0, picoseconds: 30_000 }),
+        (100, 0, What::OffCpu { tid: 0, reason: OffReason::Blocked }),
+        (600, 0, What::OnCpu { tid: 0, cpu: 0 }),
+        (700, 0, What::Pause { ticks: 650 }),
+        (1001, 0, acquire()),
+        (1100, 0, release()),
+        (1101, 0, END),
+    ];
+    assert_eq!(program(&events).threads[0].ops.to_vec()[..3], [Op::Work(500), Op::Delay(500), Op::Lock(0)]);
+    let without = compile(&trace(&events), &chip(), Probes::Subtracted);
+    assert_eq!(without.threads[0].ops.to_vec()[..2], [Op::Work(1000 - 650 - 30), Op::Lock(0)]);
+}
+
 #[test]
 fn blocked_time_is_a_delay_and_ready_time_is_left_out() {
     let off = |reason| What::OffCpu { tid: 0, reason };

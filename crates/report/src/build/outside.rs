@@ -37,7 +37,7 @@ pub(super) fn outside(names: &mut Names, trace: &Trace, off_cpu: &[ThreadOffCpu]
             let length = nanos(&trace.clock, stretch.end.since(stretch.begin));
             match stretch.why {
                 OffCpu::Ready => sum.outside.ready_ns += length,
-                OffCpu::Blocked | OffCpu::Call => sum.outside.blocked_ns += length,
+                OffCpu::Blocked | OffCpu::Call | OffCpu::Recorder => sum.outside.blocked_ns += length,
                 OffCpu::Unknown => sum.outside.off_ns += length,
             }
             sum.outside.times += 1;

@@ -40,6 +40,7 @@ pub(super) fn path(
         Doing::OffCpu(OffCpu::Ready) => ("ready", None, None),
         Doing::OffCpu(OffCpu::Blocked) => ("blocked", None, None),
         Doing::OffCpu(OffCpu::Call) => ("call", None, None),
+        Doing::OffCpu(OffCpu::Recorder) => ("recorder", None, None),
         Doing::OffCpu(OffCpu::Unknown) => ("off-cpu", None, None),
         Doing::Awaited { kind, object } => of(awaited(*kind), &Some(*object)),
         Doing::HandOff { kind, object } => of(hand_off(*kind), object),
@@ -140,12 +141,13 @@ fn ready(trace: &Trace, path: &CriticalPath) -> (Ticks, Ticks) {
 
 /// Splits time along threads. Each entry has the word for time outside of critical sections, the
 /// word for time inside them, and the duration.
-fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 5] {
+fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 6] {
     [
         ("running", "critical-section", along.running),
         ("ready", "critical-section-ready", along.ready),
         ("blocked", "critical-section-blocked", along.blocked),
         ("call", "critical-section-call", along.calls),
+        ("recorder", "critical-section-recorder", along.recorder),
         ("off-cpu", "critical-section-off-cpu", along.off),
     ]
 }

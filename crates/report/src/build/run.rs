@@ -99,7 +99,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
             left -= time;
             Nanos(time)
         };
-        let blocked_ns = take(OffCpu::Blocked) + take(OffCpu::Call);
+        let blocked_ns = take(OffCpu::Blocked) + take(OffCpu::Call) + take(OffCpu::Recorder);
         let (ready_ns, off_ns) = (take(OffCpu::Ready), take(OffCpu::Unknown));
         model::Thread {
             name: name_of(number, thread),

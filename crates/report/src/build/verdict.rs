@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 13] = [
+const LIMITS: [(&str, &str); 14] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
@@ -20,6 +20,7 @@ const LIMITS: [(&str, &str); 13] = [
     (OTHERS, "ready, while a CPU ran none of the program's threads"),
     ("blocked", "blocked outside of what Baton sees"),
     ("calls", "blocked in calls for input, output or sleep"),
+    (RECORDER, "blocked in Baton's recorder, which was making room for events"),
     ("off-cpu", "off the CPU, why is not known"),
     ("futex", "at futexes of the program's own: waits, and work that others wait for there"),
     ("libc-lock", "at locks inside of the C library: waits, and work at a contended lock"),
@@ -31,6 +32,10 @@ const LIMITS: [(&str, &str); 13] = [
 /// Time in which a thread was ready and the program had left a CPU to others. It is a fault of the
 /// recording rather than the program's, so it limits the program only where nothing else does.
 const OTHERS: &str = "others";
+
+/// Time in which a thread was blocked because the recorder was making room for events: it is the
+/// recording's fault too.
+const RECORDER: &str = "recorder";
 
 /// The phrase for time in which a thread of the critical path was ready and had no CPU. It is a
 /// bound, because the path of a program with more CPUs is another one.
@@ -47,11 +52,12 @@ fn limit(kind: &str) -> &str {
             "sections"
         }
         "critical-section-ready" => "ready",
+        "critical-section-recorder" => RECORDER,
         "call" => "calls",
         futex if futex.starts_with("futex-") => "futex",
         lock if lock.starts_with("libc-lock-") => "libc-lock",
         "lock-hand-off" | "lock-wait" => "competition",
-        "running" | "ready" | "blocked" | "off-cpu" | vain::FUTILE | vain::POLLING => kind,
+        "running" | "ready" | "blocked" | RECORDER | "off-cpu" | vain::FUTILE | vain::POLLING => kind,
         _ => "waiting",
     }
 }
@@ -130,9 +136,10 @@ fn shares(report: &Report) -> Vec<Share> {
     shares
 }
 
-/// The share that limits the program.
+/// The share that limits the program. What other programs or the recorder took limits it only where
+/// nothing else does.
 fn most(shares: &[Share]) -> Option<&Share> {
-    shares.iter().find(|share| share.limit != OTHERS).or(shares.first())
+    shares.iter().find(|share| share.limit != OTHERS && share.limit != RECORDER).or(shares.first())
 }
 
 fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> String {
@@ -168,6 +175,7 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
         ),
         ("futex" | "libc-lock", _) => own_locks::headline(report, most),
         (vain::FUTILE | vain::POLLING, _) => vain::headline(report, most),
+        (RECORDER, _) => "The recording itself limits it: Baton's recorder was making room for events.".to_owned(),
         (OTHERS, _) => "The program waited for a CPU, and not because of its own threads.".to_owned(),
         ("off-cpu", _) => format!(
             "Threads were off their CPUs for {share} of its critical path; why is not known, as no context switches were \
@@ -180,12 +188,17 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
     }
 }
 
-/// How much of the path the program spent ready while it left a CPU to others, as a sentence.
+/// How much of the path was lost to other programs and to the recorder, as sentences.
 fn others(report: &Report, shares: &[Share]) -> String {
-    let share = shares.iter().find(|share| share.limit == OTHERS && share.share >= WORTH_A_STEP);
-    let Some(share) = share else { return String::new() };
+    let of = |limit: &str| shares.iter().find(|share| share.limit == limit && share.share >= WORTH_A_STEP);
     let why = if report.limits.disturbed.is_some() { ", as other programs had it" } else { "" };
-    format!(" For {} it was ready while a CPU ran none of the program's threads{why}.", percent(share.share))
+    let ready = of(OTHERS).map(|share| {
+        format!(" For {} it was ready while a CPU ran none of the program's threads{why}.", percent(share.share))
+    });
+    let recorder = of(RECORDER).map(|share| {
+        format!(" For {} it was blocked because Baton's recorder was making room for events.", percent(share.share))
+    });
+    ready.unwrap_or_default() + &recorder.unwrap_or_default()
 }
 
 fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen: &Unseen<'_>) -> Vec<String> {
@@ -260,6 +273,10 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     }
     if share("ready") >= WORTH_A_STEP {
         steps.push((share("ready"), step(fewer_threads(report, place), with("baton profile -o again --"))));
+    }
+    if share(RECORDER) >= WORTH_A_STEP {
+        let text = "record again into memory rather than onto a disk".to_owned();
+        steps.push((share(RECORDER), step(text, with("baton profile -o /dev/shm/profile --"))));
     }
     if share(OTHERS) >= WORTH_A_STEP {
         let text = "record again while nothing else runs".to_owned();

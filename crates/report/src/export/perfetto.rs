@@ -275,6 +275,7 @@ fn slice_name(report: &Report, interval: &Interval) -> String {
         Doing::OffCpu(OffCpu::Ready) => "ready, without a CPU".to_owned(),
         Doing::OffCpu(OffCpu::Blocked) => "blocked outside of what Baton sees".to_owned(),
         Doing::OffCpu(OffCpu::Call) => "blocked in input, output or sleep".to_owned(),
+        Doing::OffCpu(OffCpu::Recorder) => "blocked in the recorder".to_owned(),
         Doing::OffCpu(OffCpu::Unknown) => "off the CPU".to_owned(),
     }
 }

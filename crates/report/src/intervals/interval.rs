@@ -108,6 +108,7 @@ impl Doing {
             Doing::OffCpu(OffCpu::Ready) => "ready",
             Doing::OffCpu(OffCpu::Blocked) => "blocked",
             Doing::OffCpu(OffCpu::Call) => "call",
+            Doing::OffCpu(OffCpu::Recorder) => "recorder",
             Doing::OffCpu(OffCpu::Unknown) => "unknown",
             _ => "",
         }

@@ -35,7 +35,7 @@ pub struct CriticalPath {
 pub struct PathPart {
     /// The activity: `running` (on a CPU, outside of critical sections), `ready` (without a CPU),
     /// `blocked` (by something that Baton does not see), `call` (blocked in a call for input, output
-    /// or sleep), `off-cpu` (for an unknown reason); within
+    /// or sleep), `recorder` (blocked in Baton's recorder), `off-cpu` (for an unknown reason); within
     /// a critical section `critical-section`, `critical-section-ready` and so on; `futex-awaited`
     /// (on a CPU between being woken at a futex and waking the next thread there, while others wait
     /// there) and `libc-lock-awaited`; `libc-lock-code` (on a CPU inside of a function of the C

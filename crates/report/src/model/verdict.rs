@@ -13,8 +13,8 @@ pub const WORTH_A_LOCK: f64 = 0.02;
 pub struct Verdict {
     /// The limit that takes most of the critical path: `running`, `sections`, `competition`,
     /// `ready`, `blocked`, `calls` (blocked in input, output or sleep), `off-cpu`, `futex`,
-    /// `libc-lock`, `waiting`; `others` (ready while a CPU ran none of the program's threads) if
-    /// there is nothing else; `nothing` if there is no path; `standstill` if threads stand still;
+    /// `libc-lock`, `waiting`; `others` (ready while a CPU ran none of the program's threads) or
+    /// `recorder` (blocked in Baton's recorder) if there is nothing else; `nothing` if there is no path; `standstill` if threads stand still;
     /// `cannot-tell` if the trace leaves open more of the path than could be won elsewhere.
     pub limit: String,
     /// The limit as a sentence.

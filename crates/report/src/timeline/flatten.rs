@@ -15,7 +15,7 @@ fn state(doing: Doing) -> State {
         Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => State::Other,
         Doing::Join | Doing::Idle | Doing::TaskWait => State::Other,
         Doing::OffCpu(OffCpu::Ready) => State::Ready,
-        Doing::OffCpu(OffCpu::Blocked | OffCpu::Call) => State::Blocked,
+        Doing::OffCpu(OffCpu::Blocked | OffCpu::Call | OffCpu::Recorder) => State::Blocked,
         Doing::OffCpu(OffCpu::Unknown) => State::Off,
     }
 }

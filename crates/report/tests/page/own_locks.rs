@@ -175,3 +175,17 @@ fn a_made_up_program_has_no_futex() {
     assert!(report.waitables.iter().all(|waitable| waitable.at.is_none() && waitable.kind != "futex"));
     assert_eq!(report.verdict.unseen_share, 0.0);
 }
+
+/// Thread 2 is on the path throughout and blocks for half of it while the recorder makes room.
+#[test]
+fn what_the_recorder_took_is_no_limit_of_the_program() {
+    let mut trace = builder();
+    off(&mut trace, 10 * MS, 30 * MS);
+    trace.push(Ticks(30 * MS + 10), ThreadIndex(2), What::Pause { ticks: 20 * MS + 20 });
+    let verdict = report(trace, 40 * MS).verdict;
+    assert_eq!((verdict.limit.as_str(), verdict.unseen_share), ("running", 0.0), "{verdict:?}");
+    let told = "For 50.0% it was blocked because Baton's recorder was making room for events.";
+    assert!(verdict.headline.ends_with(told), "{verdict:?}");
+    assert!(verdict.gains[0].starts_with("by another lock: nothing"), "{verdict:?}");
+    assert!(verdict.next.iter().any(|step| step.text.starts_with("record again into memory")), "{verdict:?}");
+}

@@ -17,14 +17,16 @@ pub struct Along {
     pub blocked: Ticks,
     /// Blocked in a call for input, output or sleep.
     pub calls: Ticks,
+    /// Blocked in the recorder, which was making room for events.
+    pub recorder: Ticks,
     /// Off the CPU, where the reason is not known.
     pub off: Ticks,
 }
 
 impl Along {
-    /// The sum of all five.
+    /// The sum of all six.
     pub fn all(&self) -> Ticks {
-        self.running + self.ready + self.blocked + self.calls + self.off
+        self.running + self.ready + self.blocked + self.calls + self.recorder + self.off
     }
 
     /// Adds the time of `other`.
@@ -33,6 +35,7 @@ impl Along {
         self.ready += other.ready;
         self.blocked += other.blocked;
         self.calls += other.calls;
+        self.recorder += other.recorder;
         self.off += other.off;
     }
 
@@ -41,6 +44,7 @@ impl Along {
             Doing::OffCpu(OffCpu::Ready) => self.ready += time,
             Doing::OffCpu(OffCpu::Blocked) => self.blocked += time,
             Doing::OffCpu(OffCpu::Call) => self.calls += time,
+            Doing::OffCpu(OffCpu::Recorder) => self.recorder += time,
             Doing::OffCpu(OffCpu::Unknown) => self.off += time,
             _ => self.running += time,
         }

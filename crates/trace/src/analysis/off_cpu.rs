@@ -30,6 +30,8 @@ pub enum OffCpu {
     Blocked,
     /// It blocked in a call for input, output or sleep ([`What::Blocked`]).
     Call,
+    /// It blocked in the recorder, which was making room for events ([`What::Pause`]).
+    Recorder,
     /// The reason is unknown.
     Unknown,
 }
@@ -175,10 +177,13 @@ impl ThreadState {
             | What::Affinity { .. }
             | What::Construct { .. }
             | What::Sample { .. }
-            | What::Pause { .. }
             | What::ProbeCost { .. }
             | What::Unloaded { .. }
             | What::Bounded { .. } => return,
+            What::Pause { ticks } => {
+                self.explain(now, ticks, OffCpu::Recorder, None);
+                return;
+            }
             What::CpuTime { ns } => {
                 self.close_gap(now, self.site);
                 self.clocked(ns, clock);
@@ -193,13 +198,7 @@ impl ThreadState {
         }
         // Intervals inside the call belong to the call's site.
         if let (What::Blocked { ticks, .. }, Some(site)) = (event.what, event.what.site()) {
-            let inside = self.seen[self.unfinished..].iter_mut().filter(|s| s.begin.0 + ticks >= now.0);
-            inside.for_each(|stretch| {
-                stretch.after = Some(site);
-                if stretch.why == OffCpu::Blocked {
-                    stretch.why = OffCpu::Call;
-                }
-            });
+            self.explain(now, ticks, OffCpu::Call, Some(site));
         }
         let site = match event.what {
             What::ThreadEnd { .. } => None,
@@ -221,6 +220,17 @@ impl ThreadState {
             _ => {}
         }
         self.gap_since = (self.waits == 0).then_some(now);
+    }
+
+    /// Says of the intervals that began in the last `ticks` before `now` that the thread blocked for
+    /// the reason `why`, after its act at `site`, if there is one.
+    fn explain(&mut self, now: Ticks, ticks: u64, why: OffCpu, site: Option<SiteId>) {
+        for stretch in self.seen[self.unfinished..].iter_mut().filter(|s| s.begin.0 + ticks >= now.0) {
+            stretch.after = site.or(stretch.after);
+            if stretch.why == OffCpu::Blocked {
+                stretch.why = why;
+            }
+        }
     }
 
     /// Ends the gap since the last act.

@@ -119,9 +119,11 @@ impl ThreadWriter {
     #[cold]
     pub fn prepare(&self, session: &Session) {
         self.due.store(usize::MAX, Ordering::Relaxed);
+        let began = clock::now(session.source());
         let left = self.left.swap(0, Ordering::Relaxed);
         if left != 0 {
             retire(left);
+            self.pause_since(session, began);
         }
         let cursor = self.cursor.load(Ordering::Relaxed);
         if cursor == 0 || self.spare.load(Ordering::Relaxed) != 0 || !session.is_open() {
@@ -131,13 +133,21 @@ impl ThreadWriter {
         if cursor < due {
             return self.due.store(due, Ordering::Relaxed);
         }
+        let began = clock::now(session.source());
         // If no segment is available, the event that needs it reports that.
         if let Ok(segment) = session.try_allocate(self.next_bytes() as usize, self.header(session)) {
             let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
             if unused != 0 {
                 discard(unused);
             }
+            self.pause_since(session, began);
         }
+    }
+
+    /// Records that the time from `began` (raw ticks) until now was the writer's, not the program's.
+    fn pause_since(&self, session: &Session, began: u64) {
+        let ticks = clock::now(session.source()).saturating_sub(began);
+        self.post(session, What::Pause { ticks });
     }
 
     /// Returns this thread's number in the file, once it has posted an event.
@@ -304,8 +314,7 @@ impl ThreadWriter {
                 Some(_) => self.leave(cursor),
                 None => retire(cursor),
             }
-            let ticks = clock::now(session.source()).saturating_sub(began);
-            self.post(session, What::Pause { ticks });
+            self.pause_since(session, began);
         }
         Some(())
     }

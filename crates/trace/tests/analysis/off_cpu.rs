@@ -57,6 +57,26 @@ fn a_sleeping_thread_does_not_run() {
     );
 }
 
+/// A thread that blocks while the recorder makes room for events is not blocked by the program. The
+/// recorder's pause lasts from 1,000 to 5,100; the blocks before and after it stay the program's.
+#[test]
+fn time_in_the_recorder_is_told_apart() {
+    let trace = trace(&[
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (100, 0, off(OffReason::Blocked)),
+        (400, 0, ON),
+        (1_100, 0, off(OffReason::Blocked)),
+        (5_000, 0, ON),
+        (5_100, 0, What::Pause { ticks: 4_100 }),
+        (6_000, 0, off(OffReason::Blocked)),
+        (6_100, 0, ON),
+        (8_000, 0, What::ThreadEnd { handle: 1 }),
+    ]);
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert_eq!(path.time(|doing| *doing == Doing::OffCpu(OffCpu::Recorder)), Ticks(3_900));
+    assert_eq!(times(&path), [8_000 - 3_900 - 400, 0, 400, 0]);
+}
+
 /// An interval inside a recorded call gets that call's site; intervals before and after the call do
 /// not.
 #[test]

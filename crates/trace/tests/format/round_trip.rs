@@ -353,6 +353,27 @@ fn segments(directory: &Path) -> usize {
     (4096..bytes.len()).step_by(4096).filter(|&at| bytes[at..at + 8] == bytes[4096..4104]).count()
 }
 
+/// The writer's own time is told, also where it makes room before it needs it.
+#[test]
+fn room_made_ahead_is_a_pause() {
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let pen = ThreadWriter::new();
+    // The first segment has room for 508 records, so the thread never needs the one made ahead.
+    while !pen.is_due() {
+        pair(&pen, &session);
+    }
+    pen.prepare(&session);
+    pen.finish();
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    let pauses = trace.events().filter_map(|event| match event.what {
+        What::Pause { ticks } => Some(ticks),
+        _ => None,
+    });
+    assert!(matches!(pauses.collect::<Vec<_>>()[..], [ticks] if ticks > 0));
+}
+
 #[test]
 fn room_is_made_ahead_where_no_lock_is_held() {
     let run = |prepares: bool| {

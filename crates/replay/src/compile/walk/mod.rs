@@ -32,7 +32,7 @@ use super::order;
 use super::rounds::{self, RoundTimes};
 use super::scale::Scale;
 use super::semaphores::Semaphores;
-use super::thread::{RawThread, index};
+use super::thread::{Off, RawThread, index};
 use super::tokens::Tokens;
 use super::track::Raw;
 use crate::program::{Op, Replayability};
@@ -82,7 +82,7 @@ struct State {
     cpu: Option<u32>,
     /// The lock that the thread has just taken.
     leaf: Option<Leaf>,
-    off_since: Option<(u64, Option<bool>)>,
+    off_since: Option<(u64, Off)>,
     /// Whether the thread's last event ended a wait.
     after_wait: bool,
     /// The place in the code at which the thread asked for the next lock; 0 if unknown.
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
             What::CpuTime { ns } => self.cpu_time(id, t, ns),
             What::ProbeCost { probe: 0, picoseconds } => self.probe_ps = Some(picoseconds),
             What::ProbeCost { .. } | What::CondMutex { .. } => {}
-            What::Pause { ticks } => self.states[id].pause += ticks,
+            What::Pause { ticks } => self.pause(id, t, ticks),
             What::Unloaded { start, pages } => {
                 self.objects.forget_between(process, start, start.saturating_add(u64::from(pages) << 12));
             }

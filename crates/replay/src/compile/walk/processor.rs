@@ -1,6 +1,7 @@
 //! When a thread had a CPU, and its CPU time.
 
 use super::{Mode, Walk};
+use crate::compile::thread::Off;
 use baton_trace::{OffReason, What};
 
 impl Walk<'_> {
@@ -8,23 +9,34 @@ impl Walk<'_> {
     pub(super) fn off_cpu(&mut self, id: usize, t: u64, what: What) -> bool {
         match what {
             What::OffCpu { reason, .. } => {
-                let blocked = match reason {
-                    OffReason::Blocked => Some(true),
-                    OffReason::Preempted => Some(false),
-                    OffReason::Unknown => None,
+                let why = match reason {
+                    OffReason::Blocked => Off::Blocked,
+                    OffReason::Preempted => Off::Ready,
+                    OffReason::Unknown => Off::Unknown,
                 };
-                self.states[id].off_since = Some((t, blocked));
+                self.states[id].off_since = Some((t, why));
                 true
             }
             What::OnCpu { cpu, .. } => {
                 self.states[id].cpu = Some(cpu);
                 self.threads[id].switched = true;
-                if let Some((since, blocked)) = self.states[id].off_since.take() {
-                    self.threads[id].off.push((since, t, blocked));
+                if let Some((since, why)) = self.states[id].off_since.take() {
+                    self.threads[id].off.push((since, t, why));
                 }
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Records that the recorder took the last `ticks` before `t`: if the thread blocked in them, the
+    /// recorder blocked.
+    pub(super) fn pause(&mut self, id: usize, t: u64, ticks: u64) {
+        self.states[id].pause += ticks;
+        let off = &mut self.threads[id].off;
+        let inside = off.partition_point(|(since, ..)| since + ticks < t);
+        for (.., why) in off[inside..].iter_mut().filter(|(.., why)| *why == Off::Blocked) {
+            *why = Off::Recorder;
         }
     }
 
