@@ -3,10 +3,10 @@
 //! and queue, from the registries.
 //!
 //! `generic` is this crate's MCS lock on the native machine with a node that the caller provides;
-//! `hand` is the same algorithm written for this program alone, over core's atomics. The
-//! abstraction must cost nothing: `scripts/check/sync-instructions` counts both under callgrind and
-//! fails if `generic` takes more. Any other name is a lock of the registry, used as tools use it:
-//! its wait policy is known only at run time, and it provides its own nodes.
+//! `hand` is the same algorithm written for this program alone, over `core::sync::atomic`. The
+//! generic code must cost nothing extra: `scripts/check/sync-instructions` counts both under
+//! callgrind and fails if `generic` takes more. Any other name is a lock of the registry, used as
+//! tools use it: its wait policy is known only at run time, and it provides its own nodes.
 
 #![allow(
     clippy::disallowed_types,

@@ -95,8 +95,8 @@ impl<M: Machine, T: Word> Deque<M, T> {
     pub unsafe fn pop(&self) -> Option<T> {
         // Relaxed: only the owner writes it.
         let bottom = self.bottom.0.load(Relaxed);
-        // Relaxed: an item stays until the top advances, and the top never passes a bottom as old
-        // as this thread's last push.
+        // Relaxed: an outdated top is at most the current one, and the current top is never above
+        // this bottom, so a top equal to the bottom is current, and the deque is empty.
         if self.top.0.load(Relaxed) == bottom {
             return None;
         }

@@ -17,7 +17,7 @@
 //! | [`region`] | monitored regions of the paper on MONITOR and MWAIT between hyper-threads, as printed and corrected |
 //! | [`api`] | the locks as mutexes for Rust programs |
 //! | `monitors` | cells that waiters of `1spinner` watch; a machine keeps them for ever |
-//! | [`nodes`] | queue nodes, which each thread keeps for all of these |
+//! | [`nodes`] | queue nodes, of which each thread keeps a free list for all locks and events |
 //!
 //! Rules of this crate: no `std::sync::atomic`, no simulator type, a comment that justifies every
 //! ordering, and one that states the invariant of every `unsafe`. Algorithms wait by

@@ -1,4 +1,5 @@
-//! Locks that a program adds. Alone in this program, as the list of locks closes when it is read.
+//! Tests locks that a program adds to the list of locks. They have a test binary of their own,
+//! because no lock can be added after the list was read.
 
 use baton_machine::{Atomic, Machine, Native, Ordering, Wait};
 use baton_sync::lock::{
@@ -56,7 +57,7 @@ unsafe impl<M: Machine> RawLock<M> for Queue<M> {
         self.0.lock(wait)
     }
     unsafe fn unlock(&self, token: Self::Token, wait: Wait) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller holds the lock by `token`.
         unsafe { self.0.unlock(token, wait) }
     }
 }
@@ -71,7 +72,7 @@ unsafe impl<M: Machine> TryLock<M> for Queue<M> {
 struct Count(Wait);
 
 struct Counter<L>(L, UnsafeCell<u64>);
-// SAFETY: the cell is used with the lock held.
+// SAFETY: threads access the cell only while they hold the lock.
 unsafe impl<L: Sync> Sync for Counter<L> {}
 
 impl LockVisitor<Native> for Count {
@@ -107,7 +108,7 @@ impl TryVisitor<Native> for Tries {
         let again = lock.try_lock().is_some();
         let first = held.is_some();
         if let Some(token) = held {
-            // SAFETY: the first try took it.
+            // SAFETY: the first try took the lock, which `token` proves.
             unsafe { lock.unlock(token, self.0) };
         }
         [first, again, lock.try_lock().is_some()]

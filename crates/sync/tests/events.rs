@@ -213,7 +213,8 @@ fn the_oldest_waiter_is_notified_and_one_that_left_is_not() {
         assert_eq!(event.sleep(a, wait, Some(soon(0))), Ended::Notified);
         assert_eq!(event.sleep(c, wait, Some(soon(0))), Ended::Notified);
         assert_eq!(event.sleep(d, wait, Some(soon(0))), Ended::Expired);
-        // A waiter that leaves learns that a notification came, and passes it on.
+        // `a` and `c` learn, as they leave, that they were notified. The test then notifies once
+        // more on behalf of one of them, which reaches `d`.
         assert!(event.retire(a, wait) && event.retire(c, wait));
         event.notify_one(wait);
         assert!(event.retire(d, wait));

@@ -105,7 +105,8 @@ impl QueueVisitor<Native> for Absent {
     fn visit<Q: RawQueue<Native, Item = u64>>(self) {
         assert_eq!(Q::with_capacity(4).err(), Some(QueueError::NoDevice), "{}", Q::INFO.name);
         assert_eq!(Q::with_capacity(3).err(), Some(QueueError::Capacity(3)), "{}", Q::INFO.name);
-        // The type of its handle has no value.
+        // The native machine has no queue device: the type of its handle has no value, and
+        // therefore no size.
         assert_eq!(size_of::<<Native as Machine>::Queues>(), 0);
     }
 }

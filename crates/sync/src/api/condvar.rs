@@ -1,4 +1,4 @@
-//! A condition variable that works with the mutexes of every lock here.
+//! A condition variable that works with the mutexes of every lock of this crate.
 
 use super::WaitPolicy;
 use crate::event::{Ended, Event, RawEvent};

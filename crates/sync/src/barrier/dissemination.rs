@@ -3,8 +3,8 @@
 //! heard, directly or indirectly, of every other.
 //!
 //! A signal is the number of the episode. The signalling participant can be at most one episode
-//! ahead: to be two ahead, it would need one more arrival of the waiting participant. So the latter
-//! waits for its own number or the next one.
+//! ahead: to be two ahead, it would need one more arrival of the waiting participant. So a waiting
+//! participant accepts its own number or the next one.
 
 use super::{BarrierInfo, RawBarrier};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};

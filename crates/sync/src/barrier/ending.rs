@@ -62,10 +62,12 @@ unsafe impl<M: Machine, B: RawBarrier<M>> RawBarrier<M> for Ending<M, B> {
 }
 
 impl<M: Machine, B> Drop for Ending<M, B> {
-    /// Waits for threads that were released and have not returned yet. They no longer wait for
-    /// anything, so this polls instead of having each of them wake it.
+    /// Waits for threads that were released and have not returned from their call yet. These
+    /// threads no longer wait for anything, so the drop polls their count; a thread that leaves
+    /// need not wake it.
     fn drop(&mut self) {
-        // Acquire, here and in the wait: their reads come before the barrier is freed.
+        // Acquire, here and in the wait: what the leaving threads read of the barrier comes before
+        // it is freed.
         let mut inside = self.inside.0.load(Acquire);
         while inside != 0 {
             if let WaitResult::Changed(now) = M::wait_while(&self.inside.0, inside, Wait::Pause, None) {

@@ -1,6 +1,6 @@
 //! Wraps a barrier and tells the scheduler which threads have arrived, for scheduling policies that
-//! consider which thread waits for which: the last thread gets the weight of all waiters. Where the
-//! scheduler does not listen, the wrapper does nothing.
+//! consider which thread waits for which: the last thread that has not arrived gets the weight of
+//! all waiters. Where the scheduler does not listen, the wrapper does nothing.
 
 use super::{BarrierInfo, DropError, RawBarrier};
 use baton_machine::{LockNotice, Machine, Wait};

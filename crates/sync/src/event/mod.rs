@@ -69,7 +69,7 @@ pub unsafe trait RawEvent<M: Machine>: Send + Sync + 'static {
     const INFO: EventInfo;
 
     /// Creates an event without waiters. On machines whose cells have the layout of their values,
-    /// all-zero bytes are one too.
+    /// all-zero bytes are such an event too.
     fn new() -> Self;
 
     /// Joins the waiters. Waits for other users of the event for a few of their instructions at

@@ -80,8 +80,8 @@ impl<M: Machine> QueueEvent<M> {
         while let Some(node) = NonNull::new(at.0)
             && count < flags.len()
         {
-            // SAFETY: a node in the queue is alive, because removing it needs the guard; this ends
-            // with the exchange below.
+            // SAFETY: a node in the queue is alive, because removing it needs the guard, which this
+            // thread holds; after the exchange below the node is not accessed.
             let node = unsafe { node.as_ref() };
             if node.ticket.load(Relaxed) >= end {
                 break;
@@ -186,8 +186,8 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
             self.guarded(wait, || {
                 // SAFETY: no other thread removes a leaving node, so it is still in the queue.
                 unsafe { self.close(node.prev.load(Relaxed), node.next.load(Relaxed)) };
-                // Relaxed for both: written under the guard; a thread that waits for it takes the
-                // guard afterwards.
+                // Relaxed for both: the count is written under the guard, and `settle`, which waits
+                // for it to change, takes the guard afterwards.
                 self.departures.store(self.departures.load(Relaxed).wrapping_add(1), Relaxed);
             });
             M::wake::<u32>(departures, u32::MAX, wait);

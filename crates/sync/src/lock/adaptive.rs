@@ -110,8 +110,8 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
         if release::<M>(&self.word) {
-            // Waking one is enough: it takes the lock as AWAITED and wakes the next one when it
-            // releases.
+            // Waking one sleeper is enough: that thread takes the lock as AWAITED, and so wakes the
+            // next sleeper when it releases the lock.
             M::wake::<u32>(word, 1, Wait::Futex);
         }
     }

@@ -1,9 +1,11 @@
 //! Locks that a command adds to the built-in ones.
 //!
-//! Tools are compiled for each built-in lock by itself. Locks of other crates are not known then: tools are compiled for
-//! [`MOST`] places, and an added lock takes the next one. A place has room for the lock, and calls its verbs through a table
-//! that the lock's own crate makes ([`on`]). So built-in locks cost what they did; an added one costs an indirect call a verb,
-//! which is no instruction of a simulated chip.
+//! Tools are compiled for the type of each built-in lock. Locks of other crates are not known at
+//! that time, so tools are compiled for [`MOST`] places too, and each added lock takes the next
+//! place. A place has room for the lock, and calls the lock's functions, its *verbs*, through a
+//! table that the lock's own crate makes ([`on`]). Built-in locks therefore cost no more than
+//! without added ones. An added lock costs an indirect call for each verb, which a simulated chip
+//! does not count as an instruction.
 
 use super::{
     LOCKS, LockError, LockInfo, LockVisitor, Posix, RawLock, Token, TryLock, TryVisitor, UnknownLock, Waits, ZeroInit,
@@ -25,13 +27,13 @@ pub const SPACE: usize = 512;
 static LIST: OpenList<LockInfo> = OpenList::new("lock", LOCKS, |lock| lock.name);
 static PLACES: [OnceLock<Own>; MOST] = [const { OnceLock::new() }; MOST];
 
-/// A lock that was added.
+/// A lock that was added: its name, and its verbs on each of its machines.
 struct Own {
     name: &'static str,
     verbs: Vec<Verbs>,
 }
 
-/// A lock's verbs on one machine, for a lock at an address.
+/// The functions of an added lock on one machine. Each takes the address of the lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Verbs {
     machine: TypeId,
@@ -44,7 +46,8 @@ pub struct Verbs {
     unlock: unsafe fn(*const u8, usize, Wait),
 }
 
-/// The verbs of lock `L` on machine `M`. It does not compile for a lock of more than [`SPACE`] bytes.
+/// Returns the verbs of lock `L` on machine `M`. It does not compile for a lock of more than
+/// [`SPACE`] bytes.
 pub fn on<M: Machine, L: TryLock<M> + ZeroInit>() -> Verbs {
     const {
         assert!(
@@ -57,10 +60,10 @@ pub fn on<M: Machine, L: TryLock<M> + ZeroInit>() -> Verbs {
         info: L::INFO,
         // SAFETY: the room fits an `L`, as asserted above, and holds nothing yet.
         make: |room| unsafe { room.cast::<L>().write(L::new()) },
-        // SAFETY: `make` put an `L` there, which is no longer in use.
+        // SAFETY: `make` put an `L` into the room, and no thread uses it any more.
         clear: |room| unsafe { room.cast::<L>().drop_in_place() },
         provide: L::provide,
-        // SAFETY: `make` put an `L` there, which is shared.
+        // SAFETY: `make` put an `L` into the room, and the lock is only shared.
         lock: |room, wait| unsafe { &*room.cast::<L>() }.lock(wait).to_word(),
         // SAFETY: as for `lock`.
         try_lock: |room| unsafe { &*room.cast::<L>() }.try_lock().map(Token::to_word),
@@ -69,7 +72,7 @@ pub fn on<M: Machine, L: TryLock<M> + ZeroInit>() -> Verbs {
     }
 }
 
-/// Every lock, the added ones behind the built-in ones.
+/// Returns every lock: the built-in locks, then the added ones.
 pub fn locks() -> &'static [LockInfo] {
     LIST.all()
 }
@@ -82,8 +85,9 @@ pub fn is_added(name: &str) -> bool {
 /// Adds a lock with its verbs on each machine that it is to run on. The lock has no timed wait, and does not replace mutexes of
 /// running programs.
 ///
-/// # Errors
-/// The name is taken or is none, locks have been looked up already, there are too many, or what the lock says of itself does not go together.
+/// # Errors Fails if `verbs` is empty, or names differ between machines; if the name is taken or is
+/// no valid name; if the list of locks has been read already, or [`MOST`] locks are added; or if
+/// the lock's description has not `try_lock: true` and `timed: false`.
 pub fn add(verbs: &[Verbs]) -> Result<(), NotAdded> {
     let Some(Verbs { info, .. }) = verbs.first().copied() else {
         return Err(NotAdded::Misfit { kind: "lock", name: "?", why: "it has no machine" });
@@ -113,9 +117,9 @@ pub struct Added<M: Machine, const PLACE: usize> {
 
 // SAFETY: the room holds a lock, and `RawLock` locks are `Send` and `Sync`.
 unsafe impl<M: Machine, const PLACE: usize> Send for Added<M, PLACE> {}
-// SAFETY: as above; the room is used through the lock's verbs alone, which take the lock by `&`.
+// SAFETY: only the lock's verbs access the room, and they take the lock by `&`.
 unsafe impl<M: Machine, const PLACE: usize> Sync for Added<M, PLACE> {}
-// SAFETY: the lock in the room is free when zero, as `on` asks for.
+// SAFETY: the lock in the room is free when zero, because `on` accepts only such locks.
 unsafe impl<M: Machine, const PLACE: usize> ZeroInit for Added<M, PLACE> {}
 
 impl<M: Machine, const PLACE: usize> Added<M, PLACE> {
@@ -130,7 +134,7 @@ impl<M: Machine, const PLACE: usize> Added<M, PLACE> {
 
 impl<M: Machine, const PLACE: usize> Drop for Added<M, PLACE> {
     fn drop(&mut self) {
-        // SAFETY: `new` (or zeroed memory) made a lock there, which is no longer in use.
+        // SAFETY: `new` (or zeroed memory) made a lock in the room, and no thread uses it any more.
         unsafe { (Self::verbs().clear)(self.room.get().cast()) }
     }
 }
@@ -148,7 +152,7 @@ impl Token for Held {
     }
 }
 
-// SAFETY: the verbs are those of a lock.
+// SAFETY: the verbs are those of a `RawLock`, which keeps its contract.
 unsafe impl<M: Machine, const PLACE: usize> RawLock<M> for Added<M, PLACE> {
     type Token = Held;
 

@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<Vec<Part>, String> {
 
 fn one(part: &str) -> Result<Part, String> {
     let expected = || format!("`{part}`: expected NAME=LOCK, NAME=LOCK:WAIT or NAME=glibc");
-    // The name may contain the sign (`Set::operator=`); a lock's name never does.
+    // The name may contain the sign `=` (`Set::operator=`); a lock's name never does.
     let (name, lock) = part.rsplit_once('=').ok_or_else(expected)?;
     let (lock, wait) = lock.split_once(':').map_or((lock, None), |(lock, wait)| (lock, Some(wait)));
     let (name, lock, wait) = (name.trim(), lock.trim(), wait.map(str::trim));
@@ -82,7 +82,7 @@ fn one(part: &str) -> Result<Part, String> {
 }
 
 /// An address range of a loaded object file, in the file's own addresses: in its data, where
-/// mutexes are, or in its code, which calls.
+/// mutexes lie, or in its code, which calls functions of mutexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRange {
     /// Last component of the file's path.
@@ -91,8 +91,8 @@ pub struct ObjectRange {
     pub range: Range<u64>,
 }
 
-/// The mutexes that a part of an assignment means: those that lie in one of several ranges, or that
-/// calls there initialise or take first.
+/// The mutexes that a part of an assignment means: those that lie in one of several ranges, and
+/// those that are initialised, or first taken, by a call in one of these ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The ranges.
@@ -113,7 +113,8 @@ impl fmt::Display for Place {
 impl FromStr for Place {
     type Err = String;
 
-    /// Parses ranges with `|` between them; `#3` behind the last one means the third mutex there.
+    /// Parses ranges with `|` between them; `#3` behind the last range means the third mutex that
+    /// calls of these ranges initialise.
     fn from_str(text: &str) -> Result<Place, String> {
         let (ranges, nth) = match text.rsplit_once('#') {
             Some((ranges, nth)) => {
@@ -140,7 +141,8 @@ impl FromStr for ObjectRange {
         let bad =
             || format!("`{text}` is no place of an object file; expected FILE+0xSTART-0xEND, as in app+0x4040-0x4068");
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
-        // The file's name may contain the sign (libstdc++.so.6).
+        // The file's name may contain the sign `+` (`libstdc++.so.6`), so the last one in the text
+        // counts.
         let (module, range) = text.rsplit_once('+').ok_or_else(bad)?;
         let (start, end) = range.split_once('-').map_or((range, None), |(start, end)| (start, Some(end)));
         let start = number(start).ok_or_else(bad)?;

@@ -153,8 +153,8 @@ impl<M: Machine, Q: Queue<M>, const P: u32> Barging<M, Q, P> {
         self.compete(tries);
         let debt = self.queue.pass_on(place);
         if debt != Debt::NONE {
-            // Relaxed: only tells threads that come before the next head is awake. The next head
-            // may already be awake, and have cleared the flag.
+            // Relaxed: the flag only informs threads that come before the next head is awake. The
+            // next head may already be awake, and have cleared the flag.
             let _ = self.word.compare_exchange(HELD, HELD | WOKEN, Relaxed, Relaxed);
         }
         debt

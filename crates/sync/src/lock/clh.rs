@@ -21,10 +21,11 @@ pub struct Clh<M: Machine> {
 // SAFETY: the lock is one pointer, free when null.
 unsafe impl<M: Machine> ZeroInit for Clh<M> {}
 
-/// The order is that of the swaps on the tail.
+/// Threads arrive in the order of their swaps on the tail.
 impl<M: Machine> Fifo for Clh<M> {
     fn is_free(&self) -> bool {
-        // Acquire: the last holder of a free lock has left it.
+        // Acquire: if the lock is free, the last holder's accesses to it come before this call
+        // returns.
         self.tail.load(Acquire).is_null()
     }
 }
@@ -91,7 +92,8 @@ unsafe impl<M: Machine> RawLock<M> for Clh<M> {
         // SAFETY: the node belongs to this thread until the store below gives it to the thread
         // behind.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*node.as_ptr()).waiting };
-        // SAFETY: see above. Release: the next holder sees this thread's writes.
+        // SAFETY: the node with the flag belongs to this thread until this store. Release: the next
+        // holder sees this thread's writes.
         unsafe { (*flag).store(0, Release) };
         M::wake::<u32>(flag, 1, wait);
     }

@@ -75,7 +75,7 @@ unsafe impl<M: Machine> Queue<M> for ClhQueue<M> {
     }
 
     fn pass_on(&self, place: NonNull<Node<M>>) -> Debt {
-        // Relaxed: an empty queue tells the next thread to come nothing.
+        // Relaxed: a thread that finds the queue empty needs to see nothing that this thread did.
         if self.tail.compare_exchange(Ptr(place.as_ptr()), Ptr::NULL, Relaxed, Relaxed).is_ok() {
             // SAFETY: no thread came behind, so no other thread knows the node.
             unsafe { nodes::give(place) };
@@ -97,8 +97,8 @@ unsafe impl<M: Machine> Queue<M> for ClhQueue<M> {
         // SAFETY: the node belongs to this thread until the swap below gives it to the thread
         // behind.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*place.as_ptr()).waiting };
-        // SAFETY: see above. Release: the lock is already released, and the node belongs to the
-        // thread behind afterwards.
+        // SAFETY: the node with the flag belongs to this thread until this swap. Release: the lock
+        // is already released, and the node belongs to the thread behind afterwards.
         if unsafe { (*flag).swap(HEAD, Release) } == ASLEEP {
             M::wake::<u32>(flag, 1, SLEEP);
         }

@@ -10,7 +10,8 @@ use super::{Counted, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, Machine, Wait};
 
-/// Number of nodes that are distinguished; a larger machine's nodes share by remainder.
+/// Number of nodes that are distinguished; on a larger machine, nodes with equal remainders share a
+/// cohort.
 const NODES: usize = 8;
 /// Hand-offs inside a node before other nodes get their turn: fairness against locality (the bound
 /// that the paper used for its figures).
@@ -140,7 +141,8 @@ mod tests {
         let (lock, wait) = (CohortLock::<Native>::new(), Wait::Pause);
         let mut via = lock.lock(wait);
         for hand_off in 1.. {
-            // Keeps one thread of the same node waiting all the time.
+            // Takes a number of the node's lock, so that in every round one waiter of the holder's
+            // node is next.
             let cohort = &lock.cohorts[usize::from(via.0.expect("it came by a node's lock"))];
             let (mine, _) = cohort.lock.take_number();
             // SAFETY: this thread holds the lock by `via`.

@@ -78,8 +78,8 @@ unsafe impl<M: Machine> RawLock<M> for Futex<M> {
         // Release: the next holder sees this thread's writes. The old value only says whether to
         // wake.
         if self.word.swap(FREE, Release) == AWAITED {
-            // Waking one is enough: it takes the lock as AWAITED and wakes the next one when it
-            // releases.
+            // Waking one sleeper is enough: that thread takes the lock as AWAITED, and so wakes the
+            // next sleeper when it releases the lock.
             M::wake::<u32>(word, 1, Wait::Futex);
         }
     }

@@ -128,10 +128,11 @@ impl<M: Machine> Hemlock<M> {
 // SAFETY: the lock is one pointer, free when null.
 unsafe impl<M: Machine> ZeroInit for Hemlock<M> {}
 
-/// The order is that of the swaps on the tail.
+/// Threads arrive in the order of their swaps on the tail.
 impl<M: Machine> Fifo for Hemlock<M> {
     fn is_free(&self) -> bool {
-        // Acquire: the last holder of a free lock has left it.
+        // Acquire: if the lock is free, the last holder's accesses to it come before this call
+        // returns.
         self.tail.load(Acquire).is_null()
     }
 }
@@ -241,8 +242,8 @@ mod tests {
                             assert_eq!(held(), 0);
                         });
                     }
-                    // Unlocks in another order than locking, while some waiters are still on their
-                    // way.
+                    // Unlocks in another order than it locked, while some of the waiters have not
+                    // joined their queue yet.
                     for i in [2, 0, 3, 1] {
                         // SAFETY: each lock is held by its token.
                         unsafe { locks[i].unlock(tokens[i], wait) };

@@ -72,8 +72,8 @@ impl<M: Machine> Hybrid<M> {
         }
         let place = self.queue.lock(wait);
         self.wait_for_the_word(wait);
-        // This thread holds the lock: only threads that switch to many write the mode at the same
-        // time.
+        // This thread holds the lock, so of all writes to the mode only those that switch it to
+        // many can come from other threads at the same time.
         let calm = self.mode.load(Relaxed);
         let next = if self.queue.is_last(place) { calm.saturating_sub(1) } else { CALM };
         if next != calm {
@@ -117,7 +117,8 @@ unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
         }
     }
 
-    /// A lock in the mode for many, about to leave it.
+    /// Creates a free lock in the mode for many that leaves this mode after the next thread without
+    /// a waiter behind it.
     fn aged() -> Self {
         Hybrid { mode: M::Atomic::new(1), queue: OneSpinner::aged(), ..Self::new() }
     }
@@ -138,7 +139,7 @@ unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
         let word: *const M::Atomic<u32> = &self.word;
         // Release: the next holder sees this thread's writes.
         if self.word.swap(FREE, Release) == AWAITED {
-            // Waking one is enough: it sets AWAITED again in case others wait.
+            // Waking one waiter is enough: that thread sets AWAITED again in case others wait.
             M::wake::<u32>(word, 1, wait);
         }
     }
@@ -191,7 +192,9 @@ mod tests {
         });
         assert_eq!(lock.waiting.load(Relaxed), 0);
         assert!(mode() != 0, "it stays as it is for a while");
-        // Each time one thread finds the word held, and leaves no waiter behind in the queue.
+        // In each round one thread finds the word held and takes the queue, in which no thread
+        // comes behind it: the count of such threads until the mode for few falls by one a round,
+        // down to 0.
         for left in (0..mode()).rev() {
             lock.lock(Wait::Futex);
             std::thread::scope(|threads| {

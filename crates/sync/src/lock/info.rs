@@ -10,7 +10,7 @@ pub enum Waits {
     Any,
     /// Only policies that keep the CPU: the lock could not wake a sleeper.
     Spinning,
-    /// Only its own policy, this one; another is an error.
+    /// Only the given policy, which is the lock's own. A request for another one is an error.
     Fixed(Wait),
 }
 
@@ -19,9 +19,9 @@ pub enum Waits {
 /// memory is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posix {
-    /// The lock can replace it.
+    /// The lock can replace a `pthread_mutex_t`.
     Yes,
-    /// The lock cannot replace it, for this reason.
+    /// The lock cannot replace a `pthread_mutex_t`, for this reason.
     No(&'static str),
 }
 

@@ -47,8 +47,8 @@ pub(super) fn given_up<M: Machine>() {
 #[inline(always)]
 pub(super) fn attempt<M: Machine>(word: &M::Atomic<u32>, retries_left: u32, held: u32) -> bool {
     announce::<M>(retries_left);
-    // A compare-exchange, so that on a machine with LL/SC a try that cannot succeed only reads
-    // (OCOR, section 3.2, mentions such sharers).
+    // A compare-exchange, so that on a machine with LL/SC a try that cannot succeed only reads, and
+    // its cache becomes a sharer of the line (section 3.2 of OCOR's paper mentions such sharers).
     let taken = word.compare_exchange(FREE, held, Acquire, Relaxed).is_ok();
     if taken {
         entered::<M>();

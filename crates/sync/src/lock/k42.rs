@@ -102,10 +102,11 @@ impl<M: Machine> K42<M> {
 // SAFETY: the lock is two pointers, free when null.
 unsafe impl<M: Machine> ZeroInit for K42<M> {}
 
-/// The order is that of the exchanges on the tail.
+/// Threads arrive in the order of their exchanges on the tail.
 impl<M: Machine> Fifo for K42<M> {
     fn is_free(&self) -> bool {
-        // Acquire: the last holder of a free lock has left it.
+        // Acquire: if the lock is free, the last holder's accesses to it come before this call
+        // returns.
         self.tail.load(Acquire).is_null()
     }
 }
@@ -161,7 +162,8 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
         // SAFETY: the thread behind waits, so its node is alive until the store below; afterwards
         // only its address is used.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
-        // SAFETY: see above. Release: the next holder sees this thread's writes.
+        // SAFETY: the thread behind waits for this store, so the node with the flag is alive.
+        // Release: the next holder sees this thread's writes.
         unsafe { (*flag).store(0, Release) };
         M::wake::<u32>(flag, 1, wait);
     }

@@ -68,7 +68,8 @@ impl<M: Machine> Mcs<M> {
         // SAFETY: the thread behind waits, so its node is alive until the store below; afterwards
         // only its address is used.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
-        // SAFETY: see above. Release: the next holder sees this thread's writes.
+        // SAFETY: the thread behind waits for this store, so the node with the flag is alive.
+        // Release: the next holder sees this thread's writes.
         unsafe { (*flag).store(0, Release) };
         M::wake::<u32>(flag, 1, wait);
     }
@@ -77,10 +78,11 @@ impl<M: Machine> Mcs<M> {
 // SAFETY: the lock is one pointer, free when null.
 unsafe impl<M: Machine> ZeroInit for Mcs<M> {}
 
-/// The order is that of the swaps on the tail.
+/// Threads arrive in the order of their swaps on the tail.
 impl<M: Machine> Fifo for Mcs<M> {
     fn is_free(&self) -> bool {
-        // Acquire: the last holder of a free lock has left it.
+        // Acquire: if the lock is free, the last holder's accesses to it come before this call
+        // returns.
         self.tail.load(Acquire).is_null()
     }
 }

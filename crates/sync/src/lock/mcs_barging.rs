@@ -84,7 +84,8 @@ unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
         // Acquire: see the flag that the thread behind set before it linked itself.
         let behind = node.next.load(Acquire);
         let passed = if behind.is_null() {
-            // Relaxed: an empty queue tells the next thread to come nothing.
+            // Relaxed: a thread that finds the queue empty needs to see nothing that this thread
+            // did.
             self.tail.compare_exchange(Ptr(place.as_ptr()), Ptr::NULL, Relaxed, Relaxed).is_ok()
         } else {
             // SAFETY: the thread behind waits for this change, so its node is alive. Relaxed: that
@@ -112,8 +113,8 @@ unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
         }
         // SAFETY: the thread behind waits for this change, so its node is alive until then.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
-        // SAFETY: see above. Release: the lock is already released, and the thread behind may free
-        // its node.
+        // SAFETY: the thread behind waits for this swap, so the node with the flag is alive.
+        // Release: the lock is already released, and the thread behind may free its node.
         if unsafe { (*flag).swap(HEAD, Release) } == ASLEEP {
             M::wake::<u32>(flag, 1, SLEEP);
         }

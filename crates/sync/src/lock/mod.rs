@@ -48,7 +48,7 @@ pub unsafe trait RawLock<M: Machine>: Sized + Send + Sync + 'static {
     const ENROLS: bool = false;
 
     /// Creates a free lock. On machines whose cells have the layout of their values, all-zero bytes
-    /// are one too.
+    /// are a free lock too.
     fn new() -> Self;
 
     /// Creates a free lock whose counters are about to wrap; the contract suite starts from it to

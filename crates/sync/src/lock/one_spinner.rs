@@ -133,8 +133,8 @@ impl<M: Machine> OneSpinner<M> {
         true
     }
 
-    /// Replaces an acquisition that has left, whose ticket only the calling thread has in front.
-    /// Returns the ticket that it had in front.
+    /// Takes the place of an acquisition that has left the queue, and whose ticket only the calling
+    /// thread has in front. Returns the ticket that was in front of that acquisition.
     fn succeed(monitor: &Monitor<M>, left: Ticket) -> Ticket {
         let front = monitor.front();
         monitor.end(left);
@@ -204,11 +204,12 @@ impl<M: Machine> OneSpinner<M> {
 // SAFETY: the lock is two words, which are equal when zero: free.
 unsafe impl<M: Machine> ZeroInit for OneSpinner<M> {}
 
-/// The order is that of the exchanges on the tail.
+/// Threads arrive in the order of their exchanges on the tail.
 impl<M: Machine> Fifo for OneSpinner<M> {
     fn is_free(&self) -> bool {
-        // Acquire: the last holder of a free lock has left it. Reading `head` first makes sure that
-        // a ticket which arrives between the two loads is seen.
+        // Acquire: if the lock is free, the last holder's accesses to it come before this call
+        // returns. `head` is read first so that a ticket which arrives between the two loads is
+        // seen.
         let head = self.head.load(Acquire);
         self.tail.load(Relaxed) == head
     }

@@ -91,8 +91,8 @@ impl<M: Machine> OneSpinnerPaper<M> {
 // SAFETY: the lock is two words; zero means that no task is in front, so it is free.
 unsafe impl<M: Machine> ZeroInit for OneSpinnerPaper<M> {}
 
-// SAFETY: it is a lock only within the limits above. Tests check that it is none beyond them, and
-// it guards nothing else.
+// SAFETY: the lock excludes other threads only within the limits of the table above. Tests show
+// that it does not beyond these limits; no other code relies on the lock.
 unsafe impl<M: Machine> RawLock<M> for OneSpinnerPaper<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {

@@ -1,4 +1,5 @@
-//! Locks that a shared library brings along, for programs whose mutexes are replaced: `./libmylock.so:mylock`.
+//! Locks of a shared library, for programs whose mutexes are replaced: `./libmylock.so:mylock`
+//! names the lock `mylock` of that library.
 //!
 //! The library defines a `struct baton_lock_plugin` for each lock (`crates/capi/include/baton_lock.h`). A process loads one of them,
 //! which serves as [`Plugin`]: a lock with room for any plug-in lock, whose verbs call the loaded one.
@@ -34,7 +35,7 @@ pub struct Descriptor {
     timedlock: Option<unsafe extern "C" fn(*mut c_void, libc::clockid_t, *const libc::timespec) -> c_int>,
 }
 
-/// A checked descriptor: what is called.
+/// The functions of a plug-in lock, taken from a descriptor that [`check`] has accepted.
 struct Verbs {
     init: unsafe extern "C" fn(*mut c_void),
     lock: unsafe extern "C" fn(*mut c_void),
@@ -46,7 +47,8 @@ struct Verbs {
 /// The plug-in of this process.
 static LOADED: OnceLock<(LockInfo, Verbs)> = OnceLock::new();
 
-/// Why a plug-in cannot be had: one sentence that names the library, the lock and what was expected.
+/// Why a plug-in lock cannot be used: one sentence that names the library, the lock and what was
+/// expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPlugin(String);
 
@@ -58,18 +60,20 @@ impl fmt::Display for NoPlugin {
 
 impl std::error::Error for NoPlugin {}
 
-/// Library and lock, if the text names a plug-in: a path with a slash, and the lock behind the last colon.
+/// Splits `text` into library and lock if it names a plug-in: a path with a slash, and the lock's
+/// name behind the last colon.
 pub fn parse(text: &str) -> Option<(&str, &str)> {
     text.rsplit_once(':').filter(|(library, lock)| library.contains('/') && !lock.contains('/'))
 }
 
-/// Whether this is the plug-in that [`load`] gave.
+/// Whether `lock` describes the plug-in that [`load`] has loaded.
 pub fn is_loaded(lock: &LockInfo) -> bool {
     LOADED.get().is_some_and(|(info, _)| info.name == lock.name)
 }
 
-/// Loads the plug-in that `text` names ([`parse`]), once in a process. The lock's name is the text with the library's whole path, so that
-/// a process in another directory finds it too.
+/// Loads the plug-in that `text` names ([`parse`]), at most one in a process, and returns its
+/// description. Its name is `text` with the absolute path of the library, so that a process in
+/// another directory finds the library too.
 ///
 /// # Errors
 /// The library is not there or cannot be loaded, has no such lock, or one that does not fit; or another plug-in was loaded.
@@ -88,17 +92,18 @@ pub fn load(text: &str) -> Result<&'static LockInfo, NoPlugin> {
     Ok(&LOADED.get_or_init(|| (info, verbs)).0)
 }
 
-/// The descriptor in the library.
+/// Loads the library at `path` and returns the descriptor that it defines under the name `lock`.
 fn find(path: &str, lock: &str) -> Result<&'static Descriptor, NoPlugin> {
     let text =
         |text: &str| CString::new(text).map_err(|_| NoPlugin(format!("plug-in `{path}`: a zero byte in a name")));
     let (file, symbol) = (text(path)?, text(lock)?);
-    // SAFETY: both are strings that end with a zero. What the library's constructors do is its author's part.
+    // SAFETY: `file` is a string that ends with a zero. The library's author answers for what its
+    // constructors do.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(NoPlugin(format!("plug-in `{path}` cannot be loaded: {}", said())));
     }
-    // SAFETY: a library that is loaded, and stays so.
+    // SAFETY: `library` is loaded and is never closed; `symbol` is a string that ends with a zero.
     let found = unsafe { libc::dlsym(library, symbol.as_ptr()) };
     if found.is_null() {
         return Err(NoPlugin(format!(
@@ -108,22 +113,25 @@ fn find(path: &str, lock: &str) -> Result<&'static Descriptor, NoPlugin> {
     if !found.cast::<Descriptor>().is_aligned() {
         return Err(NoPlugin(format!("plug-in `{path}`: `{lock}` is no struct baton_lock_plugin (baton_lock.h)")));
     }
-    // SAFETY: aligned; the header says that what has this name is a descriptor, of which `check` reads the version first.
+    // SAFETY: the pointer is aligned and lies in a library that stays loaded. By `baton_lock.h` a
+    // symbol of this name is a descriptor; `check` reads its version before anything else.
     Ok(unsafe { &*found.cast::<Descriptor>() })
 }
 
-/// What the loader says is wrong.
+/// Returns the dynamic loader's message about the failure.
 fn said() -> String {
-    // SAFETY: called behind a failed `dlopen` of this thread.
+    // SAFETY: dlerror takes no argument, and returns the message of this thread's failed `dlopen`.
     let error = unsafe { libc::dlerror() };
     if error.is_null() {
         return "the loader gives no reason".to_owned();
     }
-    // SAFETY: a string that ends with a zero, valid until the thread's next such call.
+    // SAFETY: `error` is a string that ends with a zero, and stays valid until this thread's next
+    // call of the loader.
     unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
 }
 
-/// Checks that the lock goes with this version of Baton and has all that it must have.
+/// Checks that the descriptor is of this version of `baton_lock.h`, that its lock fits into a
+/// [`Plugin`], and that no function is missing.
 fn check(descriptor: &Descriptor, name: String) -> Result<(LockInfo, Verbs), NoPlugin> {
     let Descriptor { abi, size, align, .. } = *descriptor;
     let refuse = |why: String| Err(NoPlugin(format!("plug-in `{name}`: {why}")));
@@ -143,15 +151,15 @@ fn check(descriptor: &Descriptor, name: String) -> Result<(LockInfo, Verbs), NoP
     };
     let what = match descriptor.what.is_null() {
         true => "a plug-in lock".to_owned(),
-        // SAFETY: the header says that it is a string that ends with a zero.
+        // SAFETY: by `baton_lock.h`, `what` is null or a string that ends with a zero.
         false => unsafe { CStr::from_ptr(descriptor.what) }.to_string_lossy().into_owned(),
     };
-    // Kept for the process's life: one plug-in a process.
+    // Both strings are leaked: a process loads at most one plug-in, and keeps it to its end.
     let info = LockInfo { name: name.leak(), what: what.leak(), timed: descriptor.timedlock.is_some(), ..Plugin::INFO };
     Ok((info, Verbs { init, lock, trylock, unlock, timedlock: descriptor.timedlock }))
 }
 
-/// The verbs of the loaded plug-in.
+/// Returns the functions of the loaded plug-in.
 fn verbs() -> &'static Verbs {
     &LOADED.get().expect("a plug-in is loaded before its locks are made").1
 }
@@ -164,7 +172,8 @@ pub struct Plugin(UnsafeCell<[u8; SIZE]>);
 unsafe impl Send for Plugin {}
 // SAFETY: as above.
 unsafe impl Sync for Plugin {}
-// SAFETY: the plug-in makes a free lock of zeros before its other verbs see it, as a block's lock is made by `new`.
+// SAFETY: every lock is made by `new`, which lets the plug-in make a free lock of zeroed bytes
+// before any other function sees them.
 unsafe impl ZeroInit for Plugin {}
 
 impl Plugin {
@@ -172,7 +181,8 @@ impl Plugin {
         self.0.get().cast()
     }
 
-    /// Takes the lock before the deadline. Returns whether it was taken; `None` if the plug-in has no timed lock.
+    /// Takes the lock, waiting until `deadline` at the latest. Returns whether it was taken; `None`
+    /// if the plug-in has no timed lock.
     pub fn timedlock(&self, deadline: Deadline) -> Option<bool> {
         let timedlock = verbs().timedlock?;
         let clock = match deadline.clock {
@@ -180,16 +190,17 @@ impl Plugin {
             Clock::Realtime => libc::CLOCK_REALTIME,
         };
         let at = baton_machine::native::futex::timespec(deadline.at);
-        // SAFETY: a lock that `new` made, and a time.
+        // SAFETY: `new` made the lock, and `at` is a valid time during the call.
         Some(unsafe { timedlock(self.at(), clock, &raw const at) } != 0)
     }
 }
 
-// SAFETY: the plug-in's author promises mutual exclusion, as for any lock that a program brings along.
+// SAFETY: the plug-in's author promises mutual exclusion of `lock`, `trylock` and `unlock`.
 unsafe impl RawLock<Native> for Plugin {
     type Token = ();
 
-    /// Stands for all plug-ins; [`load`] gives what one says of itself.
+    /// A description that stands for all plug-ins; [`load`] returns the description of the loaded
+    /// one.
     const INFO: LockInfo = LockInfo {
         name: "plug-in",
         what: "a plug-in lock",
@@ -201,27 +212,29 @@ unsafe impl RawLock<Native> for Plugin {
         hints: false,
         posix: Posix::Yes,
         general: false,
-        // It waits in its own way; this is for what stands beside it.
+        // The plug-in waits in its own way, whatever this says. Code that waits beside the lock,
+        // such as a condition variable, uses this policy.
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
         counted: Counted { instructions: 0.0, accesses: 0 },
-        // Behind those of the registry.
+        // The first number after those of the registry's locks.
         c_number: LOCKS.len() as u32,
     };
 
     fn new() -> Self {
         let lock = Plugin(UnsafeCell::new([0; SIZE]));
-        // SAFETY: zeroed memory of the size and alignment that were checked.
+        // SAFETY: the memory is zeroed, and `check` has compared the lock's size and alignment with
+        // it.
         unsafe { (verbs().init)(lock.at()) };
         lock
     }
 
     fn lock(&self, _: Wait) {
-        // SAFETY: a lock that `new` made.
+        // SAFETY: `new` has made the lock.
         unsafe { (verbs().lock)(self.at()) }
     }
 
     unsafe fn unlock(&self, (): (), _: Wait) {
-        // SAFETY: a lock that `new` made; the caller holds it.
+        // SAFETY: `new` has made the lock, and the caller holds it.
         unsafe { (verbs().unlock)(self.at()) }
     }
 }
@@ -229,7 +242,7 @@ unsafe impl RawLock<Native> for Plugin {
 // SAFETY: as `RawLock`.
 unsafe impl TryLock<Native> for Plugin {
     fn try_lock(&self) -> Option<()> {
-        // SAFETY: a lock that `new` made.
+        // SAFETY: `new` has made the lock.
         (unsafe { (verbs().trylock)(self.at()) } != 0).then_some(())
     }
 }

@@ -224,7 +224,7 @@ const _: () = {
     }
 };
 
-/// Adds the lock's name to what it cannot do.
+/// Turns the text that says what the lock cannot do into an error that also names the lock.
 fn named<T>(name: &str, out: Result<T, &str>) -> Result<T, LockError> {
     out.map_err(|what| cannot(name, what))
 }

@@ -98,7 +98,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         posix: Posix::Yes,
         general: true,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
-        // An unlock that always wakes looks for sleepers every time.
+        // With `EVERY` an unlock looks for sleepers each time, which takes more instructions.
         counted: match (EVERY, ONCE) {
             (false, false) => Counted { instructions: 11.0, accesses: 2 },
             (true, _) => Counted { instructions: 18.0, accesses: 3 },

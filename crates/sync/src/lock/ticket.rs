@@ -41,11 +41,12 @@ impl<M: Machine> Ticket<M> {
 // free.
 unsafe impl<M: Machine> ZeroInit for Ticket<M> {}
 
-/// The order is that in which numbers are taken.
+/// Threads arrive in the order in which they take numbers.
 impl<M: Machine> Fifo for Ticket<M> {
     fn is_free(&self) -> bool {
-        // Acquire: the last holder of a free lock has left it. Reading `serving` first makes sure
-        // that a number given out between the two loads is seen.
+        // Acquire: if the lock is free, the last holder's accesses to it come before this call
+        // returns. `serving` is read first so that a number given out between the two loads is
+        // seen.
         let serving = self.serving.load(Acquire);
         self.next.load(Acquire) == serving
     }

@@ -25,7 +25,7 @@ impl<M: Machine> TicketProp<M> {
             if before != 0 {
                 M::work(Cycles(A_WAITER * u64::from(before.min(MOST))));
             }
-            // Returns at once if another number has been served meanwhile.
+            // The wait returns at once if another number has been served since `serving` was read.
             match M::wait_while(self.0.serving(), serving, wait, None) {
                 WaitResult::Changed(now) => serving = now,
                 WaitResult::Expired => unreachable!("no deadline was given"),
@@ -34,10 +34,10 @@ impl<M: Machine> TicketProp<M> {
     }
 }
 
-// SAFETY: a ticket lock.
+// SAFETY: the only field is a ticket lock, which is free when zero.
 unsafe impl<M: Machine> ZeroInit for TicketProp<M> {}
 
-/// The order is that in which numbers are taken.
+/// Threads arrive in the order in which they take numbers.
 impl<M: Machine> Fifo for TicketProp<M> {
     fn is_free(&self) -> bool {
         self.0.is_free()

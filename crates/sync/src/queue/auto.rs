@@ -36,8 +36,8 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Auto<M, T> {
         consumers: Side::Multi,
         bulk: false,
         device: false,
-        // On the native machine this is the ring behind two calls; the ring's own calls are inlined
-        // into their callers.
+        // On the native machine `auto` is the ring, and costs the instructions of two more calls:
+        // the ring's own functions are inlined into their callers.
         counted: Counted { instructions: 103.0, ..Many::INFO.counted },
         counted_bulk: Many::INFO.counted_bulk,
     };

@@ -115,7 +115,8 @@ impl<M: Machine> Barrier<M> {
     /// Enters the barrier, with the device whose region is mapped.
     pub fn enter(&self, device: &Device<M>) {
         self.lock();
-        // Relaxed: under the lock, or by leaving threads, of which the last one releases the lock.
+        // Relaxed: threads add to the count under the lock; leaving threads subtract from it, and
+        // the last of them releases the lock.
         let gathered = self.gathered.fetch_add(1, Relaxed) + 1;
         if gathered == self.total {
             device.map().notify(0, device);
