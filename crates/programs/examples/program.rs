@@ -36,12 +36,14 @@ unsafe impl Send for Monitor {}
 // SAFETY: as above.
 unsafe impl Sync for Monitor {}
 
-/// pthread's calls say 0 when all is well; with these arguments nothing else can come.
+/// Panics unless a pthread call returned 0. With the arguments in this file no call returns
+/// anything else.
 fn well(what: &str, code: i32) {
     assert_eq!(code, 0, "{what}");
 }
 
-// SAFETY: the mutex excludes and orders.
+// SAFETY: a pthread mutex lets in one thread at a time, and its unlock happens before the next lock
+// returns.
 unsafe impl Kit<Native> for Pthread {
     type Monitor = Monitor;
     type Token = ();
@@ -50,23 +52,25 @@ unsafe impl Kit<Native> for Pthread {
         let mutex = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
         Monitor(Box::new(Both { mutex, condition: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER) }))
     }
-    // A place in the code for each place that enters: a trace tells them apart by it.
+    // Inlined, so that each place that enters has a call of its own: a trace tells places apart by
+    // the address of the call.
     #[inline(always)]
     fn enter(&self, monitor: &Monitor) {
-        // SAFETY: an initialised mutex, which the calling thread does not hold.
+        // SAFETY: the mutex is initialised, and the calling thread does not hold it.
         well("pthread_mutex_lock", unsafe { libc::pthread_mutex_lock(monitor.0.mutex.get()) });
     }
     unsafe fn leave(&self, monitor: &Monitor, (): ()) {
-        // SAFETY: by contract the calling thread holds it.
+        // SAFETY: by contract the calling thread holds the mutex.
         well("pthread_mutex_unlock", unsafe { libc::pthread_mutex_unlock(monitor.0.mutex.get()) });
     }
     unsafe fn wait(&self, monitor: &Monitor, (): ()) {
         let Both { mutex, condition } = &*monitor.0;
-        // SAFETY: by contract the calling thread holds the mutex, which is the condition's only one.
+        // SAFETY: by contract the calling thread holds the mutex, the only one that is used with
+        // this condition.
         well("pthread_cond_wait", unsafe { libc::pthread_cond_wait(condition.get(), mutex.get()) });
     }
     fn notify_all(&self, monitor: &Monitor) {
-        // SAFETY: an initialised condition.
+        // SAFETY: the condition variable is initialised.
         well("pthread_cond_broadcast", unsafe { libc::pthread_cond_broadcast(monitor.0.condition.get()) });
     }
     fn policy(&self) -> Wait {
@@ -74,14 +78,14 @@ unsafe impl Kit<Native> for Pthread {
     }
 }
 
-/// What there is of these names.
+/// A real program or a kernel, found by its name.
 #[derive(Clone, Copy)]
 enum What {
     Program(Program),
     Kernel(Kernel),
 }
 
-/// What was asked for.
+/// The options on the command line; `None`: the usual value.
 #[derive(Default)]
 struct Asked {
     threads: Option<u32>,
@@ -101,7 +105,8 @@ impl What {
         all.join(", ")
     }
 
-    /// The teams that run one after the other.
+    /// Returns the teams to run one after the other: a program's team for each round, or the one
+    /// team of a kernel.
     fn teams(self, asked: &Asked) -> Result<Vec<Team>, String> {
         let threads = asked.threads.unwrap_or(4);
         match self {

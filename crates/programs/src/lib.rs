@@ -16,7 +16,7 @@
 //! | [`regression`] | logistic regression as a map-reduce |
 //! | [`phases`] | programs said by instructions, parallel parts and working sets |
 //! | [`synthetic`] | synthetic programs that stand in for real ones of which a few figures are printed |
-//! | `places` | values that threads share by the order of their phases |
+//! | `places` | values that threads share without a lock, ordered by the program's phases |
 //! | [`monitor`] | what real programs and kernels share data under |
 
 pub mod distributor;

@@ -40,7 +40,7 @@ pub unsafe trait Kit<M: Machine>: Clone + Send + Sync + 'static {
     unsafe fn wait(&self, monitor: &Self::Monitor, token: Self::Token) -> Self::Token;
     /// Notifies all threads that wait.
     fn notify_all(&self, monitor: &Self::Monitor);
-    /// How threads wait at what is no monitor, such as a barrier.
+    /// Returns the policy by which threads wait for anything but a monitor, such as a barrier.
     fn policy(&self) -> Wait;
 }
 
@@ -74,7 +74,8 @@ pub struct LockAndEvent<M: Machine, L> {
     number: u32,
 }
 
-// SAFETY: the lock excludes and orders.
+// SAFETY: the lock lets in one thread at a time, and its unlock happens before the next lock
+// returns.
 unsafe impl<M: Machine, L: RawLock<M>, P: Probe + Sync> Kit<M> for Locks<L, P> {
     type Monitor = LockAndEvent<M, L>;
     type Token = L::Token;
@@ -98,7 +99,8 @@ unsafe impl<M: Machine, L: RawLock<M>, P: Probe + Sync> Kit<M> for Locks<L, P> {
 
     unsafe fn wait(&self, monitor: &Self::Monitor, token: L::Token) -> L::Token {
         let waiter = monitor.event.prepare(self.wait);
-        // SAFETY: by contract the thread holds the lock; the waiter is ours, and retired once.
+        // SAFETY: by contract the thread holds the lock; it prepared the waiter, and retires it
+        // once.
         unsafe {
             self.leave(monitor, token);
             // The reason why the sleep ended does not matter: the condition is looked at anew.
@@ -134,10 +136,11 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
         Guarded { monitor: kit.monitor(number), data: M::Slot::new(data) }
     }
 
-    /// Runs `f` inside the monitor, which reads and writes the lines of the data.
+    /// Runs `f` on the data inside the monitor. The call reads and writes all lines of the data.
     pub(crate) fn with<R>(&self, kit: &K, f: impl FnOnce(&mut T) -> R) -> R {
         let token = kit.enter(&self.monitor);
-        // SAFETY: in the monitor no other thread accesses the data; it is left as it was entered.
+        // SAFETY: inside the monitor no other thread accesses the data, and the thread leaves with
+        // the token of its entry.
         unsafe {
             let result = self.data.write(|data| f(&mut *data));
             kit.leave(&self.monitor, token);
@@ -150,7 +153,7 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
     /// # Safety
     /// No thread uses the monitor any more.
     pub(crate) unsafe fn at_end<R>(&self, f: impl FnOnce(&T) -> R) -> R {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread uses the monitor any more.
         unsafe { self.data.read(|data| f(&*data)) }
     }
 
@@ -159,7 +162,8 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
     pub(crate) fn when<R>(&self, kit: &K, mut f: impl FnMut(&mut T) -> Option<R>) -> R {
         let mut token = kit.enter(&self.monitor);
         loop {
-            // SAFETY: in the monitor no other thread accesses the data; it is left, or waited in, as it was entered.
+            // SAFETY: inside the monitor no other thread accesses the data, and the thread leaves
+            // or waits with the token of its entry.
             unsafe {
                 if let Some(result) = self.data.write(|data| f(&mut *data)) {
                     kit.leave(&self.monitor, token);
@@ -170,7 +174,8 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
         }
     }
 
-    /// Runs `f` inside the monitor, and has all threads that wait look again.
+    /// Runs `f` inside the monitor, and wakes all threads that wait, so that they look at the data
+    /// again.
     pub(crate) fn change<R>(&self, kit: &K, f: impl FnOnce(&mut T) -> R) -> R {
         let result = self.with(kit, f);
         kit.notify_all(&self.monitor);

@@ -21,7 +21,7 @@ impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
     /// # Safety
     /// No thread writes the place meanwhile, and the last write happened before.
     pub(crate) unsafe fn get(&self, at: usize) -> T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread writes the place meanwhile.
         unsafe { self.0[at].read(|value| *value) }
     }
 
@@ -30,7 +30,7 @@ impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
     /// # Safety
     /// No other thread accesses the place meanwhile, and earlier accesses happened before.
     pub(crate) unsafe fn set(&self, at: usize, value: T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no other thread accesses the place meanwhile.
         unsafe { self.0[at].write(|place| *place = value) }
     }
 }

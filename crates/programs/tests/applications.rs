@@ -55,7 +55,7 @@ fn packets_pass_through_clusters() {
         let digest = |stages: &[u32]| [clusters::<R>(stages, bulk).digest, clusters::<S>(stages, bulk).digest];
         let digests = [digest(&[1, 2, 2, 1]), digest(&[2, 3, 1, 2])];
         assert!(digests.as_flattened().iter().all(|one| *one == digests[0][0]), "{digests:?}");
-        // A stage less marks each packet once less.
+        // A pipeline with one stage less marks each packet once less, so its digest differs.
         assert_ne!(digest(&[2, 3])[0], digests[0][0]);
     }
 }
@@ -72,7 +72,8 @@ fn a_firewall_drops_what_is_suspicious() {
         for outcome in &all {
             assert_eq!(outcome.allowed + outcome.inspected, 203);
             assert_eq!((&outcome.hits[..], outcome.denied), (&[outcome.inspected, outcome.allowed, 0][..], 0));
-            // 25 are expected; 4 standard deviations are 19.
+            // An eighth of 203 packets, 25, is expected to be inspected; 4 standard deviations are
+            // 19.
             assert!((6..45).contains(&outcome.inspected), "{SUSPICIOUS_PORT}: {outcome:?}");
             assert_eq!((outcome.digest, outcome.bytes), (all[0].digest, all[0].bytes));
         }

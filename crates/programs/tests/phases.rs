@@ -1,4 +1,4 @@
-//! Profiles of phases: those of the tree, and broken ones.
+//! Profiles of phases: the files of this repository are read, and broken ones are refused.
 
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 

@@ -1,5 +1,5 @@
-//! Profile files: those of the tree are read, wrong ones are refused with file, line, key and what was expected, and
-//! a draw's threads do what it says.
+//! Profile files: the files of this repository are read, wrong ones are refused with file, line,
+//! key and what was expected, and a draw's threads do what the draw says.
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};
@@ -18,7 +18,8 @@ fn the_trees_profiles_are_read() {
     let set = Set::open(Path::new(OCOR)).unwrap();
     assert_eq!(set.profiles.len(), 25);
     assert_eq!(set.profiles.iter().filter(|profile| profile.suite == "PARSEC").count(), 11);
-    // Table 3: so many have a high rate of critical sections, and so many a high network utilisation.
+    // By the paper's table 3, 18 programs have a high rate of critical sections, and 11 a high
+    // network utilisation.
     let high = |class: fn(&Profile) -> Class| set.profiles.iter().filter(|p| class(p) == Class::High).count();
     assert_eq!((high(|p| p.printed.cs_rate), high(|p| p.printed.network)), (18, 11));
     let shares = set.profiles.iter().filter(|p| p.printed.cs_share.is_some() && p.printed.coh_share.is_some());

@@ -73,7 +73,8 @@ fn scales_that_cannot_be_are_refused() {
     }
 }
 
-/// The kernels in scales that are small beside their usual ones, as people call them. (Their own tests lose parts of them.)
+/// The kernels in scales that are small beside their usual ones, called through the public
+/// interface. (Their own tests also leave parts of their work out.)
 #[test]
 fn kernels_are_right_with_any_lock_and_barrier() {
     for kernel in Kernel::ALL {
@@ -85,7 +86,7 @@ fn kernels_are_right_with_any_lock_and_barrier() {
         let barging = Locks::<SpinPark<Native>, _>::new(Wait::SpinPark(8), Silent);
         let team = kernel.team::<Native, _, Dissemination<Native>>(3, scale, &barging).unwrap();
         assert_eq!(run(team), Ok(()), "{kernel:?}");
-        // What has computed nothing is wrong.
+        // A kernel whose threads have computed nothing fails its check.
         let team = kernel.team::<Native, _, Central<Native>>(2, scale, &queue).unwrap();
         assert!((team.verify)().is_err(), "{kernel:?}");
     }

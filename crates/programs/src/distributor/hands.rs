@@ -97,7 +97,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Hand for Queues<M, Q> {
     fn work(&self, worker: u32, work: &mut dyn FnMut(u64)) {
         let queue = &self.0[worker as usize % self.0.len()];
         loop {
-            // SAFETY: several workers are at one queue only where it is for many; `Settings::work` sees to that.
+            // SAFETY: several workers share a queue only if its kind allows many consumers, which
+            // `Settings::work` checks.
             match unsafe { queue.dequeue(self.1) } {
                 LAST => return,
                 job => work(job),
@@ -118,7 +119,7 @@ impl<M: Machine> Hand for Balanced<M> {
         for job in 1..=settings.jobs {
             outbox.send(self.group, job);
         }
-        // A job that the device has dropped comes again, before its worker hears that no more jobs
+        // Sends jobs that the device has dropped again, before a worker is told that no more jobs
         // come.
         outbox.flush();
         (0..settings.workers).for_each(|worker| outbox.send(self.queues.queue(worker), LAST));

@@ -96,10 +96,11 @@ impl<M: Machine> Data<M> {
         let grain = scale.grain as usize;
         member.alone(|| {
             M::work(Cycles(JUMP_CYCLES));
-            // SAFETY: the others wait.
+            // SAFETY: the other threads wait until this thread has written the begin.
             unsafe { self.begin.set(0, Sequence::new(EP_SEED, scale).state()) };
         });
-        // SAFETY: it was written before the meeting.
+        // SAFETY: the begin was written before the meeting at which `alone` ends, and is not
+        // written again.
         let begin = Sequence::at(unsafe { self.begin.get(0) });
         let numbers = &self.numbers[member.thread as usize];
         let mut own = Sums::default();
@@ -107,7 +108,7 @@ impl<M: Machine> Data<M> {
             let mut sequence = begin.after(2 * (batch * grain) as u64);
             let made: Vec<f64> = (0..2 * grain).map(|_| sequence.next()).collect();
             M::work(Cycles(JUMP_CYCLES + made.len() as u64 * CYCLES));
-            // SAFETY: they are this thread's own.
+            // SAFETY: the rows of `numbers` are this thread's own.
             let made = unsafe {
                 numbers.write(0, &made);
                 numbers.read(0)
@@ -116,7 +117,7 @@ impl<M: Machine> Data<M> {
             M::work(Cycles(grain as u64 * PAIR_CYCLES + accepted as u64 * ACCEPTED_CYCLES));
         }
         member.turn(|| {
-            // SAFETY: the lock is held.
+            // SAFETY: this thread holds the lock that guards the sums.
             unsafe {
                 let mut sums = self.sums.get(0);
                 sums.add(&own);
@@ -126,13 +127,13 @@ impl<M: Machine> Data<M> {
         member.meet();
         member.alone(|| {
             M::work(Cycles(RINGS as u64));
-            // SAFETY: all have added up, and the others wait.
+            // SAFETY: all threads have added to the sums, and the other threads wait.
             unsafe { self.accepted.set(0, self.sums.get(0).rings.iter().sum()) };
         });
     }
 }
 
-/// What one thread computes, from the first number to the last without a jump.
+/// Computes the sums on one thread, from the first number to the last without a jump.
 fn plain(scale: KernelScale) -> Sums {
     let mut sequence = Sequence::new(EP_SEED, scale);
     let mut rings = [0; RINGS];

@@ -1,6 +1,7 @@
 //! The Fourier transform of one long line in six steps (Bailey 1990; as in SPLASH-2's FFT): the
-//! line, as a square of rows, is transposed, transformed row by row, turned, transposed,
-//! transformed and transposed. The first thread makes the input and adds up the result.
+//! line, as a square of rows, is transposed, and its rows are transformed; each point is turned by
+//! an angle; then the square is transposed, transformed and transposed again. The first thread
+//! makes the input and adds up the result.
 
 use super::fourier::{Complex, FUNCTION_CYCLES, cycles, roots, transform};
 use super::random::{CYCLES, SEED, Sequence};
@@ -25,9 +26,9 @@ struct Data<M: Machine> {
     squares: [Rows<M>; 2],
     /// Roots of unity for a row, which the first thread writes.
     roots: Rows<M>,
-    /// By row: the angle by which each point is turned between the two transforms.
+    /// By row: the factor by which each point is turned and scaled between the two transforms.
     turns: Rows<M>,
-    /// By thread: the squares of all lengths, written under the lock.
+    /// The sum of the squares of all points' lengths, to which every thread adds under the lock.
     energy: Places<M, f64>,
     /// The sum of all points, which the first thread writes.
     sum: Places<M, Complex>,
@@ -125,7 +126,8 @@ impl<M: Machine> Data<M> {
         let blocks = self.m / PAIRS;
         member.each(blocks * blocks, |unit| {
             let (row, column) = (unit / blocks, unit % blocks);
-            // SAFETY: as above; here a phase writes each square by one thread.
+            // SAFETY: a phase writes each square of points by one thread, and reads what was
+            // written before the last meeting.
             let read: [[Complex; PAIRS]; PAIRS] =
                 core::array::from_fn(|at| unsafe { from.block(column * PAIRS + at, row) });
             M::work(Cycles((PAIRS * PAIRS) as u64 * POINT_CYCLES));
@@ -165,13 +167,14 @@ impl<M: Machine> Data<M> {
             own += unsafe { square.read_pairs(row) }.iter().map(|value| value.square()).sum::<f64>();
             M::work(Cycles(m as u64 * POINT_CYCLES));
         }
-        // SAFETY: the lock is held.
+        // SAFETY: this thread holds the lock that guards the energy.
         member.turn(|| unsafe { self.energy.set(0, self.energy.get(0) + own) });
         member.meet();
         member.alone(|| {
             let mut sum = Complex::default();
             for row in 0..m {
-                // SAFETY: the others wait.
+                // SAFETY: the rows were written before the last meeting, and the other threads
+                // wait.
                 sum = unsafe { square.read_pairs(row) }.into_iter().fold(sum, |sum, value| sum + value);
                 M::work(Cycles(m as u64 * POINT_CYCLES));
             }

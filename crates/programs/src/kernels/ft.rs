@@ -103,7 +103,7 @@ impl<M: Machine> Data<M> {
     fn work(&self, member: &mut Member, scale: KernelScale) {
         member.alone(|| self.prepare(scale));
         self.begin(member);
-        // SAFETY: they were written before a meeting, and are not written again.
+        // SAFETY: the roots of unity were written before a meeting, and are not written again.
         let roots = unsafe { self.roots.read_pairs(0) };
         self.lines_of_x(member, &self.waves, &roots, false);
         for stride in [1, self.n] {
@@ -154,7 +154,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Transforms along x, which are whole rows.
+    /// Transforms each row of the field, which is a line along x.
     fn lines_of_x(&self, member: &mut Member, field: &Rows<M>, roots: &[Complex], inverse: bool) {
         member.each(self.n * self.n, |row| {
             // SAFETY: as above.
@@ -214,10 +214,10 @@ impl<M: Machine> Data<M> {
             own = own + unsafe { self.field.block(z * n + y, x / PAIRS) }[x % PAIRS];
             M::work(Cycles(CHECK_CYCLES));
         }
-        // SAFETY: the lock is held.
+        // SAFETY: this thread holds the lock that guards the sums.
         member.turn(|| unsafe { self.sums.set(step, self.sums.get(step) + own) });
         member.meet();
-        // SAFETY: all have added up, and the others wait.
+        // SAFETY: all threads have added to the sum, and the other threads wait.
         member.alone(|| unsafe { self.checks.set(step, self.sums.get(step).scaled(1.0 / n.pow(3) as f64)) });
     }
 }

@@ -115,7 +115,7 @@ fn weighted(weights: &Weights, sums: &[f64; 4]) -> f64 {
 unsafe fn about<M: Machine>(field: &Rows<M>, side: usize, y: usize, z: usize) -> [Vec<f64>; 9] {
     core::array::from_fn(|at| {
         let (y, z) = ((y + side + at % 3 - 1) % side, (z + side + at / 3 - 1) % side);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread writes the rows meanwhile.
         unsafe { field.read(z * side + y) }
     })
 }
@@ -257,15 +257,15 @@ impl<M: Machine> Data<M> {
             own += unsafe { r.read(row) }.iter().map(|value| value * value).sum::<f64>();
             M::work(Cycles(*side as u64 * POINT_CYCLES));
         }
-        // SAFETY: the lock is held.
+        // SAFETY: this thread holds the lock that guards the sum of squares.
         member.turn(|| unsafe { self.squares.set(0, self.squares.get(0) + own) });
         member.meet();
-        // SAFETY: all have added up, and the others wait.
+        // SAFETY: all threads have added to the sum, and the other threads wait.
         member.alone(|| unsafe { self.norm.set(0, (self.squares.get(0) / side.pow(3) as f64).sqrt()) });
     }
 }
 
-/// Adds `one` to the least values, which are kept in order.
+/// Inserts `one` into the sorted list of the least values if it is among the [`CHARGES`] least.
 fn keep(kept: &mut Vec<(f64, usize)>, one: (f64, usize)) {
     if kept.len() < CHARGES || one.0 < kept[CHARGES - 1].0 {
         kept.insert(kept.partition_point(|other| *other < one), one);
@@ -299,7 +299,8 @@ impl Cube {
         neighbours().map(|(step, far)| weights[far] * self.1[Cube::at(self.0, point, step)]).sum()
     }
 
-    /// Each point plus `times` its weighted sum over another cube.
+    /// Returns this cube with each point increased by `times` the weighted sum around the same
+    /// point of `other`.
     fn plus(&self, times: f64, weights: &Weights, other: &Cube) -> Cube {
         let value = |(point, value): ([usize; 3], &f64)| value + times * other.sum(weights, point);
         Cube(self.0, Cube::points(self.0).zip(&self.1).map(value).collect())
@@ -320,7 +321,7 @@ impl Cube {
     }
 }
 
-/// The correction for a right side: one V-cycle that begins at `u`.
+/// Returns the solution after one V-cycle that begins at `u`, whose residual is `left`.
 fn cycle(u: Cube, right: &Cube, left: &Cube) -> Cube {
     let zero = |side: usize| Cube(side, vec![0.0; side.pow(3)]);
     if u.0 == 2 {
@@ -333,7 +334,7 @@ fn cycle(u: Cube, right: &Cube, left: &Cube) -> Cube {
     corrected.plus(1.0, &SMOOTHER, &left)
 }
 
-/// What one thread computes, point by point over whole cubes: the solution, and the norm of the
+/// Computes on one thread, point by point over whole cubes: the solution, and the norm of the
 /// residual.
 fn plain(scale: KernelScale) -> (Vec<f64>, f64) {
     let side = scale.size as usize;

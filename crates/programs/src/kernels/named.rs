@@ -92,16 +92,18 @@ impl<const K: usize> Workload for Solo<K> {
         let (size, threads) = (self.scale.size as usize, self.threads.get() as usize);
         let points = size.saturating_pow(3);
         match Kernel::ALL[K] {
-            // One batch for each thread.
+            // One batch of numbers for each thread.
             Kernel::Ep => threads * self.scale.grain as usize * 24,
-            // Two complex numbers and one real number for each point.
+            // For each point two complex numbers and one real number, which is 40 bytes; the rest
+            // is for smaller data.
             Kernel::Ft => points * 48,
-            // Three numbers for each point; each coarser grid has an eighth of the points, and rows
-            // of at least a line.
+            // For each point three numbers, which is 24 bytes; each coarser grid has an eighth of
+            // the points, and rows of at least a line.
             Kernel::Mg => points * 32 + (1 << 14),
             // An index, the queries, and their segments.
             Kernel::Search => size * 8 + self.scale.rounds as usize * (self.scale.grain as usize + 320) + (1 << 16),
-            // Three complex numbers for each point.
+            // For each point three complex numbers, which is 48 bytes; the rest is for smaller
+            // data.
             Kernel::Fft => size * size * 56,
         }
     }

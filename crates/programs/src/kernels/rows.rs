@@ -41,7 +41,8 @@ impl<M: Machine> Rows<M> {
     pub(super) unsafe fn read(&self, row: usize) -> Vec<f64> {
         let mut lines = vec![Line([0.0; IN_LINE]); self.each];
         let from = &self.lines.0[row * self.each..(row + 1) * self.each];
-        // SAFETY: the caller's promise; there is room for as many lines.
+        // SAFETY: the caller promises that no thread writes the row meanwhile; `lines` has room for
+        // the row's lines.
         unsafe { Slot::take_row(from, lines.as_mut_ptr()) };
         lines.iter().flat_map(|line| line.0).take(self.width).collect()
     }
@@ -55,7 +56,8 @@ impl<M: Machine> Rows<M> {
         let line = |line: usize| Line(core::array::from_fn(|at| number(line * IN_LINE + at)));
         let lines: Vec<Line> = (0..self.each).map(line).collect();
         let into = &self.lines.0[row * self.each..(row + 1) * self.each];
-        // SAFETY: the caller's promise; there are as many lines.
+        // SAFETY: the caller promises that no other thread accesses the row meanwhile; `lines`
+        // holds as many lines as the row.
         unsafe { Slot::write_row(into, lines.as_ptr()) };
     }
 
@@ -64,7 +66,7 @@ impl<M: Machine> Rows<M> {
     /// # Safety
     /// The condition of [`Rows::read`].
     pub(super) unsafe fn read_pairs(&self, row: usize) -> Vec<Complex> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread writes the row meanwhile.
         let numbers = unsafe { self.read(row) };
         numbers.chunks_exact(2).map(|pair| Complex { re: pair[0], im: pair[1] }).collect()
     }
@@ -75,7 +77,7 @@ impl<M: Machine> Rows<M> {
     /// The condition of [`Rows::write`].
     pub(super) unsafe fn write_pairs(&self, row: usize, pairs: &[Complex]) {
         let numbers: Vec<f64> = pairs.iter().flat_map(|pair| [pair.re, pair.im]).collect();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no other thread accesses the row meanwhile.
         unsafe { self.write(row, &numbers) };
     }
 
@@ -84,7 +86,7 @@ impl<M: Machine> Rows<M> {
     /// # Safety
     /// The condition of [`Rows::read`].
     pub(super) unsafe fn block(&self, row: usize, block: usize) -> [Complex; PAIRS] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread writes the row meanwhile.
         let Line(line) = unsafe { self.lines.get(row * self.each + block) };
         core::array::from_fn(|at| Complex { re: line[2 * at], im: line[2 * at + 1] })
     }
@@ -95,7 +97,7 @@ impl<M: Machine> Rows<M> {
     /// The condition of [`Rows::write`].
     pub(super) unsafe fn set_block(&self, row: usize, block: usize, pairs: [Complex; PAIRS]) {
         let line = core::array::from_fn(|at| if at % 2 == 0 { pairs[at / 2].re } else { pairs[at / 2].im });
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no other thread accesses the row meanwhile.
         unsafe { self.lines.set(row * self.each + block, Line(line)) };
     }
 }

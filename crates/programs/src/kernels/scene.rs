@@ -76,8 +76,8 @@ impl Scene {
             Box::new(move || work(&mut member)) as Body
         };
         let bodies = (0..self.threads.get()).map(body).collect();
-        // The data in the machine's memory is given back behind the check, which is no part of the
-        // run.
+        // The data in the machine's memory is freed after the check, so that freeing it is no part
+        // of the run.
         let (scene, kept) = (self.clone(), work.clone());
         let verify = move || {
             let verdict = verify();

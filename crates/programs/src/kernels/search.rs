@@ -190,7 +190,7 @@ impl<M: Machine> Data<M> {
         let mut own = 0;
         loop {
             let query = member.turn(|| {
-                // SAFETY: the lock is held.
+                // SAFETY: this thread holds the lock that guards the count of queries taken.
                 unsafe {
                     let taken = self.taken.get(0);
                     self.taken.set(0, taken + 1);
@@ -203,10 +203,10 @@ impl<M: Machine> Data<M> {
             let segments = self.seek(query, len);
             own += segments.len() as u64;
             let kept = core::array::from_fn(|at| segments.get(at).copied().unwrap_or_default());
-            // SAFETY: a query is one thread's.
+            // SAFETY: only the thread that took the query writes its segments.
             unsafe { self.best.set(query, kept) };
         }
-        // SAFETY: the lock is held.
+        // SAFETY: this thread holds the lock that guards the count of segments.
         member.turn(|| unsafe { self.found.set(0, self.found.get(0) + own) });
         member.meet();
         member.alone(|| self.sort());
@@ -214,7 +214,8 @@ impl<M: Machine> Data<M> {
 
     /// Writes every place of each word: counts the places, then puts them down.
     fn index(&self) {
-        // SAFETY: (in all of this) the other threads wait.
+        // SAFETY: (in this whole function) the other threads wait, so only this thread accesses the
+        // index.
         let add = |word: usize| unsafe {
             let count = self.begins.get(word);
             self.begins.set(word, count + 1);
@@ -329,8 +330,8 @@ impl<M: Machine> Data<M> {
     }
 }
 
-/// What one thread finds without an index: each place of the query beside each place of the
-/// database. Returns the report, and the number of segments.
+/// Finds segments on one thread without an index: compares each place of a query with each place of
+/// the database. Returns the report, and the number of segments.
 fn plain(database: &[u8], queries: &[Vec<u8>]) -> (Vec<Segment>, u64) {
     let (mut all, mut count) = (Vec::new(), 0);
     for (number, query) in queries.iter().enumerate() {
@@ -350,7 +351,7 @@ fn plain(database: &[u8], queries: &[Vec<u8>]) -> (Vec<Segment>, u64) {
     (all, count)
 }
 
-/// The segment of a word by the sums of all letters to both sides of it.
+/// Extends a word to its segment by the sums of all letters to both sides of it.
 fn plain_segment(number: usize, query: &[u8], database: &[u8], (begin, place): (usize, usize)) -> Segment {
     let side = |pairs: &mut dyn Iterator<Item = bool>| {
         let (mut sums, mut sum) = (vec![0], 0);

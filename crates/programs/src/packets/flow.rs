@@ -1,4 +1,4 @@
-//! How packets move, and what the applications that move them are measured by.
+//! The settings by which packets move, and the figure that measures the programs that move them.
 
 use super::buffers::BLOCKS;
 use super::link::{self, Shape};

@@ -105,7 +105,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Sender<M, Q> {
                 false => (items.len(), self.link.queue(0, 0)),
             };
             let (now, later) = items.split_at(count);
-            // SAFETY: a queue for one producer has this thread alone.
+            // SAFETY: where a queue allows one producer, this thread is the only one that enqueues.
             unsafe {
                 match now {
                     [one] => queue.enqueue(*one, self.link.wait),
@@ -136,7 +136,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Receiver<M, Q> {
         let wait = self.link.wait;
         if !self.link.apart || self.link.shape.senders == 1 {
             let queue = self.link.queue(0, self.me);
-            // SAFETY: a queue for one consumer has this thread alone.
+            // SAFETY: where a queue allows one consumer, this thread is the only one that dequeues.
             unsafe {
                 match into {
                     [one] => *one = queue.dequeue(wait),
@@ -172,7 +172,8 @@ mod tests {
     use baton_sync::queue::mpmc::Mpmc;
     use baton_sync::queue::spsc::Spsc;
 
-    /// What each receiver gets, one sender after the other.
+    /// Sends `sent[i]` items from each sender `i` and returns what each receiver gets, one sender
+    /// after the other.
     fn through<Q: RawQueue<Native, Item = u64>>(shape: Shape, sent: &[u64]) -> Vec<Vec<u64>> {
         let link = Link::<Native, Q>::new(shape, 64, Wait::Pause).unwrap();
         for (me, items) in (0..).zip(sent) {

@@ -71,7 +71,7 @@ pub(crate) fn parse(bytes: &[u8], most: usize) -> Result<Capture, Problem> {
     if major != 2 {
         return Err((Spot::Byte(4), format!("version {major} of pcap; expected 2")));
     }
-    // The upper bits say whether a packet ends in a checksum, which makes no difference here.
+    // The upper bits say whether a packet ends in a checksum, at which this reader does not look.
     let number = endian.word(bytes, 20) & 0xffff;
     let link = LinkType::of(number).ok_or_else(|| {
         (Spot::Byte(20), format!("link type {number}; expected {}", LinkType::KNOWN.map(|(name, _)| name).join(", ")))

@@ -60,8 +60,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
     pub(super) fn run(&self, me: u32, part: impl FnOnce()) {
         let gate = &self.gate.0;
         if me == 0 {
-            // The first thread fills the pool in the name of a thread that gives buffers back,
-            // which gives none back before it has had one.
+            // Thread 0 fills the pool as sender 0. The thread whose end that is gives no buffer
+            // back before it has got one, so the two never send at the same time.
             let mut pool = self.link.sender(0);
             let all: Vec<u64> = (0..self.count as u64).collect();
             all.chunks(self.flow.bulk).for_each(|some| pool.send(some));

@@ -12,7 +12,7 @@ const LINE: usize = 64;
 #[repr(C, align(64))]
 struct Data([u8; LINE]);
 
-/// A thread's way through a behaviour.
+/// A thread that plays a behaviour, with its position in the stream.
 pub(super) struct Player<M: Machine> {
     behaviour: Arc<Behaviour>,
     /// The footprint; `None` before the first stream.

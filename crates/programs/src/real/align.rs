@@ -60,9 +60,9 @@ fn plain(scale: Scale) -> i32 {
 /// The data that the threads share.
 struct Data<M: Machine, K: Kit<M>> {
     sequences: [Places<M, u8>; 2],
-    /// By row of blocks and column of the matrix: the lowest scores of each block.
+    /// By row of blocks and column of the matrix: the scores in the bottom row of each block.
     lowest: Places<M, i32>,
-    /// By column of blocks and row of the matrix: the rightmost scores of each block.
+    /// By column of blocks and row of the matrix: the scores in the rightmost column of each block.
     rightmost: Places<M, i32>,
     /// By block: the number of neighbours that are done.
     done: OwnedSlice<M, M::Atomic<u32>>,

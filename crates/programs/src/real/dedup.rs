@@ -268,7 +268,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let bytes = pack(chunk);
         let mut packed = Packed { len: bytes.len() as u16, bytes: [0; PACKED] };
         packed.bytes[..bytes.len()].copy_from_slice(&bytes);
-        // SAFETY: no thread reads it before the entry is done.
+        // SAFETY: this thread made the entry, and no other thread reads its place of `packed`
+        // before the entry is done.
         unsafe { self.packed.set(place, packed) };
         self.bucket(hash).change(kit, |_| {
             // SAFETY: as above.
@@ -282,7 +283,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// The calling thread is inside the monitor of the hash's bucket.
     unsafe fn find(&self, mut at: u32, hash: u64) -> Option<(usize, Entry)> {
         while let Some(place) = at.checked_sub(1) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that this thread is inside the monitor of the bucket.
             let entry = unsafe { self.entries.get(place as usize) };
             if entry.hash == hash {
                 return Some((place as usize, entry));
@@ -297,10 +298,10 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let (mut bytes, mut tail) =
             self.writer.when(kit, |writer| (writer.turn == piece).then_some((writer.bytes, writer.tail)));
         for &hash in hashes {
-            // The thread that made the entry may still be compressing the chunk; a compression
-            // waits for no thread's turn.
+            // The thread that made the entry may still be compressing the chunk. It finishes
+            // without waiting for any other thread's turn, so this wait ends.
             let (place, first_time) = self.bucket(hash).when(kit, |first| {
-                // SAFETY: in the monitor of the bucket.
+                // SAFETY: this thread is inside the monitor of the hash's bucket.
                 let (place, entry) = unsafe { self.find(*first, hash) }?;
                 if entry.done && !entry.written {
                     // SAFETY: as above.
@@ -309,7 +310,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
                 entry.done.then_some((place, !entry.written))
             });
             let packed = first_time.then(|| {
-                // SAFETY: it is done, so written before, and never again.
+                // SAFETY: the entry is done, so the compressed chunk was written before, and is
+                // never written again.
                 let packed = unsafe { self.packed.get(place) };
                 packed.bytes[..usize::from(packed.len)].to_vec()
             });
@@ -317,7 +319,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
                 tail[bytes % BLOCK] = byte;
                 bytes += 1;
                 if bytes.is_multiple_of(BLOCK) {
-                    // SAFETY: it is this thread's turn, so no other thread writes.
+                    // SAFETY: it is this thread's turn to write the output, so no other thread
+                    // writes it.
                     unsafe { self.output.set(bytes / BLOCK - 1, tail) };
                 }
             }

@@ -86,7 +86,7 @@ impl<M: Machine> Image<M> {
     /// No thread writes the row meanwhile, and its writes happened before.
     unsafe fn read(&self, y: usize) -> Vec<u8> {
         let first = y * self.side / BLOCK;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread writes the row meanwhile.
         (first..first + self.side / BLOCK).flat_map(|at| unsafe { self.blocks.get(at) }).collect()
     }
 
@@ -95,7 +95,7 @@ impl<M: Machine> Image<M> {
     unsafe fn write(&self, y: usize, row: &[u8]) {
         for (x, block) in row.chunks_exact(BLOCK).enumerate() {
             let block = core::array::from_fn(|x| block[x]);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that no other thread accesses the row meanwhile.
             unsafe { self.blocks.set(y * self.side / BLOCK + x, block) };
         }
     }

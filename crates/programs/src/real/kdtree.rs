@@ -117,7 +117,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         });
         let (halves, axis, before) = ([first, first + 1], 1 - node.axis, node.len / 2);
         let half = |begin, len| Node { begin, len, axis, halves: [0; 2] };
-        // SAFETY: as above; the new nodes are no thread's yet.
+        // SAFETY: the node belongs to this task, and no other thread knows the new nodes yet.
         unsafe {
             self.nodes.set(number as usize, Node { halves, ..node });
             self.nodes.set(first as usize, half(node.begin, before));

@@ -83,11 +83,12 @@ impl<const P: usize> Workload for Whole<P> {
     fn bytes(&self) -> usize {
         let Scale { size, grain, .. } = self.scale;
         match Self::PROGRAM {
-            // An alignment keeps edges: 8 bytes for each letter and block.
+            // An alignment keeps the edges of blocks: two scores, which is 8 bytes, for each letter
+            // of a side and each block along the other.
             Program::Align => size as usize * (size / grain) as usize * 12,
             Program::ImageFilter => 4 * (size as usize).pow(2),
-            // Dedup keeps room for a compressed chunk wherever one could begin: 10 bytes for each
-            // byte.
+            // Dedup keeps room for a compressed chunk wherever a chunk could begin, which is some
+            // 10 bytes for each byte of the input.
             _ => size as usize * 24,
         }
     }

@@ -40,14 +40,14 @@ impl<M: Machine, K: Kit<M>> Pool<M, K> {
                 }
                 bag.waiting -= 1;
                 bag.working += 1;
-                // SAFETY: in the monitor.
+                // SAFETY: this thread is inside the pool's monitor.
                 Some(Some(unsafe { self.tasks.get(bag.waiting) }))
             });
             let Some(task) = taken else { return };
             let ready = work(task);
             self.bag.change(kit, |bag| {
                 for task in ready {
-                    // SAFETY: in the monitor.
+                    // SAFETY: this thread is inside the pool's monitor.
                     unsafe { self.tasks.set(bag.waiting, task) };
                     bag.waiting += 1;
                 }

@@ -119,7 +119,8 @@ impl Program {
         check("grain", info.grain, scale.grain, (info.grains.0, info.grains.1.min(scale.size)))
     }
 
-    /// The threads. The check: the result is that of a plain sequential run.
+    /// Returns the threads. Their check compares the result with the result of a plain sequential
+    /// run.
     ///
     /// # Errors
     /// Those of [`Program::check`].

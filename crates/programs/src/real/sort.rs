@@ -63,8 +63,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let depth = node.ilog2();
         let len = self.keys.0.len() >> depth;
         let begin = (node as usize - (1 << depth)) * len;
-        // SAFETY: (here and below) the range belongs to this task. Those that wrote it before came before, by `done` and the
-        // pool's lock.
+        // SAFETY: (here and below) the range belongs to this task. Tasks that wrote it earlier
+        // happened before this one, by `done` and the pool's lock.
         let mut keys: Vec<u32> = (begin..begin + len).map(|at| unsafe { self.keys.get(at) }).collect();
         if node >= self.leaves {
             M::work(Cycles(len as u64 * u64::from(len.ilog2()) * SORT_CYCLES));

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 static LIST: OpenList<WorkloadInfo> = OpenList::new("workload", WORKLOADS, |workload| workload.name);
 static ADDED: Mutex<Vec<Added>> = Mutex::new(Vec::new());
 
-/// Every workload, the added ones behind the built-in ones.
+/// Returns every workload: the built-in ones, then the added ones.
 pub fn workloads() -> &'static [WorkloadInfo] {
     LIST.all()
 }
@@ -24,7 +24,7 @@ type Make = fn(&dyn Any, Wait, AnyProbe) -> Result<Team, Refused>;
 /// Makes a workload with its settings.
 type Choose = fn(&Knobs<'_>, Vec<(TypeId, Make)>) -> Result<Box<dyn Own>, Refused>;
 
-/// A workload to add: what is said of it, and its threads on each machine.
+/// A workload to add: its description, and how its threads are made on each machine.
 #[derive(Clone)]
 pub struct Added {
     info: WorkloadInfo,
@@ -33,7 +33,7 @@ pub struct Added {
 }
 
 impl Added {
-    /// Workload `W`, on no machine.
+    /// Describes workload `W` for no machine; [`Added::on`] adds machines.
     pub fn new<W: Workload + Send + Sync + 'static>() -> Added {
         let choose = |knobs: &Knobs<'_>, makes| {
             let workload = W::choose(knobs)?;
@@ -42,7 +42,8 @@ impl Added {
         Added { info: W::INFO, choose, makes: Vec::new() }
     }
 
-    /// The same on machine `M` too. `W` is the workload that it was made of.
+    /// Lets the workload run on machine `M` too. `W` is the workload that was given to
+    /// [`Added::new`].
     pub fn on<W: Workload + Send + Sync + 'static, M: Machine>(mut self) -> Added {
         let make: Make = |workload, wait, probe| {
             let workload: &W = workload.downcast_ref().expect("`on` names the workload that `new` named");
@@ -52,7 +53,7 @@ impl Added {
         self
     }
 
-    /// Adds it to the list.
+    /// Adds the workload to the list of workloads.
     ///
     /// # Errors
     /// The name is taken or is none, or workloads have been looked up already.
@@ -71,9 +72,9 @@ pub(crate) fn named(name: &str, knobs: &Knobs<'_>) -> Option<Result<Box<dyn Own>
     found.map(|Added { choose, makes, .. }| choose(knobs, makes))
 }
 
-/// An added workload that can run.
+/// An added workload with its settings, ready to run.
 pub trait Own: Send + Sync {
-    /// The same once more.
+    /// Returns a copy of the workload with its settings.
     fn copy(&self) -> Box<dyn Own>;
     /// [`Workload::threads`].
     fn threads(&self) -> u32;
@@ -81,8 +82,8 @@ pub trait Own: Send + Sync {
     fn wait(&self, asked: Option<Wait>) -> Wait;
     /// [`Workload::team`] on the machine of this type.
     ///
-    /// # Errors
-    /// What cannot be; also a machine that the workload was not added for.
+    /// # Errors Fails if a setting cannot be on this machine, or if the workload was not added for
+    /// the machine.
     fn team(&self, machine: (TypeId, &'static str), wait: Wait, probe: AnyProbe) -> Result<Team, Refused>;
     /// [`Workload::algorithm`].
     fn algorithm(&self) -> Option<&'static str>;
@@ -130,7 +131,8 @@ impl<W: Workload + Send + Sync + 'static> Own for Typed<W> {
     }
 }
 
-/// A probe of a type that is not known. Its copies are one probe.
+/// A probe behind a pointer, for code that does not know the probe's type. All copies report to the
+/// same probe.
 #[derive(Clone)]
 pub struct AnyProbe(Arc<dyn Hears>);
 
@@ -141,7 +143,7 @@ impl AnyProbe {
     }
 }
 
-/// [`Probe`], for a pointer.
+/// The methods of [`Probe`] in a trait that a pointer can stand for.
 trait Hears: Send + Sync {
     fn lock_at(&self, lock: u32, at: *const u8);
     fn request(&self, lock: u32) -> u64;

@@ -75,7 +75,8 @@ impl Data {
                     return Err(bad(format!("{} columns; expected 2 to {most}, the label last", cells.len())));
                 }
                 columns = Some(cells.len());
-                // The first line has names of columns, or is the first row.
+                // If no cell of the first line is a number, the line names the columns; otherwise
+                // it is the first row.
                 if cells.iter().all(|cell| cell.parse::<f64>().is_err()) {
                     continue;
                 }

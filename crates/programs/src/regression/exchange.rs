@@ -15,7 +15,7 @@ pub(super) trait Sum: Send {
     fn all(&mut self, vector: &mut [f64]);
 }
 
-/// The ends of all workers.
+/// The ends of the exchange for all workers.
 pub(super) struct Ends {
     /// One end for each worker.
     pub(super) workers: Vec<Box<dyn Sum>>,
@@ -73,14 +73,14 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Sum for Master<M, Q> {
         // The vectors are added to zeros, as in the device: -0.0 becomes 0.0.
         vector.iter_mut().for_each(|item| *item += 0.0);
         for queue in &*self.up {
-            // SAFETY: this thread alone takes from it.
+            // SAFETY: only this thread takes from the queue.
             unsafe { queue.dequeue_all(&mut self.words, self.wait) };
             M::work(Cycles(ATTRIBUTE_CYCLES * vector.len() as u64));
             vector.iter_mut().zip(&self.words).for_each(|(sum, word)| *sum += f64::from_bits(*word));
         }
         self.words.iter_mut().zip(&*vector).for_each(|(word, sum)| *word = sum.to_bits());
         for queue in &*self.down {
-            // SAFETY: this thread alone puts into it.
+            // SAFETY: only this thread puts into the queue.
             unsafe { queue.enqueue_all(&self.words, self.wait) };
         }
     }
@@ -97,7 +97,7 @@ struct Other<M: Machine, Q: RawQueue<M, Item = u64>> {
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Sum for Other<M, Q> {
     fn all(&mut self, vector: &mut [f64]) {
         self.words.iter_mut().zip(&*vector).for_each(|(word, item)| *word = item.to_bits());
-        // SAFETY: this thread alone puts into the one, and takes from the other.
+        // SAFETY: only this thread puts into `up`, and only this thread takes from `down`.
         unsafe {
             self.up.enqueue_all(&self.words, self.wait);
             self.down.dequeue_all(&mut self.words, self.wait);

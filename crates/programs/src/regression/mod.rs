@@ -112,7 +112,7 @@ impl Settings {
         ((u128::from(iteration) * u128::from(each) + u128::from(at)) % rows as u128) as usize
     }
 
-    /// The length of a step for each row.
+    /// The factor by which a step multiplies each row's gradient.
     fn factor(&self) -> f64 {
         self.step / (f64::from(self.workers) * f64::from(self.rows))
     }
@@ -140,8 +140,7 @@ impl Settings {
     /// result is an error if a worker has learnt weights that differ from those of one thread, to
     /// the last bit.
     ///
-    /// # Errors
-    /// The settings that cannot be.
+    /// # Errors Fails if a setting has a value that the regression cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         data: &Arc<Data>,
@@ -246,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_order_of_additions_is_the_stated_one() {
-        // Values whose sum depends on the order.
+        // Values whose sum depends on the order in which they are added.
         let values = vec![3e16, 1.0, -3e16, 2.0, 5.0, -1.0];
         let data = Data { attributes: 1, values, labels: vec![1.0; 6] };
         let sum = |seed, workers: u32, rows: u32| {

@@ -51,7 +51,7 @@ impl<M: Machine> Table<M> {
         let row = &self.words[row * each..(row + 1) * each];
         // SAFETY: the row is alive, and nothing writes it.
         unsafe { M::touch(row.as_ptr().cast_mut().cast(), size_of_val(row), false) };
-        // SAFETY: nothing writes it.
+        // SAFETY: nothing writes a table's lines during a run.
         let words = row.iter().flat_map(|line| unsafe { *line.0.get() });
         let mut label = 0.0;
         words.take(self.attributes + 1).enumerate().for_each(|(at, word)| match into.get_mut(at) {

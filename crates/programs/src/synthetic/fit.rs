@@ -394,7 +394,8 @@ mod tests {
         profile.draws.push(Numbered { number: 0, draw: other });
         let (from_a_draw, again) = runs(&profile);
         assert!(again.off == 0.0 && from_a_draw < from_ranges, "{from_a_draw} runs for {from_ranges}");
-        // The times of a draw of another shape would lead astray.
+        // A draw of another shape (here: with meetings) does not lend its times: the fit begins at
+        // the ranges again, and takes as many runs as without it.
         profile.draws[0].draw.phase = 7;
         assert_eq!(runs(&profile), (from_ranges, found));
     }

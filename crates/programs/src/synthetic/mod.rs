@@ -14,8 +14,8 @@
 //! | [`team`] | a draw's threads |
 //! | `named` | a draw as a workload, with a lock by name |
 //! | [`fit`] | from what is printed to draws that show it |
-//! | `dice` | where a candidate's parameters come from |
-//! | `solver` | how it is moved to what is printed |
+//! | `dice` | draws a candidate's parameters from the ranges |
+//! | `solver` | how a candidate is moved towards the printed figures |
 
 mod dice;
 pub mod fit;

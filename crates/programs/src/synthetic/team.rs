@@ -126,8 +126,8 @@ impl Draw {
             if self.phase != 0 && round.is_multiple_of(u64::from(self.phase)) {
                 data.meeting.wait(thread, Wait::Pause);
             } else if round == 0 {
-                // The threads leave the barrier together; a share of the first think time sets them
-                // apart.
+                // The threads leave the barrier together; a random share of the first think time
+                // sets them apart.
                 cycles = (cycles as f64 * unit(&mut state)) as u64;
             }
             walk.compute(self, cycles, &mut state);
@@ -143,7 +143,7 @@ impl Draw {
                 unsafe { count.write(|count| *count += 1) };
             }
             probe.release(number);
-            // SAFETY: locked above, with the same policy.
+            // SAFETY: this thread took the lock above, with the same policy.
             unsafe { lock.unlock(token, wait) };
         }
     }
@@ -178,7 +178,7 @@ struct Walk<M: Machine> {
 impl<M: Machine> Walk<M> {
     /// Brings the lines into the machine's caches, as the beginning of a real program would.
     fn warm(&mut self) {
-        // SAFETY: the region is this thread's own, and as long.
+        // SAFETY: the region is this thread's own, and has at least this length.
         unsafe { M::touch(self.own.as_ptr().cast::<u8>().cast_mut(), self.lines * self.line, true) };
     }
 
@@ -198,7 +198,7 @@ impl<M: Machine> Walk<M> {
                 self.at = 0;
             }
             let start = self.own.as_ptr().cast::<u8>().cast_mut();
-            // SAFETY: within this thread's own region.
+            // SAFETY: the touched lines lie within this thread's own region.
             unsafe { M::touch(start.add(self.at * self.line), burst * self.line, unit(state) < draw.writes) };
             self.at += burst;
         }

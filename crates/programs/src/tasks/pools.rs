@@ -118,7 +118,8 @@ pub(super) struct Taking<M: Machine, Q: RawQueue<M, Item = u64>> {
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool for Taking<M, Q> {
     fn work(&self, _: u32, first: Option<Task>, one: &mut dyn FnMut(Task)) {
         let (queue, wait) = (&self.queue, self.wait);
-        // SAFETY: the queue is for many threads where there are several workers: `Settings::work` sees to that. Below likewise.
+        // SAFETY: (here and below) where there are several workers, the queue is of a kind for many
+        // threads, which `Settings::work` checks.
         let put = |task: Task| unsafe { queue.try_enqueue(task.0, wait) }.is_ok();
         let (mut done, mut next) = (0, first);
         loop {
@@ -129,7 +130,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool for Taking<M, Q> {
             let mut word = unsafe { queue.try_dequeue(wait) };
             if word.is_none() {
                 if self.tally.add(&mut done) {
-                    // SAFETY: as above. The others wait for a word each.
+                    // SAFETY: as above. Each of the other workers waits for one word, which ends
+                    // it.
                     (1..self.workers).for_each(|_| unsafe { queue.enqueue(Task::NONE, wait) });
                     return;
                 }
