@@ -87,7 +87,8 @@ mod tests {
     use baton_sync::lock::mcs::Mcs;
     use baton_workloads::hot::Hot;
 
-    /// Names that are taken: nothing is added, as the lists are those of all tests of this program.
+    /// A part whose name is taken is refused with its name. The test adds nothing, because all
+    /// tests of this program share the lists.
     #[test]
     fn a_part_whose_name_is_taken_is_named() {
         let (_, pause) = baton_machine::wait::POLICIES[0];

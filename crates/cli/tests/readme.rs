@@ -42,7 +42,8 @@ fn the_readmes_commands_run() {
     for line in all {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            // These build and test everything, this test among them; that they are there is what can be said here.
+            // These commands build and test everything, this test among it, so the test does not
+            // run them.
             ["make", "test"] | ["cargo", "build", ..] => (),
             // `make install` installs a build; what it runs is tested with the build at hand.
             ["make", target, ..] => assert!(targets.contains(&format!("\n{target}:")), "no target for `{line}`"),
@@ -56,7 +57,8 @@ fn the_readmes_commands_run() {
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert!(output.status.success() && !output.stdout.is_empty(), "{line}\n{said}");
             }
-            // What the README has for a program of one's own, in this order: the second line leaves what the third one reads.
+            // Commands for the reader's own program run in the README's order, because the second
+            // leaves the profile that the third reads.
             ["baton", ref args @ ..] => {
                 let output = Command::new(common::installed().join("bin/baton"))
                     .args(args)

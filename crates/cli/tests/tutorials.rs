@@ -135,7 +135,8 @@ fn run(page: &str, block: &Block, folder: &Path) -> String {
     said
 }
 
-/// Carries a tutorial out; it must have at least so many blocks of commands and of output. The folder that it leaves.
+/// Carries a tutorial out, and checks that it has at least `commands` blocks of commands and
+/// `outputs` blocks of output. Returns the folder with what the tutorial left.
 fn carry_out(name: &str, commands: usize, outputs: usize) -> tempfile::TempDir {
     let page = format!("docs/tutorials/{name}.md");
     let text = std::fs::read_to_string(common::root().join(&page)).unwrap_or_else(|e| panic!("{page}: {e}"));

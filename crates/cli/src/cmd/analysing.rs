@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::time::Duration;
 
-/// The bar, on standard error; nothing is shown where that is no terminal.
+/// The bar, on standard error; nothing is shown where standard error is no terminal.
 pub(super) struct Steps(ProgressBar);
 
 impl Steps {

@@ -59,14 +59,15 @@ enum What {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) what: String,
-    /// What it cannot do, and what it needs; empty if there is nothing to say.
+    /// Limitations and requirements of the entry; empty if there are none.
     pub(super) limits: String,
-    /// Its source: a paper, or another project.
+    /// Source of the entry: a paper, or another project.
     pub(super) source: String,
-    /// Its abilities, one word each.
+    /// Abilities of the entry, one word each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) can: Vec<String>,
-    /// Whether this machine can carry it out; `None` where that is no question.
+    /// Whether this machine can carry out the entry, such as a wait policy; `None` for entries that
+    /// every machine can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) here: Option<bool>,
 }

@@ -110,7 +110,7 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
     open_told(directory, &EndsArgs::default(), &ProgressArgs::default())
 }
 
-/// The same, with what the user says of threads' ends and of progress.
+/// Reads a profile like [`open`], and adds what the user says of threads' ends and of progress.
 fn open_told(directory: &Path, ends: &EndsArgs, progress: &ProgressArgs) -> anyhow::Result<Profile> {
     progress.text()?;
     let steps = Steps::new(0);

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long nothing must have run before that is said.
+/// How long no thread must have run before a message says so.
 const LONG: Duration = Duration::from_millis(1_900);
 /// The time between the first two looks; it doubles up to [`MOST`].
 const FIRST: Duration = Duration::from_millis(10);
@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The most threads outside of waits that are named.
 const NAMED: usize = 3;
 
-/// A thread of Baton's own that looks at the program.
+/// A thread of Baton's own that looks at the program's threads again and again.
 pub(super) struct Watching {
     end: Sender<u32>,
     thread: JoinHandle<Option<LastLook>>,
@@ -39,11 +39,11 @@ impl Watching {
 
     /// Begins to look at the program with this process number.
     pub(super) fn started(&self, pid: u32) {
-        // If the other thread is gone, there is nothing to tell.
+        // If the watching thread has ended, the number need not be sent.
         let _ = self.end.send(pid);
     }
 
-    /// Ends the looking. Returns what the last look saw.
+    /// Ends the watching thread. Returns what its last look at the program saw.
     pub(super) fn end(self) -> Option<LastLook> {
         drop(self.end);
         self.thread.join().ok().flatten()

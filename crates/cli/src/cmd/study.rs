@@ -221,7 +221,7 @@ mod tests {
         assert!(text.contains("](page/figure-2.svg)"), "{text}");
         let picture = std::fs::read_to_string(folder.path().join("new/page/figure-2.svg")).unwrap();
         assert!(picture.starts_with("<svg xmlns="), "{picture}");
-        // No other file is there, and none is half written.
+        // The folder holds the page and the folder of its pictures, and no half-written file.
         assert_eq!(std::fs::read_dir(folder.path().join("new")).unwrap().count(), 2);
         // An error names the picture that cannot be written, and the page stays as it was.
         let file = folder.path().join("file");

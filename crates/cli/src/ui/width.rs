@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 /// Terminals that say less than this do not know their width.
 const LEAST: usize = 20;
 
-/// Columns of the terminal that standard output is; `None` if it is none, or does not say. The
-/// variable COLUMNS goes before what the terminal says.
+/// Returns the columns of the terminal at standard output; `None` if standard output is no
+/// terminal, or the terminal does not say. The variable COLUMNS overrides what the terminal says.
 pub(super) fn of_stdout() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;

@@ -3,8 +3,9 @@
 use crate::common;
 use std::process::Command;
 
-/// Without measurements, which need a quiet machine. On a busy one some answers are "cannot tell",
-/// and a fault may not show in one recording (no thread polls while the others have no CPU).
+/// Runs the cases without their measurements, which need a quiet machine. On a busy machine some
+/// answers are "cannot tell", and a fault may not show in one recording (no thread polls while the
+/// others have no CPU).
 #[test]
 fn no_verdict_on_a_known_program_is_wrong() {
     if !baton_needs::has("python3", "cli") {

@@ -21,7 +21,7 @@ fn what_cannot_be_written_is_a_failure_with_a_message() {
             "{args:?}: {said}"
         );
     }
-    // And where nothing can be said either, nothing is: not even a panic.
+    // With standard error full as well, the command says nothing and does not panic: exit code 2.
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let status =
         Command::new(env!("CARGO_BIN_EXE_baton")).args(["list", "lock"]).stdout(full()).stderr(full()).status();

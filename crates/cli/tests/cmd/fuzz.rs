@@ -27,7 +27,8 @@ fn changed_files_are_answered() {
     fuzz("fuzz-files", 25);
 }
 
-/// A command that finds a panic, or nothing, is told apart from one that works: `false` answers without a word.
+/// The fuzzer reports a failure of the command under test. `false` stands for such a command,
+/// because it fails without a message.
 #[test]
 fn a_failure_is_told_with_the_command_that_repeats_it() {
     if !baton_needs::has("python3", "fuzz-traces") {

@@ -49,7 +49,8 @@ fn counter() -> &'static Path {
     dir.path()
 }
 
-/// The loader has nothing to write into the command at its start, which took longer than all else.
+/// The command is linked to a fixed address, so the loader need not write addresses into it at its
+/// start, which took longer than all else.
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn the_command_lies_at_a_fixed_address() {
@@ -151,7 +152,8 @@ fn an_ignored_sigpipe_is_inherited_and_other_signals_are_passed_on() {
         text(&shell.stderr).lines().last().unwrap_or_default().to_owned()
     };
     for trap in ["", "trap '' PIPE;"] {
-        // `yes` writes on: killed by the signal, or told of an error where it is ignored.
+        // `yes` writes until the pipe is closed: SIGPIPE kills it, or, where the signal is ignored,
+        // its write fails.
         let wrapped = format!("{baton} run --quiet -- yes 2>/dev/null");
         assert_eq!(ended(trap, &wrapped), ended(trap, "yes 2>/dev/null"), "{trap}");
     }
@@ -206,7 +208,8 @@ fn measure_sets_runs_beside_each_other() {
     assert!(rows.as_array().unwrap().iter().all(|r| r["measured_ns"].as_u64().unwrap() > 0), "{rows}");
 }
 
-/// What prints its own number, or the time, is measured; what prints something else under another lock is not.
+/// A program that prints its process number or the time is measured, by its exit code. A program
+/// that prints something else, or fails, only under another lock is an error.
 #[test]
 fn a_program_whose_output_differs_by_itself_is_measured_by_its_exit_code() {
     let dir = tempfile::tempdir().unwrap();
@@ -271,7 +274,8 @@ fn markers_and_regions_of_baton_h_are_recorded() {
 fn processes_that_run_unrecorded_are_said_once_and_counted() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("p");
-    // With no room for a file's first page; the shell itself began before that.
+    // The limit leaves no room for the first page of a trace file. The shell's own trace began
+    // before the limit.
     let script = "/bin/echo first; ulimit -f 1; for i in $(seq 40); do /bin/echo $i; done | tail -1";
     let ran = output(baton().args(["profile", "--follow-children", "-o"]).arg(&out).args(["--", "sh", "-c", script]));
     let err = text(&ran.stderr);
@@ -287,7 +291,7 @@ fn processes_that_run_unrecorded_are_said_once_and_counted() {
     assert!(!err.contains("BATON_") && !err.contains(".baton"), "{err}");
 }
 
-/// Children forked, or executed, after the trace's folder is out of reach.
+/// A child is forked when the process may not write files any more, so that it leaves no trace.
 #[test]
 fn a_child_beyond_the_trace_is_named_in_the_report() {
     let dir = tempfile::tempdir().unwrap();

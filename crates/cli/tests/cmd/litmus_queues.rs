@@ -101,7 +101,7 @@ fn the_chip_says_which_verdicts_count() {
     assert!(code == Some(0) && waits.contains("forbidden: 0 of 1 seen"), "{waits}");
     let (code, passes) = said(&[&args[..], &["--set", "device.younger_stores=pass"]].concat());
     assert!(code == Some(0) && passes.contains("allowed: 1 of 1 seen"), "{passes}");
-    // Held against the other column, what the chip shows is forbidden.
+    // Compared with the verdicts of the other column, a state that the chip shows is forbidden.
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.csv");
     std::fs::write(&other, "suite,test,verdict_caf_pass\nyounger,LB+deq-po-st+ld-enq,Forbid\n").unwrap();
@@ -166,7 +166,7 @@ fn a_test_in_which_a_thread_can_wait_for_ever_is_an_error() {
     let never = written(folder.path(), "queue q[1];", &["dequeue %rax,q"], "exists (0:rax=1)");
     refused(&never, &on, "T.litmus: P0 can wait for ever for queue `q` on chip `caf16`");
     refused(&never, &["--model"], "T.litmus: P0 can wait for ever for queue `q` in the model");
-    // In some executions only: where P1 comes first, there is no item for it.
+    // P1 waits for ever in some executions only: if P1 comes first, P0 enqueues no item.
     let rows = [
         "movq (x),%rax | movq $1,(x)",
         "testq %rax,%rax | dequeue %rax,q",
@@ -187,7 +187,7 @@ fn a_test_in_which_a_thread_can_wait_for_ever_is_an_error() {
     let (code, fine) = said(&[&[figure.to_str().unwrap()], &on[..]].concat());
     assert_eq!(code, Some(0), "{fine}");
     refused(&figure, &[&on[..], &["--set", "device.qmd.buffers=shared"]].concat(), "can wait for ever");
-    // A `forall` that need not hold is no verdict.
+    // A test whose `forall` does not hold in every execution gets no verdict.
     let forall = written(folder.path(), "queue q[2]=1,2;", &["dequeue %rax,q | dequeue %rax,q"], "forall (0:rax=1)");
     refused(&forall, &["--model"], "its `forall` need not hold");
 }

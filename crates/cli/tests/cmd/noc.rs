@@ -122,7 +122,9 @@ fn requests_batches_and_endpoints_from_the_command_line() {
     let two = ["--size", "2x1", "--traffic", "neighbor", "--rate", "1", "--vcs", "4", "--buffer", "16", "--json"];
     let asks = ["--reply", "5", "--outstanding", "1", "--batch", "10", "--endpoint-service", "7"];
     let v = json(&[&two[..], &asks].concat());
-    // 3 · 2 + 2 there, 7 of service, 1 to turn round, 3 · 2 + 2 + 4 back; a round is one more, ten rounds.
+    // At no load a packet of L flits past R routers takes 3R + 2 + (L - 1) cycles: 8 there and 12
+    // back, with 7 cycles of service and 1 to turn round in between. The next of the ten rounds
+    // begins a cycle later.
     assert_eq!(v["round_trip"]["latency"]["mean"], 28.0);
     assert_eq!(v["runtime"], 9 * 29 + 28 + 1);
     assert_eq!(v["configuration"]["network"]["classes"], 2);

@@ -49,7 +49,7 @@ fn folder(library: bool) -> tempfile::TempDir {
     }
     if library {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        // As the tests are built: most of it is there.
+        // Built with the profile of the tests, so that most crates are built already.
         let build = ["build", "--quiet", "--profile", "test", "--package", "baton-gomp"];
         done(Command::new(cargo).current_dir(common::root()).args(build));
         std::fs::create_dir_all(at("lib/baton/openmp")).unwrap();
@@ -106,7 +106,7 @@ fn wheel(folder: &Path) {
         }"#;
     let gcc = Command::new("gcc").arg("-print-file-name=libgomp.so.1").output().unwrap().stdout;
     let mut bytes = std::fs::read(String::from_utf8(gcc).unwrap().trim()).unwrap();
-    // The name is as long as the one that it takes the place of.
+    // The new name is as long as the old one, so that it fits into the file in the old one's place.
     let (from, to) = (b"libgomp.so.1\0", b"libwheel.so1\0");
     for at in 0..bytes.len() - from.len() {
         if bytes[at..].starts_with(from) {

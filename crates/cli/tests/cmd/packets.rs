@@ -21,7 +21,8 @@ fn whole(args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The same without those of the host.
+/// Runs `baton sim` and returns its result without the figures of the host, which differ from run
+/// to run.
 fn json(args: &[&str]) -> Value {
     let mut result = whole(args);
     for name in ["host_seconds", "cycles_per_second", "guest_operations_per_second"] {
@@ -30,7 +31,7 @@ fn json(args: &[&str]) -> Value {
     result
 }
 
-/// What is said of bad input.
+/// Checks that the arguments are refused as bad input. Returns the message.
 fn refused(args: &[&str]) -> String {
     let output = baton(args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -43,7 +44,7 @@ fn measured(result: &Value, name: &str) -> f64 {
     result["measured"][name].as_f64().unwrap_or_else(|| panic!("{name}: {}", result["measured"]))
 }
 
-/// The sample files, made by their script; `None`: there is no Python.
+/// Makes the sample files by their script. `None`: there is no Python, and the test is skipped.
 fn samples(test: &str) -> Option<tempfile::TempDir> {
     if !baton_needs::has("python3", test) {
         return None;
@@ -74,14 +75,15 @@ fn a_capture_goes_through_the_rules() {
     let ring = run(&["--queue", "ring"]);
     let counts =
         |result: &Value| ["packets_allowed", "packets_denied", "packets_inspected"].map(|n| measured(result, n));
-    // As the script draws them: of 32 packets some 4 go to port 666, and 5 to where no rule or one that denies is.
+    // By the script's shares, of 32 packets some 4 go to port 666, which is inspected, and 5 to
+    // addresses that no rule allows.
     let [allowed, denied, inspected] = counts(&qmd);
     assert_eq!(allowed + denied + inspected, 300.0);
     assert!((20.0..60.0).contains(&inspected) && (20.0..80.0).contains(&denied), "{:?}", counts(&qmd));
     assert_eq!(counts(&ring), counts(&qmd));
     assert!(measured(&qmd, "cycles_a_packet") > 10.0);
     assert_eq!(qmd["workload_options"]["packets"].as_str(), Some(&*packets));
-    // A rule that allows all lets all pass.
+    // With a rule that allows every packet, all 300 packets pass.
     let all = name(folder.path(), "all.txt");
     std::fs::write(&all, "allow any any any any\n").unwrap();
     let open = json(&["--workload", "firewall", "--queue", "mpmc", "--packets", &packets, "--rules", &all]);

@@ -50,7 +50,8 @@ int main(void) {
 }
 "#;
 
-/// A library that breaks what the macro says.
+/// A plug-in library whose descriptor is wrong in the field that a macro of the compiler's command
+/// line sets: version, size or unlock.
 const BROKEN: &str = r#"
 #include <baton_lock.h>
 static void nothing(void *lock) { (void)lock; }

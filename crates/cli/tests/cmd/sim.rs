@@ -20,7 +20,7 @@ fn json(args: &[&str], workers: &str) -> Value {
     serde_json::from_str(&baton(args, workers)).unwrap()
 }
 
-/// Without the host's own figures.
+/// Removes the figures of the host, which differ from run to run.
 fn without_host(mut value: Value) -> Value {
     for result in value.as_array_mut().unwrap() {
         for name in ["host_seconds", "cycles_per_second", "guest_operations_per_second"] {
@@ -115,14 +115,15 @@ fn applications_cpus_and_cores_that_are_off_have_their_figures() {
     for cpu in cpus {
         assert_eq!(cpu["cycles"].as_object().unwrap().values().map(number).sum::<u64>(), cycles, "{cpu}");
     }
-    // Off from the beginning, and for 600,000 cycles but for what leaving it took.
+    // CPU 3 is off from the beginning. CPU 2 is off for 600,000 cycles, less the time that threads
+    // took to leave it.
     assert_eq!(number(&cpus[3]["cycles"]["off"]), cycles);
     let off = number(&cpus[2]["cycles"]["off"]);
     assert!(cycles > 1_500_000 && (500_000..=600_000).contains(&off), "{off} of {cycles}");
     assert!(cpus.iter().map(|cpu| number(&cpu["migrations"])).sum::<u64>() > 0);
     assert!(text.contains("application") && text.contains("migrations") && text.contains("1 were off"), "{text}");
     assert!(result["by_app"].as_array().unwrap().iter().all(|app| app.get("start_cycles").is_none()));
-    // A figure of an application, swept.
+    // A sweep can show a figure of an application, by its path.
     let swept = ["sim", "--chip", "../../chips/sample-host.toml", "--iterations", "20", "--sweep", "threads=2,4"];
     let table = baton(&swept.into_iter().chain(["--figure", "by_app.0.forks"]).collect::<Vec<_>>(), "1");
     assert!(table.starts_with("by_app.0.forks (threads), by threads\n") && table.contains("4.0000"), "{table}");
@@ -230,7 +231,8 @@ fn a_chip_that_was_shown_reads_back() {
     assert_eq!(list, json(&["list", "chips", "--dir", "../../chips", "--json"], "1"));
 }
 
-/// The choice at each point is that of the runs themselves, and a waiter that sleeps is the best one only where waits are long.
+/// The choice at each point is the best value by the figures of the runs: a sleeping waiter where
+/// waits are long, and MWAIT where they are short.
 #[test]
 fn a_sweep_says_which_value_is_the_best() {
     let dir = tempfile::tempdir().unwrap();
@@ -267,7 +269,8 @@ fn a_choice_that_is_none_is_an_error() {
     }
 }
 
-/// Applications that come at a time, or at times that the seed draws, on a chip that is based on another one.
+/// Applications begin at a given cycle, or at cycles that the seed draws, on a chip that is based
+/// on another chip file.
 #[test]
 fn applications_come_and_go_on_a_chip_by_name() {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();

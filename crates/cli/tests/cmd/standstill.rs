@@ -91,7 +91,8 @@ fn what_stands_still_is_told_and_what_only_waits_is_not() {
         let one = &one;
         let started: Vec<_> = CASES.into_iter().map(|case| scope.spawn(move || one(case))).collect();
         let ran: Vec<Ran> = started.into_iter().map(|thread| thread.join().unwrap()).collect();
-        // Waits last to the end of the process: of the thread that joins, and of the one that wants the sleeper's lock.
+        // Waits for locks last to the end of the process: in case 0 the waits of the two threads in
+        // a deadlock, in case 15 the wait for the lock of the thread that sleeps.
         for (case, what) in [(0, "blocked_ns"), (15, "blocked_ns")] {
             let waited = ran[case].report["totals"][what].as_u64().unwrap();
             assert!(waited > 1_000_000_000, "{}: {waited}", CASES[case].0);
@@ -119,7 +120,7 @@ fn a_running_program_is_told_once_with_what_is_known() {
     );
     let said = live(&sleeper);
     assert!(said.contains("No thread ran (2 threads)") && !said.contains("deadlock"), "{said}");
-    // A program that works and ends is not spoken of.
+    // A program that works and ends gets no message about a standstill.
     let ran = Ran::of("standstill", "ends", &[]);
     assert!(!ran.said().contains("nobody has moved") && ran.out.status.success(), "{}", ran.said());
 }
@@ -173,7 +174,7 @@ fn lock_orders_that_could_deadlock_are_found_and_no_others() {
         let (found, ran) = circles(case, &[]);
         assert_eq!(found, 0, "{case}: {}", ran.report["lock_orders"]);
     }
-    // The same with mutexes that another lock serves.
+    // Lock orders are found in the same way when another lock serves the mutexes.
     for (case, expected) in
         [("both", 1), ("try-outside", 1), ("wake-up", 1), ("no-try", 0), ("no-timed", 0), ("no-gate", 0)]
     {

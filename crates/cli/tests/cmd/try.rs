@@ -83,7 +83,7 @@ fn an_existing_profile_is_tried_and_a_base_must_be_another_program() {
     assert!(text(&out.stderr).contains("the same program with the same arguments"), "{}", text(&out.stderr));
 }
 
-/// A program that sleeps ten times as long as its base is slower, however busy the machine is.
+/// A program that sleeps twenty times as long as its base is slower, however busy the machine is.
 #[test]
 fn a_regression_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +105,7 @@ fn a_regression_is_told() {
     assert!(answer["measured"][1]["times_ns"].as_array().unwrap().len() >= 8, "{answer}");
 }
 
-/// Chips and names follow the command, not the folder.
+/// Chip files and their names are found beside the command, from any current folder.
 #[test]
 fn chips_are_found_from_any_folder() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +121,8 @@ fn chips_are_found_from_any_folder() {
     assert!(text(&out.stderr).contains("did you mean `ocor64`?"), "{}", text(&out.stderr));
 }
 
-/// A study's own chip and profiles are found as chips are. It gets as far as its page, which could not be written.
+/// A study's own chip and profiles are found beside the command. The study is then refused because
+/// it has no folder for its page's pictures.
 #[test]
 fn a_studys_own_files_are_found_from_any_folder() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +168,8 @@ fn an_interruption_leaves_nothing_behind() {
         });
     }
     let mut child = command.spawn().unwrap();
-    // Recorded twice, and the first runs of the measurement: at least eight of each are still to come.
+    // Both programs were recorded, and two runs of the measurement have begun; at least eight runs
+    // of each program are to come.
     while std::fs::read(folder.path().join("runs")).map_or(0, |runs| runs.len()) < 4 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -80,7 +80,8 @@ fn the_cure_wins_in_points_per_second() {
     assert_eq!(left(folder.path()), Vec::<String>::new());
 }
 
-/// Each point of the server comes once for each request: in a process and in three of them.
+/// The server passes each of these points once for each request, in one process or in three: points
+/// of all processes are counted.
 #[test]
 fn points_are_counted_over_all_processes() {
     let folder = folder();
@@ -183,7 +184,7 @@ fn an_interruption_ends_server_and_load() {
         });
     }
     let mut child = command.spawn().unwrap();
-    // Three processes of the server, and the load.
+    // Waits until the server's three processes and the load run.
     while left(folder.path()).len() < 4 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(10));

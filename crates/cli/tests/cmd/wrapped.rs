@@ -135,7 +135,7 @@ fn classes(folder: &Path) -> BTreeMap<String, (u64, u64)> {
     report["classes"].as_array().unwrap().iter().map(class).collect()
 }
 
-/// How many acquisitions a run replaces for a name.
+/// Returns how many acquisitions a run serves if it replaces the locks called `name`.
 fn served(folder: &Path, name: &str) -> u64 {
     let lock = format!("{name}=mcs");
     let out = baton(folder, &["run", "--lock", &lock, "--stats", "stats", "./app"]);
@@ -146,7 +146,8 @@ fn served(folder: &Path, name: &str) -> u64 {
     line["served"].as_u64().unwrap()
 }
 
-/// How many locks a name stands for in `whatif`, and what the program gains if what they guard takes a tenth of its time.
+/// Returns how many locks a name stands for in `whatif`, and how many times faster the program gets
+/// if the sections under these locks take a tenth of their time.
 fn shrunk(folder: &Path, name: &str) -> (u64, f64) {
     let shrink = format!("{name}=0.1");
     let said = json(folder, &["whatif", "p", "--shrink", &shrink, "--seeds", "1", "--json"]);
@@ -192,7 +193,8 @@ fn callers_name_locks_behind_wrappers_and_every_frame_is_an_address() {
         ("table_lock", 1, 120),
         (&push, 1, 120),
         ("intern", 1, 120),
-        // Frames between the lock and the one that names it, and behind that one.
+        // These functions are on the stacks too: between the lock's call and the function that
+        // names the lock, or further out.
         ("port::Mutex::Mutex", 7, 480),
         ("InstrumentedMutex::InstrumentedMutex", 2, 240),
         ("ObjectLocker::ObjectLocker", 2, 240),
@@ -207,7 +209,8 @@ fn callers_name_locks_behind_wrappers_and_every_frame_is_an_address() {
     let split = format!("Cache::Cache=2,{third}=2");
     json(here, &["whatif", "p", "--split", &split, "--lock", "Log::Log=mcs,default=glibc", "--seeds", "1", "--json"]);
 
-    // The order in which threads come is that of one run.
+    // A number of a lock that no call initialises follows the order in which threads took the locks
+    // in one run, so `run` refuses it.
     let out = baton(here, &["run", "--lock", &format!("{push} except #1=mcs"), "./app"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("in the order in which one run took them first"), "{}", text(&out.stderr));

@@ -28,7 +28,8 @@ fn command(words: &str) -> Option<Command<'_>> {
     (!read.package.is_empty()).then_some(read)
 }
 
-/// The sources of a crate's tests: those of its test programs, or of all of it where none is named.
+/// Returns the sources of a crate's tests: those of the named test programs, or all of the crate's
+/// if the command names no program.
 fn sources(command: &Command<'_>) -> Result<Vec<String>, String> {
     let folder = format!("crates/{}", command.package);
     if command.programs.is_empty() {

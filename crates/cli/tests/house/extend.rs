@@ -184,7 +184,7 @@ fn carry_out(recipes: &[Recipe], tree: &Path) {
         }
     }
     changed.push((Path::new(TEMPLATE).join("Cargo.toml"), manifest(&root).into_bytes()));
-    // The same versions of other people's crates.
+    // The command outside of the tree is built with the tree's versions of other people's crates.
     changed.push((Path::new(TEMPLATE).join("Cargo.lock"), fs::read(root.join("Cargo.lock")).unwrap()));
     let distinct: BTreeSet<&PathBuf> = changed.iter().map(|(path, _)| path).collect();
     assert_eq!(distinct.len(), changed.len(), "two recipes change one file");

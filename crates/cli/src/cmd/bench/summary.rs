@@ -77,7 +77,8 @@ fn median(values: &[f64]) -> f64 {
 /// greatest value are returned.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len();
-    // The probability that exactly this many lie below the median, and that at most this many do.
+    // `chance`: the probability that exactly `below` of the values lie below the median; `sum`:
+    // that at most `below` do.
     let mut chance = 0.5f64.powi(n as i32);
     let (mut below, mut sum) = (0, chance);
     loop {
@@ -132,7 +133,7 @@ fn nanos(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Which medians of the other runtimes are at most those of the first.
+/// Says for which measurements the medians of the other runtimes are at most those of the first.
 fn verdicts(columns: &[&Column]) -> String {
     let Some((first, others)) = columns.split_first() else { return String::new() };
     let mut text = String::new();
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn the_interval_of_the_median_goes_by_ranks() {
         let of = |n: u32| interval(&(1..=n).map(f64::from).collect::<Vec<_>>());
-        // From tables of the binomial distribution.
+        // The expected ranks come from tables of the binomial distribution.
         assert_eq!(
             [of(1), of(5), of(7), of(20), of(30)],
             [(1.0, 1.0), (1.0, 5.0), (1.0, 7.0), (6.0, 15.0), (10.0, 21.0)]

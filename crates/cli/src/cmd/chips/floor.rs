@@ -96,7 +96,7 @@ fn grid(coherent: &Coherent, plan: &Plan) -> String {
         line(&mut out, "link", middle(x, 0), middle(x, height - 1));
     }
     if coherent.network.topology == Topology::Torus {
-        // The closing links leave the picture on one side and enter on the other.
+        // Links that close a torus leave the picture on one side and enter on the other.
         for y in 0..height {
             for (x, outward) in [(0, -1.0), (width - 1, 1.0)] {
                 let from = middle(x, y);

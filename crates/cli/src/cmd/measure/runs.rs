@@ -233,14 +233,14 @@ fn ends_within(child: &Child, limit: Option<Duration>) -> std::io::Result<bool> 
     if fd < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given us this descriptor, and it is in no other hands.
+    // SAFETY: the kernel has just returned this descriptor, and no other value owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
     let start = Instant::now();
     loop {
         let left = limit.map(|limit| limit.saturating_sub(start.elapsed()));
         let millis = left.map_or(-1, |left| left.as_millis().clamp(1, i32::MAX as u128) as i32);
         let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure, which lives through the call.
+        // SAFETY: `poll` is one structure, as the count says, and lives through the call.
         match unsafe { libc::poll(&raw mut poll, 1, millis) } {
             0 if limit.is_some_and(|limit| start.elapsed() >= limit) => return Ok(false),
             0 => {}

@@ -1,5 +1,6 @@
 //! What the user types to name locks. Recordings ([`super::recorded`]) and programs
-//! ([`super::program`]) read a name in the same way, so that a name of the one is a name of the other.
+//! ([`super::program`]) read a name in the same way, so that a name stands for the same locks in
+//! both.
 //!
 //! | typed | stands for |
 //! | --- | --- |
@@ -7,10 +8,10 @@
 //! | `shards+0x28` | the lock at this offset in a global variable |
 //! | `Cache::Cache`, `svc.cpp:12`, `from Cache::Cache (svc.cpp:12)` | locks that begin on a way through this function, or line |
 //! | `from Cache::Cache (svc.cpp:12 at app+0x1234)`, `app+0x1234` | locks that begin on a way through this call |
-//! | `app+0x1000-0x1040` | locks that lie there, or begin on a way through the calls there |
-//! | NAME` #3` | the third one that is initialised of those |
-//! | NAME` except #3 and #5`, NAME` except `OTHER | those without these |
-//! | `hot one of 64 locks `NAME | NAME, as a report calls it |
+//! | `app+0x1000-0x1040` | locks that lie at these addresses, or begin on a way through a call at them |
+//! | NAME` #3` | of the locks called NAME, the third one that is initialised |
+//! | NAME` except #3 and #5`, NAME` except `OTHER | the locks called NAME, without the third and the fifth, or without the locks called OTHER |
+//! | `hot one of 64 locks `NAME | NAME: a report puts the words before it |
 
 use baton_sync::lock::assign::ObjectRange;
 
@@ -20,7 +21,7 @@ pub(super) struct Name {
     /// The name without a number and exceptions, as it was typed.
     pub(super) text: String,
     pub(super) base: Base,
-    /// The n-th one that is initialised of those, from 1.
+    /// Only the n-th lock with this name that is initialised, counted from 1.
     pub(super) nth: Option<u32>,
     pub(super) except: Vec<Name>,
     /// Whether a report says that these locks were not initialised by a call.
@@ -61,13 +62,15 @@ impl Name {
         Name { text: text.to_owned(), base: base(bare(text)), nth: None, except: Vec::new(), is_taken }
     }
 
-    /// Whether a number in the name counts locks that no call has initialised: their order is that of one run.
+    /// Whether a number in the name counts locks that no call has initialised: such numbers hold
+    /// for one run only, because they follow the order in which that run took the locks.
     pub(super) fn counts_takers(&self) -> bool {
         (self.is_taken && self.nth.is_some()) || self.except.iter().any(Name::counts_takers)
     }
 }
 
-/// The name without what a report says of its waiting.
+/// Returns the name without the words by which a report says that one of many locks has the
+/// waiting.
 fn without_heat(text: &str) -> &str {
     let name = text.strip_prefix("hot one of ").and_then(|rest| rest.split_once(" locks "));
     match name {
@@ -94,8 +97,8 @@ fn address(text: &str) -> Option<Base> {
     })
 }
 
-/// The bytes for which an address in a name stands: a mutex lies at it, or a call returns to it, whose last
-/// byte lies before it.
+/// Returns the two bytes for which an address in a name stands: the byte at the address, where a
+/// mutex may lie, and the byte before, which is the last one of a call that returns to the address.
 pub(super) fn around(module: &str, address: u64) -> ObjectRange {
     ObjectRange { module: module.to_owned(), range: address.saturating_sub(1)..address + 1 }
 }

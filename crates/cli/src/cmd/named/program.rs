@@ -222,7 +222,8 @@ mod tests {
         assert!(unmatched(&found.names, &[vec![1, 0, 0], vec![0, 0, 2]]).is_empty());
     }
 
-    /// The library takes the first part that fits.
+    /// The preload library takes the first part that fits a mutex, so a part with a number and an
+    /// exception must come before the name that they are taken from.
     #[test]
     fn numbers_and_exceptions_come_before_what_they_are_taken_from() {
         let third = Place { nth: Some(3), ..place(1) };

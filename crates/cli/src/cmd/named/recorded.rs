@@ -51,8 +51,8 @@ impl Recorded<'_> {
         }
     }
 
-    /// The locks that the report calls so by a name that is no place, or by their numbers at a place that
-    /// takes them: these numbers are the report's own.
+    /// Returns the locks that the report itself calls `typed`: by a name that is no place in the
+    /// code, or by a place that takes locks with a number, which only the report gives.
     fn called(&self, typed: &str) -> Vec<usize> {
         let classes = &self.profile.report.classes;
         let is_own = |name: &str| own_name(name) || (name.starts_with("in ") && name.contains(" #"));
@@ -63,7 +63,8 @@ impl Recorded<'_> {
         self.locks(names)
     }
 
-    /// The locks of a class, or those that a place takes.
+    /// Returns the locks of the class called `typed`; without such a class, those of the classes
+    /// that are taken at a place called `typed`.
     fn of_class(&self, typed: &str) -> Vec<usize> {
         let report = &self.profile.report;
         let class = self.locks(|lock| report.classes[lock.class as usize].name == typed);
@@ -80,7 +81,7 @@ impl Recorded<'_> {
         all.filter(|(_, lock)| wanted(lock)).map(|(number, _)| number).collect()
     }
 
-    /// The locks for which a name stands: as `baton run` would find them.
+    /// Returns the locks for which a name stands, the same as `baton run` would find.
     fn of_name(&self, name: &Name) -> Vec<usize> {
         let mut found = self.of_base(&name.base);
         if let Some(nth) = name.nth {
@@ -147,8 +148,8 @@ impl Recorded<'_> {
             })
     }
 
-    /// Whether a lock begins on a way through such a place, in `module` if that is given: its function and
-    /// its line.
+    /// Whether a lock begins on a way through a place for whose function and line `is` holds; in
+    /// `module`, if that is given.
     fn begins(&self, lock: usize, module: Option<&str>, is: &dyn Fn(&str, Option<&str>) -> bool) -> bool {
         let report = &self.profile.report;
         let origin = report.locks[lock].origin.and_then(|origin| report.origins.get(origin as usize));
@@ -161,7 +162,7 @@ impl Recorded<'_> {
         })
     }
 
-    /// Whether a lock lies in these addresses, or begins on a way through a call in them.
+    /// Whether a lock lies in these addresses, or begins on a way through a call at one of them.
     fn lies_in(&self, lock: usize, range: &ObjectRange) -> bool {
         let within = |place: &ObjectRange| place.module == range.module && range.range.contains(&place.range.start);
         let data = self.data(lock);
@@ -169,8 +170,8 @@ impl Recorded<'_> {
             || self.begin(lock).filter_map(|call| self.call(call)).any(|call| within(&call))
     }
 
-    /// Whether a lock lies at this address of an object file or this offset of a variable, or begins on a way
-    /// through the call that returns there.
+    /// Whether a lock lies at this address of an object file or this offset of a variable, or
+    /// begins on a way through the call that returns to the address.
     fn lies_at(&self, lock: usize, of: &str, offset: u64) -> bool {
         let there = |place: &ObjectRange| place.module == of && place.range.start == offset;
         let name = &self.profile.report.locks[lock].name;

@@ -32,9 +32,9 @@ pub(super) struct App {
     pub(super) name: String,
     pub(super) args: Args,
     runs: Runs,
-    /// The cycle at which it begins.
+    /// The cycle at which the application begins.
     start: Cycles,
-    /// The CPUs of its threads, in order; empty if none were given.
+    /// The CPUs of the application's threads, in order; empty if none were given.
     pub(super) cpus: Vec<u32>,
     nice: Vec<Nice>,
     pub(super) chosen: Chosen,
@@ -59,7 +59,7 @@ struct Wanted {
     args: Args,
     runs: Runs,
     copies: u32,
-    /// The earliest cycle at which one begins.
+    /// The earliest cycle at which an application begins.
     start: u64,
     /// Mean number of cycles from one application to the next, drawn by the seed.
     arrive: Option<u64>,
@@ -81,7 +81,7 @@ impl Wanted {
                 Some((key, _)) if WHOLE_RUNS.contains(&key) => {
                     return Err(BadInput::new(format!("`{key}` is the whole run's; give it as --{key}")).into());
                 }
-                // These values are lists within a list.
+                // The values of these options are lists too: `+` stands for the comma in them.
                 Some((key @ ("at" | "nice" | "clusters"), value)) => {
                     options.push(format!("--{key}={}", value.replace('+', ",")))
                 }
@@ -98,7 +98,7 @@ impl Wanted {
         Ok(Wanted { name, args, runs, copies, start, arrive })
     }
 
-    /// The cycles at which the copies begins; `number` is the number of the `--app`.
+    /// The cycles at which the copies begin; `number` is the number of the `--app`.
     fn starts(&self, seed: u64, number: u32) -> Vec<Cycles> {
         let later = match self.arrive {
             Some(mean) => arrivals(seed, number, Cycles(mean), self.copies),

@@ -6,7 +6,7 @@ use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
-/// The workloads that have such options.
+/// The workloads that have options in [`InputArgs`].
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
 /// The options of the workloads with packets, jobs and vectors.
@@ -140,7 +140,7 @@ pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     }
 }
 
-/// Adds the options to those that a run shows, if the workload is one of these.
+/// Adds these options to those that a run shows, if the run's workload is in [`WORKLOADS`].
 pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
     if !WORKLOADS.contains(&args.workload.text()) {
         return;

@@ -176,7 +176,7 @@ macro_rules! figures {
     };
 }
 
-/// The fields for which a declared one stands.
+/// Expands to the fields that a field of a declaration stands for.
 macro_rules! field {
     ($name:ident, $type:ty, $what:expr, $unit:expr) => {
         vec![$crate::cmd::sim::shape::Field {

@@ -14,7 +14,7 @@ use baton_trace::Meta;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the program is measured against.
+/// The recorded program that the other program is measured against.
 pub(super) struct Base {
     meta: Meta,
     place: PathBuf,

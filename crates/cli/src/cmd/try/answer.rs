@@ -35,7 +35,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a contest that nobody has won.
+    /// The outcome of a contest in which no lock is certainly faster.
     fn undecided(contest: &Contest) -> Outcome {
         if contest.entrants[1..].iter().any(|entrant| entrant.standing == Standing::Open) {
             Outcome::CannotTell
@@ -250,7 +250,7 @@ fn only_one(report: &Report) -> Option<&str> {
     (report.classes.len() > 1 && share >= ALMOST_ALL && can_be_said).then_some(most.name.as_str())
 }
 
-/// Whether the step is this command.
+/// Whether the next step that a report advises is `baton try` itself.
 fn is_this(step: &NextStep) -> bool {
     step.command.as_ref().is_some_and(|command| command.starts_with("baton try "))
 }
@@ -283,8 +283,8 @@ fn range(faster: &Faster) -> String {
 mod tests {
     use super::*;
 
-    /// Every kind of answer and every standing, because the runs of other tests do not produce them
-    /// all.
+    /// The schema allows every kind of answer and every standing. The runs of other tests do not
+    /// produce them all, so this test makes each.
     #[test]
     fn the_schema_names_what_an_answer_can_be() {
         let schema: serde_json::Value =

@@ -92,7 +92,7 @@ mod tests {
         let quick = other.map(|t| t * 92 / 100);
         let found = faster(&noise, &quick, 0.05).unwrap();
         assert!(found.low > 0.05 && found.high < 0.11 && (found.estimate - 0.08).abs() < 0.02, "{found:?}");
-        // One outlier in each changes little.
+        // One outlier in the times of each program changes little.
         let (mut a, mut b) = (noise, quick);
         (a[3], b[7]) = (90_000_000, 90_000_000);
         assert!(faster(&a, &b, 0.05).unwrap().low > 0.0);

@@ -21,7 +21,8 @@ const SMALL_LEVEL: u64 = 256 << 10;
 
 /// The table with measured figures, those of the formulas, and simulated ones.
 pub(crate) fn verify(found: &Findings, chip: &Chip) -> anyhow::Result<String> {
-    // Noise that differs between seeds is no part of a latency.
+    // Switches the noise of the chip off, because noise that differs between seeds is no part of a
+    // latency.
     let mut chip = chip.clone();
     (chip.noise.latency, chip.noise.start) = (0.0, baton_units::Cycles(0));
     let hz = chip.core.clock;

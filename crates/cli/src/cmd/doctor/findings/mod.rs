@@ -152,9 +152,9 @@ pub(crate) struct Pair {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct WakeBySleep {
     pub(crate) slept_ns: u64,
-    /// Until the waker goes on.
+    /// Time from the wake until the waker's call returns.
     pub(crate) call: Spread,
-    /// Until the sleeper's first instruction.
+    /// Time from the wake until the sleeper's first instruction.
     pub(crate) latency: Spread,
     /// The percentiles [`futex::PERCENTS`] of `latency`.
     pub(crate) percentiles_ns: [f64; futex::PERCENTS.len()],
@@ -316,7 +316,7 @@ impl Progress {
     /// Number of steps that [`find`] takes on a machine with more than one CPU.
     const STEPS: u64 = 32;
 
-    /// A progress bar on standard error; nothing is shown where that is no terminal.
+    /// A progress bar on standard error; nothing is shown where standard error is no terminal.
     pub(crate) fn new() -> Progress {
         let bar = indicatif::ProgressBar::new(Progress::STEPS);
         let style = indicatif::ProgressStyle::with_template("{bar:24} {pos:>2}/{len} {msg}").expect("a valid template");

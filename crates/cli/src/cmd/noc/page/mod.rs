@@ -1,4 +1,5 @@
-//! The pages of `baton noc`: one HTML file each, with pictures as SVG, without a network.
+//! The pages of `baton noc`: one HTML file each, with pictures as SVG. They load nothing from the
+//! internet.
 
 mod curves;
 mod document;

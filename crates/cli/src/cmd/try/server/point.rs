@@ -62,7 +62,7 @@ fn function(name: &str) -> BadInput {
         ))
 }
 
-/// Whether a place can be told apart.
+/// Refuses a place in a point of which the library cannot tell from which place it comes.
 fn refuse_site(point: &Point, call: &str) -> Result<(), BadInput> {
     if matches!(point.passed, Passed::Marker(_)) {
         return Err(BadInput::new(format!("`{point}`: a marker has no place")).hint("give each place a marker's name"));

@@ -20,7 +20,7 @@ const PICOS: f64 = 1e12;
 enum Outcome {
     /// Under another lock the point comes more often.
     Use,
-    /// Under none of the locks it does.
+    /// Under no other lock the point comes more often.
     NoneFaster,
     /// The budget was used up before there was certainty.
     CannotTell,
@@ -35,7 +35,7 @@ struct More {
 }
 
 impl More {
-    /// The same difference as a saving of time for each point.
+    /// Converts a saving of time for each point to how much more often the point comes.
     fn of(faster: &Faster) -> More {
         let more = |saved: f64| 1.0 / (1.0 - saved) - 1.0;
         More { estimate: more(faster.estimate), low: more(faster.low), high: more(faster.high) }

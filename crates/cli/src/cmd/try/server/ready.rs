@@ -11,14 +11,14 @@ const SETTLED: Duration = Duration::from_millis(100);
 /// When a server serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Ready {
-    /// It listens anywhere, and at no more places than a moment ago.
+    /// The server listens anywhere, and its sockets have not changed for a moment.
     #[default]
     Listens,
-    /// It listens at this port.
+    /// The server listens at this port.
     Port(u16),
-    /// It has printed this text.
+    /// The server has printed this text.
     Text(String),
-    /// This time has passed.
+    /// This time has passed since the server was started.
     After(Duration),
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Seen<'a> {
     pub(super) elapsed: Duration,
     /// Where it listens.
     pub(super) listeners: &'a [Listener],
-    /// Since its sockets last changed.
+    /// Time since the server's sockets last changed.
     pub(super) unchanged: Duration,
-    /// What it has printed.
+    /// Text that the server has printed.
     pub(super) printed: &'a str,
 }
 

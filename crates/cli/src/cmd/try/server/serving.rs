@@ -14,25 +14,25 @@ use std::time::{Duration, Instant};
 
 /// The time that a server has to end after SIGTERM, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// The same for a load.
+/// The time that a load has to end after SIGTERM, before it is killed.
 const LOAD_GRACE: Duration = Duration::from_secs(2);
 /// The interval at which an ending process is looked at.
 const LOOK: Duration = Duration::from_millis(5);
-/// How much of what a process printed is looked at.
+/// How many bytes at the end of a process's output are read.
 const TAIL: u64 = 64 * 1024;
-/// How many lines of it are shown.
+/// How many of the last lines of a process's output are shown.
 const LINES: usize = 6;
 
 /// A process in a group of its own, and what it prints.
 pub(super) struct Started {
     child: Child,
     printed: File,
-    /// Its end, once that was seen.
+    /// The process's exit status, once it was seen to end.
     ended: Option<ExitStatus>,
 }
 
 impl Started {
-    /// Starts a program without input. It is killed if Baton is.
+    /// Starts a program without input. The program is killed when Baton ends.
     fn start(mut exec: Exec) -> anyhow::Result<Started> {
         let name = exec.name().to_owned();
         let printed = tempfile::tempfile().context("cannot make a file for what the server prints")?;
@@ -48,7 +48,7 @@ impl Started {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// Returns how the process ended; `None` while it runs.
     pub(super) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().context("cannot wait for a process")?;
@@ -56,12 +56,12 @@ impl Started {
         Ok(self.ended)
     }
 
-    /// The end of what it has printed.
+    /// Returns the end of what the process has printed.
     pub(super) fn printed(&mut self) -> String {
         let mut bytes = Vec::new();
         let length = self.printed.metadata().map_or(0, |meta| meta.len());
-        // The process writes where the file's one position is, so this reads through a path of its
-        // own.
+        // The process and this reader would move the same position in the file, so the reader opens
+        // the file anew, by its path.
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.printed));
         if let Ok(mut file) = File::open(path) {
             let _ = file.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
@@ -70,7 +70,8 @@ impl Started {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last lines that it printed, each indented behind a line break; empty if there are none.
+    /// Returns the last lines that the process printed, each indented behind a line break; empty if
+    /// there are none.
     pub(super) fn last_lines(&mut self) -> String {
         let printed = self.printed();
         let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -88,7 +89,7 @@ pub(super) fn how(status: ExitStatus) -> String {
     }
 }
 
-/// A server that was started, and its load, once that is.
+/// A server that was started, and its load, once the load was started.
 pub(super) struct Serving {
     pub(super) server: Started,
     pub(super) load: Option<Started>,

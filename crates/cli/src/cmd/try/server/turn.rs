@@ -25,12 +25,12 @@ const LOOK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long ports of ended connections are waited for: the kernel keeps them for a minute.
 const PORTS: Duration = Duration::from_secs(70);
-/// How many of the calls that came are named.
+/// How many of the calls that the server made are named.
 const NAMED: usize = 6;
 /// Fewer points than this in a window are a rough figure.
 pub(super) const FEW: u64 = 100;
 
-/// How each turn goes.
+/// The settings of all turns.
 pub(super) struct How {
     pub(super) window: Duration,
     pub(super) warmup: Duration,
@@ -231,7 +231,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// A server that ended by itself.
+/// Returns the error for a server that ended by itself during a turn.
 fn ended_early(serving: &mut Serving, candidate: &Candidate, how: &str, after: Duration) -> BadInput {
     let lines = serving.server.last_lines();
     let lock = candidate.lock();
