@@ -1,4 +1,5 @@
-//! Arbiters that a program adds. Alone in this program, as the list of arbiters closes when it is read.
+//! Arbiters that a program adds. The test has a program to itself, because the list of arbiters
+//! closes when it is first read.
 
 use baton_noc::arbiter::{
     self, Arbiter, ArbiterInfo, ArbiterKind, Contender, Matrix, Ranked, Registered, RoundRobin, add,
@@ -7,7 +8,7 @@ use baton_noc::experiment::Experiment;
 use baton_noc::traffic::Flow;
 use baton_noc::{Header, Rank};
 
-/// A built-in arbiter under another name.
+/// Defines a type that arbitrates like a built-in arbiter but has another name in the registry.
 macro_rules! renamed {
     ($Own:ident, $name:literal, $Built:ident) => {
         #[derive(Clone, Default)]

@@ -1,8 +1,8 @@
 //! Arbiters that a command adds to the built-in ones.
 //!
-//! Routers are compiled for each built-in arbiter by itself. An added arbiter was not known then: routers are compiled once more,
-//! for [`Added`], which calls the arbiter through a table that the arbiter's own crate makes. Built-in arbiters cost what
-//! they did.
+//! The code of a router is compiled separately for each built-in arbiter. For arbiters that a
+//! command adds, it is compiled once more, for the type [`Added`], which calls the added arbiter
+//! through a trait object. So added arbiters do not slow down built-in ones.
 
 use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 use super::ranked::Ranked;
@@ -15,7 +15,8 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct AddedKind(&'static Own);
 
-/// What is kept of an added arbiter.
+/// An entry of the registry for an added arbiter: its declaration, and the function that creates
+/// it.
 struct Own {
     info: ArbiterInfo,
     make: fn(&Ranked) -> Box<dyn Erased>,
@@ -36,12 +37,12 @@ impl PartialEq for AddedKind {
 impl Eq for AddedKind {}
 
 impl AddedKind {
-    /// What the arbiter says of itself.
+    /// Returns the arbiter's declaration of name and properties.
     pub fn info(self) -> ArbiterInfo {
         self.0.info
     }
 
-    /// The arbiter as a configuration has it.
+    /// Creates the arbiter. `ranked` holds the parameters of arbiters that use ranks.
     pub fn of(self, ranked: &Ranked) -> Added {
         Added((self.0.make)(ranked))
     }
@@ -59,16 +60,19 @@ pub fn names() -> &'static [&'static str] {
     LIST.names()
 }
 
-/// Adds an arbiter of a command's own. It may have ranks ([`Arbiter::RANKS`]); that it is [`Arbiter::POSITIONAL`] makes it no faster.
+/// Adds a command's own arbiter to the registry. The arbiter may have ranks ([`Arbiter::RANKS`]).
+/// The router ignores [`Arbiter::POSITIONAL`] of an added arbiter.
 ///
 /// # Errors
-/// The name is taken or is none, or arbiters have been looked up already.
+/// Fails if another arbiter has the name, if the name is empty or has characters that a name may
+/// not have, or if the list of arbiters has been read already.
 pub fn add<A: Registered>() -> Result<(), NotAdded> {
     let own = Own { info: A::INFO, make: |ranked| Box::new(A::of(ranked)) };
     LIST.add((A::INFO.name, ArbiterKind::Added(AddedKind(Box::leak(Box::new(own)))))).map(|_| ())
 }
 
-/// An arbiter's verbs, for an arbiter whose type is not known.
+/// The operations of [`Arbiter`] as a trait object, for arbiters of a type that this crate does not
+/// know.
 trait Erased: Send {
     fn copy(&self) -> Box<dyn Erased>;
     fn state(&self, requesters: usize) -> State;
@@ -102,7 +106,7 @@ impl<A: Arbiter> Erased for A {
 
 const OF_ITS_OWN: &str = "an arbiter gets the states that it made";
 
-/// What an arbiter remembers, of a type that is not known.
+/// The state of an added arbiter, of a type that this crate does not know.
 #[derive(Debug)]
 pub struct State(Box<dyn Remembers>);
 
@@ -136,7 +140,8 @@ impl Clone for State {
     }
 }
 
-/// The arbiter that the network is compiled for where a command added the arbiter.
+/// An added arbiter behind a trait object: the one type for which routers of added arbiters are
+/// compiled.
 pub struct Added(Box<dyn Erased>);
 
 impl Clone for Added {
@@ -148,7 +153,8 @@ impl Clone for Added {
 impl Arbiter for Added {
     type State = State;
 
-    /// An arbiter without ranks gives all packets the same one, which changes nothing.
+    /// Always set: an added arbiter without ranks gives every packet rank 0, so that no rank
+    /// decides anything.
     const RANKS: bool = true;
 
     fn state(&self, requesters: usize) -> State {
@@ -156,7 +162,8 @@ impl Arbiter for Added {
     }
 
     fn key(&self, state: &State, requester: u32, who: impl FnOnce() -> Contender) -> u64 {
-        // An arbiter looks at the packet at most once, as `who` is its own to use up.
+        // `who` can be called only once. That suffices, because an arbiter's `key` gets it as a
+        // `FnOnce` and so looks up the packet at most once.
         let who = std::cell::Cell::new(Some(who));
         (*self.0).key(state, requester, &|| who.take().expect("a key looks the packet up once")())
     }

@@ -22,8 +22,9 @@ impl Arbiter for RoundRobin {
 
     #[inline]
     fn key(&self, pointer: &u16, requester: u32, _who: impl FnOnce() -> Contender) -> u64 {
-        // The wrapping subtraction puts all requesters before the pointer behind all others, in
-        // their order.
+        // The subtraction wraps round for requesters below the pointer, so their keys are larger
+        // than those of all requesters at or above it. Within both groups, keys rise with the
+        // numbers.
         u64::from((requester as u16).wrapping_sub(*pointer))
     }
 
@@ -32,7 +33,7 @@ impl Arbiter for RoundRobin {
     #[inline]
     fn pick(&self, pointer: &u16, set: u64, shift: u32, _who: impl Fn(u32) -> Contender) -> u32 {
         // The pointer may stand one past the last requester, and so just past the last bit of the
-        // set. The shift then wraps round to 0, which is what such a pointer means.
+        // set. The shift then wraps round to 0, so that all of `set` counts.
         let from = u32::from(*pointer) << shift;
         let after = set.wrapping_shr(from).wrapping_shl(from);
         (if after != 0 { after } else { set }).trailing_zeros()

@@ -95,9 +95,11 @@ pub struct ClockDomain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pipeline {
-    /// In the same cycle in which the flit bids for a virtual channel.
+    /// The head flit may bid for the switch in the same cycle in which it bids for a virtual
+    /// channel.
     Speculative,
-    /// Not before the cycle after the flit was given a virtual channel.
+    /// The head flit may bid for the switch only after the cycle in which it was given a virtual
+    /// channel.
     Nonspeculative,
 }
 
@@ -111,15 +113,15 @@ pub struct Latencies {
     pub switch_alloc: u32,
     /// Latency of crossing the switch.
     pub traversal: u32,
-    /// A link of length 1. The latency of a longer link is its length times this.
+    /// Latency of a link of length 1. The latency of a longer link is its length times this value.
     pub link: u32,
-    /// The channel from a source to its router.
+    /// Latency of the channel from a source to its router.
     pub injection: u32,
-    /// The channel from a router to its endpoint.
+    /// Latency of the channel from a router to its endpoint.
     pub ejection: u32,
-    /// The way of a credit back over a link.
+    /// Latency of a credit's way back over a link.
     pub credit_link: u32,
-    /// The processing of a credit in the router that receives it.
+    /// Cycles that a router takes to process a credit that it receives.
     pub credit: u32,
 }
 

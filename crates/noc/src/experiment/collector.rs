@@ -21,7 +21,8 @@ pub(super) struct Measure {
     pub(super) round_trips: Option<Box<RoundTripSums>>,
     // Delivered packets that the load has still to see, to answer them or to end a transaction.
     pub(super) inbox: Vec<Delivered>,
-    // Packets and the sum of their latencies, counted by time of arrival in the current window.
+    // Number of the packets that arrived in the current window of the warm-up, and the sum of their
+    // latencies.
     pub(super) window: (u64, u64),
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Latency {
     /// Mean of all measured packets.
     pub mean: f64,
-    /// The half the width of the mean's 95% interval; absent if too few packets arrived.
+    /// Half the width of the mean's 95% interval; absent if too few packets arrived.
     pub half_width_95: Option<f64>,
     /// Median of the latencies.
     pub p50: u64,

@@ -215,7 +215,7 @@ impl<A: Arbiter> Running<A> {
         while !self.dead && !self.full && self.load.unfinished() > 0 {
             for _ in 0..LOOK {
                 born += self.cycle();
-                // The load learns one cycle later of packets that arrive in this one.
+                // The load counts a packet as completed one cycle after the packet has arrived.
                 if self.load.unfinished() == 0 {
                     break;
                 }

@@ -62,8 +62,9 @@ pub struct Slice {
     pub to: u64,
     /// Mean number of flits in the input buffers of each router.
     pub held: Vec<f64>,
-    /// For each router, the mean number of virtual channels whose front flit can go on neither by
-    /// getting an output virtual channel nor by a credit.
+    /// For each router, the mean number of virtual channels whose front flit cannot go on, because
+    /// it can get no output virtual channel, or because the channel that it was given has no
+    /// credit.
     pub waiting: Vec<f64>,
     /// Flits per cycle over each channel, in the order of [`Explanation::links`].
     pub links: Vec<f64>,

@@ -17,8 +17,8 @@ impl<A: Arbiter> Network<A> {
         if !self.state.now.is_multiple_of(period) {
             return;
         }
-        // The buffers are kept from check to check, so that a warm network allocates nothing in
-        // debug builds either.
+        // The memory in `under_way` is kept from check to check, so that a warm network allocates
+        // nothing in debug builds either.
         let mut under_way = std::mem::take(&mut self.under_way);
         let found = self.conserved_with(&mut under_way);
         self.under_way = under_way;

@@ -81,7 +81,8 @@ impl Flit {
         Flit(self.0 & clear | u64::from(dest) << DEST | PHASE)
     }
 
-    /// Returns the flit in its second phase, as for a packet that starts in it.
+    /// Returns the flit in its second phase, for a packet that is in the second phase from its
+    /// source on.
     pub(crate) fn phased(self) -> Flit {
         Flit(self.0 | PHASE)
     }

@@ -8,16 +8,18 @@ use super::lean::router::{SOURCE, TO_ENDPOINT};
 use super::whole::Network;
 use crate::arbiter::Arbiter;
 
-/// A virtual channel: the state of the downstream buffer and the upstream view of it.
+/// A virtual channel: the state of its buffer at the downstream end, and what the upstream end
+/// knows of that buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct VcView {
     /// Number of flits that have arrived and not left.
     pub(crate) count: u16,
     /// The output port of the packet at the front.
     pub(crate) out: u16,
-    /// Channel behind that port.
+    /// Channel behind the output port `out`.
     pub(crate) output: u32,
-    /// Virtual channel of that channel that the packet was given, or `NONE`.
+    /// Virtual channel of the channel `output` that the packet was given, or `NONE`. Before an
+    /// endpoint, 0 says that the endpoint has taken part of the packet.
     pub(crate) given: u16,
     /// Bit set of the virtual channels that the packet may be given.
     pub(crate) mask: u64,

@@ -24,7 +24,7 @@ pub struct Flow {
     pub burst_rate: f64,
     /// For `hotspot`: the share of packets that go to the hot nodes; the others go to any node.
     pub hot_share: f64,
-    /// For `hotspot`: the nodes that receive that share.
+    /// For `hotspot`: the hot nodes, which together receive the share `hot_share` of the packets.
     pub hot_nodes: Vec<u32>,
     /// Largest number of packets of one node under way; 0 means no limit. A packet is under way
     /// from its creation until it arrives or, with `reply`, until its reply arrives. A node at its

@@ -69,18 +69,20 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
     says(&route("at = 0\nto = [2, 2]\nnext = 1"), "r.toml:5: `route[0].to` = 2: expected a node that route[0]");
     says(&route("at = 0\ntoo = [2]\nnext = 1"), "r.toml:5: unknown field `too`");
     says(&route("at = -1\nto = [2]\nnext = 1"), "r.toml:4: ");
-    // This route leads away from its node, and another one back.
+    // Route 0 leads packets for node 2 from router 1 back to router 0, which sends them to router 1
+    // again. The error must say that the way circles.
     let circle = route("at = 1\nto = [2]\nnext = 0");
     says(&circle, "r.toml:5: `route[0].to` = 2: expected a way that does not circle; from node 0 to node 2");
-    // Here no route leads on.
+    // Router 1 has no route for node 2, so packets from node 0 end there. The error must say so.
     let ends = "[[route]]\nat = 0\nto = [1, 2]\nnext = 1\n[[route]]\nat = 1\nto = [0]\nnext = 0\n\
                 [[route]]\nat = 2\nto = [0, 1]\nnext = 1";
     says(ends, "r.toml:3: `route[0].to` = 2: expected a way that ends at its node; from node 0 to node 2");
     says("", "r.toml:1: `route`: no route at router 1 for node 0");
-    // A configuration names another routing beside the table.
+    // The configuration names XY routing although it has a routing table, so the network refuses
+    // the key `routing`.
     let config = Config { routing: RoutingKind::Xy, ..mesh(Some(RouteFile::from_toml("r", &xy(4, 3)).unwrap())) };
     assert!(matches!(Network::with_arbiter(&config, RoundRobin), Err(NocError::Value { key, .. }) if key == "routing"));
-    // The same table inside a configuration has no file to name.
+    // The table stands inside the configuration, so the error names no file.
     let inside = "[network.topology]\nkind = 'mesh'\nsize = [3, 1]\n[network.routes]\nrest = 'shortest'\n\
                   [[network.routes.route]]\nat = 0\nto = [2]\nnext = 2\n";
     let error = Experiment::from_toml("c.toml", inside).unwrap().run().unwrap_err().to_string();
@@ -89,7 +91,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
 
 #[test]
 fn a_table_that_can_deadlock_is_refused_and_classes_mend_it() {
-    // A ring of four routers whose packets go clockwise only.
+    // Ring of four routers; every route leads packets clockwise.
     let ring = TopologyConfig::Ring { nodes: 4 };
     let mut all = String::new();
     let mut with_dateline = String::from("classes = 2\n");
@@ -107,11 +109,13 @@ fn a_table_that_can_deadlock_is_refused_and_classes_mend_it() {
     let config = Config { topology: ring, routes: Some(file), ..Config::default() };
     let traffic = vec![Flow { rate: 0.3, packet: 4, ..Flow::default() }];
     let e = Experiment { network: config, traffic, cycles: 4_000, ..Experiment::default() };
-    // The load is far beyond what a ring in one direction carries, and nothing may stop moving.
+    // The load is far beyond what a ring in one direction carries, but packets must not come to a
+    // standstill.
     assert_ne!(e.run().unwrap().outcome, baton_noc::experiment::Outcome::Deadlocked);
 }
 
-/// A check that looked at every pair of channels would take minutes here.
+/// The check for deadlock must be fast on these networks of 32×32 routers; comparing every pair of
+/// channels would take minutes.
 #[test]
 fn large_networks_are_checked_too() {
     let size = [32, 32];

@@ -54,20 +54,22 @@ fn figure_8_order_of_departure() {
     ];
     let ocor = order(Ranked { outranks_speculation: true, ..Ranked::default() }, &arriving);
     assert_eq!(ocor, [3, 5, 1, 6, 0, 4, 2]);
-    // The baseline lets them go in round-robin order.
+    // The baseline lets the seven packets go in round-robin order.
     assert_eq!(order(RoundRobin, &arriving), [0, 1, 2, 3, 4, 5, 6]);
 }
 
 #[test]
 fn marked_go_before_unmarked() {
     let all = [Header::default(), marked(8, 900), Header::default(), marked(0, 900)];
-    // The unmarked packets go in round-robin order, behind the last winner.
+    // The unmarked packets 0 and 2 go last, in round-robin order from behind packet 1, the last
+    // winner.
     assert_eq!(order(Ranked { outranks_speculation: false, ..Ranked::default() }, &all), [3, 1, 2, 0]);
 }
 
 #[test]
 fn figure_9_local_priority() {
-    // The inputs have levels "100", "100" and "010"; the output is level "100" and index "110".
+    // In the paper's figure 9, three inputs have levels "100", "100" and "010"; the arbiter's
+    // output is level "100" and index "110".
     let mark = |level| Some(Mark { level, progress: 7 });
     let channel = [mark(0), mark(0), mark(1)];
     assert_eq!(local_priority(&channel, 3), Some(("100".into(), "110".into())));
@@ -97,8 +99,8 @@ fn a_marked_first_bid_outranks_a_body_only_if_asked_to() {
     assert_eq!((late(true), late(false)), (8, 9));
 }
 
-/// Returns the longest wait of the packets of the highest-numbered sender while all others send
-/// without pause and are marked.
+/// Returns the longest wait of the highest-numbered sender's unmarked packets, while all other
+/// senders keep sending marked ones, more than the link carries.
 fn longest_wait<A: Arbiter>(arbiter: A) -> u64 {
     let senders = 6;
     let mut net = Network::with_arbiter(&funnel(senders), arbiter).unwrap();
@@ -115,15 +117,16 @@ fn longest_wait<A: Arbiter>(arbiter: A) -> u64 {
         net.step(&mut got);
     }
     let waits = got.iter().filter(|d| d.tag == u64::from(senders) - 1).map(|d| d.network_latency().0);
-    // If most of its packets never got through, the wait is the length of the run.
+    // Few of the last sender's packets got through, so the wait counts as the length of the run,
+    // 3,000 cycles.
     let arrived = waits.clone().count() as u64;
     if arrived < 60 { 3000 } else { waits.max().unwrap() }
 }
 
 #[test]
 fn who_can_starve() {
-    // Each of six inputs is served once in six cycles, and at most six packets per virtual channel
-    // go before.
+    // Six inputs share the link in turns, so each is served about once in six cycles. The bound
+    // leaves room for packets that wait in front in the same virtual channel.
     for (name, wait) in [("round robin", longest_wait(RoundRobin)), ("matrix", longest_wait(Matrix))] {
         assert!(wait < 200, "{name}: {wait}");
     }
@@ -133,14 +136,14 @@ fn who_can_starve() {
         3000,
         "unmarked packets starve behind marked ones"
     );
-    // With rule 2 off, a coin decides each cycle. A packet waits for seven packets with one coin
-    // each, and for the turns among those that have won the coin.
+    // Without rule 2, a coin decides in each cycle whether an unmarked packet goes before all
+    // marked ones, so the wait stays far below the 3,000 cycles of the run.
     let fair = longest_wait(Ranked { ranked_first: false, ..Ranked::default() });
     assert!(fair < 600, "without rule 2: {fair}");
 }
 
-/// A mechanism beside OCOR writes its own ranks and names the arbiter of ranks; the network knows
-/// nothing else of it.
+/// A mechanism other than OCOR writes its own ranks and uses the arbiter `Ranked`; the network
+/// needs to know nothing else of it.
 #[test]
 fn another_mechanism_brings_its_own_ranks() {
     // The ranks are deadlines; the nearest goes first.
@@ -242,8 +245,8 @@ fn order_at_endpoint(config: &Config, ranks: &[Option<u32>]) -> Vec<u64> {
 fn an_endpoint_takes_the_smallest_rank_first() {
     let ranks = [Some(2), None, Some(5), Some(7), Some(2), None];
     for allocator in [AllocatorKind::InputFirst, AllocatorKind::OutputFirst] {
-        // The lean loop runs the first allocator, the general loop the second. The routers' arbiter
-        // plays no part.
+        // The lean loop runs the allocator `InputFirst`, the general loop `OutputFirst`. The
+        // routers' arbiter does not affect the order at the endpoint.
         let turns = Config { allocator, ..Config::default() };
         let ranked = Config { ranked_ejection: true, ..turns.clone() };
         let in_turn = order_at_endpoint(&turns, &ranks);

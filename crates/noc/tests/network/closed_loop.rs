@@ -97,7 +97,8 @@ fn a_hot_endpoint_serves_one_packet_in_its_time() {
     // Most requests wait in the network, not in the endpoint: they are under way for far longer
     // than two services.
     assert!(r.classes[0].packet_latency.mean > 100.0 && r.classes[1].packet_latency.mean < 40.0);
-    // If the endpoint has places for all, they wait there instead.
+    // With places for all requests in the endpoint, the requests wait there and no longer in the
+    // network.
     let wide = Config { endpoint_places: 64, ..e.network.clone() };
     let r = Experiment { network: wide, ..e }.run().unwrap();
     assert!(r.classes[0].packet_latency.mean < 40.0, "{}", r.classes[0].packet_latency.mean);

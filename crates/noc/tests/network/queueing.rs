@@ -52,8 +52,8 @@ fn crossbar(ports: u32) -> f64 {
 
 #[test]
 fn fifo_inputs_saturate_where_karol_hluchyj_and_morgan_say() {
-    // IEEE Trans. Comm. 35(12), 1987, table I: 0.6553 with 4 ports, 0.6184 with 8; 2 − √2 in the
-    // limit.
+    // Throughput of a crossbar with first-in first-out inputs, from IEEE Trans. Comm. 35(12), 1987,
+    // table I: 0.6553 with 4 ports, 0.6184 with 8, and 2 − √2 with many.
     for (ports, expected) in [(4, 0.6553), (8, 0.6184), (32, 2.0 - 2f64.sqrt())] {
         let got = crossbar(ports);
         assert!((got / expected - 1.0).abs() < 0.02, "{ports} ports: {got}");

@@ -86,7 +86,8 @@ fn every_pair_runs_or_is_refused() {
             let config = Config { topology: topology.clone(), routing, vcs: 8, buffer: 2, ..Config::default() };
             match everything_arrives(&config, RoundRobin, 300) {
                 Ok(()) => ran += 1,
-                // Only shortest paths around a ring can wait for each other.
+                // Only the routing `table` without a file, which takes shortest paths, may be
+                // rejected as able to deadlock: around a ring, such paths can wait for each other.
                 Err(NocError::Deadlock { cycle, .. }) => {
                     assert_eq!(routing, RoutingKind::Table, "{topology:?}: {cycle}");
                     assert!(cycle.contains(" waits for router "), "{cycle}");

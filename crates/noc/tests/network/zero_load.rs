@@ -56,7 +56,8 @@ fn nonspeculative_is_4r_plus_2_plus_l_minus_1() {
 
 #[test]
 fn short_buffers_wait_for_credits() {
-    // With one virtual channel and eight flits: the cycles beyond 3R + 2, by depth of the buffer.
+    // A packet of eight flits on one virtual channel. By depth of the buffer, `more` is the number
+    // of cycles that the packet takes beyond a single flit's 3 · routers + 2.
     for (buffer, more) in [(8, 7), (6, 7), (5, 8), (4, 9), (2, 19), (1, 42)] {
         let config = Config { vcs: 1, buffer, ..Config::default() };
         for (src, dst) in [(0, 63), (0, 0), (5, 61)] {

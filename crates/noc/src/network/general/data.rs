@@ -9,7 +9,7 @@ use super::super::wiring::Wiring;
 use crate::allocator::{AllocatorKind, Bids, Islip, Wavefront};
 use crate::arbiter::Arbiter;
 
-/// No owner, or no virtual channel.
+/// Stands for "no owner" in `owner` and for "no virtual channel" in `given`.
 pub(crate) const NONE: u16 = u16::MAX;
 /// Set in `given` while a non-speculative allocation of more than one cycle is under way.
 pub(crate) const PENDING: u16 = 1 << 8;
@@ -60,8 +60,9 @@ impl<S: Clone> General<S> {
     }
 }
 
-/// One virtual channel: the state of the downstream buffer and the upstream view of it. Neither end
-/// reads what the other wrote in the same cycle; events carry the changes over.
+/// One virtual channel of a channel: the state of its buffer at the downstream end, and what the
+/// upstream end knows of that buffer. Neither end reads what the other end wrote in the same cycle;
+/// events carry the changes over.
 #[derive(Clone, Debug)]
 pub(crate) struct Vc<S> {
     /// Bit set of the output virtual channels that the head flit may be given.
@@ -72,20 +73,21 @@ pub(crate) struct Vc<S> {
     pub(crate) count: u16,
     /// The output port of the packet at the front.
     pub(crate) out: u16,
-    /// Channel behind that port.
+    /// Channel behind the output port `out`.
     pub(crate) output: u32,
-    /// Virtual channel of that channel that the packet was given, or `NONE` while it waits for one.
+    /// Virtual channel of the channel `output` that the packet was given, or `NONE` while it waits
+    /// for one.
     pub(crate) given: u16,
     /// Where the next bid for an output virtual channel starts: `port << shift | v`.
     pub(crate) bid_from: u16,
-    /// Upstream: credits left for the private input buffer. With shared buffers it is negative by
-    /// the number of shared credits in use.
+    /// Credits that the upstream end has left for the virtual channel's private buffer. With shared
+    /// buffers, the number is negative while shared credits are in use: by their count.
     pub(crate) credits: i16,
-    /// Upstream: position in the ring buffer for the next flit.
+    /// Position in the ring buffer at which the upstream end puts the next flit.
     pub(crate) tail: u16,
-    /// Upstream: input of the upstream router whose packet holds this virtual channel, or `NONE`.
+    /// Input of the upstream router whose packet holds this virtual channel, or `NONE`.
     pub(crate) owner: u16,
-    /// Upstream: state of the arbiter over the inputs that bid for this virtual channel.
+    /// State of the upstream router's arbiter over the inputs that bid for this virtual channel.
     pub(crate) arbiter: S,
 }
 
@@ -110,21 +112,22 @@ impl<S> Vc<S> {
 /// One channel; [`super::super::wiring::Link`] says which routers it joins.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel<S> {
-    /// Upstream: bit set of the virtual channels that no packet holds.
+    /// Bit set of the virtual channels that no packet holds; the upstream end keeps it.
     pub(crate) free: u64,
-    /// Upstream: bit set of the virtual channels with a credit.
+    /// Bit set of the virtual channels for which the upstream end has a credit.
     pub(crate) credit: u64,
     /// Number of flits that were sent over the channel.
     pub(crate) flits: u64,
-    /// Upstream: credits left of the shared input buffer.
+    /// Credits that the upstream end has left for the buffer that the virtual channels share.
     pub(crate) shared: i32,
-    /// Downstream: state of the arbiter over the virtual channels of this input of the switch.
+    /// State of the downstream router's arbiter over the virtual channels of this input of its
+    /// switch.
     pub(crate) by_vc: S,
-    /// Downstream: states of the arbiters over the outputs that this input bids for,
-    /// non-speculative and speculative.
+    /// States of the downstream router's arbiters over the outputs that this input bids for:
+    /// non-speculative, then speculative.
     pub(crate) by_output: [S; 2],
-    /// Upstream: states of the arbiters over the inputs that bid for this output of the switch,
-    /// non-speculative and speculative.
+    /// States of the upstream router's arbiters over the inputs that bid for this output of its
+    /// switch: non-speculative, then speculative.
     pub(crate) by_input: [S; 2],
 }
 
@@ -177,7 +180,7 @@ pub(crate) struct Scratch {
     pub(crate) speculative: Table<u64>,
     /// Bit set of the output virtual channels with a bid, numbered `port << shift | v`.
     pub(crate) wanted: Table<u64>,
-    /// For each such output virtual channel, the input with the best bid so far.
+    /// For each output virtual channel in `wanted`, the input with the best bid so far.
     pub(crate) leader: Table<u16>,
     /// The winning input of each output of the switch: non-speculative, then speculative.
     pub(crate) winner: [[u16; 64]; 2],

@@ -54,8 +54,8 @@ impl<A: Arbiter> Network<A> {
             let n = back.0.len();
             returned.close(now + ONE_HOP, n);
         } else {
-            // If packets are followed from the middle of a run on, the wheels of the uniform loop
-            // still hold events.
+            // The wheels of the uniform loop still hold events if the network was uniform until
+            // packets began to be followed in the middle of a run.
             returned.drain(now).iter().for_each(|c| at.credit_arrives(*c));
             let mut back = ByDelay { credits, now };
             for m in moves.drain(now) {
@@ -68,7 +68,7 @@ impl<A: Arbiter> Network<A> {
     }
 }
 
-/// Where the credits of an endpoint go.
+/// Takes the credits that endpoints return.
 trait Back {
     fn put<S>(&mut self, router: &Router<S>, m: u32);
 }
@@ -93,7 +93,7 @@ impl Back for ByDelay<'_> {
     }
 }
 
-/// What an arrival writes.
+/// The state that arriving flits and credits change.
 struct Arriving<'a, A, S> {
     routers: View<'a, Router<A>>,
     sources: View<'a, Source>,
@@ -107,7 +107,7 @@ struct Arriving<'a, A, S> {
     sink: &'a mut S,
 }
 
-/// What the arrival of a flit before a bounded endpoint writes.
+/// The state that a flit changes when it arrives before a bounded endpoint.
 struct Bounded<'a> {
     ejected: &'a mut Ejected,
     endpoints: &'a mut [Endpoint],

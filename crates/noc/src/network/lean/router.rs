@@ -88,9 +88,9 @@ pub(crate) struct Router<S> {
     pub(crate) wait: u64,
     /// Bit set of the inputs with an output virtual channel, a flit and a credit.
     pub(crate) ready: u64,
-    /// By output: virtual channels that no packet holds.
+    /// By output: bit set of the virtual channels that no packet holds.
     pub(crate) free: Octets,
-    /// By output: virtual channels with a credit.
+    /// By output: bit set of the virtual channels with a credit.
     pub(crate) credit: Octets,
     /// The first entry of the router's row in the routing table.
     pub(crate) route: usize,
@@ -116,21 +116,22 @@ pub(crate) struct Router<S> {
 /// line.
 #[derive(Clone, Debug)]
 pub(crate) struct Port<S> {
-    /// Output: bit set of the inputs whose front packet goes to this output.
+    /// Bit set of the inputs whose front packet goes to this output.
     pub(crate) want: u64,
-    /// Output: number of flits that were sent.
+    /// Number of flits that were sent through this output.
     pub(crate) sent: u64,
-    /// Output: number of the input (or flagged output) at which its flits arrive, minus the
-    /// output's own number, so that adding an output virtual channel's number gives its
-    /// destination.
+    /// Where this output's flits arrive: the number of the input (or flagged output) minus the
+    /// output's own number, so that adding the number of an output virtual channel gives the
+    /// destination of its flits.
     pub(crate) down: u32,
-    /// Input: number of the output virtual channel (or flagged source) to which its credits go,
-    /// minus the port's own number, so that adding an input's number gives its destination.
+    /// Where this input's credits go: the number of the output virtual channel (or flagged source)
+    /// minus the port's own number, so that adding the number of an input gives the destination of
+    /// its credits.
     pub(crate) up: u32,
-    /// Input: states of the arbiters over the outputs that it bids for, by kind of bid
+    /// States of the arbiters over the outputs that this input bids for, by kind of bid
     /// (non-speculative, speculative).
     pub(crate) by_output: [S; 2],
-    /// Output: states of the arbiters over the inputs that bid for it, by kind of bid.
+    /// States of the arbiters over the inputs that bid for this output, by kind of bid.
     pub(crate) by_input: [S; 2],
 }
 
@@ -138,23 +139,24 @@ pub(crate) struct Port<S> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Lane {
-    /// Input: the front flit.
+    /// The front flit of this input.
     pub(crate) front: Flit,
-    /// Input: output of the front packet.
+    /// Output port of the packet at this input's front.
     pub(crate) out: u8,
-    /// Input: number of flits that have arrived and not left.
+    /// Number of flits that have arrived in this input and not left.
     pub(crate) count: u8,
-    /// Input: where its next bid for an output virtual channel starts.
+    /// Output virtual channel at which this input's next bid starts.
     pub(crate) bid_from: u8,
-    /// Input: output virtual channel that the front packet was given.
+    /// Output virtual channel that the packet at this input's front was given.
     pub(crate) given: u8,
-    /// Input: position of the second flit in the ring buffer.
+    /// Position of this input's second flit in the ring buffer.
     pub(crate) head: u8,
-    /// Input: virtual channels that the head flit may be given; not stored in plain networks.
+    /// Bit set of the virtual channels that this input's head flit may be given; not stored in
+    /// plain networks.
     pub(crate) mask: u8,
-    /// Output: input-buffer credits left.
+    /// Credits left for the input buffer that this output virtual channel leads to.
     pub(crate) credits: u8,
-    /// Output: the input that holds this virtual channel, if it is not free.
+    /// The input that holds this output virtual channel, if the channel is not free.
     pub(crate) owner: u8,
 }
 

@@ -22,8 +22,8 @@ pub(crate) trait Outbox {
     fn put<S>(&mut self, router: &Router<S>, out: usize, port: usize, m: Move);
 }
 
-/// The wheels' rows for what is sent in this cycle; one row of each suffices because all delays are
-/// the same.
+/// Rows of the timing wheels that take what routers send in this cycle. One row of each wheel
+/// suffices, because all delays are the same.
 pub(crate) struct Rows<'a, const ONE_CLASS: bool> {
     pub(crate) moves: Row<'a, Move>,
     pub(crate) arrivals: Row<'a, Arrival>,
@@ -39,7 +39,8 @@ impl<const ONE_CLASS: bool> Outbox for Rows<'_, ONE_CLASS> {
         if m.credit & SOURCE == 0 {
             self.moves.push(m);
         } else {
-            // The credit of a source arrives one cycle earlier than the flit.
+            // A credit that goes to a source arrives one cycle earlier than the flit, so it needs
+            // an event of its own.
             self.arrivals.push(Arrival { flit: m.flit, to: m.to });
             self.credits.push(m.credit);
         }
