@@ -66,9 +66,10 @@ pub struct Served {
     pub at: Cycles,
     /// Whether the core's nearest cache had the line.
     pub hit: bool,
-    /// The time beyond a hit, by part, if the request was not a hit.
+    /// The part to which the time beyond a hit is charged, if the request was not a hit.
     pub beyond: Part,
-    /// A store-conditional whose link was broken: nothing is written.
+    /// Whether the request is a store-conditional whose link was broken, so that nothing is
+    /// written.
     pub failed: bool,
     /// Whether from now on no other core has a copy, although one had. Only a memory system without
     /// notices reports this.
@@ -96,19 +97,20 @@ pub enum Notice {
         at: u64,
         /// The parts of the time from the request to `at`, which they sum to.
         parts: Parts,
-        /// A store-conditional whose link was broken: nothing is written.
+        /// Whether the request is a store-conditional whose link was broken, so that nothing is
+        /// written.
         failed: bool,
     },
     /// A packet to or from a device has arrived.
     Carried {
-        /// The tag that the packet was given with.
+        /// The tag that [`Carried`](super::packets::Carried) had when the packet was sent.
         tag: u32,
         /// Whether the packet has one of the places that the device's endpoint has in the network.
         placed: bool,
     },
     /// An interrupt has arrived at its destination.
     Interrupt {
-        /// The tag that the interrupt was sent with.
+        /// The tag that the interrupt had when it was sent.
         tag: u32,
     },
     /// The home performs a far atomic: its word is read and written at this moment.

@@ -13,29 +13,30 @@ use baton_units::{CoreId, Cycles};
 /// events of that moment. A request that is made at a moment meets the state after everything that happened in the
 /// memory system at that moment.
 pub trait Memory {
-    /// A core asks for a line at `now`. Requests come in the order of time.
+    /// A core asks for a line at `now`. Calls must come in the order of their times.
     fn request(&mut self, request: Request, now: Cycles) -> Answer;
 
-    /// When something happens next inside; [`u64::MAX`]: nothing before the next request.
+    /// Returns the time at which something happens next in the memory system; [`u64::MAX`] if
+    /// nothing happens before the next request.
     fn next(&self) -> u64;
 
-    /// Lets time pass up to and including `to`, or to the end of the first moment that has notices. Gives the moment it
-    /// has come to.
+    /// Lets time pass up to and including `to`, or to the end of the first moment that has notices.
+    /// Returns the moment that the memory system has reached.
     fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64;
 
     /// Whether a load by `core` would hit at `now`.
     fn holds(&self, core: CoreId, line: Line, now: Cycles) -> bool;
 
-    /// The time that such a hit takes.
+    /// Returns the time that a hit of `core` takes.
     fn hit(&self, core: CoreId) -> Cycles;
 
     /// Sets a core's clock, and that of its private caches, to this fraction of the reference.
     fn set_clock(&mut self, core: CoreId, ratio: Ratio);
 
-    /// Whether the last store-conditional of that context of `core` that was served failed.
+    /// Whether the last store-conditional of `context` of `core` that was served failed.
     fn failed(&self, core: CoreId, context: u8) -> bool;
 
-    /// Breaks the context's link.
+    /// Breaks the link that the context's load-linked has set.
     fn unlink(&mut self, core: CoreId, context: u8);
 
     /// Counts `n` more hits of `core` that were not requested one by one.
@@ -73,14 +74,16 @@ pub trait Memory {
     }
 }
 
-/// A network that carries packets which are none of the memory system's own. Memory of fixed latencies has none, and
-/// [`MemorySystem::new`](super::MemorySystem::new) refuses a chip that asks for such packets without a network.
+/// A network that carries packets of devices and interrupts beside the memory system's own
+/// messages. Memory of fixed latencies has none, and
+/// [`MemorySystem::new`](super::MemorySystem::new) refuses a chip that asks for such packets
+/// without a network.
 pub trait Transport {
     /// Carries a packet to or from a device. [`Notice::Carried`] says when it has arrived.
     fn carry(&mut self, packet: Carried, now: Cycles);
 
-    /// Notes that a device's endpoint has a free place in the network again, which a packet had
-    /// ([`Notice::Carried`]).
+    /// Notes that a packet has left a device's endpoint, so that its place ([`Notice::Carried`]) is
+    /// free for another packet of the network.
     fn free_place(&mut self, device: u32, now: Cycles);
 
     /// Sends an interrupt; [`Notice::Interrupt`] says when it has arrived.

@@ -14,14 +14,14 @@ impl Fills {
         Fills(vec![Vec::new(); if contexts == 1 { 0 } else { cores as usize }].into())
     }
 
-    /// When the line comes to the core, if it is on its way.
+    /// Returns the time at which the line comes to the core, if it is on its way.
     #[inline]
     pub(crate) fn arrival(&self, core: CoreId, line: Line, now: Cycles) -> Option<u64> {
         let fills = self.0.get(core.0 as usize)?;
         fills.iter().find(|fill| fill.0 == line).map(|fill| fill.1).filter(|&at| at > now.0)
     }
 
-    /// The line comes to the core at `at`.
+    /// Notes that the line comes to the core at `at`.
     #[inline]
     pub(crate) fn add(&mut self, core: CoreId, line: Line, at: u64, now: Cycles) {
         if let Some(fills) = self.0.get_mut(core.0 as usize) {

@@ -16,19 +16,20 @@ use crate::base::ratio::Ratio;
 use baton_chipfile::config::{Chip, Distance};
 use baton_units::{CoreId, Cycles};
 
-/// No owner: owners are kept as number + 1, so that a zeroed line is one that no cache holds.
+/// The value of `State::owner` without an owner. Owners are kept as number plus one, so that an
+/// all-zero state belongs to a line that no cache holds.
 const NO_OWNER: u32 = 0;
 
-/// A line's state. All zero: in no cache.
+/// A line's state; all-zero if the line is in no cache.
 #[derive(Clone, Copy)]
 struct State {
-    /// The next request is served from here on.
+    /// The time from which the next request for the line can be served.
     free_at: u64,
-    /// The cores that hold it, the first 64 of them.
+    /// Bit set of the cores that hold the line, of the first 64 cores.
     holders: u64,
-    /// The one that may write it, plus one.
+    /// The core that may write the line, plus one.
     owner: u32,
-    /// How many hold it.
+    /// Number of cores that hold the line.
     count: u32,
 }
 
@@ -47,7 +48,7 @@ pub struct FixedMemory {
     /// Noise on a latency in 1024ths.
     noise: u64,
     counts: MemoryCounts,
-    /// What scales with each core's clock.
+    /// The latencies that scale with each core's clock.
     own: Box<[Own]>,
 }
 
@@ -66,10 +67,11 @@ impl Own {
 }
 
 impl FixedMemory {
-    /// Caches for `lines` lines.
+    /// Creates empty caches for a guest memory of `lines` lines.
     pub fn new(chip: &Chip, lines: usize, random: Random) -> std::io::Result<FixedMemory> {
         let more_words = (chip.core.count as usize - 1) / 64;
-        // SAFETY: a state is integers only, as are the words of a bit set.
+        // SAFETY: all-zero bytes are a valid `State` and valid words of a bit set, because both
+        // consist of integers.
         let (states, more) = unsafe { (Sparse::new(lines)?, Sparse::new(lines * more_words)?) };
         Ok(FixedMemory {
             states,
@@ -123,7 +125,7 @@ impl FixedMemory {
         self.add_holder(core, line);
     }
 
-    /// How many cores from `first` on, `n` of them, hold the line.
+    /// Returns the number of cores that hold the line among the `n` cores from `first` on.
     fn holders_within(&self, line: Line, first: u32, n: u32) -> u32 {
         let end = first + n;
         let held = |word: u32| {
@@ -134,7 +136,8 @@ impl FixedMemory {
         (first / 64..=(end - 1) / 64).map(held).sum()
     }
 
-    /// The distance of the nearest other holder, or of the farthest. There is one.
+    /// Returns the distance from `core` to the nearest other core that holds the line, or to the
+    /// farthest. There must be another such core.
     #[inline]
     fn other_holder(&self, core: CoreId, line: Line, nearest: bool) -> Distance {
         if self.cluster == self.chip.core.count {
@@ -154,7 +157,7 @@ impl FixedMemory {
         }
     }
 
-    /// `latency`, a little longer or shorter.
+    /// Returns `latency`, made longer or shorter at random by up to the chip's noise.
     #[inline]
     fn jittered(&mut self, latency: Cycles) -> u64 {
         if self.noise == 0 {
@@ -172,7 +175,8 @@ impl FixedMemory {
         Served { at: now + own.hit + extra, hit: true, beyond: Part::L1, failed: false, invalidates: false }
     }
 
-    /// The core has the line, or will have it: a hit, or one as soon as the line comes for which a sibling has asked.
+    /// Serves an access to a line that the core has: as a hit, or, while a sibling's request for
+    /// the line is under way, as a hit at the moment when the line comes.
     #[inline]
     fn held(&mut self, core: CoreId, line: Line, access: Access, now: Cycles) -> Served {
         match self.fills.arrival(core, line, now) {
@@ -181,7 +185,8 @@ impl FixedMemory {
         }
     }
 
-    /// The moment when a request that arrives now is served, `latency` after its turn has come.
+    /// Returns the time at which a request that arrives now has its turn for the line, and the time
+    /// at which it is served, which is `latency` later, with noise. Counts the wait for the turn.
     #[inline]
     fn turn(&mut self, line: Line, latency: Cycles, now: Cycles) -> (u64, u64) {
         let start = self.states[line.0 as usize].free_at.max(now.0);
@@ -261,7 +266,8 @@ impl FixedMemory {
         }
         if state.owner == core.0 + 1 {
             let served = self.held(core, line, access, now);
-            // A later request gets the line after this write, and after a sibling's for which the line was fetched.
+            // A later request for the line is served after this write, and after an access of a
+            // sibling for which the line was fetched.
             let free_at = &mut self.states[line.0 as usize].free_at;
             *free_at = served.at.0.max(*free_at);
             return served;
@@ -270,7 +276,7 @@ impl FixedMemory {
             self.counts.fetches += 1;
             self.chip.cache.memory
         } else if holds && state.count == 1 {
-            // The only copy, read earlier together with others that are gone: no core is to be asked.
+            // This core has the only copy, so no other core must give up its own.
             self.counts.upgrades += 1;
             self.own[core.0 as usize].hit
         } else if holds {
@@ -296,12 +302,13 @@ impl FixedMemory {
         Served { at: Cycles(at), hit: false, beyond, failed: false, invalidates }
     }
 
-    /// A load that misses.
+    /// Serves a load of a core that does not hold the line.
     fn fetch_copy(&mut self, core: CoreId, line: Line, state: State, now: Cycles) -> Served {
         if state.count == 0 {
             self.counts.fetches += 1;
             let (_, at) = self.turn(line, self.chip.cache.memory, now);
-            // No other core has it: a later write needs no permission.
+            // No other core has the line. The reader becomes its owner, so that a later write of
+            // the reader needs no permission.
             self.only_holder(core, line);
             self.fills.add(core, line, at, now);
             self.states[line.0 as usize].free_at = at;
@@ -317,7 +324,8 @@ impl FixedMemory {
         self.fills.add(core, line, at, now);
         let occupancy = self.chip.cache.occupancy.0;
         let state = &mut self.states[line.0 as usize];
-        // The owner forwards the line itself; once there are several copies, reads overlap.
+        // The owner itself forwards the line, so the next request waits until this one is served.
+        // If no core owns the line, reads of its copies overlap.
         state.free_at = if state.owner == NO_OWNER { (start + occupancy).min(at) } else { at };
         state.owner = NO_OWNER;
         Served { at: Cycles(at), hit: false, beyond: Part::Remote, failed: false, invalidates: false }

@@ -1,5 +1,6 @@
-//! Arrays with one entry for each line (or word) of the arena. They are reserved, not committed: the kernel gives
-//! zeroed pages as they are touched, so an array over a large arena costs what is used of it.
+//! Arrays with one entry for each line (or word) of the arena. They are reserved, not committed:
+//! the kernel gives zeroed pages as they are touched, so an array over a large arena takes memory
+//! only for the entries that are used.
 
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
@@ -11,13 +12,14 @@ pub struct Sparse<T> {
 }
 
 impl<T: Copy> Sparse<T> {
-    /// An array of `len` zeroes, or the system's reason why it cannot be reserved.
+    /// Reserves an array of `len` zeroes. Fails with the operating system's reason.
     ///
     /// # Safety
     /// All-zero bytes are a valid `T`.
     pub unsafe fn new(len: usize) -> std::io::Result<Sparse<T>> {
         let bytes = (len * size_of::<T>()).max(1);
-        // SAFETY: a fresh private mapping; the address is the kernel's choice.
+        // SAFETY: the call asks for a new private mapping at an address that the kernel chooses, so
+        // it touches no memory that is in use.
         let at = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -37,9 +39,9 @@ impl<T: Copy> Sparse<T> {
 
 impl<T: Copy> Clone for Sparse<T> {
     /// # Panics
-    /// The host has no address space for another one.
+    /// Panics if the host has no address space for the copy.
     fn clone(&self) -> Sparse<T> {
-        // SAFETY: this array is one of zeroes that were valid.
+        // SAFETY: `self` was made by `Sparse::new`, whose caller promised that zero bytes are a `T`.
         let copy = unsafe { Sparse::new(self.len) };
         let mut copy = copy.unwrap_or_else(|error| panic!("no address space for a copy: {error}"));
         for i in 0..self.len {
@@ -51,7 +53,7 @@ impl<T: Copy> Clone for Sparse<T> {
 
 impl<T> Drop for Sparse<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no borrow of it is left.
+        // SAFETY: this value owns the mapping, and no borrow of it is left when it is dropped.
         unsafe { libc::munmap(self.at.as_ptr().cast(), (self.len * size_of::<T>()).max(1)) };
     }
 }
@@ -61,7 +63,8 @@ impl<T> Index<usize> for Sparse<T> {
     #[inline(always)]
     fn index(&self, i: usize) -> &T {
         assert!(i < self.len);
-        // SAFETY: inside the mapping; zero bytes or what was written there are a T.
+        // SAFETY: the assertion keeps the entry inside the mapping, and its bytes are zero or a `T`
+        // that was written there.
         unsafe { &*self.at.as_ptr().add(i) }
     }
 }
@@ -70,10 +73,11 @@ impl<T> IndexMut<usize> for Sparse<T> {
     #[inline(always)]
     fn index_mut(&mut self, i: usize) -> &mut T {
         assert!(i < self.len);
-        // SAFETY: as above, and we are borrowed mutably.
+        // SAFETY: the entry is inside the mapping and a valid `T`, as in `index`; `self` is
+        // borrowed mutably, so no other reference to the entry exists.
         unsafe { &mut *self.at.as_ptr().add(i) }
     }
 }
 
-// SAFETY: an owned array.
+// SAFETY: the array owns its mapping, so it can move to another thread wherever its `T` can.
 unsafe impl<T: Send> Send for Sparse<T> {}

@@ -1,5 +1,5 @@
-//! Packets that are none of the memory system's own, and that its network carries beside its own: requests and answers of
-//! devices, and interrupts.
+//! Packets that the memory system's network carries beside the messages of the protocol: requests
+//! and answers of devices, and interrupts.
 
 use super::border::Line;
 use baton_noc::Header;
@@ -8,15 +8,18 @@ use baton_units::CoreId;
 /// A packet between a core and a device, which the chip's network carries beside its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Comes back with the notice that it has arrived.
+    /// A number of the sender's, which [`Notice::Carried`](super::border::Notice::Carried) returns
+    /// when the packet has arrived.
     pub tag: u32,
     /// One end.
     pub core: CoreId,
-    /// The other, by its number.
+    /// Number of the device at the other end.
     pub device: u32,
-    /// From the device to the core: an answer or an interrupt.
+    /// Whether the packet goes from the device to the core, as answers and interrupts do; otherwise
+    /// from the core to the device.
     pub to_core: bool,
-    /// Its receiver always takes it: it travels as answers do, whatever requests wait for places.
+    /// Whether the receiver always takes the packet. It then travels in the class of answers, and
+    /// requests that wait for a place cannot block it.
     pub always_taken: bool,
 }
 
@@ -32,12 +35,13 @@ pub enum InterruptEnd {
 /// An interrupt from one core to another, or a part of its way: a packet of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupt {
-    /// Comes back with the notice that it has arrived.
+    /// A number of the sender's, which [`Notice::Interrupt`](super::border::Notice::Interrupt)
+    /// returns when the interrupt has arrived.
     pub tag: u32,
     /// The sender of the packet.
     pub from: InterruptEnd,
     /// The receiver of the packet.
     pub to: InterruptEnd,
-    /// What the sender's network interface writes into its header.
+    /// The mark that the sender's network interface writes into the packet's header.
     pub mark: Header,
 }

@@ -42,20 +42,21 @@ pub const MEMORY_PARTS: [&str; PARTS] = {
 pub struct Parts(pub [u32; PARTS]);
 
 impl Parts {
-    /// `cycles` more went to `part`.
+    /// Adds `cycles` to the time that went to `part`.
     #[inline]
     pub fn add(&mut self, part: Part, cycles: u64) {
         self.0[part as usize] += cycles as u32;
     }
 
-    /// The same shares of another time, of at most the whole: sums to `cycles`.
+    /// Returns the parts in the same proportions for a time of `cycles`, which is at most the
+    /// whole. The result sums to `cycles`.
     pub fn scaled(&self, cycles: u64) -> Parts {
         let whole = self.total();
         if whole == cycles || whole == 0 {
             return *self;
         }
         let mut scaled = Parts(self.0.map(|part| (u64::from(part) * cycles / whole) as u32));
-        // What rounding left goes to the largest.
+        // The largest part gets the cycles that rounding leaves over.
         let most = (0..PARTS).max_by_key(|&part| self.0[part]).unwrap_or(0);
         scaled.0[most] += (cycles - scaled.total()) as u32;
         scaled

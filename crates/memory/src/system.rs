@@ -71,7 +71,8 @@ impl MemorySystem {
     }
 }
 
-/// The chip with what its cells cost beside phases: the fixed prices that follow from its caches and network.
+/// Returns the chip with the fixed prices that atomic cells cost in a run with phases; they follow
+/// from the chip's caches and network.
 fn priced(chip: &Chip) -> Result<Chip, NocError> {
     let mut chip = chip.clone();
     if let Some(coherent) = chip.coherent.as_ref().filter(|_| chip.phases.is_some()) {
@@ -82,7 +83,8 @@ fn priced(chip: &Chip) -> Result<Chip, NocError> {
     Ok(chip)
 }
 
-/// What the chip has travel on its network beside the memory system's own messages.
+/// Returns what travels on the chip's network beside the memory system's own messages, for an error
+/// message; `None` if nothing does.
 fn travels(chip: &Chip) -> Option<&'static str> {
     let devices = chip.devices.as_ref().is_some_and(|devices| devices.link == Link::Network);
     let interrupts = chip.os.interrupt.ipi != Ipi::Price;

@@ -1,5 +1,5 @@
-//! Counters. Each is declared once, with its name, its unit and its meaning, where its group is declared. Sums, JSON, the
-//! schema, tables and pages go over the declarations.
+//! Counters. Each counter is declared once, with its name, its unit and its meaning, where its
+//! group is declared. Sums, JSON, the schema, tables and pages go over the declarations.
 
 /// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its name in tables and in the schema.
+    /// Returns the unit's name in tables and in the schema.
     pub const fn name(self) -> &'static str {
         match self {
             Unit::Accesses => "accesses",
@@ -59,10 +59,10 @@ impl Unit {
     }
 }
 
-/// What is declared of a counter.
+/// The declaration of a counter: its name in results, its unit and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name in results. Counters of cycles end in `_cycles`.
+    /// The counter's name in results. Names of counters of cycles end in `_cycles`.
     pub name: &'static str,
     /// What it counts.
     pub unit: Unit,
@@ -72,10 +72,10 @@ pub struct Counter {
 
 /// A group of counters, such as those of a core.
 pub trait Counters {
-    /// Its counters, in their order.
+    /// Declarations of the group's counters, in their order.
     const DECLARED: &'static [Counter];
 
-    /// Each counter with its value, in the same order.
+    /// Yields each counter's declaration with its value, in the order of the declarations.
     fn values(&self) -> impl Iterator<Item = (&'static Counter, u64)>;
 }
 
@@ -146,20 +146,20 @@ macro_rules! times {
         }
 
         impl $Group {
-            /// How many there are.
+            /// Number of activities.
             $vis const COUNT: usize = Self::DECLARED.len();
 
-            /// All of them, in the order of their numbers.
+            /// All activities, in the order of their numbers.
             $vis const ALL: [$Group; Self::COUNT] = [$($Group::$variant),+];
 
-            /// Each as a counter, in the same order.
+            /// The declaration of each activity as a counter, in the order of `ALL`.
             $vis const DECLARED: &'static [$crate::base::counter::Counter] = &[$($crate::base::counter::Counter {
                 name: $name,
                 unit: $crate::base::counter::Unit::Cycles,
                 what: concat!($($what),+).trim_ascii_start(),
             }),+];
 
-            /// Its name in results.
+            /// Returns the activity's name in results.
             $vis const fn name(self) -> &'static str {
                 Self::DECLARED[self as usize].name
             }

@@ -1,9 +1,9 @@
 //! The event queue: a timing wheel for the near future, a heap for the rest. Nothing is allocated or hashed in the
 //! inner loop.
 //!
-//! Events are ordered by (time, rank, sequence). The rank puts the tries of spinning waits first among the events of a
-//! moment, in the order of their threads: a try that hits changes nothing, so the order of others stays, and it lets the
-//! engine leave out tries that cannot succeed without changing the order of anything else.
+//! Events are ordered by (time, rank, sequence). The rank puts the tries of spinning waits before
+//! all other events of the same time, in the order of their threads. So the engine can leave out
+//! tries that hit in the cache and cannot succeed: that changes the order of no other event.
 //!
 //! An event is known by a small number, which its type packs and unpacks, and is in the queue at
 //! most once.
@@ -12,22 +12,23 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::marker::PhantomData;
 
-/// Slots of the wheel, one a cycle; a power of two. Sixty-four cores that queue for one line of a chip of fixed latencies are
-/// some eight thousand cycles apart.
+/// Slots of the wheel, one per cycle; a power of two. The events of 64 cores that queue for one
+/// line of a chip of fixed latencies spread over some 8,000 cycles.
 const SLOTS: u64 = 16384;
 const WORDS: usize = SLOTS as usize / 64;
 const SUMMARY: usize = WORDS / 64;
 const NONE: u32 = u32::MAX;
 
-/// Number of an event: what it is about.
+/// Number by which the queue knows an event; the event's type packs what the event is about into
+/// it.
 pub type EventId = u32;
 
-/// When an event comes among those of its moment.
+/// The place of an event among the events of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// A try of a spinning wait, by thread number.
     Try(u32),
-    /// Anything else, in the order in which it was put in.
+    /// Any other event; such events come in the order in which they were put into the queue.
     Next,
 }
 
@@ -53,11 +54,12 @@ pub struct EventQueue<E = EventId> {
     nodes: Vec<Node>,
     /// First and last event of each slot.
     slots: Box<[(u32, u32); SLOTS as usize]>,
-    /// One bit a slot that holds events, and one bit a word of those.
+    /// Bit set of the slots that hold events; `words` is the bit set of the words of `full` that
+    /// are not 0.
     full: [u64; WORDS],
     words: [u64; SUMMARY],
     far: BinaryHeap<Reverse<(u64, u64, EventId)>>,
-    /// The present: no event is earlier.
+    /// The present time: no event in the queue is earlier.
     now: u64,
     /// A time before which no event is queued. It is never too late; it is exact unless `early`
     /// says that it may be too early.
@@ -94,13 +96,13 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         }
     }
 
-    /// A time before which no event happens.
+    /// Returns a time before which no event is queued.
     #[inline(always)]
     pub fn earliest(&self) -> u64 {
         self.earliest
     }
 
-    /// The exact time of the next event; [`u64::MAX`]: there is none.
+    /// Returns the exact time of the next event, or [`u64::MAX`] if there is none.
     #[inline(always)]
     pub fn first(&mut self) -> u64 {
         if self.early { self.look() } else { self.earliest }
@@ -146,7 +148,8 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
     fn link(&mut self, id: EventId, time: u64, order: u64) {
         let at = (time % SLOTS) as usize;
         let (first, last) = self.slots[at];
-        // The search goes from the back: sequences grow, so the place is nearly always the last.
+        // The search goes from the back, because sequence numbers grow: a new event nearly always
+        // comes last in its slot.
         let mut before = last;
         while before != NONE && self.nodes[before as usize].order > order {
             before = self.nodes[before as usize].before;
@@ -291,7 +294,7 @@ impl<E: Copy + Into<EventId> + From<EventId>> EventQueue<E> {
         self.empty(at);
         self.earliest = match self.near {
             0 => u64::MAX,
-            // A slot's events are less than a turn of the wheel away.
+            // All events in the wheel are less than `SLOTS` cycles away.
             _ => time + (self.search() as u64).wrapping_sub(time) % SLOTS,
         };
         Some((time, id))

@@ -3,7 +3,8 @@
 
 use baton_chipfile::config::coherent::{Level, Replacement};
 
-/// Ways of one level at most, added over its owners. Each takes up to 13 bytes of address space.
+/// The largest number of ways of one level, summed over its owners. Each way takes up to 13 bytes
+/// of address space.
 pub(super) const MOST_WAYS: usize = 1 << 30;
 
 /// A level of caches that is too large to simulate.
@@ -22,9 +23,10 @@ pub(super) struct Array {
     pub(super) state: Vec<u8>,
     /// What the owner keeps with each way: the number of a transaction under way, plus one.
     pub(super) slot: Vec<u32>,
-    /// When each way was used last, by `clock`; for the least recently used.
+    /// When each way was used last, by `clock`; for replacement of the least recently used way.
     used: Vec<u32>,
-    /// A tree of bits for each set, one bit fewer than it has ways; for the pseudo least recently used.
+    /// A tree of bits for each set, one bit fewer than the set has ways; for replacement of the
+    /// pseudo least recently used way.
     trees: Vec<u128>,
     ways: usize,
     /// By owner: its first set, and its number of sets less one.
@@ -34,9 +36,10 @@ pub(super) struct Array {
 }
 
 impl Array {
-    /// An array for each owner, of the size that its level says, for a memory of `lines` lines; the levels have the same ways and
-    /// the same replacement. Sets beyond these lines would stay empty, as would ways beyond the lines that can come to a set: they
-    /// are left out, which changes nothing but the room.
+    /// Creates an array for each owner, of the size that the owner's level says, for a guest memory
+    /// of `lines` lines. All levels have the same ways and the same replacement. Sets beyond
+    /// `lines` would stay empty, and so would ways beyond the lines that can come to a set. They
+    /// are left out, which only saves memory.
     pub(super) fn new(levels: impl Iterator<Item = Level>, line_bytes: u32, lines: usize) -> Result<Array, TooLarge> {
         let lines = lines.next_power_of_two();
         let (mut sets, mut ways, mut replacement, mut first) = (Vec::new(), 1, Replacement::default(), 0);
@@ -72,7 +75,7 @@ impl Array {
         (first + (key & mask)) as usize * self.ways
     }
 
-    /// Where the line is.
+    /// Returns the way that holds the line, if there is one.
     #[inline(always)]
     pub(super) fn find(&self, owner: u32, key: u32, line: u32) -> Option<usize> {
         let first = self.set(owner, key);

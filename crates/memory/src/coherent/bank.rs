@@ -11,16 +11,16 @@ use baton_coherence::CoreSet;
 pub(super) enum Room {
     /// The line has its place.
     Here,
-    /// The line can have this way, if what is there leaves.
+    /// The line can have this way if the line that is there leaves.
     At(usize),
-    /// Another line must leave first, and will.
+    /// No way is free yet: another line must leave first.
     Later,
 }
 
-/// What a bank keeps with a line.
+/// State of a bank's way: the line's data is the same as in memory.
 const CLEAN: u8 = 1;
 const DIRTY: u8 = 2;
-/// A place is reserved for the line; its data has not come.
+/// State of a bank's way: reserved for a line whose data has not come.
 const EMPTY: u8 = 0;
 
 impl<S: CoreSet> Homes<S> {
@@ -31,7 +31,7 @@ impl<S: CoreSet> Homes<S> {
         self.bank.as_ref().is_some_and(|bank| bank.find(home, key, line).is_some_and(|way| bank.state[way] != EMPTY))
     }
 
-    /// Puts data into the bank; without a bank, into memory.
+    /// Puts a line's data into the bank of its home. Without a bank, writes dirty data to memory.
     pub(super) fn bank_fill(&mut self, spec: &Spec, exchange: &mut Exchange, line: u32, dirty: bool, visit: Visit) {
         let (key, home) = (spec.map.number_at_home(line), visit.home);
         let Some(bank) = &mut self.bank else {

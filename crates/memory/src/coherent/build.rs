@@ -139,8 +139,8 @@ impl Spec {
     }
 }
 
-/// Largest time of the steps of a request together: its way to its home and to other cores and
-/// back, with the wait at the end of each way.
+/// Largest time of the steps of a request together: its way to its home, to other cores and back,
+/// and the waits at the end of each of these ways.
 fn steps(chip: &Chip, config: &coherent::Coherent, kinds: &CoresByKind) -> u64 {
     let longest = |level: fn(&Private) -> u64| kinds.each_caches().iter().map(level).max().unwrap_or(0);
     let l2 = longest(|caches| caches.l2.map_or(0, |l2| l2.latency.0));
@@ -166,7 +166,7 @@ impl<S: CoreSet> State<S> {
         let banks = |bank| std::iter::repeat_n(bank, config.home.banks as usize);
         let bank = config.shared.map(|shared| Array::new(banks(shared.bank), line_bytes, lines)).transpose();
         let too_large = |table| move |TooLarge { lines }| Unbuilt::Caches { table, lines };
-        // SAFETY: an array of integers.
+        // SAFETY: all-zero bytes are valid entries, because the entries are integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
         let mut flights = Flights::new();
         let memories = Memories::new(&config.dram, &mut flights);

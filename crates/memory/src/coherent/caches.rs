@@ -38,7 +38,7 @@ pub(super) struct LineAtCore<S> {
     pub(super) state: State,
     /// The line's way in the outer level.
     pub(super) way: Option<usize>,
-    /// The slot of the line's transaction, and the transaction.
+    /// The slot of the line's transaction, if one is under way.
     pub(super) slot: Option<u32>,
     pub(super) transaction: Transaction<S>,
 }
@@ -82,8 +82,8 @@ impl<S: CoreSet> Caches<S> {
         slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction)
     }
 
-    /// Notes that an access was performed on a copy: no forward takes the line before a write is
-    /// over.
+    /// Notes that an access was performed on a copy. A write pins the line until the write is over
+    /// at `at`, so that no forward takes the line before.
     pub(super) fn performed(
         &mut self,
         exchange: &mut Exchange,
@@ -117,14 +117,14 @@ impl<S: CoreSet> Caches<S> {
         l1.put(way, line);
     }
 
-    /// A way of the set that is free, or whose line may leave.
+    /// Returns a way of the line's set that is free, or whose line may leave.
     pub(super) fn room(&self, core: u32, line: u32, now: u64) -> Option<usize> {
         let here = &self.cores[core as usize];
         self.outer.place(core, line, |way| self.outer.slot[way] == 0 && !here.pinned(self.outer.line(way), now))
     }
 
-    /// Begins a transaction. `counted`: the transaction takes an MSHR; write-backs have a buffer of
-    /// their own.
+    /// Begins a transaction, and returns its slot. `counted` says that the transaction takes an
+    /// MSHR; write-backs have a buffer of their own.
     pub(super) fn open(&mut self, core: u32, line: u32, way: Option<usize>, counted: bool) -> u32 {
         let slot = self.slots.put(Slot::new(line, way, counted));
         self.cores[core as usize].used += u32::from(counted);

@@ -31,7 +31,8 @@ pub struct Coherent<S: CoreSet> {
 #[derive(Clone)]
 pub(super) struct State<S> {
     pub(super) now: u64,
-    /// The time of the next event; the present, if the engine has not been told everything yet.
+    /// The time of the next event; the present time if notices have still to be given to the
+    /// engine.
     pub(super) next: u64,
     pub(super) exchange: Exchange,
     pub(super) caches: Caches<S>,
@@ -199,7 +200,8 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
-    /// Tells other units what a home did.
+    /// Passes on what a home's step did: a far atomic to the engine, and a free place at the home's
+    /// endpoint to the network.
     #[inline(always)]
     fn home_did(&mut self, did: HomeDid, visit: Visit) {
         if let Some((core, line)) = did.atomic

@@ -19,7 +19,7 @@ struct Bank {
     same_at: u64,
     /// The time from which another row can be opened: the last line must have left.
     other_at: u64,
-    /// The look for work in which a request for the open row was found.
+    /// Number of the last search for work that found a request for the open row.
     wanted: u64,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Controller {
     /// Requests in order of arrival; the first `window` of them can be chosen.
     waiting: VecDeque<Request>,
     bus_free_at: u64,
-    /// Number of looks for work.
+    /// Number of searches for work so far.
     look: u64,
     /// The event by which the controller looks for work again.
     kick: u32,
@@ -93,7 +93,8 @@ impl DramSpec {
 }
 
 impl Controller {
-    /// A controller with `banks` banks. `kick` is the event by which it looks for work again.
+    /// Creates a controller with `banks` banks. `kick` is the event by which the controller looks
+    /// for work again.
     fn new(banks: u32, kick: u32) -> Controller {
         Controller {
             banks: vec![Bank::default(); banks as usize],
@@ -111,8 +112,8 @@ impl Controller {
     fn choose(&mut self, spec: &DramSpec, now: u64) -> Work {
         let Controller { banks, waiting, bus_free_at, look, .. } = self;
         *look += 1;
-        // A row is opened no sooner than its line can be moved when it has been read, because the
-        // next request for the bus is chosen late.
+        // A line is read from an open row no sooner than the bus can move it right afterwards, so
+        // that the next request for the bus is chosen as late as possible.
         let bus = (*bus_free_at / 256).saturating_sub(spec.hit);
         let mut until = u64::MAX;
         for (at, request) in waiting.iter().take(spec.window).enumerate() {
@@ -152,7 +153,8 @@ impl Controller {
     /// which its line is moved.
     fn transfer(&mut self, spec: &DramSpec, at: usize, now: u64) -> (Request, u64) {
         let Some(request) = self.waiting.remove(at) else { unreachable!("chosen among those that wait") };
-        // The bus is counted in 1/256 of a cycle, so that a fraction of a cycle per line counts.
+        // Time on the bus is counted in 1/256 of a cycle, so that fractions of a cycle per line are
+        // not lost.
         let begin = self.bus_free_at.max((now + spec.hit) * 256);
         self.bus_free_at = begin + spec.transfer;
         let moved = (begin + spec.transfer).div_ceil(256);

@@ -28,7 +28,8 @@ struct Attempt {
 enum Begun {
     Served(Served, Parts),
     Pending,
-    /// No MSHR or no way is free; the access has changed nothing.
+    /// No MSHR or way is free, or an earlier access or a forward must go first; the access has
+    /// changed nothing.
     Blocked,
 }
 
@@ -89,8 +90,8 @@ impl<S: CoreSet> Caches<S> {
             return Begun::Pending;
         }
         if is_write(event) && found.state.is_stable() && self.cores[core as usize].awaited.contains(&line) {
-            // A forward waits here for a sibling's write: another write would have the forward wait
-            // for ever.
+            // A forward waits at this core until a sibling's write to the line is over. If further
+            // writes could begin now, the forward might wait for ever.
             return Begun::Blocked;
         }
         let (state, transaction) = (found.state, Transaction::default());
@@ -141,8 +142,8 @@ impl<S: CoreSet> Caches<S> {
         core.failed[context]
     }
 
-    /// Opens the transaction that an access begins, with a way for its line if it needs one.
-    /// Returns whether there was room for both.
+    /// Opens the transaction that an access begins, with a way for its line if the line has none
+    /// and needs one. Returns whether there was room for both.
     #[inline(always)]
     fn start(
         &mut self,
@@ -188,7 +189,8 @@ impl<S: CoreSet> Caches<S> {
             && (is_write(event) || event == Event::LoadLinked)
             && let Some(until) = self.cores[core as usize].pinned_until(line, now)
         {
-            // A sibling's write has its value first, although this access found the line nearer.
+            // A sibling's write to the line is still going on. This access comes after it, even if
+            // its own lookup takes less time.
             let waits = (until + 1).saturating_sub(at);
             parts.add(Part::L1, waits);
             at += waits;
@@ -220,8 +222,8 @@ impl<S: CoreSet> Caches<S> {
         served(at, near, false, parts)
     }
 
-    /// Reserves a way for a line that is not here; the line in that way is evicted. `None`: every
-    /// way of the set is in use.
+    /// Reserves a way for a line that is not in the core's outer level; the line in that way is
+    /// evicted. Returns `None` if every way of the set is in use.
     fn reserve(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, line: u32, now: u64) -> Option<usize> {
         let way = self.room(core, line, now)?;
         if !self.outer.is_free(way) {
@@ -261,7 +263,7 @@ impl<S: CoreSet> Caches<S> {
         let forward = message.kind.class() == Class::Forward;
         let own = &mut self.cores[core as usize];
         if forward && let Some(until) = own.pinned_until(line, now) {
-            // A write to the line is not over yet.
+            // A write to the line is still going on, so the forward waits until the write is over.
             own.awaited.push(line);
             exchange.flights[id].charge(Part::Remote, now);
             exchange.flights[id].stage = Stage::Deliver;
@@ -294,8 +296,8 @@ impl<S: CoreSet> Caches<S> {
             charged: false,
             deferred: !forward,
             version: flight.version,
-            // A message that answers an earlier forward serves another request, whose mark is not
-            // kept.
+            // A message that is no forward lets this core answer an earlier forward, which serves
+            // another request. The mark of that request is not kept.
             mark: if forward { flight.mark } else { Default::default() },
             ..CacheEffects::on(&here, spec, self, exchange, now)
         };
@@ -373,8 +375,8 @@ impl<S: CoreSet> Caches<S> {
         }
     }
 
-    /// Presents an access that waited. Returns whether the access went on. `first`: it was blocked
-    /// and is first in line.
+    /// Presents an access that waited. Returns whether the access went on. `first` says that the
+    /// access was blocked and is first in line.
     fn present_again(&mut self, spec: &Spec, exchange: &mut Exchange, waiter: Waiter, first: bool, now: u64) -> bool {
         let Waiter { request, issued, .. } = waiter;
         match self.begin(spec, exchange, &Attempt { request, issued, again: first }, now) {

@@ -29,7 +29,7 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
     pub(super) parts: Parts,
     /// Whether the delay is in `parts` already.
     pub(super) charged: bool,
-    /// Messages to other cores answer earlier forwards, whose ways `parts` does not know.
+    /// Whether messages to other cores answer earlier forwards, whose ways are not part of `parts`.
     pub(super) deferred: bool,
     /// The version of the data that the message brings.
     pub(super) version: u32,
@@ -39,8 +39,8 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
 }
 
 impl<'a, S: CoreSet> CacheEffects<'a, S> {
-    /// The effects on a line at a core at this moment: after a look into all private levels, and
-    /// for no request.
+    /// The effects on a line at a core at this moment, as after a lookup in all private levels and
+    /// without a request's parts and mark; callers change what differs.
     #[inline(always)]
     pub(super) fn on(
         here: &LineAtCore<S>,
@@ -78,7 +78,8 @@ impl<'a, S: CoreSet> CacheEffects<'a, S> {
     }
 
     /// Changes the link of the served access's context. Returns whether the access is a
-    /// store-conditional that fails. `once`: the copy is not kept.
+    /// store-conditional that fails. `once` says that the core does not keep the copy, so that the
+    /// link cannot stand.
     fn links(&mut self, event: Event, access: Access, once: bool) -> bool {
         let core = &mut self.caches.cores[self.core as usize];
         let context = access.context();
@@ -145,15 +146,16 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             self.delay += atomic;
             parts.add(Part::Atomic, atomic);
         }
-        // The time that the ways of messages do not show was waiting: behind the core's own
-        // transactions, or, if the way of the request itself is not known, for another cache to be
-        // done with the line.
+        // The rest of the time since the access was issued was waiting. Without any time in the L1,
+        // the parts of the request's own way are not known, and the rest counts as waiting for
+        // another cache; otherwise the access waited for transactions of its own core.
         let waited = if parts.0[Part::L1 as usize] == 0 { Part::Remote } else { Part::L1 };
         parts.add(waited, (at - issued).saturating_sub(parts.total()));
         if event == Event::FarAtomic {
-            // The access was performed at the home.
+            // The access was performed at the home, so no copy changes here.
         } else if once {
-            // The value was the newest at some time after the load was issued.
+            // The copy is not kept: the load took a value that was the newest at some time after
+            // the load was issued.
         } else if let Some(way) = self.way.filter(|_| !failed) {
             self.caches.performed(self.exchange, (self.core, self.line, way), event, at, self.now);
         }

@@ -10,8 +10,9 @@ use crate::base::token::Token;
 use crate::border::Notice;
 use crate::parts::Parts;
 
-/// Cycles without any request served after which the memory system is taken to hang, beside what single steps of a request take.
-/// Beyond every queue that a chip can have: 1,024 cores that all miss to one home, each served alone by memory.
+/// The memory system counts as hung after this many cycles, plus the time of one request's steps,
+/// in which no request was served. The number is larger than any queue of a chip can last, even if
+/// 1,024 cores all miss to one home and memory serves them one by one.
 const PATIENCE: u64 = 2_000_000;
 
 /// What the units share.

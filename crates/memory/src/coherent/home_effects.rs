@@ -80,8 +80,8 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
             self.exchange.post(flight, at);
             return;
         }
-        // The reader's message waits for memory; the part of its way so far ends where the read
-        // leaves.
+        // The answer to the reader waits for the line from memory. Its way up to the moment when
+        // the read leaves counts for the home.
         let leaves = now + times.directory;
         flight.charge(Part::Home, leaves);
         flight.stage = Stage::Wait;
@@ -114,7 +114,7 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
     }
 
     fn victim(&mut self, sharers: &S) -> CoreId {
-        // Sharers go in turn, so that no sharer is always the one that goes.
+        // Sharers take turns as the one that must give up its copy.
         self.homes.victims += 1;
         let turn = self.homes.victims % u32::from(sharers.len().max(1));
         let (mut at, mut chosen) = (0, CoreId(0));

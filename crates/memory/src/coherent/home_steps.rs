@@ -160,7 +160,8 @@ impl<S: CoreSet> Homes<S> {
         self.give_turn(spec, exchange, first, Stage::Again, visit);
     }
 
-    /// Asks for the place of a line in the shared level. Returns whether the place is free.
+    /// Tries to evict a line from the shared level. Returns whether the line's place is free now.
+    /// If not, the line's transaction must end, or cores must give up their copies first.
     fn evict(&mut self, spec: &Spec, exchange: &mut Exchange, entry: usize, visit: Visit) -> bool {
         if !self.entries[entry].directory.state.is_stable() {
             return false;
@@ -206,7 +207,8 @@ impl<S: CoreSet> Homes<S> {
         while let Some(wants) = wanting.pop(&exchange.flights) {
             let mut flight = exchange.flights.take(wants);
             if std::mem::take(&mut first) {
-                // The read was sent for this message.
+                // The read was sent for the first of these messages, so that the parts of the
+                // read's time are parts of its time.
                 (flight.parts, flight.since) = (answer.parts, answer.since);
             }
             // The answer to a reader whose lookup is still going on leaves when the lookup is over.
@@ -222,7 +224,7 @@ impl<S: CoreSet> Homes<S> {
             flight.stage = Stage::Send;
             exchange.post(flight, at);
         }
-        // The line may leave now.
+        // The line's data has come, so that an inclusive bank may evict the line now.
         if !self.all[visit.home as usize].parked.is_empty() {
             self.unpark(spec, exchange, visit);
         }

@@ -102,7 +102,7 @@ impl<S: CoreSet> Coherent<S> {
         self.state.exchange.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed)
     }
 
-    /// The devices to which such packets are going.
+    /// Yields the device of each packet in the network that needs a place at a device's endpoint.
     fn travelling_to_devices(&self) -> impl Iterator<Item = u32> + '_ {
         self.travelling().filter_map(|flight| match (flight.content, flight.to) {
             (Content::Carried(_), Unit::Device(device)) => Some(device),
@@ -165,7 +165,8 @@ impl<S: CoreSet> Caches<S> {
 }
 
 impl<S: CoreSet> Homes<S> {
-    /// Checks that no line is under way. Returns the number of copies that the directory names.
+    /// Checks that no line has a transaction under way or requests that wait. Returns the number of
+    /// copies that the directory names.
     fn check(&self) -> u32 {
         let mut named = 0;
         for entry in &self.entries {

@@ -84,7 +84,7 @@ fn of_two_siblings_one_wins() {
     asked.ask(0, Access::LoadLinked(1), LINE);
     assert!(asked.ask(0, Access::StoreConditional(1), LINE));
     assert!(!asked.ask(0, Access::StoreConditional(0), LINE), "a sibling has written since");
-    // The write that a link allowed uses the link up.
+    // Context 1 used its link up with its first store-conditional, so its second one fails.
     assert!(!asked.ask(0, Access::StoreConditional(1), LINE));
 }
 

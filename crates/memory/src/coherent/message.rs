@@ -31,7 +31,7 @@ pub(super) enum Content {
     Line,
     /// A packet to a device, or from one, by its tag.
     Carried(u32),
-    /// Calls back the requests of a device; the numbers are those of the requests.
+    /// A packet that calls off requests at a device, by the tag that the sender gave it.
     Cancel(u32),
     /// An interrupt for a core, on its way to the core or to the home that sends it on.
     Interrupt(u32),

@@ -77,14 +77,15 @@ impl Sink for Arrivals<'_> {
 #[derive(Clone)]
 pub(super) struct Net {
     network: AnyNetwork,
-    /// Cycles of the core's clock in one of the network's.
+    /// Cycles of the core's clock in one cycle of the network's clock.
     ratio: u64,
-    /// How long a packet takes when it is alone; 0: not measured yet. By routers passed and flits where all links are of
-    /// one length, by sender, receiver and flits elsewhere.
+    /// How many cycles a packet takes that is alone in the network; 0 if that was not measured yet.
+    /// The index is made of the number of routers and flits if all links have the same length,
+    /// otherwise of sender, receiver and flits.
     alone: Vec<u64>,
     longest: u32,
     uniform: bool,
-    /// An empty network in which to measure that time.
+    /// An empty network in which the times of `alone` are measured.
     empty: Option<Box<Network<RoundRobin>>>,
     config: Config,
     /// The time of the next event in the network, in cycles of the core's clock; [`u64::MAX`]:
@@ -128,7 +129,7 @@ impl Net {
         let packet = Packet { src: NodeId(src), dst: NodeId(dst), flits, header, tag: u64::from(message) };
         let (sent, next) = each!(&mut self.network, network => {
             if network.now() < cycle {
-                // No event is due before: the caller has let the network advance to `now`.
+                // No event is due before `cycle`: the caller has let the network advance to `now`.
                 network.run_to(cycle, &mut NoArrivals);
             }
             (network.inject(packet), network.next_activity())
@@ -201,12 +202,13 @@ impl Net {
 
     /// The time of a packet from `src` to `dst` that is alone in the network.
     pub(super) fn alone_between(&mut self, src: u32, dst: u32, flits: u32) -> u64 {
-        // No packet has travelled that way, so the routers on it are not known.
+        // No packet has come from `src` to `dst`, so the number of routers between them is not
+        // known; `alone` is indexed by sender and receiver from now on.
         self.uniform = false;
         self.alone(&Arrived { message: 0, src, dst, flits, hops: 0, marked: false })
     }
 
-    /// Sends one packet of that length over that way in an empty network, and keeps its time.
+    /// Sends a packet like `arrived` through an empty network, and keeps its time in `alone`.
     #[cold]
     fn measure(&mut self, at: usize, arrived: &Arrived) -> u64 {
         if self.alone.len() <= at {

@@ -78,7 +78,8 @@ mod tests {
 
     const ORDER: HomeOrder = HomeOrder { places: 32, passes: 4, ranked_first: true };
 
-    /// A line for which requests of these ranks wait, in order of arrival; `None`: one without a rank.
+    /// Makes a line for which requests of these ranks wait, in order of arrival; `None` is a
+    /// request without a rank.
     fn line(ranks: &[Option<u32>]) -> (Entry<Bits<1>>, Flights) {
         let mut flights = Flights::new();
         let mut waiting = List::EMPTY;
@@ -93,7 +94,8 @@ mod tests {
         (entry, flights)
     }
 
-    /// The numbers of requests in the order in which they are served, if none comes.
+    /// Returns the numbers of the requests in the order in which they are served, if no other
+    /// request comes.
     fn served(order: &HomeOrder, ranks: &[Option<u32>]) -> Vec<u32> {
         let (mut entry, mut flights) = line(ranks);
         let mut all = Vec::new();
@@ -102,7 +104,7 @@ mod tests {
             entry.serve(chosen, &mut flights);
             all.push(chosen.id);
         }
-        // The list's end is right: a message that comes now is first and last.
+        // The list must be empty and intact: a message that is added now is its only element.
         let id = flights.put(Flight::leaving(Content::Read, 0, Unit::Core(0), Unit::Home(0), 0));
         entry.waiting.push(id, &mut flights);
         assert_eq!(entry.waiting.iter(&flights).collect::<Vec<_>>(), [id]);
@@ -115,9 +117,11 @@ mod tests {
         let wide = HomeOrder { passes: 100, ..ORDER };
         assert_eq!(served(&wide, &ranks), [4, 2, 5, 0, 3, 1, 6]);
         assert_eq!(served(&HomeOrder { places: 1, ..wide }, &ranks), [0, 1, 2, 3, 4, 5, 6]);
-        // Two at a time: of requests 0 and 1 the marked one, then of 1 and 2, …
+        // With two places, only the first two requests of the list are compared: 0, which has a
+        // rank, goes before 1; then 1 is compared with 2, and so on.
         assert_eq!(served(&HomeOrder { places: 2, ..wide }, &ranks), [0, 2, 3, 4, 5, 1, 6]);
-        // A request without a rank keeps its turn.
+        // Without `ranked_first`, a request without a rank is served as soon as it is first in the
+        // list.
         assert_eq!(served(&HomeOrder { ranked_first: false, ..wide }, &ranks), [4, 2, 5, 0, 1, 3, 6]);
     }
 
@@ -128,7 +132,8 @@ mod tests {
             let (mut entry, mut flights) = line(&[None, None]);
             let mut passed_by = 0;
             loop {
-                // More urgent requests come all the time.
+                // In each round a request with a rank comes, which is more urgent than requests 0
+                // and 1.
                 let mark = Header { class: 0, rank: Rank::new(passed_by % 3) };
                 let flight = Flight { mark, ..Flight::leaving(Content::Read, 0, Unit::Core(0), Unit::Home(0), 0) };
                 let id = flights.put(flight);
@@ -141,7 +146,7 @@ mod tests {
                 passed_by += 1;
             }
             assert_eq!(passed_by, passes);
-            // The request behind it was passed as often, and is next.
+            // Request 1 stands behind request 0 and was passed as often, so it is served next.
             assert_eq!(entry.most_urgent(&order, &flights).id, 1);
         }
     }

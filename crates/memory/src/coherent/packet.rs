@@ -46,7 +46,8 @@ impl PacketSpec {
         }
     }
 
-    /// The header of a message of that class.
+    /// Returns the header of a message that travels in `class`, with the message's mark if its
+    /// class keeps marks.
     #[inline]
     pub(super) fn header(&self, flight: &Flight, class: u8) -> Header {
         let mark = flight.mark;

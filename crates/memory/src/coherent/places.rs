@@ -24,7 +24,8 @@ pub(super) struct Map {
     cores_a_node: u32,
     homes_a_node: u32,
     controllers_a_node: u32,
-    /// Lines that go to one controller before the next one's turn.
+    /// Number of consecutive lines that belong to one controller before the next controller's lines
+    /// begin.
     stretch: u32,
 }
 
@@ -45,7 +46,8 @@ impl Map {
             cores_a_node: count / nodes,
             homes_a_node: coherent.home.banks / nodes,
             controllers_a_node: coherent.dram.controllers / nodes,
-            // A stretch beyond all lines is as good as the longest that their numbers can count.
+            // An interleaving of more bytes than memory has lines for is cut to the largest number
+            // of lines that `stretch` may hold.
             stretch: (coherent.dram.interleave_bytes / u64::from(line_bytes)).clamp(1, 1 << 31) as u32,
         }
     }
@@ -68,7 +70,7 @@ impl Map {
         pages.numa_node(line, self) * n + line % n
     }
 
-    /// The line's number among those of its home.
+    /// Returns the line's number among the lines of its home.
     #[inline]
     pub(super) fn number_at_home(&self, line: u32) -> u32 {
         line / self.homes_a_node
@@ -81,7 +83,7 @@ impl Map {
         pages.numa_node(line, self) * n + line / self.stretch % n
     }
 
-    /// The line's number among those of its controller.
+    /// Returns the line's number among the lines of its controller.
     #[inline]
     pub(super) fn number_at_controller(&self, line: u32) -> u32 {
         let turn = line / self.stretch;

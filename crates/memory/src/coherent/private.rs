@@ -15,7 +15,8 @@ pub(super) struct Slot<S> {
     /// The line's way in the outer level, as long as it has one.
     pub(super) way: Option<usize>,
     pub(super) transaction: Transaction<S>,
-    /// The access that began the transaction; [`NONE`]: a hint did, or the access is performed.
+    /// The waiting access that began the transaction, or [`NONE`] if a hint began it or the access
+    /// has been performed.
     pub(super) first: u32,
     /// The accesses that wait for the end of the transaction.
     pub(super) waiting: u32,
@@ -133,27 +134,31 @@ pub(super) struct Core {
     pub(super) used: u32,
     /// Transactions whose line has no way: write-backs and far atomics.
     pub(super) without_way: Vec<u32>,
-    /// Lines with a write that is not over yet, and the time at which the write is over.
+    /// Lines with a write that is still going on, and the time at which the write is over.
     pub(super) pins: Vec<(u32, u64)>,
-    /// Lines of forwards that wait for such a write; no other write begins before the forwards are
-    /// answered.
+    /// Lines for which a forward waits until a write is over; no other write to them begins before
+    /// the forward is answered.
     pub(super) awaited: Vec<u32>,
-    /// Accesses that found no free MSHR or way, or a forward before them, in their order.
+    /// Accesses that found no free MSHR or way, or that wait behind a forward, in the order in
+    /// which they were blocked.
     pub(super) blocked: VecDeque<u32>,
-    /// By context: the line of the link of load-linked, plus one.
+    /// By context: the line to which the context's load-linked set its link, plus one; 0 without a
+    /// link.
     pub(super) links: [u32; MOST_CONTEXTS],
     /// By context: whether the last store-conditional that was served failed.
     pub(super) failed: [bool; MOST_CONTEXTS],
 }
 
 impl Core {
-    /// Breaks every context's link to the line, which is lost or written here.
+    /// Breaks every context's link to the line, because this core loses the line or one of its
+    /// contexts writes it.
     #[inline]
     pub(super) fn unlink(&mut self, line: u32) {
         self.links.iter_mut().filter(|link| **link == line + 1).for_each(|link| *link = 0);
     }
 
-    /// The time until which a write keeps the line here, if the write is still going on.
+    /// Returns the time until which a write keeps the line at this core, if the write is still
+    /// going on.
     #[inline]
     pub(super) fn pinned_until(&self, line: u32, now: u64) -> Option<u64> {
         self.pins.iter().filter(|pin| pin.0 == line && pin.1 > now).map(|pin| pin.1).max()

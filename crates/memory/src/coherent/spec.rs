@@ -77,7 +77,7 @@ pub(super) struct DramSpec {
     pub(super) miss: u64,
     /// Cycles that a line occupies the bus, in 1/256.
     pub(super) transfer: u64,
-    /// Number of requests at which a controller looks to choose the next.
+    /// Number of waiting requests among which a controller chooses the next.
     pub(super) window: usize,
 }
 

@@ -45,7 +45,7 @@ struct Driver {
     memory: Coherent<Bits<1>>,
     now: u64,
     random: Random,
-    /// What each token asked for, while it is under way; four to a core.
+    /// The access that each token stands for, while it is under way; a core has four tokens.
     under_way: [Option<(Access, u64)>; 16],
     /// Which requests were served, and when.
     history: Vec<(u32, u64)>,

@@ -3,7 +3,7 @@
 
 use crate::base::thread::ThreadId;
 
-/// The lines of a thread, for one behaviour.
+/// The lines that one thread has in the caches for one behaviour.
 #[derive(Clone, Debug)]
 struct Lines {
     whose: (ThreadId, usize),
@@ -11,17 +11,19 @@ struct Lines {
     sets: Vec<f64>,
 }
 
-/// The private caches of a core. The thread that came last is at the end.
+/// The private caches of a core: the lines of each thread, that of the thread that ran there last
+/// at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held(Vec<Lines>);
 
 impl Held {
-    /// The lines of each set that are still there; none if the thread has no entry.
+    /// Returns how many lines of each set the thread still has in the caches; empty if it has none.
     pub(super) fn of(&self, whose: (ThreadId, usize)) -> &[f64] {
         self.0.iter().find(|lines| lines.whose == whose).map_or(&[], |lines| &lines.sets)
     }
 
-    /// The thread has these lines there from now on, in caches of `capacity` lines.
+    /// Notes that the thread has these lines in the caches from now on. The caches have room for
+    /// `capacity` lines.
     pub(super) fn bring(&mut self, whose: (ThreadId, usize), sets: Vec<f64>, capacity: f64) {
         self.0.retain(|lines| lines.whose != whose);
         self.0.push(Lines { whose, sets });

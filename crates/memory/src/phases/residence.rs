@@ -19,7 +19,8 @@ pub(super) struct Residence {
 }
 
 impl Residence {
-    /// The thread moves to a core of this domain.
+    /// Notes that the thread moves to a core of this domain. In another domain, or for another
+    /// behaviour, none of its lines is in the shared level yet.
     pub(super) fn come(&mut self, domain: usize, behaviour: usize, sets: usize) {
         if self.domain != Some(domain) || self.behaviour != behaviour {
             *self = Residence { domain: Some(domain), behaviour, cold: vec![1.0; sets] };

@@ -156,7 +156,7 @@ impl PhaseMemory {
         Ok(memory.map(Box::new))
     }
 
-    /// A thread begins a phase of `units` units on this core.
+    /// Notes that a thread begins a phase of `units` units on this core.
     pub fn begin(&mut self, thread: ThreadId, core: CoreId, behaviour: &Arc<Behaviour>, units: u128) {
         let same = |known: &Arc<Behaviour>| Arc::ptr_eq(known, behaviour) || known == behaviour;
         let number = self.behaviours.iter().position(same).unwrap_or_else(|| {
@@ -173,7 +173,7 @@ impl PhaseMemory {
         of.pages.entry(number).or_insert(pages);
     }
 
-    /// The thread's phase is over, or abandoned.
+    /// Notes that the thread's phase is over, or abandoned.
     pub fn end(&mut self, thread: ThreadId) {
         if let Some(of) = self.threads.get_mut(thread as usize) {
             of.phase = None;
@@ -216,7 +216,7 @@ impl PhaseMemory {
         of.left
     }
 
-    /// The thread's phase stops running.
+    /// Notes that the thread's phase stops running.
     pub fn leave(&mut self, thread: ThreadId) {
         if let Some(core) = self.threads.get_mut(thread as usize).and_then(|of| of.core.take()) {
             self.running[core] = None;
