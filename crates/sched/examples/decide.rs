@@ -19,8 +19,8 @@ use std::time::Instant;
 const MEMBERS: u32 = 10;
 const SLICE: u64 = 10_000;
 
-/// What happens at a moment. The number after the CPU or alarm says which request it belongs to;
-/// requests that a newer one replaced are ignored.
+/// An event of the simulated machine. The number after the CPU or alarm is that of the request to
+/// which the event belongs; events of requests that a newer one replaced are ignored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Comes {
     Wake(u32),

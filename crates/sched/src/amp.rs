@@ -45,9 +45,9 @@ words! {
     Master {
         /// The priority of the class SP, whatever the class of its application is.
         #[default] Sp = "sp",
-        /// Higher than that of SP.
+        /// The priority is higher than that of the class SP.
         First = "first",
-        /// Between the classes: above the other threads of MP and below SP.
+        /// The priority is between the classes: above the other threads of MP and below SP.
         Mp = "mp",
         /// No special priority.
         Ignored = "ignored",

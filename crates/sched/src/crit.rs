@@ -53,7 +53,7 @@ impl WaitReport {
 struct Crit {
     /// Threads that have reported that they wait, and whose wait has not ended.
     waiting: BTreeMap<ThreadId, WaitReport>,
-    /// Holders of locks, as reported by the holders themselves. `held` is the number of locks that
+    /// Holders of locks, as reported by the holders themselves. `held` has the number of locks that
     /// each thread holds.
     owners: BTreeMap<u64, ThreadId>,
     held: BTreeMap<ThreadId, u32>,
@@ -140,11 +140,13 @@ impl Crit {
         said.lock.and_then(of).or(said.holder)
     }
 
-    /// Returns the thread at the end of the chain of holders if it can run. Otherwise returns, as
-    /// the error, a thread for which nothing more is known.
+    /// Follows the chain of holders from a waiting thread. Returns the thread at its end if that
+    /// thread can run. Otherwise returns, as the error, the waiting thread at which the chain
+    /// breaks off because its holder is not known, or `id` if the last thread cannot run or the
+    /// chain is a ring.
     fn blocker(&self, board: &Board, id: ThreadId) -> Result<ThreadId, ThreadId> {
         let mut at = id;
-        // A longer chain is a ring, which is a deadlock.
+        // A chain with more steps than there are waiting threads is a ring, that is, a deadlock.
         for _ in 0..=self.waiting.len() {
             let Some(said) = self.waiting.get(&at) else {
                 return if board.runnable.contains(&at) { Ok(at) } else { Err(id) };
@@ -163,7 +165,8 @@ impl Crit {
                 Err(last) if self.waiting.get(&last).is_some_and(WaitReport::waits_for_some) => {
                     *unknown.entry(board.thread(last).app).or_default() += ONE;
                 }
-                // The lock is changing hands, or its holder sleeps.
+                // The lock is changing hands, or its holder cannot run, or threads wait in a ring:
+                // the waiter's weight goes to no thread.
                 Err(_) => {}
             }
         }
@@ -197,7 +200,7 @@ impl Rule for Crit {
             }
             Event::Lock(id, notice, lock) => self.hears_lock(*id, *notice, *lock),
             Event::Notice(id, Notice::Working) if !self.lasts(*id) => self.ends(*id, true),
-            // A sleeper that is woken looks at the lock again.
+            // A sleeper that is woken looks at the lock again, so its report no longer holds.
             Event::Wake(id) if !self.lasts(*id) => self.ends(*id, false),
             Event::Exit(id) => {
                 self.ends(*id, false);

@@ -39,8 +39,8 @@ impl Nice {
     }
 
     /// Converts run time to virtual time, which equals run time for a thread with nice value 0.
-    /// `left` keeps what does not make up a whole cycle, so that nothing is lost however often a
-    /// stretch is cut.
+    /// `left` keeps what does not make up a whole cycle, so that nothing is lost however small the
+    /// pieces are in which run time is counted.
     pub fn virtual_time(self, ran: u64, left: &mut u64) -> u64 {
         let weight = u128::from(self.weight());
         let whole = u128::from(ran) * u128::from(ONE) + u128::from(*left);

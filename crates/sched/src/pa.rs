@@ -26,11 +26,11 @@ pub const POLICY: Policy = Policy {
 #[derive(Clone, Copy, Debug, Default)]
 struct App {
     class: Class,
-    /// Number of runnable threads, counted by the rule for spinning threads.
+    /// Number of the application's runnable threads, counted by the rule for spinning threads.
     count: u32,
     /// Whether the application has been highly parallel since its count was last one or zero.
     was_high: bool,
-    /// The time at which its boost ends; 0 if it has none.
+    /// The time at which the application's boost ends; 0 if it has none.
     boost_until: u64,
 }
 
@@ -55,7 +55,7 @@ impl Pa {
         let app = &mut self.apps[id.0 as usize];
         let before = std::mem::replace(&mut app.count, count);
         if board.app_at(id).alive == 0 {
-            // Another run of the application starts anew.
+            // No thread of the application lives, so its run is over: only its class stays.
             *app = App { class: app.class, ..App::default() };
         }
         app.was_high |= count > threshold;
@@ -143,7 +143,7 @@ impl Rule for Pa {
                 changed |= self.recount(now, board, board.thread(*id).app, answers);
             }
             // The application of a thread that has ended is no longer known, and the threshold may
-            // depend on the fast CPUs; so all applications are updated.
+            // depend on the fast CPUs, so all applications are updated.
             _ => {
                 for (id, _) in board.apps() {
                     changed |= self.recount(now, board, id, answers);

@@ -6,12 +6,12 @@ use baton_units::open::{NotAdded, OpenList};
 
 static LIST: OpenList<Policy> = OpenList::new("scheduler", POLICIES, |policy| policy.name);
 
-/// Every policy, the added ones behind the built-in ones.
+/// Returns every policy, the added ones behind the built-in ones.
 pub fn policies() -> &'static [Policy] {
     LIST.all()
 }
 
-/// The names of all policies.
+/// Returns the names of all policies.
 pub fn names() -> &'static [&'static str] {
     LIST.names()
 }
@@ -21,10 +21,11 @@ pub fn find(name: &str) -> Option<&'static Policy> {
     LIST.find(name)
 }
 
-/// Adds a policy of a command's own.
+/// Adds a command's own policy to the registry.
 ///
 /// # Errors
-/// The name is taken or is none, or policies have been looked up already.
+/// Fails if another policy has the name, if the name is empty or has characters that a name may not
+/// have, or if the list of policies has been read already.
 pub fn add(policy: Policy) -> Result<(), NotAdded> {
     LIST.add(policy).map(|_| ())
 }

@@ -82,7 +82,8 @@ impl Sticky {
         queue.ready.push_back(id);
         match (queue.current, queue.since) {
             (None, _) => out.push(Decision::Start(cpu)),
-            // This thread is the first that waits, so the slice of the running one gets an end.
+            // The thread is the first that waits for the CPU, so the running thread's slice gets an
+            // end.
             (Some(_), Some(since)) if queue.ready.len() == 1 => {
                 out.push(Decision::Timer(cpu, (since + slice).max(now)));
             }
@@ -99,7 +100,8 @@ impl Sticky {
         cpu
     }
 
-    /// Sends waiting threads elsewhere that may not stay there, and preempts a running one.
+    /// Sends waiting threads elsewhere that may not stay on this CPU, and preempts the running
+    /// thread if it may not stay.
     fn clear(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
         let waiting: Vec<ThreadId> = self.queue(cpu).ready.drain(..).collect();
         for id in waiting {

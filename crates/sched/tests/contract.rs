@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// Policies that ignore how fast a CPU is.
 const IGNORE_SPEEDS: [&str; 5] = ["fair", "sticky", "eevdf", "eevdf-guest", "amp-default"];
 
-/// Policies under which no CPU is idle while any thread waits that it may have.
+/// Policies under which no CPU is idle while a thread waits that may run on it.
 const STEAL: [&str; 10] =
     ["fair", "amp-default", "busy-fcs", "rr", "static-ipc", "min-tlp", "pa", "linux", "crit", "pa-speedup"];
 
@@ -205,16 +205,16 @@ fn eevdf_preempts_wakers_that_are_ahead_only() {
     };
     let first = if world.current[0] == Some(a) { a } else { b };
     let second = if first == a { b } else { a };
-    // The first thread runs 50 and sleeps while ahead of the mean. The second wakes it after 20: it
-    // is behind the mean, and runs on.
+    // The first thread runs 50 and sleeps while it is ahead of the mean. The second thread wakes it
+    // after 20 more: the second is behind the mean, so it runs on.
     world.pass(50);
     sleeps(&mut world, first);
     assert_eq!(world.current[0], Some(second));
     world.pass(70);
     wakes(&mut world, first);
     assert_eq!(world.current[0], Some(second), "the waker is behind the mean");
-    // The second sleeps after 10 more, while the first is still ahead. Woken later by the first, it
-    // is owed run time and takes the CPU.
+    // The second thread sleeps after 10 more, while the first is still ahead. When the first wakes
+    // it later, the second is owed run time and takes the CPU.
     world.pass(80);
     sleeps(&mut world, second);
     assert_eq!(world.current[0], Some(first));
@@ -223,8 +223,8 @@ fn eevdf_preempts_wakers_that_are_ahead_only() {
     assert_eq!(world.current[0], Some(second), "the waker is ahead of the mean");
 }
 
-/// A thread that sleeps in debt stays in its queue: woken soon, it is still there, even if another
-/// CPU is idle.
+/// A thread that sleeps in debt stays in its queue. If it is woken soon, it runs on that queue's
+/// CPU, even if another CPU is idle.
 #[test]
 fn eevdf_leaves_sleepers_in_debt_where_they_are() {
     let policy = baton_sched::find("eevdf").unwrap();
@@ -243,7 +243,7 @@ fn eevdf_leaves_sleepers_in_debt_where_they_are() {
     world.threads[a.0 as usize].state = State::Ready;
     world.told(|policy, now, out| policy.wake(now, a, out));
     assert_eq!((world.policy.place(a), world.current[1]), (CpuId(0), None), "in debt: it stays");
-    // A tick finds the other CPU idle and moves one of the threads there.
+    // A tick finds CPU 1 idle and moves one of the threads there.
     world.pass(1000);
     assert!(world.current[1].is_some());
 }
@@ -276,7 +276,7 @@ fn pulled(pull: u32, others: u32) -> u32 {
         world.policy.waker(CpuId(0));
         world.told(|policy, now, out| policy.wake(now, sleeper, out));
         pulled += u32::from(world.policy.place(sleeper) == CpuId(0));
-        // This sends the thread back to its own CPU.
+        // The affinity sends the thread back to its own CPU.
         let back = Affinity::to([CpuId(1)]);
         world.threads[at].affinity = back.clone();
         world.told(|policy, now, out| policy.set_affinity(now, sleeper, &back, out));
@@ -290,8 +290,9 @@ fn pulled(pull: u32, others: u32) -> u32 {
 #[test]
 fn eevdf_pulls_the_stated_share() {
     for (pull, expected) in [(0, 0), (250, 10), (1000, 40)] {
-        // The thread's own CPU had the work of two threads, and the waker's would have that of two
-        // with the thread; 8% are tolerated.
+        // Without the thread, its own CPU had the work of two threads; with the thread, the waker's
+        // CPU would have that of two as well, and 8% more are tolerated. With fewer others, the
+        // waker's CPU would be the busier one.
         assert_eq!(pulled(pull, 2), expected, "{pull} in a thousand");
         for others in [0, 1] {
             assert_eq!(pulled(pull, others), 0, "{pull} in a thousand, beside {others}");

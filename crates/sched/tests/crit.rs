@@ -11,7 +11,7 @@ use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, World};
 
 const STAY: u64 = 70;
-/// There is a round of swaps only every hundred slices, so it plays no part in most tests.
+/// A round of swaps comes only every hundred slices, so it plays no part in most tests.
 const AMP: Amp = Amp { min_stay: Some(STAY), swap_ticks: 100, ..Amp::DEFAULT };
 
 struct Table {
@@ -83,7 +83,8 @@ impl Table {
 #[test]
 fn the_holder_of_a_lock_comes_at_once() {
     let mut table = Table::new(AMP);
-    // Each thread is in its own application, so that nothing is deduced.
+    // Each thread is in its own application, so that no thread gets weight because it shares an
+    // application with a waiter.
     let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
     assert_eq!(table.waits(waiter, Some(7), Some(holder)), [Answer::Swap(holder, fast)]);
 }
@@ -99,12 +100,13 @@ fn a_heavier_thread_waits_for_the_end_of_the_stay_and_an_equal_one_does_not_come
     table.hears(Event::Yields(first));
     table.lands(first, CpuId(0));
     table.lands(fast, CpuId(1));
-    // Each of the two is waited for by one thread.
+    // One thread waits for each of `first` and `second`, so `second` does not take the place of
+    // `first`.
     let [c] = table.run(3);
     table.now = 1_010;
     assert_eq!(table.waits(b, Some(2), Some(second)), []);
-    // Two threads wait for the second one. It comes when the first one has had the fast CPU for 70
-    // cycles.
+    // Two threads wait for `second` now. It comes when `first` has had the fast CPU for 70 cycles,
+    // the shortest stay.
     table.now = 1_020;
     assert_eq!(table.waits(c, Some(2), None), [Answer::Period(Cycles(1_070))]);
     assert_eq!(table.at(1_070), [Answer::Swap(second, first), Answer::Period(Cycles(10_000))]);
@@ -164,8 +166,8 @@ fn the_last_thread_to_a_barrier_comes_and_one_of_two_has_half_of_the_weight() {
         table.hears(Event::Notice(id, Notice::Spinning));
         table.hears(Event::Block(id));
     }
-    // The two sleep in their waits, and still wait. The first one sleeps for another reason, so
-    // both wait only for the last one.
+    // The threads `second` and `third` sleep during their waits, and still wait. `first` sleeps for
+    // another reason, so both wait only for `last`.
     table.hears(Event::Block(first));
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [Answer::Move(last, CpuId(0))]);
 }
@@ -184,7 +186,8 @@ fn masks_hold_and_threads_that_end_or_wake_wait_no_more() {
     let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
     table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
     assert_eq!(table.waits(waiter, Some(1), Some(holder)), []);
-    // The waiter ends, or sleeps and is woken: a thread for which no other waits does not come.
+    // Once the waiter has ended, or was woken after a sleep, no thread waits for the holder, so the
+    // holder does not come when its mask allows it.
     for ends in [false, true] {
         let mut table = Table::new(AMP);
         let ([_], [holder], [waiter]) = (table.run::<1>(0), table.run(1), table.run(2));
@@ -198,9 +201,10 @@ fn masks_hold_and_threads_that_end_or_wake_wait_no_more() {
         }
         assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [], "ends: {ends}");
     }
-    // The thread still waits, and the new mask lets its holder come.
+    // In the first table the waiter still waits, and the new mask lets its holder come to the fast
+    // CPU.
     assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [Answer::Swap(holder, fast)]);
-    // A holder that has ended does not count.
+    // A holder that has ended does not come to a fast CPU.
     let mut table = Table::new(AMP);
     let ([_], [holder], [waiter]) = (table.run::<1>(0), table.run(1), table.run(2));
     table.hears(Event::Exit(holder));
@@ -219,16 +223,16 @@ fn the_holder_that_says_so_comes_for_a_sleeper_and_goes_when_it_leaves() {
     table.hears(Event::Block(waiter));
     table.lands(holder, CpuId(0));
     table.lands(fast, CpuId(1));
-    // The waiter wakes up and looks again. The holder still has the waiter's weight, so another
-    // thread of the same weight does not come.
+    // The waiter wakes up and looks at the lock again. The holder still has the waiter's weight, so
+    // `second`, for which one thread waits as well, does not come.
     table.hears(Event::Wake(waiter));
     table.lands(waiter, CpuId(2));
     table.now = 500;
     let [second] = table.run(3);
     assert_eq!(table.lock(second, LockNotice::Taken, 8), []);
     assert_eq!(table.lock(other, LockNotice::Wanted, 8), []);
-    // The first holder leaves, and the waiter does not have the lock yet: no thread waits for the
-    // one on the fast CPU now.
+    // The holder releases lock 7, and the waiter does not have it yet: no thread waits for the
+    // holder on the fast CPU now, so `second` comes.
     assert_eq!(table.lock(holder, LockNotice::Left, 7), [Answer::Swap(second, holder)]);
 }
 
@@ -249,11 +253,11 @@ fn a_lock_without_a_holder_that_can_run_makes_no_thread_urgent() {
     asleep.lock(sleeper, LockNotice::Taken, 1);
     asleep.hears(Event::Block(sleeper));
     assert_eq!(asleep.lock(waiter, LockNotice::Wanted, 1), []);
-    // The holder can run again.
+    // The sleeper, which holds the lock, can run again and comes to the fast CPU.
     asleep.hears(Event::Wake(sleeper));
     asleep.hears(Event::Placed(sleeper, CpuId(1)));
     assert_eq!(asleep.hears(Event::Runs(sleeper, CpuId(1))), [Answer::Swap(sleeper, ThreadId(0))]);
-    // A thread that has ended holds nothing.
+    // A thread that has ended holds no lock.
     let mut ended = Table::new(AMP);
     let ([_], [gone, waiter]) = (ended.run::<1>(0), ended.run(1));
     ended.lock(gone, LockNotice::Taken, 1);
@@ -271,11 +275,13 @@ fn who_has_come_to_a_barrier_waits_for_the_others_asleep_or_not() {
     table.hears(Event::Block(second));
     assert_eq!(table.lock(first, LockNotice::Taken, 9), []);
     assert_eq!(table.lock(first, LockNotice::Arrived, 1), []);
-    // This thread waits for the lock of a thread that is at the barrier.
+    // Thread `third` waits for the lock of `first`, which is at the barrier. So all three wait for
+    // `last`.
     assert_eq!(table.lock(third, LockNotice::Wanted, 9), [Answer::Swap(last, first)]);
     table.lands(last, CpuId(0));
     table.lands(first, CpuId(3));
-    // The wait at the barrier ends for one thread after the other; then none waits there any more.
+    // The wait at the barrier ends for one thread after the other; then no thread waits there any
+    // more.
     table.hears(Event::Wake(second));
     table.lock(last, LockNotice::Arrived, 1);
     for id in [last, second, first] {
@@ -301,7 +307,8 @@ fn notices_within_a_wait_for_a_lock_change_nothing() {
 /// What was reported of one wait concerns only that wait.
 #[test]
 fn a_wait_begins_anew_with_what_is_said_then() {
-    // A spinner that knows no lock comes after one that does.
+    // The spinner reports no lock, just after another thread has reported one. That report does not
+    // count for the spinner, so its mate comes.
     let mut table = Table::new(AMP);
     let ([fast], [holder], [knows], [mate, spinner]) = (table.run(0), table.run(1), table.run(2), table.run(3));
     table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
@@ -331,7 +338,7 @@ fn a_sleep_shares_the_weight_out_anew() {
     }
     assert_eq!(table.waits(waiter, Some(9), Some(holder)), []);
     table.hears(Event::Block(busy));
-    // Now two threads wait for `other`, and one for the holder.
+    // Two threads wait for `other` now, and one for the holder.
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [Answer::Move(other, CpuId(0))]);
 }
 
@@ -339,15 +346,15 @@ fn a_sleep_shares_the_weight_out_anew() {
 fn a_lock_is_its_owners_until_that_leaves_it() {
     let mut table = Table::new(Amp { holder_keeps: true, ..AMP });
     let ([fast], [holder], [waiter], [other]) = (table.run(0), table.run(1), table.run(2), table.run(3));
-    // A holder of two locks still holds one when it has released the other.
+    // Thread `fast` holds two locks and releases one, so it still holds a lock and keeps its CPU.
     table.lock(fast, LockNotice::Taken, 1);
     table.lock(fast, LockNotice::Taken, 2);
     table.lock(fast, LockNotice::Left, 1);
-    // Another thread's release does not count.
+    // Thread `other` does not hold lock 7, so its release of it does not count.
     table.lock(holder, LockNotice::Taken, 7);
     table.lock(other, LockNotice::Left, 7);
     assert_eq!(table.lock(waiter, LockNotice::Wanted, 7), []);
-    // The release of another lock does not end a wait either.
+    // The waiter reports the release of lock 8; that does not end its wait for lock 7.
     table.lock(waiter, LockNotice::Left, 8);
     assert_eq!(table.lock(fast, LockNotice::Left, 2), [Answer::Swap(holder, fast)]);
     // The owner's report takes precedence over a waiter's; when the owner has ended, the waiter's
@@ -369,7 +376,8 @@ fn who_spins_is_waited_for_by_none_and_shares_within_its_application() {
     let mut table = Table::new(AMP);
     let ([fast, _], [works, spinner]) = (table.run(0), table.run(1));
     assert_eq!(table.hears(Event::Notice(spinner, Notice::Spinning)), [Answer::Swap(works, fast)]);
-    // Each of two threads has a weight of one and a half, which is less than two.
+    // Three spinners wait for two threads, so each of the two has a weight of one and a half. That
+    // is less than two, so none comes at once.
     let mut table = Table::new(Amp { crit_waiters: 2, ..AMP });
     let ([_], [_, _, w1, w2, w3]) = (table.run::<1>(0), table.run::<5>(1));
     for id in [w1, w2, w3] {
@@ -377,8 +385,8 @@ fn who_spins_is_waited_for_by_none_and_shares_within_its_application() {
     }
 }
 
-/// In a round, a thread that waits makes room for one that works, even if no thread waits for that
-/// one.
+/// In a round of swaps, a thread that waits on a fast CPU makes room for a thread that works, even
+/// if no thread waits for the latter.
 #[test]
 fn who_waits_on_a_fast_cpu_makes_room_in_a_round() {
     for spins in [false, true] {
@@ -391,7 +399,7 @@ fn who_waits_on_a_fast_cpu_makes_room_in_a_round() {
             table.lock(holder, LockNotice::Taken, 1);
             table.lock(fast, LockNotice::Wanted, 1);
         }
-        // An event at the moment of the round, but before it, does not postpone the round.
+        // An event at the time of the round, but before the round, does not postpone it.
         table.now = 10_000;
         assert_eq!(table.hears(Event::Idle(CpuId(5))), []);
         assert_eq!(table.at(10_000)[0], Answer::Swap(works, fast), "spins: {spins}");
@@ -415,15 +423,16 @@ fn of_two_that_are_urgent_the_heavier_comes() {
     assert_eq!(table.at(1_070)[0], Answer::Swap(heavy, first));
 }
 
-/// A thread that is on its way is not sent elsewhere, and no thread takes its place before it has
-/// left.
+/// A thread that is on its way to a CPU is not sent elsewhere, and no other thread takes its place
+/// before it has left.
 #[test]
 fn who_is_on_its_way_is_moved_once() {
     let mut table = Table::with_fast(Amp { min_stay: Some(0), ..AMP }, 2);
     let ([b, a], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
     assert_eq!(table.waits(waiter, Some(1), Some(holder)), [Answer::Swap(holder, a)]);
     assert_eq!(table.hears(Event::Idle(CpuId(5))), []);
-    // The CPU to which the thread goes is switched off, so the thread goes to the other one.
+    // CPU 1, to which the holder is on its way, is switched off, so the holder goes to the other
+    // fast CPU.
     assert!(table.hears(Event::Online(CpuId(1), false)).contains(&Answer::Swap(holder, b)));
     let mut table = Table::new(Amp { min_stay: Some(0), ..AMP });
     let ([fast], [first], [second], [w1, w2]) = (table.run(0), table.run(1), table.run(2), table.run(3));
@@ -431,8 +440,8 @@ fn who_is_on_its_way_is_moved_once() {
     assert_eq!(table.waits(w2, Some(2), Some(second)), []);
 }
 
-/// With two fast CPUs whose threads must stay for a while, the next try is at the end of the first
-/// stay.
+/// Two fast CPUs have threads that must stay for a while. The next try to bring an urgent thread
+/// comes at the end of the first of these stays.
 #[test]
 fn the_first_stay_to_end_is_waited_for() {
     let mut table = Table::with_fast(AMP, 2);
@@ -450,8 +459,8 @@ fn the_first_stay_to_end_is_waited_for() {
     assert_eq!(table.waits(w1, Some(3), Some(a)), [Answer::Period(Cycles(1_070))]);
 }
 
-/// A thread does not come to a fast CPU for which another waits, because it would wait behind that
-/// one.
+/// A thread does not come to a fast CPU for which another thread waits, because it would wait
+/// behind that thread.
 #[test]
 fn a_fast_cpu_with_a_queue_is_left_alone() {
     let mut table = Table::new(AMP);
@@ -504,7 +513,7 @@ fn a_holder_has_up_to_a_time_slice_more() {
     }
 }
 
-/// Others wait for two threads in turns, every 10 cycles: the fast CPU changes hands only once per
+/// Others wait for two threads in turns of 10 cycles; the fast CPU changes hands only once per
 /// stay.
 #[test]
 fn turns_of_holders_do_not_thrash() {

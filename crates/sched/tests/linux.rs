@@ -93,7 +93,7 @@ fn a_misfit_goes_to_the_idle_bigger_cpu_when_it_does_not_fit_any_more() {
     let id = table.runs(1);
     assert!((100..=1300).step_by(100).all(|at| table.balances(at).is_empty()));
     assert_eq!(table.balances(1400), [(id.0, 0)]);
-    // The thread is on its way.
+    // The thread is on its way to CPU 0, so the next balancing does not move it again.
     assert_eq!(table.balances(1500), []);
     assert_eq!(table.answers, [Answer::Period(Cycles(1600))]);
 }
@@ -103,7 +103,8 @@ fn the_threshold_and_the_interval_are_keys() {
     let mut table = Table::new(Amp { packing: Packing::Off, misfit_percent: 60, balance_ticks: 3, ..Amp::DEFAULT });
     let id = table.runs(1);
     assert!(!table.answers.contains(&Answer::Period(Cycles(100))));
-    // 60% of the capacity is 307.2, which is reached at 1000 * log2(256 / 204.8) = 322.
+    // With `misfit_percent` 60, the thread fits below 307.2 of the capacity of 512, which it
+    // reaches at 1000 * log2(256 / 204.8) = 322.
     assert_eq!(table.balances(300), []);
     assert_eq!(table.balances(600), [(id.0, 0)]);
     assert_eq!(table.answers[1], Answer::Period(Cycles(900)));
@@ -114,11 +115,11 @@ fn a_busy_bigger_cpu_gives_up_nothing_and_takes_the_busiest_misfit_when_it_idles
     let mut table = Table::new(Amp::DEFAULT);
     let (first, small, middle) = (table.runs(0), table.runs(2), table.runs(1));
     assert_eq!(table.balances(100_000), [], "there are no swaps");
-    // Both threads are misfits; the one on CPU 1 has used more.
+    // Both threads are misfits; the thread on CPU 1 has used more.
     table.hears(Event::Block(first));
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [(middle.0, 0)]);
     table.starts(middle, 0);
-    // CPU 1 is idle now, and takes the other thread, which is on a smaller CPU.
+    // CPU 1 is idle now, and takes the misfit from CPU 2, which is smaller.
     assert_eq!(table.hears(Event::Idle(CpuId(1))), [(small.0, 1)]);
 }
 
@@ -131,9 +132,10 @@ fn an_idle_cpu_takes_no_running_thread_while_another_waits() {
     assert_eq!(table.hears(Event::Placed(waits, CpuId(1))), []);
     table.now = 10_000;
     table.hears(Event::Block(first));
-    // The run queues give that thread to the CPU.
+    // A thread waits in the queue of CPU 1. The run queues give it to the idle CPU 0, so the
+    // placement does not move the misfit there.
     assert_eq!(table.hears(Event::Idle(CpuId(0))), []);
-    // If the waiting thread may not run there, the misfit comes.
+    // If the waiting thread may not run on CPU 0, the misfit goes there.
     table.hears(Event::Affinity(waits, Affinity::to([CpuId(1)])));
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [(misfit.0, 0)]);
 }
@@ -149,14 +151,14 @@ fn a_thread_that_wakes_gets_an_idle_cpu_that_it_fits() {
     assert_eq!(table.hears(Event::Wake(id)), [(id.0, 0)]);
     table.starts(id, 0);
     table.hears(Event::Block(id));
-    // CPU 0 is taken, so the thread gets the biggest of the idle CPUs.
+    // CPU 0 is taken, so the thread gets the bigger of the two idle CPUs.
     let other = table.runs(0);
     assert_eq!(table.hears(Event::Wake(id)), [(id.0, 1)]);
     table.starts(id, 1);
     table.hears(Event::Block(id));
     table.hears(Event::Idle(CpuId(1)));
-    // After a long sleep the thread fits anywhere. It goes where it ran, although CPU 0 is idle
-    // too.
+    // After a long sleep the thread fits any CPU. It goes to CPU 1, where it ran, although CPU 0 is
+    // idle too.
     table.now = 40_000;
     table.hears(Event::Block(other));
     table.hears(Event::Idle(CpuId(0)));
@@ -201,11 +203,12 @@ fn a_change_of_clock_counts_from_its_moment() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
     let id = table.runs(1);
     table.now = 1_000;
-    // The thread is at 384. At 1024 it would reach 819.2 at 1000 + 1000 * log2(640 / 204.8) = 2644,
-    // if there were a bigger CPU.
+    // The thread's utilisation is 384. With a capacity of 1024, CPU 1 would have a misfit from 1000
+    // + 1000 * log2(640 / 204.8) = 2644 on, when the thread reaches 819.2; but no CPU is bigger.
     table.hears(Event::Speed(CpuId(1), 1024));
     assert_eq!(table.balances(2_700), []);
-    // The thread is at 829 and 80% of 800 is 640; CPU 0 is bigger by more than 5%.
+    // The thread's utilisation is 1024 - 640 * 2^-1.7 = 827, and 80% of the new capacity of 800 is
+    // 640; CPU 0 is bigger by more than 5%.
     table.hears(Event::Speed(CpuId(1), 800));
     assert_eq!(table.balances(2_800), [(id.0, 0)]);
     // All CPUs are alike, so nothing is moved or asked for.
@@ -229,7 +232,8 @@ fn at_the_border_a_thread_does_not_fit() {
     assert_eq!(table.balances(60_000), [(id.0, 0)]);
 }
 
-/// The half-life is 3.2 slices of 100: 409.6 of 512 is reached at 320 * log2(256 / 102.4) = 423.
+/// Without a key, the half-life is 3.2 slices of 100 cycles: the thread reaches 409.6 of 512 at 320
+/// * log2(256 / 102.4) = 423.
 #[test]
 fn without_a_key_a_half_life_is_three_slices_and_a_fifth() {
     let mut table = Table::new(Amp::DEFAULT);
@@ -250,23 +254,25 @@ fn without_a_key_a_half_life_is_three_slices_and_a_fifth() {
 fn a_thread_that_fits_goes_where_it_ran_or_near_to_that() {
     let speeds = [1024, 1024, 1024, 512, 512, 512];
     let amp = Amp { packing: Packing::Off, ..Amp::DEFAULT };
-    // The thread was born near CPU 4, with half of its capacity, and begins there.
+    // The thread was born near CPU 4. It begins there, because its utilisation is guessed as half
+    // of that CPU's capacity.
     let mut table = Table::on(amp, &speeds, 3);
     let id = table.born(4, Affinity::ALL);
     assert_eq!(table.hears(Event::Wake(id)), [(id.0, 4)]);
     table.starts(id, 4);
-    // A second thread that was born there finds CPU 4 taken, and gets the nearest one.
+    // A second thread that was born near CPU 4 finds that CPU taken, and gets the nearest one.
     let second = table.born(4, Affinity::ALL);
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 3)]);
     table.starts(second, 5);
-    // This thread ran on CPU 5 last.
+    // The second thread ran on CPU 5 last, and goes there when it wakes.
     table.hears(Event::Block(second));
     table.hears(Event::Idle(CpuId(5)));
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 5)]);
     table.starts(second, 5);
     table.hears(Event::Block(second));
     table.hears(Event::Idle(CpuId(5)));
-    // A mask takes precedence over all that, even if the thread fits no CPU that the mask allows.
+    // A mask takes precedence over where the thread ran and what it fits: the second thread goes to
+    // the only CPU that the mask allows.
     table.hears(Event::Affinity(second, Affinity::to([CpuId(1)])));
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 1)]);
 }
@@ -308,7 +314,8 @@ fn a_thread_that_waits_uses_nothing() {
     let id = table.runs(1);
     table.now = 60_000;
     table.hears(Event::Placed(id, CpuId(1)));
-    // The thread was at 512. After a half-life it is at 256, and begins to run again.
+    // The thread's utilisation was 512. After a half-life without a run it is 256, so it fits again
+    // when it begins to run.
     table.now = 61_000;
     table.hears(Event::Runs(id, CpuId(1)));
     assert_eq!(table.balances(61_100), []);
@@ -326,7 +333,7 @@ fn a_thread_that_is_about_to_run_does_not_count_as_waiting() {
     assert_eq!(table.hears(Event::Idle(CpuId(0))), [(misfit.0, 0)]);
 }
 
-/// An event happens at the very moment of a balancing, but before it.
+/// An event comes at the time of a balancing, but before it: it does not postpone the balancing.
 #[test]
 fn a_balancing_is_not_put_off_and_ends_with_the_last_thread() {
     let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
@@ -349,8 +356,8 @@ fn an_application_alone_ends_up_on_the_fast_cpu_and_a_second_one_never_does() {
     for cpu in 1..4 {
         world.told(|policy, now, out| policy.set_speed(now, CpuId(cpu), FULL_SPEED / 2, out));
     }
-    // The first thread begins at 512, which fits only the fast CPU. The second one does too, and
-    // finds that CPU taken.
+    // The first thread begins at 512, which fits only the fast CPU. The second thread begins at 512
+    // too, and finds the fast CPU taken.
     world.born_of(AppId(0), Affinity::ALL, 0);
     world.born_of(AppId(1), Affinity::ALL, 0);
     world.pass(50_000);

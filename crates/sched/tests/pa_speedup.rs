@@ -79,19 +79,21 @@ fn of_threads_alone_the_highest_known_speedup_comes_and_stays() {
 
 #[test]
 fn a_class_counts_before_a_speedup() {
-    // Four threads are more than the threshold of two, so the class is HP, whatever they gain.
+    // Four threads are more than the threshold of two, so their class is HP, whatever they gain
+    // from a fast core.
     let mut table = Table::new(pa_speedup::placement);
     let high = table.run(0, Some(3000));
     (0..3).for_each(|_| _ = table.run(0, Some(3000)));
     let alone = table.run(1, None);
     assert_eq!(table.round(), [(alone, high)]);
-    // A thread that spins comes after all others.
+    // A thread that spins ranks below all others.
     let mut table = Table::new(pa_speedup::placement);
     let spins = table.run(0, Some(3000));
     let works = table.run(1, Some(1100));
     table.hears(Event::Notice(spins, Notice::Spinning));
     assert_eq!(table.round(), [(works, spins)]);
-    // A sequential phase comes before MP for its time, which is ten slices.
+    // A thread in a sequential phase ranks above class MP while its boost lasts, which is ten
+    // slices.
     let mut table = Table::new(pa_speedup::placement);
     let mp = table.run(0, Some(3000));
     let (left, sleeps) = (table.run(1, Some(1100)), table.run(1, Some(1100)));

@@ -24,7 +24,7 @@ const POLICIES: [(&Policy, Make, bool, u64); 8] = [
     (&pa::POLICY, pa::placement, true, 0),
     (&crit::POLICY, crit::placement, true, 0),
     (&pa_speedup::POLICY, pa_speedup::placement, true, 0),
-    // It takes one in the next balancing at the latest.
+    // An idle fast CPU takes a thread from a slow one in the next balancing at the latest.
     (&linux::POLICY, linux::placement, false, PARAMS.time_slice.0),
 ];
 
@@ -148,8 +148,8 @@ impl History {
             14 | 15 => {
                 let Some(id) = self.some(|state| matches!(state, State::Running(_))) else { return };
                 let notice = [Notice::Spinning, Notice::Working, Notice::Master][self.random.below(3) as usize];
-                // Some threads know the lock, and some of these know its holder, or believe they
-                // do.
+                // Some threads name the lock for which they wait, and some of these name a holder,
+                // which may be wrong.
                 let knows = id.0 % 3;
                 let lock = (knows > 0).then_some(u64::from(id.0 % 4));
                 let holder = (knows > 1).then_some(ThreadId(id.0 / 2));
@@ -176,7 +176,7 @@ impl History {
         let State::Running(cpu) = self.world.threads[id.0 as usize].state else { unreachable!() };
         self.marked[id.0 as usize] = false;
         self.world.leaves(id, if ends { State::Gone } else { State::Blocked });
-        // The CPU's next thread is picked before anything else happens.
+        // The next thread for the CPU is picked before anything else happens.
         let world = &mut self.world;
         let now = Cycles(world.now);
         if ends {
@@ -223,7 +223,7 @@ impl History {
             }
             let since = self.idle_since[cpu].max(self.acted);
             let mut threads = self.world.threads.iter().zip(&self.marked);
-            // The time until which the CPU may be idle although that thread is there.
+            // The time until which the CPU may be idle although this thread could have it.
             let until = |(thread, &marked): (&common::Thread, &bool)| match thread.state {
                 State::Ready if thread.affinity.has(here) => Some(since),
                 State::Running(at) if !self.is_fast(at.0 as usize) && !marked && thread.affinity.has(here) => {
@@ -258,7 +258,7 @@ fn fast_cores_are_busy_waits_and_swaps_are_bounded() {
                 history.pass(policy.name, lag);
             }
             let (slice, threads) = (PARAMS.time_slice.0, history.world.threads.len() as u64);
-            // A holder may have one more time slice.
+            // A thread that holds a lock may have one more time slice.
             let slices = if history.holder_keeps && policy.name == "crit" { 2 } else { 1 };
             let longest = (threads + 2) * (slices * slice + 2 * delay);
             assert!(history.longest_wait <= longest, "{}, {seed}: {} > {longest}", policy.name, history.longest_wait);
@@ -337,8 +337,8 @@ fn the_gap_of_a_swap_is_the_time_between_its_preemptions() {
     assert_eq!(world.current, [None, Some(second)]);
     world.pass(230);
     assert_eq!(world.current, [Some(second), Some(first)]);
-    // If the other thread sleeps before it is preempted, the first one goes to where the other ran,
-    // and comes back because the fast CPU is idle.
+    // If `first` sleeps before it is preempted, `second` goes to where `first` ran, and comes back
+    // because the fast CPU is idle.
     world.pass(400);
     world.preempts[1] = Some(1_000_000);
     world.preempts[0] = None;

@@ -80,7 +80,7 @@ enum Standing {
 }
 
 impl Table {
-    /// Starts a thread of that standing on a CPU; the other threads of its application are on the
+    /// Starts a thread with this standing on a CPU; the other threads of its application are on the
     /// CPUs from `others` on.
     fn of(&mut self, kind: Standing, app: u32, cpu: u32, others: u32) -> ThreadId {
         let id = self.runs(app, cpu);
@@ -139,7 +139,8 @@ fn turns_go_by_when_a_thread_last_had_a_fast_cpu() {
     table.now = 10;
     let first = table.runs(0, 0);
     let second = table.runs(1, 1);
-    // The first thread leaves the fast CPU between two rounds, and another one comes.
+    // The first thread leaves the fast CPU between two rounds of swaps, and the third thread comes
+    // there. The second has waited longest for a fast CPU, so it comes in the next round.
     table.now = 50;
     table.hears(Event::Block(first));
     let third = table.runs(2, 0);
@@ -147,7 +148,8 @@ fn turns_go_by_when_a_thread_last_had_a_fast_cpu() {
     assert_eq!(table.round(), [(second, third)]);
 }
 
-/// Two threads make room: the highest rank that comes takes the place of the lowest that goes.
+/// Two threads on fast CPUs make room: the highest rank that comes takes the place of the lowest
+/// rank that goes.
 #[test]
 fn the_lowest_rank_makes_room_first() {
     let mut table = Table::new(2, Amp::DEFAULT);
@@ -159,7 +161,7 @@ fn the_lowest_rank_makes_room_first() {
     let middle = table.runs(1, 0);
     let comes = [table.of(Standing::Sp, 2, 2, 8), table.of(Standing::Sp, 3, 3, 9)];
     assert_eq!(table.round(), [(comes[0], low), (comes[1], middle)]);
-    // The threads are on their way, so the next round leaves them alone.
+    // The threads are on their way, so the next round of swaps leaves them alone.
     assert_eq!(table.round(), []);
 }
 
@@ -169,7 +171,7 @@ fn a_shorter_queue_makes_room_where_no_thread_can() {
     let bound = Affinity::to([CpuId(0)]);
     table.with(0, 0, bound);
     let comes = table.of(Standing::Sp, 1, 1, 2);
-    // A thread that waits behind the other one.
+    // A thread that waits in the queue of CPU 1, so that the queue of CPU 0 is shorter.
     let behind = table.runs(2, 1);
     table.hears(Event::Yields(behind));
     table.hears(Event::Placed(behind, CpuId(1)));
@@ -207,7 +209,7 @@ fn the_newest_master_counts_and_one_that_ends_is_none() {
     let second = ThreadId(1);
     table.hears(Event::Notice(second, Notice::Master));
     assert_eq!(table.round(), [(second, first)]);
-    // Another thread gets the number of a master that has ended.
+    // A new thread gets the number of a master that has ended, but not its rank.
     let mut table = Table::new(1, Amp::DEFAULT);
     table.of(Standing::Hp, 1, 0, 5);
     let master = table.of(Standing::HpMaster, 0, 1, 2);
@@ -221,7 +223,8 @@ fn the_newest_master_counts_and_one_that_ends_is_none() {
 fn an_idle_fast_cpu_gets_the_highest_rank_that_does_not_spin() {
     let mut table = Table::new(1, Amp::DEFAULT);
     table.hears(Event::Idle(CpuId(0)));
-    // No thread is eligible. The first one that becomes eligible gets the CPU, and is on its way.
+    // No thread may run on the idle fast CPU. The first thread whose mask allows it gets the CPU,
+    // and is on its way.
     let only = Affinity::to([CpuId(1), CpuId(2), CpuId(3)]);
     for (app, cpu) in [(0, 1), (0, 2), (0, 3)] {
         table.with(app, cpu, only.clone());
@@ -232,8 +235,8 @@ fn an_idle_fast_cpu_gets_the_highest_rank_that_does_not_spin() {
     assert_eq!(table.answers, [], "a thread that spins is not moved");
     table.hears(Event::Affinity(ThreadId(0), Affinity::ALL));
     assert_eq!(table.answers, [Answer::Move(ThreadId(0), CpuId(0))]);
-    // The mask sends the first thread away, so the next one goes; of two, the one of the higher
-    // rank.
+    // The mask of the first thread sends it away again, so the next thread goes to the fast CPU: of
+    // two that may, the one of the higher rank.
     let mp = table.with(2, 5, Affinity::to([CpuId(5)]));
     table.hears(Event::Affinity(ThreadId(1), Affinity::ALL));
     table.hears(Event::Affinity(mp, Affinity::ALL));

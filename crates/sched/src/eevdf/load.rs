@@ -7,7 +7,7 @@ pub(super) const WHOLE: u64 = 1 << 31;
 
 /// The number one in the fixed-point format of decay factors.
 const ONE: u64 = 1 << 32;
-/// The decay factor 2^(-1/32), in that format.
+/// The decay factor 2^(-1/32) in the format of `ONE`.
 const STEP: u64 = 0xfa83_b2db;
 /// The powers of `STEP` from 0 to 32.
 const POWERS: [u64; 33] = {

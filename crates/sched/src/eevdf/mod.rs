@@ -90,9 +90,9 @@ impl Eevdf {
             cpus: cpus.clone(),
             tick,
             request: (tick * 7 * doublings / 40).clamp(1, tick) as i64,
-            // Linux uses 0.5 ms.
+            // Linux uses 0.5 ms, an eighth of its tick of 4 ms.
             hot: tick / 8,
-            // Linux uses 32 periods of 1.024 ms.
+            // Linux uses 32 periods of 1.024 ms, which are 8.192 ticks of 4 ms.
             half: (tick * 8192 / 1000).max(1),
             seeks_idle,
             pull: params.wake_pull.min(1000),
@@ -137,7 +137,7 @@ impl Eevdf {
         self.arm(cpu, now, out);
     }
 
-    /// Asks for the next tick if a thread waits here.
+    /// Asks for the next tick of the CPU if a thread waits there.
     fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let (tick, waits) = (self.tick, self.waiting(cpu).next().is_some());
         let queue = self.queue(cpu);
@@ -169,7 +169,8 @@ impl Eevdf {
         self.arrive(id, now, out);
     }
 
-    /// Sends threads elsewhere that may not stay here, and preempts a running one.
+    /// Sends threads elsewhere that may not stay on this CPU, and preempts the running thread if it
+    /// may not stay.
     fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let goes: Vec<ThreadId> =
             self.queues[cpu.0 as usize].members.iter().copied().filter(|&id| !self.may_have(cpu, id)).collect();
@@ -202,11 +203,12 @@ impl Scheduler for Eevdf {
     fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         if self.thread(id).state == ThreadState::Delayed {
             self.waker = None;
-            // Linux looks at the thread's lag before it counts what the current thread has run
-            // since it was switched to. So a waker that was level with the thread is ahead once
-            // that is counted, and loses its CPU.
+            // Linux looks at the woken thread's lag before it counts what the current thread has
+            // run since it was switched to. So a waker that was level with the woken thread is
+            // ahead once its run time is counted, and loses its CPU.
             if self.lag(id) > 0 {
-                // The others have caught up or more, so the thread starts level with them.
+                // The others have caught up with the woken thread or passed it, so it starts level
+                // with them.
                 self.start_level(id);
             }
             self.arrive(id, now.0, out);

@@ -20,7 +20,7 @@ impl Eevdf {
         self.waiting(cpu).count() + usize::from(!self.idle(cpu))
     }
 
-    /// Sum of the weights of these threads.
+    /// Sum of the weights of the threads that run or wait on the CPU.
     fn weight(&self, cpu: CpuId) -> u64 {
         let all = self.waiting(cpu).chain(self.queues[cpu.0 as usize].current);
         all.map(|id| self.thread(id).nice.weight()).sum()
@@ -76,8 +76,8 @@ impl Eevdf {
         (self.all_worked(waker, now) + own) * 100 < there * 108
     }
 
-    /// Takes a thread for a CPU that has run out of them, from the longest queue: the one that has
-    /// waited longest, if it has not run for a while or a tick has found the CPU idle.
+    /// Takes a thread for a CPU that has run out of threads, from the longest queue: the thread
+    /// that has waited longest, if it has not run for a while or a tick has found the CPU idle.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
         let queue = &self.queues[cpu.0 as usize];
         if queue.off {
@@ -97,9 +97,9 @@ impl Eevdf {
         Some(id)
     }
 
-    /// Balances at a tick of a CPU on which threads wait. An idle CPU is told to take one. A busy
-    /// CPU gets one if that evens out the weights of the CPUs' threads, as Linux does after
-    /// balancing has failed (`detach_tasks`, `kernel/sched/fair.c`).
+    /// Balances at a tick of a CPU on which threads wait. An idle CPU is told to take a waiting
+    /// thread. A busy CPU gets one if that evens out the weights of the CPUs' threads, as Linux
+    /// does after balancing has failed (`detach_tasks`, `kernel/sched/fair.c`).
     pub(super) fn balance(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let mut waiting: Vec<ThreadId> = self.waiting(cpu).collect();
         waiting.sort_by_key(|&id| (self.thread(id).ran_at, id));

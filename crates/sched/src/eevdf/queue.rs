@@ -119,7 +119,8 @@ impl Eevdf {
     pub(super) fn lag(&self, id: ThreadId) -> i64 {
         let thread = self.thread(id);
         let (sum, weight) = self.sum(thread.cpu);
-        // This is exact even if the mean is not a whole number.
+        // The difference is exact even if the mean is not a whole number, because both terms are
+        // multiplied by the sum of the weights.
         let ahead = i128::from(thread.virtual_time) * weight - sum;
         let (lag, most) = ((-ahead).div_euclid(weight.max(1)) as i64, thread.scaled(2 * self.request));
         lag.clamp(-most, most)
@@ -171,14 +172,15 @@ impl Eevdf {
         self.place_at(id, cpu);
     }
 
-    /// Sets the thread's virtual time for that queue, which does not contain the thread yet, so
-    /// that it is as far from the mean as before.
+    /// Sets the thread's virtual time for the queue of `cpu`, which does not contain the thread
+    /// yet, so that the thread is as far from the mean as it was in its last queue.
     fn place_at(&mut self, id: ThreadId, cpu: CpuId) {
         let (_, weight) = self.sum(cpu);
         let mean = self.mean(cpu);
         let request = self.request;
         let thread = self.thread_mut(id);
-        // Joining moves the mean towards the thread; this makes its distance right after that.
+        // When the thread joins, the mean moves towards it. The lag is scaled up beforehand, so
+        // that the distance is right afterwards.
         let lag = i128::from(thread.lag) * (weight + thread.weight());
         let lag = if weight == 0 { 0 } else { (lag / weight) as i64 };
         thread.cpu = cpu;
@@ -200,7 +202,7 @@ impl Eevdf {
     pub(super) fn turn(&mut self, id: ThreadId, state: ThreadState, now: u64) {
         let half = self.half;
         let thread = self.thread_mut(id);
-        // Linux counts a sleeper in debt that stays queued as wanting to run.
+        // Linux counts a sleeper in debt that stays queued as a thread that wants to run.
         thread.load.turns(now, half, state != ThreadState::Blocked);
         thread.state = state;
     }

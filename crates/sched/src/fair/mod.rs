@@ -180,8 +180,8 @@ impl Fair {
         let thread = self.thread_mut(id);
         ((thread.run_time, thread.left), thread.state) = (run_time, state);
         let cpu = thread.cpu;
-        // The thread counts for the least run time once more, so that no thread that is far behind
-        // comes in below it.
+        // The leaving thread still counts here for the queue's least run time, so that a thread
+        // that is far behind cannot enter below it.
         self.least(cpu, now);
         let queue = self.queue(cpu);
         (queue.current, queue.since) = (None, None);
@@ -192,7 +192,8 @@ impl Fair {
         cpu
     }
 
-    /// Sends waiting threads elsewhere that may not stay there, and preempts a running one.
+    /// Sends waiting threads elsewhere that may not stay on this CPU, and preempts the running
+    /// thread if it may not stay.
     fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let stays = |fair: &Fair, id: ThreadId| !fair.queues[cpu.0 as usize].off && fair.thread(id).affinity.has(cpu);
         let mut waiting = std::mem::take(&mut self.queue(cpu).ready);

@@ -49,8 +49,8 @@ impl Fair {
             .max_by_key(|&other| (ready(other).len(), Reverse(other)))
     }
 
-    /// Takes the thread that has waited longest from the longest queue of threads that may run
-    /// here.
+    /// Takes the thread that has waited longest from the longest queue of threads that may run on
+    /// `cpu`.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
         let from = self.longest_for(cpu)?;
         let ready = &self.queues[from.0 as usize].ready;
@@ -61,8 +61,8 @@ impl Fair {
         Some(id)
     }
 
-    /// Lets idle CPUs take what waits here: threads that were preempted, or that have only now been
-    /// allowed to leave.
+    /// Lets idle CPUs take threads that wait on this CPU: threads that were preempted, or that have
+    /// only now been allowed to leave.
     pub(super) fn offer(&self, cpu: CpuId, out: &mut Vec<Decision>) {
         if self.busy == self.queues.len() {
             return;

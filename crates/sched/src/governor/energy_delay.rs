@@ -166,7 +166,8 @@ mod tests {
     #[test]
     fn the_base_is_shared_by_those_that_work() {
         let alone = |computing| decides(governed(8, 1, Goal::Energy), &[sample(computing, 1000 - computing, 0)]);
-        // (1 + x) × 15 = 18 at a fifth; (1 + x) × 11 = 14 at 3/11.
+        // Alone with a base of 8 W, the CPU turns where (1 + x) × (7 + 8) = 10 + 8, at x = 1/5.
+        // Each of two CPUs is charged 4 W and turns where (1 + x) × 11 = 14, at x = 3/11.
         assert_eq!((alone(199), alone(201)), (vec![1], vec![2]));
         let two = |x| decides(governed(8, 2, Goal::Energy), &[sample(x, 1000 - x, 0), sample(x, 1000 - x, 0)]);
         assert_eq!((two(272), two(273)), (vec![1, 1], vec![2, 2]));
@@ -178,15 +179,16 @@ mod tests {
     fn who_works_alone_carries_those_that_wait() {
         let waiting = [sample(0, 0, 1000); 3];
         let all = |x: u64| [&[sample(x, 1000 - x, 0)][..], &waiting].concat();
-        // (1 + x) × (7 + 30) = 10 + 30 at 3/37.
+        // The three CPUs that spin take 10 W each, so the working CPU turns where (1 + x) × (7 +
+        // 30) = 10 + 30, at x = 3/37.
         assert_eq!(decides(governed(0, 4, Goal::Energy), &all(81)), [1, 1, 1, 1]);
         assert_eq!(decides(governed(0, 4, Goal::Energy), &all(82)), [2, 1, 1, 1]);
     }
 
     #[test]
     fn a_lock_that_all_spin_for_keeps_them_fast() {
-        // Each of four CPUs works a quarter of the time and spins for the others; at half of the
-        // clock all of that takes twice as long.
+        // Each of four CPUs works a quarter of the time and spins while the others work. At half of
+        // the clock, the work and so the spinning of all would take twice as long.
         let all = [sample(250, 0, 750); 4];
         assert_eq!(decides(governed(0, 4, Goal::Energy), &all), [2, 2, 2, 2]);
     }

@@ -27,10 +27,10 @@ pub(crate) struct Thread {
 /// What is known of an application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct App {
-    /// Number of its threads that live.
+    /// Number of the application's threads that live.
     pub(crate) alive: u32,
-    /// Number of its runnable threads; `marked` is the number of those that have reported that they
-    /// spin.
+    /// Number of the application's runnable threads; `marked` is the number of those that have
+    /// reported that they spin.
     pub(crate) runnable: u32,
     pub(crate) marked: u32,
     pub(crate) master: Option<ThreadId>,
@@ -268,7 +268,7 @@ impl Board {
     }
 
     fn stops(&mut self, id: ThreadId, ends: bool) {
-        // A sleeper does not spin.
+        // A sleeping thread does not spin.
         self.mark(id, false);
         self.unbind(id);
         self.leaves(id);

@@ -91,8 +91,8 @@ impl Capacity {
                 if self.past.len() <= at {
                     self.past.resize(at + 1, None);
                 }
-                // Nothing is known of the thread, so the guess is half of the CPU near which it
-                // begins.
+                // Nothing is known of the thread's use of CPUs, so the guess is half of the
+                // capacity of the CPU near which it begins.
                 let util = Util::new(now, self.capacity(born.near) / 2);
                 self.past[at] = Some(Past { util, last: born.near });
             }
@@ -175,8 +175,8 @@ impl Capacity {
         }
     }
 
-    /// Whether a thread that may run here waits in a queue for a CPU; the run queues give that
-    /// thread to an idle CPU.
+    /// Whether a thread that may run on this CPU waits in a queue for a CPU; the run queues give
+    /// that thread to an idle CPU.
     fn waits_for(&self, cpu: CpuId) -> bool {
         let waits = |id: ThreadId| {
             let thread = self.board.thread(id);
@@ -189,7 +189,7 @@ impl Capacity {
     /// Asks for periodic balancing while a thread can run.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let needed = self.is_asymmetric() && !self.board.runnable.is_empty();
-        // An event at the very moment of a balancing, but before it, does not postpone it.
+        // An event at the time of a balancing, but before it, does not postpone the balancing.
         if needed && (!self.asked || self.balance_at < now) {
             self.balance_at = (now / self.interval + 1) * self.interval;
             answers.push(Answer::Period(Cycles(self.balance_at)));
@@ -216,7 +216,7 @@ impl Placement for Capacity {
         if *event == Event::Period {
             self.asked = false;
         }
-        // A birth moves nothing and asks for nothing.
+        // The birth of a thread moves nothing and asks for nothing.
         if !matches!(event, Event::Born(..)) {
             self.ask(now, answers);
         }

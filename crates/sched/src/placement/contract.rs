@@ -29,7 +29,7 @@ pub enum Event {
     Notice(ThreadId, Notice),
     /// The thread reports what it does with a lock or a barrier.
     Lock(ThreadId, LockNotice, u64),
-    /// From now on, the thread may run only on these CPUs.
+    /// The thread may run only on these CPUs from now on.
     Affinity(ThreadId, Affinity),
     /// The CPU, which is on, has an empty queue.
     Idle(CpuId),

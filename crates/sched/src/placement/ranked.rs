@@ -73,7 +73,7 @@ pub(crate) struct Ranked<R> {
     swap_at: u64,
     /// The time of the period that was asked for.
     asked: u64,
-    /// By CPU: the time until which it takes part in no swap.
+    /// By CPU: the time until which the CPU takes part in no swap.
     held_until: Vec<u64>,
     /// The time at which an urgent thread that found no fast CPU tries again.
     retry_at: u64,
@@ -201,7 +201,8 @@ impl<R: Rule> Ranked<R> {
             answers.push(Answer::Swap(id, other));
             return;
         }
-        // No thread makes room, but a shorter queue does.
+        // No thread on a fast CPU makes room, so the wanted thread moves to a fast CPU whose queue
+        // is shorter than its own, if there is one.
         let load = self.board.load(from);
         let shorter = |cpu: &CpuId| thread.affinity.has(*cpu) && self.board.load(*cpu) < load;
         let free = fast.iter().copied().filter(shorter);
@@ -245,7 +246,7 @@ impl<R: Rule> Ranked<R> {
     /// Asks for the next period if its time has changed.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let swaps = R::SWAPS && self.board.kinds.are_unlike();
-        // An event at the very moment of a round, but before it, does not postpone the round.
+        // An event at the time of a round of swaps, but before the round, does not postpone it.
         let to_come = self.swap_at == now && self.asked == now;
         if swaps && self.swap_at <= now && !to_come {
             self.swap_at = (now / self.period() + 1) * self.period();

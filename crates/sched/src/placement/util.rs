@@ -31,9 +31,9 @@ fn left(time: u64, half_life: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Util {
     value: u64,
-    /// The time at which the utilisation had that value.
+    /// The time at which the utilisation was `value`.
     at: u64,
-    /// The capacity of the CPU on which the thread has run since then; 0 if it has not run.
+    /// The capacity of the CPU on which the thread has run since `at`; 0 if it has not run.
     runs: u32,
 }
 
@@ -76,12 +76,15 @@ mod tests {
     fn a_half_life_halves_and_a_thread_that_runs_nears_its_capacity() {
         let mut util = Util::new(0, 1024);
         assert_eq!([0, 320, 640, 960, 3200].map(|now| util.now(now, HALF)), [1024, 512, 256, 128, 1]);
-        // After 10 of 32 steps: 1024 * 2^(-10/32) = 824.6; half a step later: 815.7.
+        // Without a run, the utilisation of 1024 decays for 10 of a half-life's 32 steps to 1024 *
+        // 2^(-10/32) = 824.6, and half a step later to 815.7.
         assert_eq!([100, 105].map(|now| util.now(now, HALF)), [824, 815]);
         util.runs(640, 512, HALF);
-        // 512 - 256 * 2^-1, then 512 - 256 * 2^-3.
+        // Running on a capacity of 512, the utilisation rises from 256: after one half-life it is
+        // 512 - 256 * 2^-1 = 384, after three it is 512 - 256 * 2^-3 = 480.
         assert_eq!([640, 960, 1600, 640 + 40 * 320].map(|now| util.now(now, HALF)), [256, 384, 480, 512]);
-        // A change of capacity in between loses nothing of the past.
+        // When the capacity changes to 1024, the utilisation goes on from 480: a half-life later it
+        // is 1024 - 544 * 2^-1 = 752.
         util.runs(1600, 1024, HALF);
         assert_eq!(util.now(1920, HALF), 752);
     }

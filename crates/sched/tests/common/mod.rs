@@ -14,8 +14,8 @@ pub struct World {
     pub on: Vec<bool>,
     pub timers: Vec<Option<u64>>,
     pub alarm: Option<u64>,
-    /// How long a preemption takes. `preempts` holds the times at which those that were asked for
-    /// come.
+    /// How long a preemption takes. `preempts` has, by CPU, the time at which a preemption that was
+    /// asked for comes.
     pub delay: u64,
     pub preempts: Vec<Option<u64>>,
     pub threads: Vec<Thread>,

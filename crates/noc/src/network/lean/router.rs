@@ -141,7 +141,7 @@ pub(crate) struct Port<S> {
 pub(crate) struct Lane {
     /// The front flit of this input.
     pub(crate) front: Flit,
-    /// Output port of the packet at this input's front.
+    /// The output port of the packet at this input's front.
     pub(crate) out: u8,
     /// Number of flits that have arrived in this input and not left.
     pub(crate) count: u8,

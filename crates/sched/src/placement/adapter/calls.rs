@@ -22,7 +22,7 @@ impl Scheduler for Adapter {
             moved: false,
             fresh: true,
         });
-        // A thread that cannot run yet moves no other thread.
+        // A thread that is born cannot run yet, so the placement answers its birth with no move.
         let mut none = Vec::new();
         self.tell(now.0, &Event::Born(id, born.clone()), &mut none);
         debug_assert!(none.is_empty(), "a birth moves nothing");
@@ -62,7 +62,8 @@ impl Scheduler for Adapter {
         if bound_for.is_none() {
             self.tell(now, &Event::Yields(id), out);
         }
-        // Meanwhile other threads may have come to that CPU, and another CPU may have become idle.
+        // Since the move was decided, other threads may have come to its target, or another CPU may
+        // have become idle.
         let bound_for = bound_for.map(|to| if self.is_free_soon(to) { to } else { self.idle_near(id).unwrap_or(to) });
         let to = bound_for.unwrap_or_else(|| self.entry(id));
         self.enqueue(id, to, now, out);
@@ -104,7 +105,8 @@ impl Scheduler for Adapter {
             Some(since) if !queue.ready.is_empty() && now.0 >= since + slice => {
                 let keeps = queue.current.filter(|_| now.0 < since + 2 * slice);
                 if keeps.is_some_and(|id| self.placement.keeps_cpu(id)) {
-                    // The thread is checked again and again, for at most another time slice.
+                    // The placement keeps the thread on its CPU. It is asked again every tenth of a
+                    // slice, until the thread has had another time slice.
                     self.queue(cpu).timer = true;
                     out.push(Decision::Timer(cpu, now + Cycles((slice / 10).max(1))));
                 } else {

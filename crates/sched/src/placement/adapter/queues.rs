@@ -11,7 +11,7 @@ impl Adapter {
         !self.queues[cpu.0 as usize].off && self.thread(id).affinity.has(cpu)
     }
 
-    /// Number of threads on the CPU, in its queue, or bound for it.
+    /// Number of threads that are on the CPU, in its queue, or bound for it.
     pub(super) fn load(&self, cpu: CpuId) -> usize {
         let queue = &self.queues[cpu.0 as usize];
         queue.ready.len() + usize::from(queue.current.is_some()) + queue.awaits as usize
@@ -39,7 +39,8 @@ impl Adapter {
         let Some(shortest) = may.min_by_key(|&cpu| (self.load(cpu), self.cpus.distance(home, cpu))) else {
             return home;
         };
-        // With this thread, its own queue would be longer by two or more.
+        // The thread leaves its own queue if that queue, with the thread in it, would be longer
+        // than the shortest one by two or more.
         if stays && !thread.fresh && own < self.load(shortest) + 1 { home } else { shortest }
     }
 
@@ -90,11 +91,12 @@ impl Adapter {
         cpu
     }
 
-    /// Takes the thread that has waited longest from the longest queue that has one for this CPU.
+    /// Takes the thread that has waited longest from the longest queue that has a thread that may
+    /// run on this CPU.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) -> Option<ThreadId> {
         let may = |id: &&ThreadId| self.thread(**id).affinity.has(cpu);
         let ready = |other: CpuId| &self.queues[other.0 as usize].ready;
-        // A CPU that is free and has a queue is about to take one of its threads.
+        // A free CPU with threads in its queue is about to take one of them itself.
         let keeps = |other: CpuId| usize::from(self.queues[other.0 as usize].current.is_none());
         let busy = self.cpus.ids().filter(|&other| ready(other).len() > keeps(other));
         let others = busy.filter(|&other| ready(other).iter().any(|id| may(&id)));
@@ -110,7 +112,7 @@ impl Adapter {
         self.queue(cpu).ready.pop_front()
     }
 
-    /// Sends waiting threads elsewhere that may not stay there.
+    /// Sends waiting threads elsewhere that may not stay on this CPU.
     pub(super) fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let go: Vec<ThreadId> =
             self.queues[cpu.0 as usize].ready.iter().copied().filter(|&id| !self.may_have(cpu, id)).collect();
