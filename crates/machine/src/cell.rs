@@ -132,7 +132,8 @@ pub trait Slot<T>: 'static {
     /// content again.
     #[inline(always)]
     unsafe fn take(&self) -> T {
-        // SAFETY: guaranteed by this function's contract.
+        // SAFETY: the caller promises what `write` requires, and does not use or drop the slot's
+        // old content again.
         unsafe { self.write(|at| at.read()) }
     }
 
@@ -149,7 +150,8 @@ pub trait Slot<T>: 'static {
         Self: Sized,
     {
         for (i, slot) in row.iter().enumerate() {
-            // SAFETY: guaranteed by this function's contract.
+            // SAFETY: the caller promises what `take` requires for each slot of the row, and that
+            // `into` has room for a value of each.
             unsafe { into.add(i).write(slot.take()) };
         }
     }
@@ -167,7 +169,8 @@ pub trait Slot<T>: 'static {
         Self: Sized,
     {
         for (i, slot) in row.iter().enumerate() {
-            // SAFETY: guaranteed by this function's contract.
+            // SAFETY: the caller promises what `write` requires for each slot of the row, and that
+            // `from` points to as many values.
             unsafe { slot.write(|at| at.write(from.add(i).read())) };
         }
     }

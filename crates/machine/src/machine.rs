@@ -77,8 +77,8 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Executes a memory fence.
     fn fence(order: Ordering);
 
-    /// Hints that this thread spins (PAUSE, YIELD): leaves issue slots to a sibling, requests no
-    /// event.
+    /// Hints that this thread spins (PAUSE, YIELD), so that the core gives its issue slots to a
+    /// sibling for a moment. The thread waits for no event.
     fn relax();
 
     /// Waits while `cell` holds `value`, by policy `wait`, until `deadline` at the latest.
@@ -143,8 +143,9 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// would share).
     fn local() -> &'static Local;
 
-    /// Returns the storage of the calling thread; `None` where a thread that has not used it yet can be told from one that has. Shorter than
-    /// [`Machine::local`], as nothing is set up.
+    /// Returns the storage of the calling thread, or `None` if the thread has not used it yet and
+    /// the machine can tell. The call takes fewer instructions than [`Machine::local`], because it
+    /// sets nothing up.
     #[inline(always)]
     fn used_local() -> Option<&'static Local> {
         Some(Self::local())

@@ -31,7 +31,7 @@ impl QueueId {
     }
 }
 
-/// A queue has two kinds of requests.
+/// Whether a request adds items to a queue or takes items from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Adds items.

@@ -19,7 +19,7 @@ std::thread_local! {
     static NODE: Cell<u32> = const { Cell::new(0) };
 }
 
-// SAFETY: cells, memory and storage are those of `M`.
+// SAFETY: cells, memory and storage are those of `M`, which fulfils the contract of a machine.
 unsafe impl<M: Machine> Machine for Unwaited<M> {
     type Atomic<T: Word> = M::Atomic<T>;
     type Slot<T: 'static> = M::Slot<T>;
@@ -84,7 +84,7 @@ unsafe impl<M: Machine> Machine for Unwaited<M> {
     }
 
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: the caller promises what `dealloc` requires; `memory` came from `M`.
         unsafe { M::dealloc(memory, layout) };
     }
 
@@ -93,12 +93,12 @@ unsafe impl<M: Machine> Machine for Unwaited<M> {
     }
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: the caller promises what `touch` requires, for the same memory.
         unsafe { M::touch(start, bytes, write) };
     }
 
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: the caller promises what `touch_each` requires, for the same places.
         unsafe { M::touch_each(places, instructions) };
     }
 

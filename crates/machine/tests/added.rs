@@ -1,4 +1,5 @@
-//! Wait policies that a program adds. Alone in this program, as the list of policies closes when it is read.
+//! Wait policies that a program adds. The test has a program to itself, because the list of
+//! policies closes when it is first read.
 
 use baton_machine::wait::{Argument, Between, Idle, POLICIES, Steps, WaitInfo, add, policies};
 use baton_machine::{Atomic, Machine, Native, Ordering, Wait, WaitResult};

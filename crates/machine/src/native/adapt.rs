@@ -138,8 +138,8 @@ pub(super) fn wait<T>(
             let at = deadline.map_or(at, |deadline| deadline.at.min(at));
             let result = rest(idle, Deadline { at, clock });
             if let WaitResult::Changed(_) = result {
-                // Assumes the middle of the last interval instead of reading the clock again: other
-                // threads now wait for this one.
+                // The wait ended between `now` and `at`. The middle is taken instead of reading the
+                // clock again, because other threads may wait for this thread now.
                 learns(Nanos((now.0.midpoint(at.0)).saturating_sub(begun.0)), false);
                 return result;
             }

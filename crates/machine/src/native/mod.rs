@@ -120,7 +120,8 @@ unsafe impl Machine for Native {
     fn nodes() -> u32 {
         static NODES: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
         match NODES.load(Ordering::Relaxed) {
-            // Threads that get here at the same time read the same files.
+            // Threads that find no number at the same time read the same files and store the same
+            // number.
             0 => {
                 let nodes = crate::discover::topology::node_numbers();
                 NODES.store(nodes, Ordering::Relaxed);
@@ -133,7 +134,7 @@ unsafe impl Machine for Native {
     fn site() -> Site {
         static SITES: std::sync::OnceLock<Vec<Site>> = std::sync::OnceLock::new();
         let sites = SITES.get_or_init(|| crate::discover::Topology::discover().sites());
-        // A CPU that was added later is treated as one that shares nothing.
+        // A CPU that was added later is treated as a cluster and a core of its own.
         let cpu = thread::cpu();
         sites.get(cpu as usize).copied().unwrap_or(Site { node: 0, cluster: cpu, core: cpu })
     }

@@ -21,9 +21,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 /// Length of the window in which the program must have hardly computed.
 const WINDOW: Nanos = Nanos(1_000_000_000);
-/// The program stalls if it computed for less than 1/`OF_WINDOW` of the window …
+/// A stalled program computed for less than 1/`OF_WINDOW` of the window.
 const OF_WINDOW: u64 = 20;
-/// … and for less than 1/`OF_USED` of the CPU time that it got.
+/// A stalled program also computed for less than 1/`OF_USED` of the CPU time that it got.
 const OF_USED: u64 = 10;
 
 /// Length of a waiter's first sleep that may not be ended by a wake-up. Each further sleep is twice
@@ -97,8 +97,8 @@ pub struct Watch {
     keeps: AtomicBool,
     /// CPU time spent spinning in waits since the start.
     spun: AtomicU64,
-    /// When the window began, and the spun and used CPU time at that moment. Only the thread that
-    /// judges writes these three.
+    /// When the window began, and in `spun_before` and `used_before` the spun and the used CPU time
+    /// at that moment. Only the thread that judges writes these three fields.
     began: AtomicU64,
     spun_before: AtomicU64,
     used_before: AtomicU64,
@@ -302,13 +302,14 @@ mod tests {
         let (watch, clocks, mut mine) = (Watch::off(), Set::default(), Spinning::default());
         watch.start(&clocks, Then::Sleep, |stall| panic!("{stall:?}"));
         watch.look(&mut mine, &clocks);
-        // One thread computes while another waits; 63 threads wait for one; the process gets only a
-        // tenth of a CPU.
+        // No stall, case by case: one thread computes while another waits; one computes while 63
+        // wait for it; the program gets a tenth of a CPU and computes for 40% of that.
         for (all, spun, computed) in [(1000, 1000, 1000), (1000, 63_000, 1000), (1000, 60, 40)] {
             clocks.go_by(all, spun, computed);
             assert!(!watch.look(&mut mine, &clocks), "{spun} {computed}");
         }
-        // Time between two waits of a thread does not count as spun.
+        // A new wait begins with its first look, so the second in which its thread spun before that
+        // look does not count.
         clocks.go_by(1000, 1000, 0);
         assert!(!watch.look(&mut Spinning::default(), &clocks));
     }

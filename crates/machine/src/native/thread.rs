@@ -67,7 +67,7 @@ const MOST: usize = 1 << 16;
 static TAKEN: [AtomicU64; MOST / PIECE] = [const { AtomicU64::new(0) }; MOST / PIECE];
 /// The places, in pieces that are mapped at first use and never unmapped.
 static PIECES: [AtomicPtr<[Place; PIECE]>; MOST / PIECE] = [const { AtomicPtr::new(null_mut()) }; MOST / PIECE];
-/// Claiming a number from this one on first triggers a sweep for dead threads.
+/// A thread that is about to get this number or a higher one sweeps for dead threads first.
 static SWEEP_FROM: AtomicU32 = AtomicU32::new(LEAST_SWEEP);
 const LEAST_SWEEP: u32 = 256;
 /// The pthread key whose destructor ends a thread's storage, plus one; zero until the key exists.

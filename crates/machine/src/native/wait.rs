@@ -23,7 +23,8 @@ struct Reads {
 const NOTHING: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 16 };
 const PAUSE: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 10 };
 const TPAUSE: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 8 };
-/// Each try is a system call and the time of whatever ran meanwhile.
+/// A try of policy `yield` lasts as long as its system call, and as long as other threads run
+/// meanwhile.
 const YIELD: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 6 };
 
 /// Idle waits between two checks of the watch on spins.

@@ -1,7 +1,8 @@
 //! Wait policies that a command adds to the built-in ones.
 //!
-//! A policy is data: what is said of it and its [`Steps`]. The variant [`Wait::Added`] or [`Wait::AddedPark`] holds the policy's
-//! place among the added ones in its highest byte, and the policy's number below.
+//! A policy is data: its description and its [`Steps`]. The variant [`Wait::Added`] or
+//! [`Wait::AddedPark`] holds the policy's place in the list of added policies in its highest byte,
+//! and the number that the policy takes in the lower bytes.
 
 use super::{Argument, POLICIES, Steps, Wait, WaitInfo};
 use crate::units::open::{NotAdded, OpenList};
@@ -9,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Policies that a command can add.
 const MOST: usize = 64;
-/// The bits of the number.
+/// The bits of a variant that hold the number which the policy takes.
 const NUMBER: u32 = (1 << 24) - 1;
 
 /// A policy that was added.
@@ -21,15 +22,18 @@ struct Own {
 static LIST: OpenList<(Wait, WaitInfo)> = OpenList::new("wait policy", POLICIES, |(_, info)| info.name);
 static ADDED: [OnceLock<Own>; MOST] = [const { OnceLock::new() }; MOST];
 
-/// Every policy (with its bare name's number), the added ones behind the built-in ones.
+/// Returns every policy (with its bare name's number), the added ones behind the built-in ones.
 pub fn policies() -> &'static [(Wait, WaitInfo)] {
     LIST.all()
 }
 
-/// Adds a policy; `steps` gives what it does with a number (0 for a policy without one). Its number is at most 16,777,215.
+/// Adds a policy. `steps` returns the policy's steps for a number, which is at most 16,777,215, and
+/// 0 for a policy without a number.
 ///
 /// # Errors
-/// The name is taken or is none, policies have been looked up already, or there are too many.
+/// Fails if another policy has the name, if the name is empty or has characters that a name may not
+/// have, if the description and the steps contradict each other, if the list of policies has been
+/// read already, or if too many policies were added.
 pub fn add(info: WaitInfo, steps: fn(u32) -> Steps) -> Result<(), NotAdded> {
     static ADDING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,29 +56,29 @@ pub fn add(info: WaitInfo, steps: fn(u32) -> Steps) -> Result<(), NotAdded> {
     Ok(())
 }
 
-/// The policy of these bits.
+/// Returns the added policy whose place is in these bits.
 fn own(bits: u32) -> &'static Own {
     ADDED[(bits >> 24) as usize].get().expect("only `add` and `with_number` make bits, of policies that were added")
 }
 
-/// The number in the bits.
+/// Returns the policy's number that is in these bits.
 pub(super) fn number(bits: u32) -> u32 {
     bits & NUMBER
 }
 
-/// What the policy does.
+/// Returns the steps of the added policy in these bits.
 #[cold]
 pub(super) fn steps(bits: u32) -> Steps {
     (own(bits).steps)(number(bits))
 }
 
-/// What is said of the policy.
+/// Returns the description of the added policy in these bits.
 #[cold]
 pub(super) fn info(bits: u32) -> &'static WaitInfo {
     &own(bits).info
 }
 
-/// The added policy of this name with a number, which is within the policy's bounds.
+/// Returns the added policy of this name with the number `n`, which is within the policy's bounds.
 pub(super) fn with_number(name: &str, n: u32) -> Option<Wait> {
     let (bare, _) = LIST.added().iter().find(|(_, info)| info.name == name)?;
     match bare {

@@ -19,15 +19,16 @@
 //! The bounds apply ski rental to a queue. Where threads hand over to each other in turn, a thread
 //! that leaves a monitor or sleep delays all threads behind it, and a wait lasts as long as the
 //! hand-overs of all waiters before it. If each thread has a CPU, at most as many waiters are ahead
-//! as there are other CPUs. So a wait that exceeds the bound does not last long because of how the
-//! others wait.
+//! as there are other CPUs. So if a wait exceeds the bound, the cause is not how the other threads
+//! wait.
 
 use crate::units::Nanos;
 use core::cell::Cell;
 
 /// The exit from an idle stage costs at most 1/`PART` of the wait before it: 5%.
 const PART: u64 = 20;
-/// The same for a core shared with a sibling, which a thread that tries slows down.
+/// Like `PART`, for a core that is shared with a sibling: a thread that tries slows the sibling
+/// down.
 const BESIDE: u64 = 4;
 /// For how many waits a CPU that was wanted still counts as wanted. The last of them checks again.
 const REMEMBERED: u32 = 64;
@@ -176,7 +177,8 @@ mod tests {
         assert_eq!(learnt.plan(64, TERMS), Plan { tries: Nanos(10_000), monitor: Nanos(10_000), asks: false });
         (0..50).for_each(|_| learnt.ended(64, Nanos(40_000), true, TERMS));
         assert_eq!(learnt.plan(64, TERMS).monitor, Nanos(0));
-        // The memory fades, and the plan asks again.
+        // The CPU counts as wanted for [`REMEMBERED`] waits, two of which were planned above. So
+        // the plans ask again from the last of these waits on: 3 of the 64 that are planned now.
         let asks = (0..REMEMBERED).filter(|_| learnt.plan(64, TERMS).asks).count();
         assert_eq!(asks, 3);
         assert_eq!(learnt.plan(64, TERMS).monitor, Nanos(600_000));
