@@ -34,7 +34,7 @@ struct Execution {
     now: u64,
 }
 
-/// An hour, which is later than zero, so that a deadline in the past can be named.
+/// The time at which an execution begins: an hour, so that a test can name a deadline in the past.
 const START: u64 = 3_600_000_000_000;
 
 thread_local! {

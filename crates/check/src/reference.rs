@@ -114,8 +114,8 @@ impl<M: Machine> Reference<M> {
             if with(at.queue, can)? {
                 // Release: an enqueue comes after older stores. Relaxed: a dequeue orders nothing.
                 turn.fetch_add(1, if item.is_some() { Release } else { Relaxed });
-                // Another guest may have come first; no guest runs between this check and what
-                // follows it.
+                // Another guest may have run before, so the queue is checked again; no guest runs
+                // between this check and the step that follows it.
                 if with(at.queue, can)? {
                     return with(at.queue, |queue| match item {
                         Some(item) => {

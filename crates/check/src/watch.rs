@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use std::cell::RefCell;
 
-/// The machine `M` with this report added.
+/// The machine `M`, which also reports when a guest begins to wait.
 pub struct Watched<M>(PhantomData<fn() -> M>);
 
 /// A guest's number, and what to call when the guest begins to wait.
@@ -59,7 +59,7 @@ impl<M: Machine> Watched<M> {
     }
 }
 
-// SAFETY: every verb is that of `M`.
+// SAFETY: every operation is that of `M`, which fulfils the contract of a machine.
 unsafe impl<M: Machine> Machine for Watched<M> {
     type Atomic<T: Word> = M::Atomic<T>;
     type Slot<T: 'static> = M::Slot<T>;
@@ -143,7 +143,7 @@ unsafe impl<M: Machine> Machine for Watched<M> {
     }
 
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller promises what `M` requires.
+        // SAFETY: the caller promises what `dealloc` requires; `memory` came from `M`.
         unsafe { M::dealloc(memory, layout) };
     }
 
@@ -153,12 +153,12 @@ unsafe impl<M: Machine> Machine for Watched<M> {
     }
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
-        // SAFETY: the caller promises what `M` requires.
+        // SAFETY: the caller promises what `touch` requires, for the same memory.
         unsafe { M::touch(start, bytes, write) };
     }
 
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
-        // SAFETY: the caller promises what `M` requires.
+        // SAFETY: the caller promises what `touch_each` requires, for the same places.
         unsafe { M::touch_each(places, instructions) };
     }
 

@@ -104,9 +104,10 @@ fn without_the_look_after_monitor_a_store_is_missed() {
 #[derive(Clone, Copy, PartialEq)]
 enum Without {
     Nothing,
-    /// The kernel's look at the value, in one step with the waiter's entry into the table.
+    /// Left out: the kernel's look at the value, in one step with the waiter's entry into the
+    /// table.
     Look,
-    /// The announcement before that look.
+    /// Left out: the waiter's announcement before the kernel's look.
     Announcement,
 }
 
@@ -180,13 +181,13 @@ fn without_the_announcement_before_it_an_interrupt_is_missed() {
 #[derive(Clone, Copy, PartialEq)]
 enum Lacks {
     Nothing,
-    /// MONITOR in each turn of the loop; without it, only the first one arms the monitor.
+    /// Left out: MONITOR in each turn of the loop, so that only the first one arms the monitor.
     Rearming,
-    /// The look between MONITOR and MWAIT.
+    /// Left out: the look between MONITOR and MWAIT.
     Look,
-    /// The look after MWAIT.
+    /// Left out: the look after MWAIT.
     Recheck,
-    /// Setting the byte back.
+    /// Left out: setting the byte back.
     Reset,
 }
 

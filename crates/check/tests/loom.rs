@@ -12,8 +12,8 @@ mod machine {
 mod locks {
     baton_check::lock_suite!(baton_check::world::Loom);
 
-    /// A head that is granted the lock at its first sleep; the default of 16 sleeps is more than a
-    /// checker can explore.
+    /// Tests a barging lock whose first waiter is granted the lock at its first sleep. The default
+    /// of 16 sleeps is more than a checker can explore.
     #[test]
     fn a_barging_lock_that_is_granted() {
         use baton_check::contract::{ability, lock};
@@ -43,8 +43,8 @@ mod barriers {
         meet::<Loom, Tree<M>>(crowd, baton_machine::Wait::Pause, |n| Tree::with_fan_in(n, 2));
     }
 
-    /// Two participants at one node and one at another, and then one at each node, which meet three
-    /// times.
+    /// Tests barriers that know where participants are: two participants at one node and one at
+    /// another, then one at each of two nodes, which meet three times.
     #[test]
     fn two_levels_of_known_places() {
         use baton_check::contract::barrier::meet;
@@ -56,8 +56,8 @@ mod barriers {
         meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 3 }, wait, |_| TwoLevel::placed(&[0, 1]));
     }
 
-    /// Five meetings: one finds who was last where, one finds a stranger, one is a census, and two
-    /// use two levels.
+    /// Tests a barrier that learns where its two participants are, in five meetings: one finds who
+    /// was last where, one finds a stranger, one is a census, and two use two levels.
     #[test]
     fn two_levels_of_places_to_learn() {
         use baton_check::contract::barrier::meet;
@@ -68,8 +68,8 @@ mod barriers {
         meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 5 }, wait, TwoLevel::new);
     }
 
-    /// Two participants on one core, which has a counter, and one on another core; then places that
-    /// are learnt.
+    /// Tests counters by core: two participants on one core, which has a counter, and one on
+    /// another core; then two participants whose places are learnt.
     #[test]
     fn levels_of_parts() {
         use baton_check::contract::barrier::meet;
@@ -83,7 +83,8 @@ mod barriers {
         meet::<Loom, Levels<M>>(Crowd { guests: 2, rounds: 4 }, wait, Levels::new);
     }
 
-    /// A participant drops out that may be the last to arrive; two others see what each did before.
+    /// Each participant drops out in turn, possibly as the last to arrive; the other two see what
+    /// each did before.
     #[test]
     fn the_last_drops_out() {
         use baton_check::contract::barrier::drop_out;
@@ -95,8 +96,8 @@ mod barriers {
         drop_out::<Loom, Gomp<M>>(3, 0, wait, Gomp::new);
     }
 
-    /// A participant drops out of a barrier that counts by parts: known ones, learnt ones, and
-    /// parts that are being learnt.
+    /// A participant drops out of a barrier that counts by parts of the machine: parts that are
+    /// known, parts that were learnt, and parts that are being learnt.
     #[test]
     fn dropping_out_of_parts() {
         use baton_check::contract::barrier::drop_out;

@@ -25,7 +25,7 @@ mod locks {
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Native);
 
-    /// The barrier is told that there are two nodes, whatever this machine has.
+    /// The barrier is made for two nodes, whatever this machine has.
     #[test]
     fn two_levels() {
         use baton_check::contract::barrier::meet;
@@ -41,7 +41,7 @@ mod barriers {
         }
     }
 
-    /// The barrier is told that cores have two participants and clusters four, whatever this
+    /// The barrier is made for two participants per core and four per cluster, whatever this
     /// machine has.
     #[test]
     fn levels() {

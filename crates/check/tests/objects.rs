@@ -41,7 +41,8 @@ impl<M: Machine, const F: Fault> Fifo for Faulty<M, F> {
     }
 }
 
-// SAFETY: for most `F` this is not a lock, which is what is tested; it guards nothing else.
+// SAFETY: with most faults `F` this type is not a lock, which is what is tested; it guards no other
+// data.
 unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -98,7 +99,8 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
     }
 }
 
-// SAFETY: for most `F` this is not a lock, which is what is tested; it guards nothing else.
+// SAFETY: with most faults `F` this type is not a lock, which is what is tested; it guards no other
+// data.
 unsafe impl<M: Machine, const F: Fault> TryLock<M> for Faulty<M, F> {
     fn try_lock(&self) -> Option<()> {
         let serving = self.serving.load(Acquire);
@@ -277,7 +279,8 @@ fn what_a_guest_lends_stays_until_all_have_stopped() {
             let _ = M::wait_while(&awaited, 0, Wait::Pause, None);
             drop(lent);
         };
-        // Two guests that wait are abandoned as soon as they only take turns.
+        // This guest and the lender only wait, so the execution is abandoned as soon as the two
+        // look at their cells in turns.
         let (waiter, also) = (ended.clone(), between.clone());
         let other = move || {
             also.fetch_add(1, Relaxed);

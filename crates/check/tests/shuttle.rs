@@ -7,8 +7,8 @@ mod machine {
 mod locks {
     baton_check::lock_suite!(baton_check::world::Shuttle);
 
-    /// A head that is granted the lock at its first sleep; the default of 16 sleeps is more than a
-    /// checker can explore.
+    /// Tests a barging lock whose first waiter is granted the lock at its first sleep. The default
+    /// of 16 sleeps is more than a checker can explore.
     #[test]
     fn a_barging_lock_that_is_granted() {
         use baton_check::contract::{ability, lock};
@@ -26,7 +26,7 @@ mod locks {
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Shuttle);
 
-    /// A tree of three levels, under every wait policy.
+    /// Tests a tree of three levels under every wait policy.
     #[test]
     fn a_high_tree() {
         use baton_check::contract::barrier::meet;
@@ -38,7 +38,8 @@ mod barriers {
         }
     }
 
-    /// Places that are known, and places that are learnt, in more meetings than learning takes.
+    /// Tests barriers that know where participants are, and barriers that learn it, in more
+    /// meetings than learning takes.
     #[test]
     fn two_levels() {
         use baton_check::contract::barrier::meet;
@@ -52,8 +53,8 @@ mod barriers {
         }
     }
 
-    /// Counters of three levels: two nodes, one of which has two clusters; one of these has a core
-    /// for two participants.
+    /// Tests counters of three levels: two nodes, one of which has two clusters; one of these
+    /// clusters has a core for two participants. Then tests counters that are learnt.
     #[test]
     fn levels() {
         use baton_check::contract::barrier::meet;

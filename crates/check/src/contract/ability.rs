@@ -146,7 +146,7 @@ pub fn giving_up_together<W: World, L: TimedLock<W::M>>() {
                 move || assert!(guarded.lock.lock_until(wait, PAST).is_none(), "a held lock was had")
             };
             Scenario::new().guests(2, guest).finally(move || {
-                // SAFETY: the lock was taken above.
+                // SAFETY: `token` was returned when this lock was taken above.
                 unsafe { all.lock.unlock(L::Token::from_word(token), wait) };
                 assert!(all.lock.try_lock().is_some(), "giving up has left a trace");
             })
@@ -279,7 +279,8 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
     }
 
     fn served(&self) -> Vec<usize> {
-        // SAFETY: this is called after the guests have ended.
+        // SAFETY: this is called after the guests have ended, so no guest accesses the list any
+        // more.
         unsafe { self.served.read(|served| (*served).clone()) }
     }
 }

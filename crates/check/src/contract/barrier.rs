@@ -135,7 +135,7 @@ pub fn end<W: World, B: RawBarrier<W::M>>(wait: Wait) {
                 }
             }
         };
-        // SAFETY: the guests have ended.
+        // SAFETY: the guests have ended, so no guest accesses the owner's slot.
         Scenario::new().guests(guests, guest).finally(move || assert!(unsafe { all.0.is_freed() }, "freed by one"))
     });
 }
@@ -152,7 +152,7 @@ pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(Non
         };
         Scenario::new().guests(crowd.guests, guest).finally(move || all.assert_met(2 * rounds - 1))
     };
-    // In each round, all guests meet twice.
+    // All guests meet twice in each round, and once in the last.
     if crowd.guests > 2 { W::skim(plan) } else { W::run(plan) }
 }
 

@@ -30,7 +30,7 @@ impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
     fn take(&self, wait: Wait, deadline: Option<Deadline>) -> bool {
         self.lock.lock(wait);
         let mut in_time = true;
-        // SAFETY: the lock is held, except inside the event's wait.
+        // SAFETY: this guest holds the monitor's lock, except inside the event's wait.
         unsafe {
             while in_time && self.tokens.read(|tokens| *tokens) == 0 {
                 let ((), ended) = self.event.wait(&self.lock, (), wait, wait, deadline);
@@ -47,7 +47,7 @@ impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
 
     fn put(&self, n: u32, wait: Wait) {
         self.lock.lock(wait);
-        // SAFETY: the lock is held.
+        // SAFETY: this guest holds the monitor's lock.
         unsafe {
             self.tokens.write(|tokens| *tokens += n);
             self.lock.unlock((), wait);
@@ -55,7 +55,7 @@ impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
     }
 
     fn left(&self) -> u32 {
-        // SAFETY: the guests have ended.
+        // SAFETY: the guests have ended, so no guest accesses the tokens any more.
         unsafe { self.tokens.read(|tokens| *tokens) }
     }
 }
@@ -101,7 +101,8 @@ pub fn broadcast<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A letter and a bell without a lock: the protocol of an event count.
+/// A message in a slot and the event that announces it, without a lock: the protocol of an event
+/// count.
 struct Post<M: Machine, E> {
     event: E,
     posted: M::Atomic<u32>,
@@ -204,8 +205,8 @@ pub fn leaving<W: World, E: RawEvent<W::M>>() {
 }
 
 /// One waiter may give up and another does not; there is a token and a notification for each. The
-/// one that stays gets one, whether the other takes its own or leaves. Three guests with deadlines
-/// are too much for a world that explores all executions.
+/// waiter that stays gets a token, whether the other waiter takes one or leaves. Three guests with
+/// deadlines are too much for a world that explores all executions.
 pub fn leaving_company<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -270,8 +271,8 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A waiter that gives up does leave in the end: the thread that settles the event waits for that,
-/// and is told.
+/// A waiter that gives up does leave in the end: the thread that settles the event waits until the
+/// waiter has left, and is notified of it.
 pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {

@@ -117,13 +117,13 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
                     }
                 }
             };
-            // SAFETY: the guests have ended.
+            // SAFETY: the guests have ended, so no guest accesses the owner's slot.
             Scenario::new().guests(guests, guest).finally(move || assert!(unsafe { all.is_freed() }, "guests missing"))
         });
     }
 }
 
-/// Wake-ups without a reason: one guest keeps waking those that sleep on words of the lock.
+/// Wake-ups without a reason: one guest keeps waking the guests that sleep on words of the lock.
 pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
     const WAKES: usize = 20;
     let crowd = W::few();

@@ -102,7 +102,9 @@ pub fn pass_row<W: World>(wait: Wait, order: baton_machine::Ordering, early: usi
             .guest(move || {
                 let mut got = [0; 3];
                 if early != 0 {
-                    // SAFETY: this is not safe, which is what is tested; there is room in `got`.
+                    // SAFETY: taking slots before the flag is set breaks the contract of
+                    // `take_row`, and whether the machine objects is what is tested; there is room
+                    // in `got`.
                     unsafe { Slot::take_row(&taker.row[..early], got.as_mut_ptr()) };
                 }
                 assert_eq!(W::M::wait_while(&taker.flag, 0, wait, None), WaitResult::Changed(1));
@@ -284,7 +286,8 @@ pub fn nodes<W: World>() {
     });
 }
 
-/// All guests, those of a later wave too, have the same shared words: the others see what one adds.
+/// All guests, also those of a later wave, have the same shared words: what one guest adds to a
+/// word, the others see.
 pub fn shared<W: World>() {
     use baton_machine::shared::Use;
     let guests = W::few().guests;
@@ -340,8 +343,8 @@ pub fn poll<W: World>(in_turn: bool) {
                 }
                 W::M::polls_alone::<u32>(&**cell, true);
                 if !in_turn {
-                    // This access lets either guest lose its turn. (With a load, loom would not
-                    // explore all orders.)
+                    // At this access the other guest may run, so that both poll at the same time.
+                    // (With a load, loom would not explore all orders.)
                     cell.fetch_add(1, Relaxed);
                 }
                 W::M::polls_alone::<u32>(&**cell, false);

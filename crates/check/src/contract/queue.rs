@@ -10,8 +10,9 @@ type Make<Q> = fn(usize) -> Result<Q, QueueError>;
 /// Capacities to test; with one place, every item meets a full queue and an empty one.
 const CAPACITIES: [usize; 2] = [1, 2];
 
-/// Whether the queue needs a device that this world's machine lacks. Making one must then return
-/// the error for that, and nothing else of the queue can be tested here.
+/// Whether the queue needs a device that this world's machine lacks. The attempt to make such a
+/// queue must then fail with [`QueueError::NoDevice`], and the queue cannot be tested in this
+/// world.
 pub(super) fn lacks_device<W: World, Q: RawQueue<W::M, Item = u64>>() -> bool {
     let lacks = Q::INFO.device && !W::QUEUE_DEVICE;
     if lacks {
@@ -22,8 +23,8 @@ pub(super) fn lacks_device<W: World, Q: RawQueue<W::M, Item = u64>>() -> bool {
     lacks
 }
 
-/// What goes in comes out once, the items of one producer in their order, and what the producer
-/// wrote before is seen.
+/// Each item that goes in comes out once, the items of one producer come out in their order, and
+/// the consumer sees what the producer wrote before.
 pub fn transfer<W: World, Q: RawQueue<W::M, Item = u64>>() {
     if lacks_device::<W, Q>() {
         return;

@@ -67,9 +67,9 @@ impl<T: Word> LoomAtomic<T> {
     /// Swaps in `value`, but leaves the cell alone if it already holds `value`.
     ///
     /// Loom may let a spinning test-and-set read its own last write for ever, because it does not
-    /// order another guest's store and that write. Without a release half, no thread can tell the
-    /// two apart: a read of the write that was left out would synchronize with what that write
-    /// itself read.
+    /// order another guest's store and that write. A swap without a release half may be left out,
+    /// because no thread can tell: a later read of the value that is there anyway synchronizes with
+    /// the same write as a read of the swap's own write would.
     fn swap_unless_equal(&self, value: u64, order: Ordering) -> u64 {
         let mut guess = if value == 0 { 1 << Self::SHIFT } else { 0 };
         loop {

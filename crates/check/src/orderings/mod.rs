@@ -106,7 +106,8 @@ unsafe impl Machine for Loom {
         let mut looks = 0;
         loop {
             let (here, anywhere) = (cell.writes(), fairness::writes());
-            // Acquire, because the verb promises that of the read that ends the wait.
+            // Acquire, because `wait_while` promises acquire ordering for the read that ends the
+            // wait.
             let seen = cell.read(Ordering::Acquire);
             if seen != value {
                 return WaitResult::Changed(seen);

@@ -42,7 +42,7 @@ pub(crate) enum Whims {
 }
 
 thread_local! {
-    /// Whether they happen in the execution that runs on this host thread.
+    /// Whether events without a reason happen in the execution that runs on this host thread.
     static WHIMS: Cell<Whims> = const { Cell::new(Whims::Some) };
 }
 
@@ -123,8 +123,8 @@ unsafe impl Machine for Shuttle {
                 return WaitResult::Expired;
             }
             if tries == 0 {
-                // There was no scheduling point since the load, so comparing and falling asleep is
-                // one step.
+                // There was no scheduling point since the load, so comparing the value and falling
+                // asleep is one step.
                 sleep(core::ptr::from_ref(cell).addr(), deadline);
             } else {
                 if wait.parks() {
@@ -140,7 +140,8 @@ unsafe impl Machine for Shuttle {
         let site = Location::caller();
         mutant::note(site, "wake", &[]);
         if wait.parks() && !mutant::drops_wake(site) {
-            // Others may run, and free the cell, between the change and the wake-up.
+            // Other guests may run, and free the cell, between the change of the cell and the
+            // wake-up.
             point();
             parking::wake(cell.addr(), n);
         }

@@ -36,11 +36,11 @@ pub trait World: 'static {
     /// Numbers of threads of the OpenMP runtime's teams.
     const TEAMS: &'static [usize];
 
-    /// Like [`TEAMS`](World::TEAMS), for teams that a whole runtime begins. A world that explores
-    /// all executions may have fewer threads here.
+    /// Like [`TEAMS`](World::TEAMS), for teams of a whole runtime. A world that explores all
+    /// executions may have fewer threads in these teams.
     const REGIONS: &'static [usize] = Self::TEAMS;
 
-    /// Kinds of queues in which the tasks of these teams wait.
+    /// Kinds of queues in which the tasks of the teams wait.
     const TASKS: &'static [TaskQueue] = &[TaskQueue::Team, TaskQueue::Steal];
 
     /// Number of guests that queue behind a holder where the order of service is tested.

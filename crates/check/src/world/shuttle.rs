@@ -12,12 +12,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub struct Shuttle;
 
-/// Number of schedules of each kind. They are deterministic: the same seed gives the same
-/// schedules.
+/// Number of random schedules of a plan, and number of PCT schedules. They are deterministic: the
+/// same seed gives the same schedules.
 const SCHEDULES: usize = 500;
-/// Number of schedules of each kind for one of very many plans.
+/// Number of schedules of each kind (random and PCT) for one of very many plans.
 const SAMPLE: usize = 300;
-/// Environment variable with the number of schedules of each kind to try instead.
+/// Environment variable with the number of schedules of each kind (random and PCT) to try instead.
 const WANTED: &str = "BATON_SCHEDULES";
 /// Number of schedules from which on a plan is too large to try all.
 const ALL: usize = 1_000_000;
@@ -68,7 +68,8 @@ impl World for EverySchedule {
     }
 }
 
-/// Tries `count` schedules of each kind, or as many as the environment variable says.
+/// Tries `count` random schedules and `count` PCT schedules, or as many of each as the environment
+/// variable says.
 fn try_schedules(count: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
     let count = match std::env::var(WANTED) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{WANTED}={text}: expected a number of schedules")),

@@ -123,7 +123,7 @@ fn explore<W: World>(steps: Steps, plan: impl Fn() -> Scenario + Send + Sync + '
 }
 
 /// Lays out a plan in which `program` runs in the first guest, with a runtime whose threads are the
-/// other guests; `check` then checks what was counted.
+/// other guests. When all have ended, `check` checks what was counted.
 fn lay_out<W: World>(how: How, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) -> Scenario {
     let How { threads, wait, tasks } = how;
     let tally = Tally::<W::M>::new(PLACES.min(many::<W>().max(threads) + 1));

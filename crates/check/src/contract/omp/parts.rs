@@ -22,7 +22,8 @@ pub fn meeting<W: World>() {
     );
 }
 
-/// Enters work-share `number` of a slot. Whether the calling thread is the first, and what that one said; `None`: the slot is closed.
+/// Enters work-share `number` of a slot. Returns whether the calling thread is the first to enter,
+/// and the work that the first thread put there; `None` if the slot is closed.
 fn enter<M: Machine>(
     share: &Share<M>,
     number: u32,
@@ -32,11 +33,12 @@ fn enter<M: Machine>(
     match share.find(number, waits, || false) {
         Found::Free => {
             let work = make();
-            // SAFETY: the slot was found free just now.
+            // SAFETY: `find` has given this thread the free slot, which it opens once.
             unsafe { share.open(number, &work, waits) };
             Some((true, work))
         }
-        // SAFETY: the slot was found open, and the scenarios leave it later.
+        // SAFETY: the slot is open, and this thread leaves it only later, so its work is not
+        // replaced meanwhile.
         Found::Open => Some((false, unsafe { share.work() })),
         Found::Closed => None,
     }
