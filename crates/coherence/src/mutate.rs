@@ -17,7 +17,8 @@ pub struct Mutant {
 
 /// Returns every mutant of `protocol`. In each row, it leaves out an action, replaces an action by
 /// another of its kind, or swaps two that depend on each other; it keeps the state or leads to
-/// another stable state; it takes what should wait, and the other way round.
+/// another stable state; it takes an event that should wait, or lets an event wait that should be
+/// taken.
 pub fn mutants(protocol: &Protocol) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (state, event, row) in protocol.cache.iter() {

@@ -13,7 +13,7 @@ macro_rules! named {
             pub const ALL: &'static [$enum] = &[$($enum::$item),*];
             pub const COUNT: usize = Self::ALL.len();
 
-            /// The name as it stands in the tables.
+            /// Returns the name that the value has in the tables.
             pub const fn name(self) -> &'static str {
                 match self { $($enum::$item => $name),* }
             }

@@ -10,11 +10,11 @@ pub const MAX_ACTIONS: usize = 6;
 pub enum Then {
     /// It is consumed.
     Take,
-    /// It waits unchanged (the row has no actions and keeps the state) and is presented again when
-    /// the state has changed.
+    /// The message or access waits unchanged (the row has no actions and keeps the state), and is
+    /// presented again when the state has changed.
     Wait,
-    /// The row's actions are carried out, but it waits and is presented again when the state has
-    /// changed.
+    /// The row's actions are carried out, but the message or access waits and is presented again
+    /// when the state has changed.
     Retain,
 }
 

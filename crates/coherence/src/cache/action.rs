@@ -44,18 +44,18 @@ named! {
         /// Sends the requestor the line, with the number of acknowledgements that the forward
         /// named.
         DataM = "DataM > requestor",
-        /// Tells the requestor that the copy here is dropped.
+        /// Tells the requestor that this cache has dropped its copy.
         Ack = "Ack > requestor",
-        /// Tells the home that the copy here is dropped.
+        /// Tells the home that this cache has dropped its copy.
         AckHome = "Ack > home",
-        /// Sends the home the data, which also tells it that the copy here is dropped.
+        /// Sends the home the data, which also tells it that this cache has dropped its copy.
         DataHome = "DataHome > home",
 
         /// Counts one acknowledgement as received.
         TakeAck = "missing - 1",
         /// Adds the number of acknowledgements in the message to those awaited.
         TakeCount = "missing + count",
-        /// Remembers the requestor, which gets a copy once the data is here.
+        /// Remembers the requestor, which gets a copy once this cache has the data.
         DeferReader = "defer reader",
         /// Remembers the requestor and its number of acknowledgements; it gets the line when the
         /// transaction is over.

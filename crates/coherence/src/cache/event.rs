@@ -17,7 +17,7 @@ named! {
         /// time that it presents this event and when the event completes. A store-conditional
         /// without a link has failed and is never presented.
         StoreConditional = "SC",
-        /// A read-modify-write that is performed at the home, unless the only copy is here.
+        /// A read-modify-write that the home performs, unless this cache has the only copy.
         FarAtomic = "Far",
         /// A hint that the core will read the line.
         PrefetchS = "PrefetchS",
@@ -41,26 +41,27 @@ named! {
         PutAck = "PutAck",
         /// The Upgrade is granted, and all acknowledgements have arrived.
         Count = "Count",
-        /// The Upgrade is granted, but acknowledgements are missing.
+        /// The Upgrade is granted, but acknowledgements are still missing.
         CountWait = "Count+",
-        /// A pushed copy to read, for which there is a place.
+        /// The home offers a pushed copy to read, for which this cache has a place.
         OfferS = "OfferS",
-        /// A pushed only copy, for which there is a place.
+        /// The home offers the only copy of a pushed line, for which this cache has a place.
         OfferE = "OfferE",
-        /// A pushed copy, but there is no place for it or this core has a transaction on that line.
+        /// The home offers a pushed copy, but this cache has no place for it or has a transaction
+        /// on that line.
         OfferFull = "Offer-full",
-        /// A copy to read.
+        /// A copy to read arrives.
         DataS = "DataS",
-        /// The only copy, clean.
+        /// The only copy of the line arrives; it is clean.
         DataE = "DataE",
-        /// The only copy, and all acknowledgements have arrived.
+        /// The only copy of the line arrives, and all acknowledgements have arrived.
         DataM = "DataM",
-        /// The only copy, but acknowledgements are missing.
+        /// The only copy of the line arrives, but acknowledgements are still missing.
         DataMWait = "DataM+",
         /// A sharer has dropped its copy, and either more are awaited or their number is not known
         /// yet.
         Ack = "Ack",
-        /// The last awaited acknowledgement.
+        /// A sharer has dropped its copy; this is the last acknowledgement that was awaited.
         AckLast = "Ack-last",
         /// The home has performed the far atomic.
         AtomicDone = "AtomicDone",

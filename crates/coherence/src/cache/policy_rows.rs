@@ -21,11 +21,11 @@ rows! {
 
 rows! {
     /// Rows under a non-blocking home: forwards of later transactions may overtake the data.
-    /// Because forwards are ordered, a forward that arrives while there is no copy here belongs
-    /// after this core's request; it is remembered and served at the end.
+    /// Because forwards are ordered, a forward that reaches this cache before the data belongs to a
+    /// transaction after this core's request. The cache remembers it and serves it at the end.
     NONBLOCKING: State, Event, Action;
 
-    // Transactions that no forward disturbs.
+    // Rows of transactions without a forward.
     IsD: DataS => S { Fill, Complete };
     IsD: DataE => E { Fill, Complete };
     ImAd: DataM => M { Fill, TakeCount, Complete };
@@ -49,7 +49,7 @@ rows! {
     ImAO | ImAX: StoreConditional => wait;
     IsDI | IsDO | IsDX | ImAdO | ImAdX | ImAO | ImAX: PrefetchS | PrefetchM | PushHome | PushTo => same {};
 
-    // Meanwhile the core's own transaction goes on.
+    // While a forward is deferred, the core's own transaction goes on.
     ImAdO | ImAdX | ImAO | ImAX: Ack => same { TakeAck };
     ImAdO: DataMWait => ImAO { Fill, TakeCount };
     ImAdX: DataMWait => ImAX { Fill, TakeCount };

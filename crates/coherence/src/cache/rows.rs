@@ -4,7 +4,7 @@ use super::{Action, Entry, Event, State};
 use crate::table::rows;
 
 rows! {
-    /// Rows for accesses, evictions and pushes, for forwards to lines that are here, and for
+    /// Rows for accesses, evictions and pushes, for forwards to lines that this cache has, and for
     /// acknowledgements.
     SHARED: State, Event, Action;
 

@@ -35,7 +35,7 @@ named! {
         ImAdO = "IM_AD_O",
         /// IM_AD, and the request of the next owner was forwarded here.
         ImAdX = "IM_AD_X",
-        /// The data is here, but acknowledgements are missing.
+        /// The data has arrived, but acknowledgements are missing.
         ImA = "IM_A",
         /// IM_A, and requests of readers were forwarded here.
         ImAO = "IM_A_O",
@@ -89,7 +89,8 @@ impl State {
         matches!(self, State::E | State::O | State::M)
     }
 
-    /// Whether valid data is here, readable or not. Such data must be the newest.
+    /// Whether the cache has valid data of the line, readable or not. The data must then be the
+    /// newest version.
     #[inline]
     pub const fn has_data(self) -> bool {
         matches!(self, State::S | State::E | State::O | State::M | State::SmA | State::OmA | State::SF | State::OF)

@@ -11,17 +11,17 @@ named! {
         DataS = "DataS > requestor",
         /// Sends the requestor the home's data as the only copy, to read.
         DataE = "DataE > requestor",
-        /// Sends the requestor the home's data, to write, with the number of others.
+        /// Sends the requestor the home's data, to write, with the number of other sharers.
         DataM = "DataM > requestor",
         /// Has the owner send the requestor a copy.
         FwdGetS = "FwdGetS > owner",
-        /// Has the owner send the requestor the line, with the number of others.
+        /// Has the owner send the requestor the line, with the number of other sharers.
         FwdGetM = "FwdGetM > owner",
-        /// Tells the requestor, which has the data, the number of others.
+        /// Tells the requestor, which has the data, the number of other sharers.
         Count = "Count > requestor",
-        /// Has each of the others drop its copy and acknowledge to the requestor.
+        /// Has each sharer but the requestor drop its copy and acknowledge to the requestor.
         Inv = "Inv > others",
-        /// Has every sharer drop its copy and answer the home, and awaits that many answers.
+        /// Has every sharer drop its copy and answer the home. The home awaits as many answers.
         RecallAll = "Recall > sharers",
         /// Has one sharer, which the executor picks ([`super::Effects::victim`]), drop its copy and
         /// answer the home. Removes it from the sharers and awaits one answer.

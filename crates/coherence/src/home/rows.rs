@@ -27,7 +27,8 @@ rows! {
     SP: Accept => S { AddSharer };
     SP: Refuse => S {};
 
-    // An atomic at the home: all copies are first recalled, and the request waits for that.
+    // An atomic at the home: all copies are first recalled, and the request waits until they are
+    // gone.
     I: FarAtomic => I { Perform };
     S: FarAtomic => retain IR { RecallAll, NoSharers };
     X | O: FarAtomic => retain IR { OwnerShares, RecallAll, NoSharers };

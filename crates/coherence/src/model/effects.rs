@@ -104,7 +104,7 @@ impl cache::Effects for OfCache<'_> {
     fn complete(&mut self, once: bool) {
         self.once |= once;
         match (self.copy().access.take(), once) {
-            // Either a prefetch, or an atomic that was already performed at the home.
+            // The core has only prefetched the line, or the home has performed its atomic already.
             (None, _) | (Some(Event::FarAtomic), false) => {}
             (Some(Event::Load | Event::LoadLinked), true) => self.may_serve_late(),
             (Some(access), false) => self.perform(access),

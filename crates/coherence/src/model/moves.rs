@@ -251,8 +251,8 @@ impl Model {
         let message = &packet.message;
         let then = cache::deliver(table, core, &mut copy.state, &mut copy.transaction, message, room, &mut effects);
         let performed = effects.performed;
-        // A core that has written must be able to go on writing, and one that was served once must
-        // keep no copy, unless other agents are owed the line.
+        // A core that has written must have the line in M now, unless it owes the line to another
+        // agent. A core whose load was served once must keep no copy.
         let owed = owed || copy.state == State::M;
         if (effects.wrote && !owed) || (effects.once && copy.state != State::I) {
             effects.world.blame(Fault::LostAccess);
@@ -314,10 +314,12 @@ impl Model {
             }
             match self.reach_home(world, &packet, pick) {
                 Some(Then::Take) => drop(world.waiting.remove(place)),
-                // A request that needs a state change causes it, and then has to wait for it.
+                // A request that needs another state of the line causes the change, and then has to
+                // wait for it.
                 Some(Then::Retain) if stable && !world.homes[usize::from(line)].state.is_stable() => {
                     if self.config.order == Order::Any {
-                        // This is wrong on purpose: from now on another request is presented first.
+                        // With `Order::Any` the request that has begun goes to the end of the queue
+                        // on purpose, which is wrong: another request is presented before it.
                         let begun = world.waiting.remove(place);
                         world.waiting.push(begun);
                     }
