@@ -23,7 +23,7 @@ pub enum Access {
     /// Take the first item of the queue: call [`Cpu::asked`] at once, and [`Cpu::answered`] when
     /// the item has come.
     Dequeue(usize),
-    /// Wait until the item of the dequeue to that register has come, then call [`Cpu::answered`].
+    /// Wait until the item of the dequeue to this register has come, then call [`Cpu::answered`].
     Await(usize),
     /// Give up the line of the location, then call [`Cpu::done`].
     Prepush(usize),
@@ -91,7 +91,8 @@ impl Cpu {
         match source {
             Source::Register(register) => width.low(self.registers[register]),
             Source::Value(value) => width.low(value),
-            // The parser allows a location only where `next` asks for a load.
+            // A source in memory cannot occur here: the parser allows one only in instructions for
+            // which `next` first asks for a load.
             Source::Location(_) => 0,
         }
     }

@@ -39,7 +39,8 @@ fn served(answer: Result<u64, QueueRefusal>) -> u64 {
 }
 
 impl<M: Machine> Queues<M> {
-    /// The queues of a test, none of them made yet; the first thread makes them.
+    /// The queues of a test before they are made; the thread that calls [`Queues::make`] makes
+    /// them.
     pub(super) fn new(test: &Arc<Test>) -> Queues<M> {
         let made = Made { run: None, queues: Vec::new(), done: test.threads.len() };
         Queues { test: test.clone(), made: Mutex::new(made) }

@@ -5,7 +5,6 @@
 //! [`Machine`](baton_machine::Machine) over and over with seeded noise, and the final states are
 //! counted. [`tso`] enumerates what x86-TSO allows, so that every state that was seen can be
 //! compared with the model.
-//! every state seen can be held against it.
 //!
 //! | room | holds |
 //! | --- | --- |

@@ -73,8 +73,9 @@ impl Configuration {
                     let private = match access {
                         Access::Store(..) => model.entries != Some(0),
                         Access::Fence | Access::Enqueue(..) | Access::Dequeue(_) | Access::Prepush(_) => true,
-                        // A load of a value that is in the buffer stops as well: the store may
-                        // leave first, and another store follow it.
+                        // A load stops the thread even if its value is in the thread's buffer: the
+                        // buffered store may leave first, and another thread may then write the
+                        // location.
                         Access::Load(_) | Access::Locked(..) | Access::Await(_) => false,
                     };
                     if !private || !self.is_ready(model, id, &access) {
@@ -100,12 +101,12 @@ impl Configuration {
             Access::Store(..) | Access::Prepush(_) => room,
             Access::Enqueue(..) | Access::Dequeue(_) => room && requests() < model.outstanding,
             Access::Fence | Access::Locked(..) => buffer.is_empty(),
-            // A step of `serve` ends the wait.
+            // The wait ends when `serve` answers the request.
             Access::Await(_) => false,
         }
     }
 
-    /// The thread does the access.
+    /// Performs the access for the thread.
     pub(super) fn perform(&mut self, model: &Model, test: &Test, id: usize, access: Access) {
         let (cpu, code, buffer) = (&mut self.cpus[id], &test.threads[id].code, &mut self.buffers[id]);
         match access {
@@ -195,7 +196,8 @@ impl Configuration {
         first && (!shared || came && self.lines[asked.direction()].front() == Some(&id))
     }
 
-    /// The device serves the request, if the queue has room for the item, or an item to take.
+    /// Returns the configuration after the device has served the request, if the queue has room for
+    /// the item, or an item to take.
     fn serve(&self, model: &Model, id: usize, at: usize) -> Option<Configuration> {
         let Entry::Request { queue, asked, .. } = self.buffers[id][at] else { return None };
         let full = self.queues[queue].len() == self.room[queue];

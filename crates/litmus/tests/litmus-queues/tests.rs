@@ -50,9 +50,11 @@ fn the_table_has_the_verdicts_of_the_model() {
     }
 }
 
-/// Verdicts that follow from the paper's text by hand, with younger stores that wait and that pass.
+/// Verdicts that follow from the paper's text by hand: whether the model allows the test's outcome
+/// if younger stores wait, and if they pass.
 const BY_HAND: &[(&str, bool, bool)] = &[
-    // (b): an enqueue comes behind older stores. A load passes the dequeue, unless the item is waited for.
+    // Rule (b): an enqueue comes after older stores. A load passes a dequeue, unless the thread
+    // waits for the dequeue's item first.
     ("passing/MP+st-enq+deq-use-ld", false, false),
     ("passing/MP+st-enq+deq-mfence-ld", false, false),
     ("passing/MP+st-enq+deq-branch-ld", false, false),
@@ -62,13 +64,14 @@ const BY_HAND: &[(&str, bool, bool)] = &[
     ("passing/ISA2+deq-enq-data+deq-use-ld", false, false),
     ("passing/ISA2+deq-enq-po+deq-use-ld", true, true),
     ("passing/ISA2+deq-mfence-enq+deq-use-ld", false, false),
-    // Loads pass enqueues; a dequeue that is waited for comes behind its thread's stores, so that it orders as a fence.
+    // Loads pass enqueues. A dequeue whose item the thread waits for comes after the thread's
+    // stores, so that it orders like a fence.
     ("buffering/SB+enq+enq", true, true),
     ("buffering/SB+enq-mfence+mfence", false, false),
     ("buffering/SB+deq-use+deq-use", false, false),
     ("buffering/SB+deq+deq", true, true),
     ("buffering/SB+enq+deq-use", true, true),
-    // Not said: younger stores.
+    // The paper does not say whether younger stores pass requests, so the two columns differ.
     ("younger/LB+deq-po-st+ld-enq", false, true),
     ("younger/LB+deq-use-st+ld-enq", false, false),
     ("younger/S+enq-po-st+st-deq", false, true),
@@ -76,7 +79,7 @@ const BY_HAND: &[(&str, bool, bool)] = &[
     ("younger/LB+room-po-st+ld-deq", true, true),
     ("younger/MP+deq-st-st+ld-ld", false, false),
     ("younger/MP+deq-st-st+ld-ld-both", false, true),
-    // (a): order within a queue and direction, none beyond.
+    // Rule (a): requests for one queue and direction stay in order; others do not.
     ("order/enq-enq+deq-deq", false, false),
     ("order/deq-deq", false, false),
     ("order/deq-enq", true, true),
@@ -85,7 +88,7 @@ const BY_HAND: &[(&str, bool, bool)] = &[
     ("order/two-queues+deq-po-deq", true, true),
     ("order/two-queues+deq-mfence-deq", false, false),
     ("order/IRIW+opposite-ways", false, false),
-    // Full and empty queues block.
+    // Requests to a full queue wait for room, and requests to an empty queue wait for an item.
     ("capacity/full+enq-po-ld", true, true),
     ("capacity/full+enq-mfence-ld", false, false),
     ("capacity/room+enq-enq-mfence-ld", true, true),
@@ -93,7 +96,7 @@ const BY_HAND: &[(&str, bool, bool)] = &[
     ("capacity/token+deq-po", true, true),
     ("capacity/tokens+deq-use", true, true),
     ("contents/behind-the-first", false, false),
-    // (c): pushes change nothing.
+    // Rule (c): a push changes no outcome.
     ("prepush/SB+push", true, true),
     ("prepush/MP+st-push-st", false, false),
     ("prepush/CoWW+push", false, false),
@@ -109,7 +112,9 @@ fn the_model_says_what_follows_from_the_paper_by_hand() {
     }
 }
 
-/// More order never allows more: what waits is what passes without something, and a device's buffers order more than the paper.
+/// A model with more order allows no further outcome: what a test allows if younger stores wait, it
+/// also allows if they pass; what it allows with the device's buffers, it also allows with the
+/// paper's order.
 #[test]
 fn more_order_allows_less() {
     for path in files() {
@@ -123,7 +128,8 @@ fn more_order_allows_less() {
     }
 }
 
-/// A test of these threads, and what its model says of threads that wait for ever.
+/// Returns which thread of this test waits for ever in some execution of the model, and for which
+/// queue.
 fn endless(initial: &str, code: &str, model: Model) -> Option<Endless> {
     let rows: Vec<Vec<&str>> = code.split('|').map(|thread| thread.split('&').map(str::trim).collect()).collect();
     let longest = rows.iter().map(Vec::len).max().unwrap();
@@ -150,30 +156,36 @@ fn threads_that_wait_for_ever_are_found() {
     assert_eq!(endless("queue q[1]=1;", "enqueue $1,q", paper), at(0, 0));
     assert_eq!(endless("queue q[1]=1;", "dequeue %rax,q | dequeue %rbx,q", paper).map(|it| it.queue), Some(Some(0)));
     assert_eq!(endless("queue q[1]=1;", "enqueue $1,q & mfence & dequeue %rax,q", paper), at(0, 0));
-    // A branch past the enqueue that the other thread waits for: in some executions only.
+    // Thread 0 may jump past the enqueue whose item thread 1 waits for. So thread 1 waits for ever
+    // in some executions only.
     let some = "movq (x),%rax & testq %rax,%rax & jne out & enqueue $1,q & out: nop | movq $1,(x) & dequeue %rbx,q";
     assert_eq!(endless("queue q[1];", some, paper), at(1, 0));
-    // Each waits for the other's item, and hands it on; without a use of the register each enqueue passes.
+    // Each thread waits for the other's item, which it would hand on. In `free`, the enqueued value
+    // needs no item, so each enqueue passes its thread's dequeue.
     let ring = "dequeue %rax,q & enqueue %rax,p | dequeue %rax,p & enqueue %rax,q";
     assert_eq!(endless("queue q[1]; queue p[1];", ring, paper), at(0, 0));
     let free = "dequeue %rax,q & enqueue $1,p | dequeue %rax,p & enqueue $1,q";
     assert_eq!(endless("queue q[1]; queue p[1];", free, context), None);
     assert_eq!(endless("queue q[1]; queue p[1];", free, Model { outstanding: 1, ..context }), at(0, 0));
     assert_eq!(endless("queue q[1]; queue p[1];", free, Model { entries: Some(1), ..context }), at(0, 0));
-    // The store waits for the dequeue, and the enqueue for the store.
+    // The store waits for the dequeue, and the enqueue for the store, unless younger stores pass
+    // requests.
     let store = "dequeue %rax,q & movq $1,(x) & enqueue $1,p | dequeue %rax,p & enqueue %rax,q";
     assert_eq!(endless("queue q[1]; queue p[1];", store, paper), at(0, 0));
     assert_eq!(endless("queue q[1]; queue p[1];", store, pass), None);
-    // Without a store buffer the store itself waits, or not.
+    // Without entries in the store buffer, the store itself waits for the answers of older
+    // requests, or not.
     assert_eq!(endless("queue q[1]; queue p[1];", store, Model { entries: Some(0), ..pass }), None);
     assert_eq!(endless("queue q[1]; queue p[1];", store, Model { entries: Some(0), ..paper }), at(0, 0));
-    // The dequeue from an empty queue bars its thread's other dequeue, where a thread has one buffer a direction.
+    // Where a thread has one buffer per direction, its dequeue from the empty queue `q` bars its
+    // dequeue from `p`, and so its enqueue to `r`.
     let barred = "dequeue %rax,q & dequeue %rbx,p & testq %rbx,%rbx & enqueue $1,r | dequeue %rax,r & enqueue %rax,q";
     assert_eq!(endless("queue q[1]; queue p[1]=1; queue r[1];", barred, paper), None);
     assert_eq!(endless("queue q[1]; queue p[1]=1; queue r[1];", barred, context), at(0, 0));
 }
 
-/// Figure 4: T1's enqueue to a full queue bars T2's enqueue, which T1's dequeue waits for.
+/// Figure 4 of the paper: the enqueue of thread T1 to a full queue bars the enqueue of T2, whose
+/// item T1's dequeue waits for.
 #[test]
 fn figure_4_locks_where_buffers_are_shared() {
     let initial = "queue full[1]=1; queue q[1];";
