@@ -2,8 +2,8 @@
 //! clock is [`Hertz`], a place on a network is a [`NodeId`]. Each is serialized as its plain
 //! number.
 //!
-//! [`open`] holds lists of parts that a program may add to; it stands here as every crate with a
-//! registry needs it.
+//! [`open`] holds lists of parts that a program may add to; it is in this crate because every crate
+//! with a registry needs it.
 
 pub mod open;
 

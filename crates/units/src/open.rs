@@ -1,18 +1,19 @@
 //! Lists of parts that a program may add to before it reads them.
 //!
-//! A registry is a list of parts that are built in. A command that is `baton` with more in it adds parts of its own at the
-//! beginning of `main`; a read of the list then gives both. The first read closes the list, so that all readers see
-//! the same parts. A list that nothing was added to costs no memory.
+//! A registry is a list of parts that are built in. A command that extends `baton` adds parts of
+//! its own at the beginning of `main`; a read of the list then returns both. The first read closes
+//! the list, so that all readers see the same parts. A list that nothing was added to costs no
+//! memory.
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A list of built-in parts that a program may extend.
 pub struct OpenList<T: 'static> {
-    /// What a part is called in messages: `lock`, `scheduler`.
+    /// The kind of the list's parts, for messages: `lock`, `scheduler`.
     kind: &'static str,
     built_in: &'static [T],
-    /// A part's name on the command line, unique in the list.
+    /// Returns a part's name on the command line, which is unique in the list.
     name: fn(&T) -> &'static str,
     added: Mutex<Vec<T>>,
     all: OnceLock<&'static [T]>,
@@ -22,39 +23,39 @@ pub struct OpenList<T: 'static> {
 /// Why a part was not added to its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotAdded {
-    /// The name is no name: empty, or with characters other than `a` to `z`, digits and `-`.
+    /// The name is empty, or has other characters than `a` to `z`, digits and `-`.
     NoName {
-        /// What the part is.
+        /// The kind of the part.
         kind: &'static str,
         /// The name.
         name: &'static str,
     },
     /// Another part of the list has the name.
     Taken {
-        /// What the part is.
+        /// The kind of the part.
         kind: &'static str,
         /// The name.
         name: &'static str,
     },
     /// The list has been read already.
     Late {
-        /// What the part is.
+        /// The kind of the part.
         kind: &'static str,
         /// The part's name.
         name: &'static str,
     },
     /// The list has as many parts as it can hold.
     Full {
-        /// What the part is.
+        /// The kind of the part.
         kind: &'static str,
         /// The part's name.
         name: &'static str,
-        /// How many parts a program can add.
+        /// The largest number of parts that a program can add.
         most: usize,
     },
-    /// What the part says of itself does not go together.
+    /// The declarations of the part contradict each other.
     Misfit {
-        /// What the part is.
+        /// The kind of the part.
         kind: &'static str,
         /// The part's name.
         name: &'static str,
@@ -84,15 +85,17 @@ impl fmt::Display for NotAdded {
 impl std::error::Error for NotAdded {}
 
 impl<T: Copy + Send + Sync> OpenList<T> {
-    /// The list of these parts, to begin with. `kind` is what a part is called in messages, `name` gives a part's name.
+    /// Creates a list of these built-in parts. `kind` is the kind of the parts, for messages;
+    /// `name` returns a part's name.
     pub const fn new(kind: &'static str, built_in: &'static [T], name: fn(&T) -> &'static str) -> OpenList<T> {
         OpenList { kind, built_in, name, added: Mutex::new(Vec::new()), all: OnceLock::new(), names: OnceLock::new() }
     }
 
-    /// Adds a part behind the others. Returns how many were added before it.
+    /// Adds a part behind the others. Returns the number of parts that were added before it.
     ///
     /// # Errors
-    /// The name is taken or is none, or the list has been read.
+    /// Fails if another part has the name, if the name is empty or has characters that a name may
+    /// not have, or if the list has been read already.
     pub fn add(&self, part: T) -> Result<usize, NotAdded> {
         let (kind, name) = (self.kind, (self.name)(&part));
         if name.is_empty() || !name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-') {
@@ -109,7 +112,7 @@ impl<T: Copy + Send + Sync> OpenList<T> {
         Ok(added.len() - 1)
     }
 
-    /// All parts: the built-in ones, then those that were added. Closes the list.
+    /// Returns all parts: the built-in ones, then those that were added. Closes the list.
     pub fn all(&self) -> &'static [T] {
         self.all.get_or_init(|| {
             let added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,17 +123,17 @@ impl<T: Copy + Send + Sync> OpenList<T> {
         })
     }
 
-    /// The parts that were added. Closes the list.
+    /// Returns the parts that were added. Closes the list.
     pub fn added(&self) -> &'static [T] {
         &self.all()[self.built_in.len()..]
     }
 
-    /// The names of all parts. Closes the list.
+    /// Returns the names of all parts. Closes the list.
     pub fn names(&self) -> &'static [&'static str] {
         self.names.get_or_init(|| Vec::leak(self.all().iter().map(self.name).collect()))
     }
 
-    /// The part of that name. Closes the list.
+    /// Returns the part of this name. Closes the list.
     pub fn find(&self, name: &str) -> Option<&'static T> {
         self.all().iter().find(|part| (self.name)(part) == name)
     }
