@@ -10,68 +10,70 @@ use baton_trace::point::CALLS;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 
-/// What was asked for.
+/// What the environment variables ask for.
 #[derive(Debug, Default)]
 pub struct Config {
-    /// Do nothing: the variables were meant for another process.
+    /// Whether the library does nothing, because the variables were meant for another process.
     pub inert: bool,
-    /// What stands in for mutexes.
+    /// The locks that replace the program's mutexes; `None`: glibc's serve them.
     pub lock: Option<Locks>,
-    /// The barrier that stands in for barriers, and how its waiters wait.
+    /// The barrier that replaces the program's barriers, by its name, and how its waiters wait.
     pub barrier: Option<(&'static str, Wait)>,
-    /// Whether waiters that only spin go on so when the program stands still.
+    /// Whether waiters that only spin go on spinning when the program stands still.
     pub keep_spinning: bool,
     /// The trace's directory.
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
     pub trace_max: Option<u64>,
-    /// Whether contended call sites are unwound.
+    /// Whether call stacks are walked: of calls that wait, and of calls that make a lock or take it
+    /// first.
     pub stacks: bool,
-    /// Whether the trace has context switches, where the kernel lets us have them.
+    /// Whether the trace has context switches, where the kernel lets the process record them.
     pub switches: bool,
-    /// The file for the counters.
+    /// The file to which the counters are written at exit.
     pub stats: Option<CString>,
-    /// Where `baton` listens for messages.
+    /// The name of the socket at which `baton` listens for messages.
     pub say: Option<String>,
-    /// What is counted while the program runs.
+    /// The calls that are counted while the program runs.
     pub progress: Option<Progress>,
 }
 
 /// Calls that are counted in a file while the program runs, and the progress point among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The file, which `baton` has made.
+    /// The file of the counts, which `baton` has made.
     pub file: CString,
     /// The progress point.
     pub point: Point,
-    /// The call sites that count; none: all.
+    /// The call sites that count; if empty, all do.
     pub sites: Vec<ObjectRange>,
 }
 
-/// A progress point whose names have become places.
+/// A progress point, whose symbols have been resolved to addresses in object files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// A call, by its column.
+    /// A call of a function, given by its column in the file of counts.
     Call(usize),
-    /// Acquisitions of the mutexes of these places.
+    /// Acquisitions of mutexes that lie at these places, or that were made or taken there.
     Lock(Vec<ObjectRange>),
-    /// Waits that ended for condition variables of these places, or were called there.
+    /// Condition waits that a signal ended, if the variable lies at one of these places or the wait
+    /// was called there.
     Cond(Vec<ObjectRange>),
-    /// Markers of this name.
+    /// Calls of `baton_marker` with this name.
     Mark(CString),
 }
 
-/// What stands in for mutexes.
+/// The locks that replace mutexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Locks {
-    /// One lock for all.
+    /// The same lock replaces every mutex.
     One(Served),
-    /// A lock for each of some places of the program, and what serves the others.
+    /// Mutexes of listed places have a lock for each place; a default serves all other mutexes.
     Each(Each),
 }
 
 impl Locks {
-    /// How the waiters of each wait.
+    /// The wait policies of all locks in use.
     pub fn waits(&self) -> impl Iterator<Item = Wait> {
         let (one, each) = match self {
             Locks::One(served) => (Some(*served), None),
@@ -98,12 +100,12 @@ impl PartialEq for Served {
 
 impl Eq for Served {}
 
-/// Locks for places of the program.
+/// Locks for the mutexes of some places of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Each {
-    /// Places, in the order asked; `None`: glibc.
+    /// Each place with its lock, in the order of the variable; `None`: glibc serves its mutexes.
     pub places: Vec<(Place, Option<Served>)>,
-    /// What serves the mutexes of no place; `None`: glibc.
+    /// The lock of mutexes that belong to no listed place; `None`: glibc serves them.
     pub default: Option<Served>,
 }
 
@@ -118,7 +120,7 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     };
     let file = |name: &str| -> Result<Option<CString>, String> {
         let Some(value) = get(name).filter(|value| !value.is_empty()) else { return Ok(None) };
-        // The program may go to another directory, and fork there.
+        // Makes the path absolute, because the program may change its directory and fork there.
         let path = std::path::absolute(&value).map_err(|error| format!("{name}={}: {error}", value.display()))?;
         let path = CString::new(path.into_os_string().into_vec());
         path.map(Some).map_err(|_| format!("{name}: a zero byte in a file name"))
@@ -169,7 +171,8 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     Ok(config)
 }
 
-/// `recv`, `recv@PLACE;PLACE`, `lock:PLACE;PLACE`, `lock:PLACE@PLACE`, `cond:PLACE`, `mark:NAME`.
+/// Parses a progress point: `recv`, `recv@PLACE;PLACE`, `lock:PLACE;PLACE`, `lock:PLACE@PLACE`,
+/// `cond:PLACE`, `mark:NAME`.
 fn progress(text: &str, file: CString) -> Result<Progress, String> {
     let places = |text: &str| text.split(';').map(str::parse).collect::<Result<Vec<ObjectRange>, String>>();
     if let Some(name) = text.strip_prefix("mark:") {
@@ -185,7 +188,7 @@ fn progress(text: &str, file: CString) -> Result<Progress, String> {
     Ok(Progress { file, point, sites: sites.map(places).transpose()?.unwrap_or_default() })
 }
 
-/// A lock by its name, with the wait policies asked for.
+/// Finds the lock called `name`, with the first usable one of the wait policies in `asked`.
 fn one(name: &str, asked: Option<&str>) -> Result<Served, String> {
     let lock = match plugin::parse(name) {
         Some(_) => plugin::load(name).map_err(|error| format!("BATON_LOCK: {error}"))?,
@@ -194,7 +197,7 @@ fn one(name: &str, asked: Option<&str>) -> Result<Served, String> {
     Ok(Served { lock, wait: wait(asked, |policy| lock.wait_of_a_mutex(policy))? })
 }
 
-/// Locks for places; a part without a wait policy of its own takes those asked for.
+/// Parses locks for places. A part that names no wait policy takes the policies in `asked`.
 fn each(text: &str, asked: Option<&str>) -> Result<Each, String> {
     let of = |part: &Part| match part.is_glibc() {
         true => Ok(None),
@@ -218,9 +221,10 @@ unsafe extern "C" {
     static environ: *const *mut u8;
 }
 
-/// Whether the C library has the environment.
+/// Whether the C library has set up the environment yet.
 pub fn has_environment() -> bool {
-    // SAFETY: a word of the C library's, read before `main`, with one thread.
+    // SAFETY: `environ` is a word of the C library; it is read before `main`, when there is one
+    // thread.
     unsafe { !environ.is_null() }
 }
 
@@ -242,8 +246,8 @@ pub fn forget_trace() {
     }
 }
 
-/// The first policy of the list that this machine has; the lock's own if there is no list. `take` says which policies the
-/// lock takes.
+/// The first policy of the list `asked` that this machine has, or the lock's own if there is no
+/// list. `take` says which policies the lock accepts.
 fn wait(asked: Option<&str>, take: impl Fn(Option<Wait>) -> Result<Wait, String>) -> Result<Wait, String> {
     let Some(asked) = asked else {
         return take(None).map_err(|error| format!("BATON_WAIT: {error}"));
@@ -263,7 +267,7 @@ fn wait(asked: Option<&str>, take: impl Fn(Option<Wait>) -> Result<Wait, String>
     }
 }
 
-/// `on` or `off`, or what holds where nothing is said.
+/// Parses `on` or `off`; `unset` is the result for a variable that is not set.
 fn on(value: Option<String>, name: &str, unset: bool) -> Result<bool, String> {
     match value.as_deref() {
         None => Ok(unset),
@@ -273,7 +277,7 @@ fn on(value: Option<String>, name: &str, unset: bool) -> Result<bool, String> {
     }
 }
 
-/// `500`, `64K`, `20M`, `2G`.
+/// Parses a size in bytes: `500`, `64K`, `20M`, `2G`.
 fn size(value: &str) -> Result<u64, String> {
     let bad = || format!("BATON_TRACE_MAX={value}: expected bytes, as a number with K, M or G behind it or nothing");
     let (number, shift) = match value.as_bytes().last() {

@@ -1,4 +1,4 @@
-//! The library's start: before `main`, or at the first hook if that is earlier.
+//! The library's start: before `main`, or at the first call of a hook if that is earlier.
 
 use crate::base::{errno, message, time, unwind};
 use crate::config::{self, Config, Each, Locks, Point, Served};
@@ -22,19 +22,22 @@ const NEW: u32 = 0;
 const STARTING: u32 = 1;
 const READY: u32 = 2;
 static STATE: AtomicU32 = AtomicU32::new(NEW);
-/// The thread that starts it.
+/// The thread that runs the start.
 static STARTER: AtomicUsize = AtomicUsize::new(0);
 
-/// Fills the slots. Called by the constructor and by every boot stub; only the first call does it.
+/// Starts the library. Called by the constructor and by every boot stub; only the first call does
+/// the work, and other threads wait for it.
 pub unsafe extern "C" fn start() {
     match STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire) {
         Ok(_) => {
             STARTER.store(thread::pointer(), Ordering::Relaxed);
-            // Before glibc has the environment, only the way to glibc's own functions can be made; the constructor comes again.
+            // Before glibc has the environment, only the slots of glibc's own functions can be
+            // filled; the constructor calls this again later.
             let state = if errno::kept(run) { READY } else { NEW };
             STATE.store(state, Ordering::Release);
         }
-        // Inside the start itself, an allocator that the loader calls: its mutexes are glibc's for the moment.
+        // A call from inside the start, for instance from an allocator that the loader calls: it
+        // goes on at once, and its mutexes are glibc's.
         Err(STARTING) if STARTER.load(Ordering::Relaxed) == thread::pointer() => {}
         Err(_) => {
             let mut pause = time::Backoff::new();
@@ -45,7 +48,7 @@ pub unsafe extern "C" fn start() {
     }
 }
 
-// The stubs reach the start by this name (`hooks`), which stays inside the library.
+// The name by which the stubs (`hooks`) reach the start. It is not visible outside the library.
 core::arch::global_asm!(
     ".globl baton_preload_start",
     ".hidden baton_preload_start",
@@ -61,18 +64,18 @@ core::arch::global_asm!(
 #[cfg_attr(test, allow(dead_code))]
 static CONSTRUCTOR: extern "C" fn() = constructor;
 
-/// And this after the program's own destructors.
+/// The loader calls this after the program's own destructors.
 #[cfg_attr(not(test), used)]
 #[cfg_attr(not(test), unsafe(link_section = ".fini_array"))]
 #[cfg_attr(test, allow(dead_code))]
 static DESTRUCTOR: extern "C" fn() = finish;
 
 extern "C" fn constructor() {
-    // SAFETY: callable at any time.
+    // SAFETY: `start` may be called at any time.
     unsafe { start() };
 }
 
-/// The process ends in order.
+/// Called as the process ends by `exit`.
 extern "C" fn finish() {
     omp::finish();
     events::finish();
@@ -80,7 +83,8 @@ extern "C" fn finish() {
     say_unmatched();
 }
 
-/// A place of `BATON_LOCK` that names no mutex is told, where no `baton` reads the counters.
+/// Warns of places in `BATON_LOCK` that name no mutex of the program, unless a `baton` listens,
+/// which learns it from the counters.
 fn say_unmatched() {
     static SAID: AtomicBool = AtomicBool::new(false);
     let unmatched = || lock_by_place::settled().filter(|(_, mutexes)| *mutexes == 0).map(|(place, _)| place);
@@ -91,7 +95,8 @@ fn say_unmatched() {
     message::say(format_args!("BATON_LOCK: no mutex of this program is at {}", places.join(", ")));
 }
 
-/// Whether it could be done: a program's `.preinit_array` runs before glibc has the environment.
+/// Fills the slots and reads the settings. Returns false if glibc has no environment yet, as while
+/// a program's `.preinit_array` runs.
 fn run() -> bool {
     lookup::start();
     real::resolve();
@@ -114,7 +119,7 @@ fn run() -> bool {
     true
 }
 
-/// Mutexes of old programs go the way of the new ones.
+/// Points the mutex functions' old names to what serves the new ones.
 fn same_as_pthread() {
     slot::__pthread_mutex_init.set(slot::pthread_mutex_init.get());
     slot::__pthread_mutex_destroy.set(slot::pthread_mutex_destroy.get());
@@ -135,7 +140,8 @@ fn set_up(config: &Config) {
     stats::start(config, follow);
     stall_watch::start(config);
     unwind::start(lookup::found::start() && config.stacks);
-    // Its key is made now, while few exist, so that no thread's first lock has to allocate a table of keys.
+    // Makes the machine's thread-local key now, while the process has few keys, so that no thread's
+    // first lock has to allocate a table of keys.
     Native::local();
     let recorded = config.trace.is_some() && start_recording(config, follow);
     if recorded {
@@ -158,7 +164,8 @@ fn set_up(config: &Config) {
     events::begin();
 }
 
-/// Has calls counted. What serves them stays: a mutex that nothing replaces is glibc's, without anything in between.
+/// Has calls counted, and leaves it at that: a mutex that nothing replaces stays glibc's, and its
+/// calls do not pass a hook.
 fn count(config: &Config, asked: &config::Progress) {
     if !progress::start(asked) {
         return;
@@ -182,8 +189,9 @@ fn count(config: &Config, asked: &config::Progress) {
     }
 }
 
-/// What the rooms do as threads begin and end and as the process forks, in this order: the trace comes last, as the others may
-/// write into it until a thread's end, and as a child's new file begins when everything else is in order.
+/// Registers what the rooms do as threads begin and end and as the process forks. The trace comes
+/// last, because the other rooms may write into it until a thread's end, and because a fork's child
+/// begins its new file when everything else is in order.
 fn register() {
     callbacks::register(&moved_waiters::CALLBACKS);
     callbacks::register(&stats::CALLBACKS);
@@ -193,8 +201,9 @@ fn register() {
     callbacks::register(&events::CALLBACKS);
 }
 
-/// Opens the trace. Where that cannot be (a folder that has gone, rights that were given up, a full disk), the program runs
-/// all the same: the process says so, and what it executes does not try again.
+/// Opens the trace. If that fails (its folder has gone, rights were given up, the disk is full),
+/// the program runs all the same: the process says so, and the programs that it executes do not try
+/// again.
 fn start_recording(config: &Config, follow: bool) -> bool {
     let Err(error) = events::start(config, follow) else { return true };
     events::say_unrecorded(config.trace.as_deref(), error);
@@ -214,7 +223,8 @@ fn install<P: Probe>(config: &Config) {
             moved_waiters::start(None);
             let served = lock_by_place::start::<P>(each, ways::<P>, None);
             served.recorded.install();
-            // What no place names stays the runtime's own, as the mutexes do.
+            // If the default is glibc, OpenMP's locks stay the runtime's own, just as mutexes stay
+            // glibc's.
             each.default.map(|_| served.quiet)
         }
         None => {
@@ -222,7 +232,7 @@ fn install<P: Probe>(config: &Config) {
             None
         }
     };
-    // They stand in for glibc's as soon as one mutex is not glibc's.
+    // Baton's condition variables replace glibc's if any mutex may be replaced.
     if config.lock.is_some() {
         cond::install::<P>();
     }
@@ -244,7 +254,7 @@ fn ways<P: Probe>(served: Served) -> Ways {
         .unwrap_or_else(|error| message::refuse(format_args!("BATON_LOCK: {error}")))
 }
 
-/// Finds the functions of the chosen lock.
+/// Visits the chosen lock's type, to get its functions.
 struct Choice<P>(Wait, PhantomData<P>);
 
 impl<P: Probe> Choice<P> {
@@ -272,7 +282,8 @@ impl<P: Probe> PosixVisitor<Native> for Choice<P> {
     }
 }
 
-/// `_exit` runs no destructors: the counters are written here. Not in the child of a `vfork`, whose memory is its parent's.
+/// `_exit` runs no destructors, so the counters and the trace are finished here; but not in a
+/// `vfork` child, whose memory is its parent's.
 unsafe extern "C-unwind" fn exit_now(status: c_int, _: usize) -> libc::c_long {
     if fork::is_process() {
         finish();

@@ -1,4 +1,5 @@
-//! The counters, written at exit: one line of JSON, added to a file that several processes may share.
+//! The counters, written at exit as one line of JSON, which is appended to a file that several
+//! processes may share.
 
 use crate::base::message::{self, Subject};
 use crate::config::{Config, Each, Locks};
@@ -12,19 +13,19 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
-/// What was asked for, for the line.
+/// The settings that the line names, and where it goes.
 struct Settings {
     file: CString,
     lock: Option<String>,
     wait: Option<String>,
-    /// Children write a line too.
+    /// Whether a fork's child writes a line too.
     follow: bool,
 }
 
 static SETTINGS: AtomicPtr<Settings> = AtomicPtr::new(core::ptr::null_mut());
 static WRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// Remembers where to write.
+/// Remembers the settings, if counters are asked for.
 pub fn start(config: &Config, follow: bool) {
     if let Some(file) = &config.stats {
         let (lock, wait) = match &config.lock {
@@ -37,7 +38,7 @@ pub fn start(config: &Config, follow: bool) {
     }
 }
 
-/// The locks that were asked for, each once.
+/// The names of all locks that were asked for, without repetitions.
 fn names(each: &Each) -> String {
     let all = each.places.iter().map(|(_, served)| served).chain([&each.default]);
     let mut names: Vec<&str> = Vec::new();
@@ -52,26 +53,27 @@ fn names(each: &Each) -> String {
 /// Lets a fork's child write a line of its own, or none.
 pub static CALLBACKS: Callbacks = Callbacks { after_fork_in_child, ..Callbacks::NONE };
 
-/// In a fork's child, which counts from zero.
+/// Lets a fork's child write its own line at its exit, or no line if children are not followed.
 fn after_fork_in_child() {
     WRITTEN.store(false, Relaxed);
-    // SAFETY: set once, to a leaked box.
+    // SAFETY: null, or a leaked box.
     if unsafe { SETTINGS.load(Relaxed).as_ref() }.is_some_and(|settings| !settings.follow) {
         SETTINGS.store(core::ptr::null_mut(), Relaxed);
     }
 }
 
-/// Writes the line, once.
+/// Writes the line with the counters, once.
 pub fn finish() {
-    // SAFETY: set once, to a leaked box.
+    // SAFETY: null, or a leaked box.
     let Some(settings) = (unsafe { SETTINGS.load(Relaxed).as_ref() }) else { return };
     if WRITTEN.swap(true, Relaxed) {
         return;
     }
     let line = line(settings);
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
-    // SAFETY: the path ends with a zero byte, the line is ours. Raw calls are no cancellation points. One write appends
-    // whole, whoever else writes.
+    // SAFETY: the path ends with a zero byte, and the line outlives the call. Raw calls are no
+    // cancellation points. A single write appends the whole line, even if other processes write to
+    // the file.
     let written = crate::base::errno::kept(|| unsafe {
         let fd = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, settings.file.as_ptr(), flags, 0o644);
         if fd < 0 {

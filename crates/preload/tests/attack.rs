@@ -1,4 +1,5 @@
-//! `scripts/check/attack`, the part of it that takes seconds: programs that attack the library, compared with themselves alone.
+//! Runs the quick part of `scripts/check/attack`: programs that attack the library must behave
+//! under it as they do alone.
 
 mod common;
 use baton_sync::lock::Waits;
@@ -22,7 +23,7 @@ fn programs_do_as_they_do_alone() {
         .unwrap();
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{out}{err}");
-    // Every program, recorded and under every lock.
+    // At least eight programs ran, each recorded and under every lock.
     let runs: usize = out.split(' ').next().unwrap().parse().unwrap();
     assert!(runs >= 8 * (1 + names.len()), "{out}{err}");
 }

@@ -1,5 +1,5 @@
-//! Causes that another lock cannot cure, in the programs of `examples/cases`: each is found, and is not found in the
-//! program's cure.
+//! Tests that the report finds causes which another lock cannot cure: it finds each in a program of
+//! `examples/cases`, and does not find it in the cured program.
 
 mod common;
 use baton_report::Profile;
@@ -9,7 +9,8 @@ use common::{Run, folder};
 use std::path::Path;
 use std::process::Command;
 
-/// Three readers hold a reader-writer lock by turns and without a gap, asleep; a writer comes meanwhile.
+/// A C program: three readers, which sleep while they hold a reader-writer lock, hold it by turns
+/// without a gap, and a writer wants it meanwhile. With CURE, the lock prefers writers.
 const READERS: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -38,7 +39,7 @@ int main(void) {
     return 0;
 }"#;
 
-/// The report on a program of `examples/cases`, or on its cure.
+/// The report on the program `name` of `examples/cases`, compiled with its cure if `cured`.
 fn report(name: &str, cured: bool) -> Report {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let source = root.join("examples/cases").join(format!("{name}.c"));
@@ -113,7 +114,8 @@ fn what_is_done_under_an_inner_lock_is_told() {
     let name = |lock: u32| nested.locks[lock as usize].name.as_str();
     let part = nested.critical_path.nested.first().expect("nested sections on the path");
     assert_eq!((name(part.outer), name(part.inner)), ("index_lock", "pages_lock"));
-    // Where other programs take the CPUs, the advice is to record again.
+    // If other programs take the CPUs during the recording, the advice is to record again, and no
+    // step begins with `make`.
     let steps = nested.verdict.next.iter().filter(|step| step.text.starts_with("make "));
     for step in steps {
         assert!(step.text.contains("make pages_lock's critical section in write_page"), "{step:?}");

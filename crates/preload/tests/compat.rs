@@ -1,4 +1,5 @@
-//! Real programs that are installed here, under `scripts/check/compat`: recorded, and under locks of different kinds.
+//! Runs `scripts/check/compat`: real programs that are installed here are recorded, and run under
+//! locks of different kinds.
 
 mod common;
 use baton_needs::has;

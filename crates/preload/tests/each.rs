@@ -1,10 +1,11 @@
-//! A lock for each of some places of a program, in one process.
+//! Tests of `BATON_LOCK` with a lock for each of some places of a program.
 
 mod common;
 use common::{Run, program};
 use std::process::Command;
 
-/// The places of `each.c`: its mutexes `hot` and `cold`, the call that makes one, and the call that takes one.
+/// The places of `each.c` as the library takes them: the mutexes `hot` and `cold`, the function
+/// that initialises a mutex, and the function that takes one.
 fn places() -> [String; 4] {
     let file = program("each.c");
     let said = Command::new(&file).arg("where").output().unwrap();
@@ -17,19 +18,20 @@ fn run(assignment: &str) -> common::Ran {
     Run::new("each.c", &[]).set("BATON_LOCK", assignment).counted().ok()
 }
 
-/// How many mutexes each place has settled.
+/// The number of mutexes that got their lock from each place.
 fn mutexes(ran: &common::Ran) -> Vec<u64> {
     ran.stats[0]["places"].as_array().unwrap().iter().map(|place| place["mutexes"].as_u64().unwrap()).collect()
 }
 
-/// Acquisitions of one mutex by all threads.
+/// Acquisitions of one of the four mutexes: 500 by each of four threads.
 const EACH: u64 = 4 * 500;
 
 #[test]
 fn each_place_has_its_lock_and_the_others_stay_glibcs() {
     let [hot, cold, made, taken] = places();
     let ran = run(&format!("{hot}=mcs"));
-    // `made` is taken twice before it is made anew.
+    // One mutex gets the lock, three stay glibc's. The main thread takes `made` twice more, before
+    // it initialises it again.
     assert_eq!((ran.count("served"), ran.count("passed_through/glibc"), mutexes(&ran)), (EACH, 3 * EACH + 2, vec![1]));
     let ran = run(&format!("{hot}=mcs,{made}=ticket:futex,{taken}=cohort,default=glibc"));
     assert_eq!((ran.count("served"), ran.count("passed_through/glibc")), (3 * EACH + 2, EACH), "{:?}", ran.stats);
@@ -49,7 +51,8 @@ fn every_lock_serves_beside_another_one() {
     }
 }
 
-/// A broadcast moves its waiters to a mutex of ours, whichever lock serves it, and wakes those of glibc's.
+/// Threads meet at condition variables whose mutexes have different locks: whichever lock serves a
+/// mutex, the waits end, and there are at least three in each of 50 meetings.
 #[test]
 fn conditions_go_with_any_of_them() {
     let [hot, cold, ..] = places();
@@ -69,7 +72,8 @@ fn recorded_it_leaves_the_same_events() {
     let trace = baton_trace::Trace::open(&trace).unwrap();
     let analysis = baton_trace::analysis::Analysis::of(&trace, baton_trace::analysis::Window::whole(&trace));
     let acquisitions: u64 = analysis.locks.iter().map(|lock| lock.stats.acquisitions).sum();
-    // Beside them: `made` once before it is made anew (the second time is nested), and the process-shared one.
+    // Two acquisitions come from the main thread: one of `made` (its second one is nested, and not
+    // recorded), and one of the process-shared mutex.
     assert_eq!(acquisitions, 4 * EACH + 2);
 }
 
@@ -85,7 +89,8 @@ fn a_place_without_a_mutex_is_told_at_exit() {
     assert_eq!(String::from_utf8_lossy(&ran.output.stderr), "");
 }
 
-/// A function names the mutexes that what it calls initialises, or takes first; a number behind a place names one of those.
+/// A place may be a function that calls the wrapper which initialises a mutex, or first takes it.
+/// With a number, as in `#2`, the place means the second mutex that is initialised there.
 #[test]
 fn callers_name_what_a_wrapper_initialises_and_takes() {
     if !common::compiles("wrapped.cpp", "callers_name_what_a_wrapper_initialises_and_takes") {
@@ -104,6 +109,7 @@ fn callers_name_what_a_wrapper_initialises_and_takes() {
     assert_eq!(run(format!("{red}=mcs,{made}=ticket")), [3, 1], "the part that stands first has it");
     assert_eq!(run(format!("{red}#2=glibc,{red}=mcs,{blue}#2=ticket,{made}#4=ticket")), [1, 2, 0, 1]);
     assert_eq!(run(format!("{}=mcs,{}=ticket", place("Red::first"), place("Blue::first"))), [3, 1]);
-    // A mutex that a call has initialised is not known by who takes it.
+    // The wrapper's caller at the first lock does not count for a mutex that a call has
+    // initialised.
     assert_eq!(run(format!("{}=mcs", place("red_waits"))), [0]);
 }

@@ -1,4 +1,5 @@
-//! Locks that are not pthread's: futexes of the program's own, those of its language's library, and locks inside of glibc.
+//! Tests of locks that are not pthread's: the program's own futexes, those of its language's
+//! library, and locks inside of glibc.
 
 mod common;
 use baton_report::Profile;
@@ -19,7 +20,7 @@ fn traced(run: Run, name: &str) -> Trace {
     trace
 }
 
-/// Objects of a kind that threads waited at, the most waited for first.
+/// The objects of this kind at which threads waited, the one with the longest waits first.
 fn waited(trace: &Trace, kind: Waitable) -> Vec<WaitableReport> {
     let analysis = Analysis::of(trace, Window::whole(trace));
     let mut found = analysis.waitables;
@@ -40,7 +41,7 @@ fn busiest(trace: &Trace, object: &WaitableReport) -> Vec<String> {
     functions(trace, object, site.expect("a site"))
 }
 
-/// The program compares every answer with the kernel's; recorded, replaced, and left alone.
+/// `futex.c` compares every answer with the kernel's: alone, with a lock replaced, and recorded.
 #[test]
 fn system_calls_answer_as_without_the_library() {
     Run::new("futex.c", &[]).ok();
@@ -70,11 +71,13 @@ fn waits_end_as_the_kernel_says_and_wakes_have_their_numbers() {
             _ => {}
         }
     }
-    // Three waiters were woken at once. A value had changed once, and in the comparison of answers twice more.
+    // Three waiters were woken at once. One wait found another value than it expected: that in the
+    // comparison of answers.
     assert_eq!(ends.get(&FutexEnd::Woken), Some(&3), "{ends:?}");
     assert_eq!(ends.get(&FutexEnd::Interrupted), Some(&1), "{ends:?}");
     assert_eq!(ends.get(&FutexEnd::Changed), Some(&1), "{ends:?}");
-    // The program's own deadline, that of its child, and one in the comparison.
+    // Three waits ran out: one of the first process, one of its child, and one in the comparison of
+    // answers.
     assert_eq!(ends.get(&FutexEnd::TimedOut), Some(&3), "{ends:?}");
     assert!(ends.get(&FutexEnd::Failed).is_some_and(|failed| *failed >= 2), "{ends:?}");
     assert_eq!(wakes, [0, 3], "a wake of all that found nobody, and one that found three");
@@ -88,7 +91,8 @@ fn a_lock_made_of_futex_hands_the_path_on() {
     let [object] = &found[..] else { panic!("{found:?}") };
     assert_eq!(busiest(&trace, object)[..2], ["wait_for", "lock"]);
     assert!(object.stats.signals > 0 && object.stats.wake.count > 0, "{:?}", object.stats);
-    // Every wait that was woken has its wake, as the kernel wakes in the order of arrival.
+    // Almost every wait that ended by a wake is joined with its wake, because the kernel wakes
+    // waiters in the order of arrival.
     let caused = object.stats.wake.count as f64 / object.stats.wait.count as f64;
     assert!(caused > 0.95, "{:?}", object.stats);
     let path = CriticalPath::of(&trace, &Window::whole(&trace));
@@ -102,7 +106,8 @@ fn a_lock_made_of_futex_hands_the_path_on() {
     assert!(report.verdict.unseen_share < 0.1, "{:?}", report.verdict);
 }
 
-/// The library's own locks sleep in futex, too: that is no wait of the program's.
+/// Baton's locks sleep in futex too, but their waits are not the program's, so the trace has none
+/// of them.
 #[test]
 fn the_librarys_own_futexes_are_not_recorded() {
     for lock in common::locks() {
@@ -173,7 +178,7 @@ fn a_lock_inside_of_glibc_is_found_by_its_caller() {
     assert!(functions[0].contains("random"), "{functions:?}");
     assert!(functions.iter().any(|function| function == "roll"), "{functions:?}");
     assert!(most.stats.wait.count > 20 && most.stats.signals > 20, "{:?}", most.stats);
-    // Each thread's waits alternate, and each has an end.
+    // For each thread, waits for glibc's locks do not overlap, and each has an end.
     let mut waits: BTreeMap<u32, u64> = BTreeMap::new();
     for event in trace.events() {
         match event.what {
@@ -186,11 +191,12 @@ fn a_lock_inside_of_glibc_is_found_by_its_caller() {
     let report = Profile::of(trace).report;
     let waitable = report.waitables.iter().find(|w| w.kind == "libc-lock").unwrap();
     assert!(waitable.at.as_ref().unwrap().contains("called from roll (libc_lock.c"), "{:?}", waitable.at);
-    // How much of the path it is depends on how many CPUs other tests leave.
+    // The lock has some share of the critical path. How large it is depends on how many CPUs other
+    // tests leave, so the test does not check that.
     assert!(report.verdict.shares.iter().any(|share| share.limit == "libc-lock"), "{:?}", report.verdict);
 }
 
-/// A thread that meets no other thread at such a lock leaves no record, and asks for no samples.
+/// Threads that never meet at a lock of glibc's leave no record of it, and no samples are taken.
 #[test]
 fn a_lock_inside_of_glibc_without_contention_is_not_recorded() {
     let trace = traced(Run::new("counter.c", &["2", "100"]), "futex.none");

@@ -1,5 +1,5 @@
-//! Where a lock begins: the calls that initialise it or take it first, with their callers. And waits of one depth by different
-//! ways.
+//! Tests of the places where locks begin: the calls that initialise a lock or take it first, with
+//! their callers. And of waits at the same stack depth with different callers.
 
 mod common;
 use baton_report::symbols::Symbols;
@@ -17,7 +17,7 @@ fn recorded(name: &str, lock: &str) -> Trace {
     trace
 }
 
-/// The functions of a call site, without parameters.
+/// The functions of a call site, innermost first, without their parameters.
 fn functions(trace: &Trace, site: SiteId) -> Vec<String> {
     let frames = Symbols::new().site(trace, ProcessIndex(0), site);
     frames.iter().map(|frame| baton_report::symbols::short(&frame.function)).collect()
@@ -53,7 +53,8 @@ fn callers_tell_wrapped_mutexes_apart() {
     }
 }
 
-/// Two functions of one frame size wait by one wrapper: each wait has its own caller.
+/// Two functions, whose frames have the same size, wait by the same wrapper: each wait must have
+/// its own caller.
 #[test]
 fn waits_of_one_depth_keep_their_callers() {
     if !compiles("wrapped.cpp", "waits_of_one_depth_keep_their_callers") {
@@ -71,11 +72,13 @@ fn waits_of_one_depth_keep_their_callers() {
     }
     let all: usize = callers.values().sum();
     assert!(all > 50 && callers.len() == 2, "{callers:?}");
-    // Each is half of the calls; a thread that mistook one for the other would have all of its waits in one of them.
+    // Each function makes half of the calls, so each must have more than a fifth of the waits. A
+    // thread that took one stack for the other would put all of its waits under one function.
     assert!(callers.values().all(|&waits| waits * 5 > all), "{callers:?}");
 }
 
-/// Compilers at run time register code, for which a walk takes libgcc's lock and memory of the program's own allocator.
+/// The program registers code as compilers at run time do, and its allocator takes a mutex. A walk
+/// over such code would take libgcc's lock and allocate; the program must come to its end.
 #[test]
 fn an_allocator_with_a_mutex_and_registered_code_do_not_hang() {
     let trace = recorded("registered.c", "");
@@ -86,7 +89,8 @@ fn an_allocator_with_a_mutex_and_registered_code_do_not_hang() {
             _ => None,
         })
         .collect();
-    // Where the code is registered, what a thread takes for the first time has its return address alone.
+    // After the code is registered, first acquisitions are recorded without callers, so some sites
+    // have a single frame.
     let stacks = sites.iter().filter(|site| trace.site(ProcessIndex(0), **site).len() > 1).count();
     assert!(stacks < sites.len(), "{stacks} of {}", sites.len());
 }

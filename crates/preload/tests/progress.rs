@@ -1,4 +1,5 @@
-//! Calls that are counted while a program runs: each point exactly, over threads and processes, under several locks.
+//! Tests that calls are counted while a program runs: each progress point exactly, over threads and
+//! processes, under several locks.
 
 mod common;
 use baton_trace::counts::{self, Totals};
@@ -6,7 +7,7 @@ use common::{Run, folder, program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file for counts.
+/// Makes a file for counts, as `baton` does.
 fn counts_file() -> PathBuf {
     let file = folder("counts").join("counts");
     let mut bytes = vec![0; counts::LENGTH];
@@ -15,7 +16,7 @@ fn counts_file() -> PathBuf {
     file
 }
 
-/// What `progress.c` counted with this point, under this lock.
+/// The counts of `progress.c` for this progress point, under this lock.
 fn counted(point: &str, lock: &str, arguments: &[&str]) -> Totals {
     let file = counts_file();
     let run = Run::new("progress.c", arguments).set("BATON_PROGRESS", point).set("BATON_PROGRESS_FILE", &file);
@@ -23,7 +24,7 @@ fn counted(point: &str, lock: &str, arguments: &[&str]) -> Totals {
     Totals::of(&std::fs::read(&file).unwrap()).expect("a file of counts")
 }
 
-/// Where a symbol of the program lies, as the library takes it.
+/// The addresses of a symbol of the program, in the form that the library takes.
 fn place(symbol: &str) -> String {
     let path = program("progress.c");
     let table = Command::new("nm").args(["-S", "--defined-only"]).arg(&path).output().expect("nm").stdout;
@@ -34,7 +35,7 @@ fn place(symbol: &str) -> String {
     format!("{name}+{:#x}-{:#x}", number(0), number(0) + number(1))
 }
 
-/// Two threads and a child: 10 rounds each, with two receptions in a round.
+/// Two threads and a child process run ten rounds each, with two receptions in a round: 60.
 #[test]
 fn calls_are_counted_over_threads_and_processes() {
     let totals = counted("recv", "", &[]);
@@ -78,7 +79,7 @@ fn markers_of_one_name_are_counted() {
     assert_eq!(counted("mark:never", "", &[]).columns[0], 0);
 }
 
-/// A process that cannot open the file runs on, and says so.
+/// A process that cannot open the file of counts runs on, and says so.
 #[test]
 fn without_the_file_the_program_runs() {
     let none = folder("counts").join("none");

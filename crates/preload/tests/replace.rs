@@ -1,10 +1,10 @@
-//! Every lock that can stand in for a mutex, under programs that use it in every way.
+//! Runs programs that use mutexes in every way under every lock that can stand in for a mutex.
 
 mod common;
 use baton_sync::lock::Waits;
 use common::{Run, compiles, locks, program, sleeping};
 
-/// Runs `name` under every lock, its waiters asleep where it can.
+/// Runs `name` under every lock; waiters sleep where the lock allows it.
 fn under_every_lock(name: &str, arguments: &[&str]) {
     for lock in locks() {
         Run::new(name, arguments).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock)).ok();
@@ -24,7 +24,8 @@ fn exclusion_and_memory_freed_after_unlock() {
 #[test]
 fn waiters_that_spin() {
     for lock in locks() {
-        // Few rounds: with another process on the machine each hand-off may take a time slice.
+        // There are few rounds, because with another process on the machine each hand-off may take
+        // a time slice.
         let spins = if lock.waits == Waits::Any { "pause" } else { "" };
         Run::new("counter.c", &["2", "200"]).set("BATON_LOCK", lock.name).set("BATON_WAIT", spins).ok();
     }
@@ -45,14 +46,17 @@ fn the_edges_of_posix() {
     under_every_lock("edges.c", &[]);
 }
 
-/// By asynchronous cancellation, or by a jump out of a signal handler: the lock goes on, and the process says once how.
+/// Waiters leave the queue by an asynchronous cancellation, or by a jump out of a signal handler.
+/// The lock still works. If its waiters stand in a queue, the spare lock serves these threads, and
+/// the process says so once.
 #[test]
 fn waiters_that_leave_their_place() {
     for lock in locks() {
         let run =
             Run::new("leave.c", &[]).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock)).counted().ok();
         let said = String::from_utf8_lossy(&run.output.stderr).matches("a plain lock serves it").count();
-        // Whose waiters cannot give up stands in a queue; in one that serves in order they cannot go without a word.
+        // A lock whose waiters cannot give up, or which serves in order, has a queue that a waiter
+        // cannot leave silently.
         let queues = lock.fifo || !lock.timed;
         assert_eq!((said, run.count("spare") >= 200), (usize::from(queues), queues), "{}: {:?}", run.what, run.stats);
     }
@@ -73,8 +77,8 @@ fn without_memory_a_lock_is_served_all_the_same() {
     under_every_lock("many.c", &["held"]);
 }
 
-/// Waiters are moved to the mutex, not woken into a crowd: all of them by a broadcast with the mutex held, all but two by one
-/// without.
+/// Broadcasts move waiters to the mutex instead of waking all of them: 10 broadcasts with the mutex
+/// held move all 16 waiters, 10 without move all but two.
 #[test]
 fn a_broadcast_moves_its_waiters_to_the_mutex() {
     for lock in locks() {
@@ -137,7 +141,8 @@ fn an_allocator_that_locks() {
     under_every_lock("allocator.c", &[]);
 }
 
-/// More of them than there are numbers for threads.
+/// The second run has 70,000 threads, more than the 65,536 numbers for threads, so numbers must be
+/// used again.
 #[test]
 fn threads_that_lock_after_their_end() {
     under_every_lock("late.c", &["1000"]);

@@ -1,10 +1,11 @@
-//! The environment variables, and what the counters say.
+//! Tests of the environment variables, and of what the counters say.
 
 mod common;
 use common::{Run, compiles, folder, library};
 use std::process::Command;
 
-/// The program must not run: a message, and exit status 2.
+/// Checks that with these variables the program does not run: the exit status is 2, and the message
+/// has all parts of `says`.
 fn refused(variables: &[(&str, &str)], says: &[&str]) {
     let mut run = Run::new("kinds.c", &[]);
     for (variable, value) in variables {
@@ -65,13 +66,15 @@ fn counters_say_who_served() {
 #[test]
 fn each_process_of_a_family_counts_for_itself() {
     let ran = Run::new("forks.c", &[]).set("BATON_LOCK", "futex").counted().ok();
-    // The parent, three children, one child of a child; and what vfork and exec ran.
+    // Six processes write counters: the parent, its three children, a child of a child, and the
+    // program that vfork and exec ran.
     assert_eq!(ran.stats.len(), 6, "{:?}", ran.stats);
     let mut pids: Vec<_> = ran.stats.iter().map(|line| line["pid"].as_u64().unwrap()).collect();
     pids.sort();
     pids.dedup();
     assert_eq!(pids.len(), 6);
-    // The first process's line is the last one, and has all that it did.
+    // The first process ends last, so its line is the last one. It counts all of that process's
+    // acquisitions.
     let last = ran.stats.last().unwrap();
     assert!(last["served"].as_u64().unwrap() >= 100 && last["program"].as_str().unwrap().contains("forks"), "{last}");
 }
@@ -88,7 +91,8 @@ fn barriers_are_replaced() {
     for barrier in baton_sync::barrier::BARRIERS {
         for lock in ["", "futex"] {
             let run = Run::new("objects.c", &[]).set("BATON_BARRIER", barrier.name).set("BATON_LOCK", lock).counted();
-            // The futex lock fixes its own policy, which the barrier then takes over.
+            // The futex lock accepts no other policy than `futex`, and the barrier takes the same
+            // one from BATON_WAIT.
             let ran = run.set("BATON_WAIT", "futex").ok();
             assert_eq!(ran.count("barrier_waits"), 30, "{}", ran.what);
         }

@@ -1,9 +1,10 @@
-//! Programs that stand still because waiters only spin.
+//! Tests of programs that stand still because waiters only spin.
 
 mod common;
 use common::{Run, locks};
 
-/// The message of a program that stood still, and whether its waiters were put to sleep.
+/// Runs `stall.c`. Returns the message that the program stood still, and whether its waiters were
+/// put to sleep.
 fn stalls(what: &str, then: &str, variables: &[(&str, &str)]) -> (String, bool) {
     let mut run = Run::new("stall.c", &[what, then]).counted();
     for (variable, value) in variables {
@@ -15,7 +16,8 @@ fn stalls(what: &str, then: &str, variables: &[(&str, &str)]) -> (String, bool) 
     (said, ran.stats[0]["put_to_sleep"].as_bool().unwrap())
 }
 
-/// Every lock whose waiters can be told to spin: those that spin by the machine's verb, and the one that does so by itself.
+/// A thread waits, spinning, for a lock (`tas` or `mcs`) that is released only after the message.
+/// The message must come once, and say that waiters sleep from now on.
 #[test]
 fn a_waiter_that_spins_for_nothing_is_put_to_sleep_and_it_is_said_once() {
     for lock in locks().filter(|lock| lock.name == "tas" || lock.name == "mcs") {
@@ -36,7 +38,8 @@ fn who_asks_for_it_keeps_spinning() {
     assert!(!slept && !said.contains("sleep"), "{said}");
 }
 
-/// 240,000 hand-offs, which take a time slice each as long as waiters spin: some minutes.
+/// Four threads on one CPU hand a lock on 240,000 times. While its waiters spin, each hand-off
+/// takes a time slice, which would be minutes in all; put to sleep, they must finish.
 #[test]
 fn more_spinners_than_cpus_come_to_an_end() {
     let ran = Run::new("spinners.c", &[]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "pause").counted().ok();

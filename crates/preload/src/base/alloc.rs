@@ -8,7 +8,7 @@ use crate::base::stack::BlockStack;
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is asked of the kernel at a time.
+/// Bytes that the allocator asks of the kernel at a time.
 const CHUNK: usize = 256 << 10;
 /// Blocks from 16 bytes to 32 KiB; larger ones are mappings of their own.
 const SMALLEST: usize = 16;
@@ -76,7 +76,8 @@ unsafe impl GlobalAlloc for Private {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match Self::class(layout) {
-            // SAFETY: the block came from `alloc`, is of this class, and its owner is done with it.
+            // SAFETY: `alloc` gave this block out for the same layout, so it is of this class; its
+            // owner uses it no more.
             Some(class) => unsafe { self.free[class].push(block) },
             None => unmap(block.addr(), layout.size().next_multiple_of(PAGE)),
         }
@@ -87,13 +88,14 @@ unsafe impl GlobalAlloc for Private {
 fn map(bytes: usize) -> Option<usize> {
     crate::base::errno::kept(|| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: the kernel chooses free space.
+        // SAFETY: a new anonymous mapping at an address that the kernel chooses touches no memory
+        // in use.
         let at = unsafe { libc::mmap(core::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         (at != libc::MAP_FAILED).then(|| at.expose_provenance())
     })
 }
 
-/// Fresh pages at a multiple of their size.
+/// Maps fresh pages at an address that is a multiple of their size.
 fn map_aligned(bytes: usize) -> Option<usize> {
     let at = map(2 * bytes)?;
     let start = at.next_multiple_of(bytes);
@@ -102,10 +104,10 @@ fn map_aligned(bytes: usize) -> Option<usize> {
     Some(start)
 }
 
-/// Gives pages of ours back.
+/// Gives a range of pages back to the kernel.
 fn unmap(at: usize, bytes: usize) {
     if bytes > 0 {
-        // SAFETY: the range came from `map` and nobody uses it.
+        // SAFETY: the range came from `map`, and no thread uses it any more.
         crate::base::errno::kept(|| unsafe { libc::munmap(core::ptr::with_exposed_provenance_mut(at), bytes) });
     }
 }
@@ -120,7 +122,8 @@ mod tests {
         for size in [1, 16, 24, 128, 4000, 32 << 10, 100 << 10] {
             for align in [1, 16, 128] {
                 let layout = Layout::from_size_align(size, align).unwrap();
-                // SAFETY: the size is not zero; the blocks are written inside their bounds, then given back.
+                // SAFETY: the layout's size is not zero; each block is written inside its bounds,
+                // then given back.
                 unsafe {
                     let (a, b) = (private.alloc(layout), private.alloc(layout));
                     assert!(a.addr().is_multiple_of(align) && b.addr().is_multiple_of(align));
@@ -142,7 +145,7 @@ mod tests {
     fn chunks_follow_each_other() {
         let private = Private::new();
         let layout = Layout::from_size_align(32 << 10, 8).unwrap();
-        // SAFETY: the size is not zero.
+        // SAFETY: the layout's size is not zero.
         let mut blocks: Vec<_> = (0..64).map(|_| unsafe { private.alloc(layout) }.addr()).collect();
         blocks.sort();
         assert!(blocks[0] != 0 && blocks.windows(2).all(|w| w[1] - w[0] >= layout.size()));

@@ -1,8 +1,8 @@
-//! `errno` belongs to the program: what we do in between leaves it as it was.
+//! `errno` belongs to the program: the library's own calls leave it as they found it.
 
 use core::ffi::c_int;
 
-/// Runs `f` and puts `errno` back.
+/// Runs `f`, and puts `errno` back to what it was before.
 #[inline]
 pub fn kept<R>(f: impl FnOnce() -> R) -> R {
     let before = get();
@@ -14,13 +14,15 @@ pub fn kept<R>(f: impl FnOnce() -> R) -> R {
 /// The program's `errno`.
 #[inline]
 pub fn get() -> c_int {
-    // SAFETY: errno is this thread's own.
+    // SAFETY: glibc returns a pointer to the calling thread's own `errno`, valid while the thread
+    // lives.
     unsafe { *libc::__errno_location() }
 }
 
 /// Sets the program's `errno`.
 #[inline]
 pub fn set(value: c_int) {
-    // SAFETY: errno is this thread's own.
+    // SAFETY: glibc returns a pointer to the calling thread's own `errno`, valid while the thread
+    // lives.
     unsafe { *libc::__errno_location() = value };
 }

@@ -1,4 +1,5 @@
-//! Words to the person at the terminal: straight to descriptor 2, without locks or allocation.
+//! Messages to the user: to the `baton` process that listens, else straight to descriptor 2,
+//! without locks or allocation.
 
 use core::fmt::Write;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -11,7 +12,7 @@ struct Line {
 
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        // One byte stays for the line's end.
+        // One byte stays for the newline at the end of the line.
         let room = self.bytes.len() - 1 - self.length;
         let part = &text.as_bytes()[..text.len().min(room)];
         self.bytes[self.length..self.length + part.len()].copy_from_slice(part);
@@ -20,19 +21,19 @@ impl Write for Line {
     }
 }
 
-/// What a message is about. Under `baton`, the first of a subject is said, whichever process it comes from, and the others
-/// are counted.
+/// What a message is about. A `baton` that listens prints the first message of each subject,
+/// whichever process it comes from, and counts the others.
 #[derive(Clone, Copy)]
 pub enum Subject {
-    /// The process is not recorded.
+    /// The process runs without being recorded.
     Unrecorded,
     /// A condition wait was refused.
     Condition,
-    /// The spare lock serves a thread.
+    /// The spare lock serves a thread in place of the named lock.
     Spare,
-    /// The counters cannot be written.
+    /// The counters cannot be written to their file.
     Counters,
-    /// The program stood still while waiters spun.
+    /// The program stood still while its waiters only spun.
     Stalled,
 }
 
@@ -48,16 +49,18 @@ impl Subject {
     }
 }
 
-/// Where `baton` listens: an address outside of the file system. Null without `baton`.
+/// The abstract socket address at which `baton` listens for messages. Null if no `baton` listens.
 static LISTENER: AtomicPtr<libc::sockaddr_un> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Names the socket that `baton` listens at. A name that is too long is no name of `baton`'s.
+/// Notes the name of the socket at which `baton` listens. A name that is too long is ignored:
+/// `baton` never makes one.
 pub fn listens(name: &str) {
-    // SAFETY: all-zero bytes are an address without a name.
+    // SAFETY: all-zero bytes are a valid `sockaddr_un`, an address without a name.
     let mut address: libc::sockaddr_un = unsafe { core::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
     if name.len() < address.sun_path.len() {
-        // The name is behind a zero byte, and its length in the address's.
+        // In an abstract socket address the name stands behind a zero byte. The length that `send`
+        // passes says where the name ends.
         for (place, byte) in address.sun_path[1..].iter_mut().zip(name.as_bytes()) {
             *place = *byte as libc::c_char;
         }
@@ -70,14 +73,14 @@ pub fn is_heard() -> bool {
     !LISTENER.load(Relaxed).is_null()
 }
 
-/// Tells `baton`, or writes a line if there is none. `variable` is what to name where there is none: the variable that asked
-/// for what cannot be done.
+/// Sends a message to `baton`; if none listens, writes `variable` and `text` to descriptor 2.
+/// `variable` names the environment variable that asked for what cannot be done.
 pub fn tell(subject: Subject, variable: core::fmt::Arguments, text: core::fmt::Arguments) {
-    // SAFETY: set once, to a leaked box.
+    // SAFETY: `listens` sets `LISTENER` once, to a leaked box.
     let heard = unsafe { LISTENER.load(Relaxed).as_ref() }.map(|address| send(address, subject, text));
     match heard {
         Some(Ok(())) => {}
-        // Baton has ended, and its report is written.
+        // `baton` has ended, and its report is written: this message has no reader any more.
         Some(Err(libc::ECONNREFUSED)) if matches!(subject, Subject::Unrecorded) => {}
         _ => say(format_args!("{variable}{text}")),
     }
@@ -88,9 +91,11 @@ fn send(address: &libc::sockaddr_un, subject: Subject, text: core::fmt::Argument
     let _ = write!(line, "{}\n{text}", subject.name());
     let length = 1 + address.sun_path[1..].iter().take_while(|byte| **byte != 0).count();
     crate::base::errno::kept(|| {
-        // A listener that does not read (it is stopped) is waited for, but not for ever.
+        // Waits at most a second for a `baton` that does not read, for instance because it is
+        // stopped.
         let patience = libc::timeval { tv_sec: 1, tv_usec: 0 };
-        // SAFETY: raw calls, which are no cancellation points, with an address, a time and bytes of ours.
+        // SAFETY: the address, the timeout and the bytes are valid during the calls. Raw system
+        // calls are no cancellation points.
         unsafe {
             let fd = libc::syscall(libc::SYS_socket, libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
             if fd < 0 {
@@ -108,37 +113,40 @@ fn send(address: &libc::sockaddr_un, subject: Subject, text: core::fmt::Argument
     })
 }
 
-/// Writes one line, which begins with the library's name.
+/// Writes one line that begins with `baton:` to descriptor 2.
 pub fn say(text: core::fmt::Arguments) {
     let mut line = Line { bytes: [0; 512], length: 0 };
     let _ = write!(line, "baton: {text}");
     line.bytes[line.length] = b'\n';
     crate::base::errno::kept(|| {
-        // SAFETY: the bytes are ours. A failed write has nobody to be told to. The raw call is no cancellation point.
+        // SAFETY: the bytes lie in `line`. A failed write has no place to be reported. The raw
+        // system call is no cancellation point.
         unsafe { libc::syscall(libc::SYS_write, 2, line.bytes.as_ptr(), line.length + 1) };
     });
 }
 
-/// Ends the process before it did any harm: the settings cannot be met.
+/// Ends the process with status 2, before the program has begun, because the settings cannot be
+/// met.
 pub fn refuse(text: core::fmt::Arguments) -> ! {
     say(text);
-    // SAFETY: ends the process; nothing of it has run yet that would need an orderly end.
+    // SAFETY: ends the process; nothing of the program has run yet that would need an orderly end.
     unsafe { libc::syscall(libc::SYS_exit_group, 2) };
     unreachable!("exit_group returned")
 }
 
-/// Ends the process: the library cannot go on, and must not unwind into the program.
+/// Writes `text` and aborts the process, because the library cannot go on and must not unwind into
+/// the program.
 pub fn die(text: &str) -> ! {
     say(format_args!("{text}"));
-    // SAFETY: takes no argument.
+    // SAFETY: `abort` takes no argument and may be called at any time.
     unsafe { libc::abort() }
 }
 
-/// From now on a panic of ours, a bug, is a message and an abort.
+/// Makes a panic of the library, which is a bug, a message and an abort from now on.
 pub fn catch_panics() {
     std::panic::set_hook(Box::new(|info| {
         say(format_args!("internal error, please report it: {info}"));
-        // SAFETY: takes no argument.
+        // SAFETY: `abort` takes no argument and may be called at any time.
         unsafe { libc::abort() }
     }));
 }

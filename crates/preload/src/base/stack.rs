@@ -18,19 +18,21 @@ impl BlockStack {
         BlockStack(AtomicU64::new(0))
     }
 
-    /// Puts a block back.
+    /// Puts `block` onto the stack.
     ///
     /// # Safety
-    /// `block` is aligned to 16, at least a word long, never unmapped, and nobody else uses it.
+    /// `block` is aligned to 16, at least a word long and never unmapped, and no other thread uses
+    /// it.
     pub unsafe fn push(&self, block: *mut u8) {
         let address = block.expose_provenance();
         debug_assert!(address.is_multiple_of(16) && (address as u64) >> (ADDRESS_BITS + ALIGN_SHIFT) == 0);
         let mut top = self.0.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the block is ours. Atomic, as a slow `pop` may still read the word.
+            // SAFETY: the caller hands over a mapped, aligned block that no other thread uses. The
+            // store is atomic, because a slow `pop` may still read the word.
             unsafe { &*block.cast::<AtomicUsize>() }.store(Self::block(top).addr(), Ordering::Relaxed);
             let new = Self::pack(address, top);
-            // Release: who takes the block finds it as we left it.
+            // Release: the thread that pops the block sees what this thread wrote into it.
             match self.0.compare_exchange_weak(top, new, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => top = now,
@@ -38,7 +40,7 @@ impl BlockStack {
         }
     }
 
-    /// Takes a block, if there is one.
+    /// Takes the block on top off the stack; `None` if the stack is empty.
     pub fn pop(&self) -> Option<*mut u8> {
         let mut top = self.0.load(Ordering::Acquire);
         loop {
@@ -46,7 +48,8 @@ impl BlockStack {
             if block.is_null() {
                 return None;
             }
-            // SAFETY: blocks stay mapped for ever. If this one has been taken meanwhile, what we read is thrown away.
+            // SAFETY: blocks stay mapped for ever. If another thread has taken this block
+            // meanwhile, the exchange below fails and the value is thrown away.
             let below = unsafe { &*block.cast::<AtomicUsize>() }.load(Ordering::Relaxed);
             match self.0.compare_exchange_weak(top, Self::pack(below, top), Ordering::Acquire, Ordering::Acquire) {
                 Ok(_) => return Some(block),
@@ -79,7 +82,7 @@ mod tests {
         let blocks: Vec<&'static Block> = (0..3).map(|_| &*Box::leak(Box::new(Block(Default::default())))).collect();
         assert!(stack.pop().is_none());
         for block in &blocks {
-            // SAFETY: leaked, and used by nobody else.
+            // SAFETY: the block is leaked, aligned to 16, and no other code uses it.
             unsafe { stack.push(block.0.as_ptr().cast_mut().cast()) };
         }
         for block in blocks.iter().rev() {
@@ -92,7 +95,7 @@ mod tests {
     fn threads_never_get_the_same_block() {
         let stack = BlockStack::new();
         for _ in 0..4 {
-            // SAFETY: leaked, and used by nobody else.
+            // SAFETY: the block is leaked, aligned to 16, and no other code uses it.
             unsafe { stack.push(Box::leak(Box::new(Block(Default::default()))).0.as_mut_ptr().cast()) };
         }
         std::thread::scope(|s| {
@@ -101,12 +104,13 @@ mod tests {
                 s.spawn(move || {
                     for _ in 0..20_000 {
                         let Some(block) = stack.pop() else { continue };
-                        // SAFETY: ours until it is pushed; the second word is no link.
+                        // SAFETY: a popped block belongs to this thread until it is pushed; its
+                        // second word is not the link.
                         let mark = unsafe { &(*block.cast::<Block>()).0[1] };
                         mark.store(me, Ordering::Relaxed);
                         std::hint::spin_loop();
                         assert_eq!(mark.load(Ordering::Relaxed), me);
-                        // SAFETY: ours, and done with.
+                        // SAFETY: the block came from the stack, and this thread uses it no more.
                         unsafe { stack.push(block) };
                     }
                 });

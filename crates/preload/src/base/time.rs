@@ -1,10 +1,11 @@
-//! Times as programs give them, and how to pause between two looks.
+//! Converts the times that programs pass to POSIX functions, and pauses between two looks at a
+//! polled value.
 
 use baton_machine::units::Nanos;
 use baton_machine::{Clock, Deadline, Machine, Native};
 use libc::{clockid_t, timespec};
 
-/// The clock that a program names, if one can wait on it.
+/// The clock that a program names by `id`; `None` if a thread cannot wait on that clock.
 pub fn clock(id: clockid_t) -> Option<Clock> {
     match id {
         libc::CLOCK_REALTIME => Some(Clock::Realtime),
@@ -13,7 +14,7 @@ pub fn clock(id: clockid_t) -> Option<Clock> {
     }
 }
 
-/// An absolute time of a program.
+/// An absolute time that a program passed.
 pub struct Time(pub timespec);
 
 impl Time {
@@ -32,20 +33,21 @@ impl Time {
 /// # Safety
 /// `at` points to a time.
 pub unsafe fn is_valid(id: clockid_t, at: *const timespec) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that `at` points to a time.
     clock(id).is_some_and(|clock| Time(unsafe { *at }).on(clock).is_some())
 }
 
-/// Pauses that grow, for what has to be polled: a few on the CPU, then asleep, from 10 µs up to a millisecond.
+/// Pauses between two looks at something that must be polled. Each is longer than the one before:
+/// first some on the CPU, then sleeps from 10 µs up to a millisecond.
 pub struct Backoff(u32);
 
 impl Backoff {
-    /// The first pause is the shortest.
+    /// Starts with the shortest pause.
     pub fn new() -> Backoff {
         Backoff(0)
     }
 
-    /// Pauses; not longer than until `deadline`.
+    /// Makes the next pause, which ends at `deadline` at the latest.
     pub fn wait(&mut self, deadline: Option<Deadline>) {
         self.0 += 1;
         if self.0 < 64 {
@@ -60,7 +62,8 @@ impl Backoff {
         let pause = timespec { tv_sec: 0, tv_nsec: nanos as libc::c_long };
         baton_machine::native::thread::slept();
         crate::base::errno::kept(|| {
-            // SAFETY: the time is ours. The raw call is no cancellation point; a signal only shortens the pause.
+            // SAFETY: the kernel reads the length from `pause` during the call. The raw call is no
+            // cancellation point; a signal only shortens the pause.
             unsafe { libc::syscall(libc::SYS_nanosleep, &raw const pause, core::ptr::null_mut::<timespec>()) };
         });
     }

@@ -21,7 +21,7 @@ pub fn start(finds: bool) {
     FINDS.store(finds, Relaxed);
 }
 
-/// Code was registered at run time.
+/// Notes that the program has registered code at run time.
 pub fn code_is_registered() {
     REGISTERED.store(true, Relaxed);
 }
@@ -37,7 +37,7 @@ pub fn takes_no_lock() -> bool {
     FINDS.load(Relaxed) && !has_registered_code()
 }
 
-/// A stack: return addresses, the innermost first.
+/// A call stack as its return addresses, the innermost first.
 #[derive(Clone, Copy)]
 pub struct Frames<const N: usize> {
     addresses: [u64; N],
@@ -48,7 +48,7 @@ impl<const N: usize> Frames<N> {
     /// No frames.
     pub const NONE: Frames<N> = Frames { addresses: [0; N], count: 0 };
 
-    /// These frames, at most `N`.
+    /// Keeps the first `N` of `addresses`.
     pub fn of(addresses: impl Iterator<Item = u64>) -> Frames<N> {
         let mut frames = Frames::NONE;
         addresses.for_each(|address| frames.push(address));
@@ -77,11 +77,12 @@ const BITS: u32 = 9;
 /// Shows that a stack is the one that was walked, as far as the walk's return addresses lie in the page of the frame that asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
-    /// Where return addresses lie: words from the asker's frame on, [`BITS`] bits each; 0: no more.
+    /// The positions of the return addresses, counted in words from the asker's frame on, [`BITS`]
+    /// bits each; 0: no more.
     pub words: u64,
-    /// A hash of what they are.
+    /// A hash of the return addresses that lie there.
     pub hash: u64,
-    /// How many callers it covers.
+    /// The number of callers that the proof covers.
     pub callers: u32,
 }
 
@@ -94,8 +95,9 @@ impl Proof {
         let mut hash = SEED;
         for word in 0..self.callers {
             let offset = (self.words >> (word * BITS)) as usize & ((1 << BITS) - 1);
-            // SAFETY: in the page of `here`, which is mapped, as a frame of this thread lies there, and aligned. Volatile, as the
-            // words are those of other functions.
+            // SAFETY: the word is aligned and lies in the page of `here`, which is mapped because a
+            // frame of this thread lies in it. The read is volatile, because the words belong to
+            // other functions' frames.
             let found = unsafe { core::ptr::with_exposed_provenance::<u64>(here + 8 * offset).read_volatile() };
             hash = step(hash, found);
         }
@@ -115,7 +117,7 @@ impl Proof {
     }
 }
 
-/// FNV-1a, word by word.
+/// The start value of FNV-1a, which is applied word by word.
 pub const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Adds a word to a hash.
@@ -123,9 +125,9 @@ pub fn step(hash: u64, word: u64) -> u64 {
     (hash ^ word).wrapping_mul(0x0100_0000_01b3)
 }
 
-/// What the unwinder has walked over.
+/// The state of a walk, which the unwinder hands to the callback at each frame.
 struct Walk<const N: usize> {
-    /// The call site: frames before it are this library's own.
+    /// The call site at which the result begins: the frames before it belong to this library.
     at: u64,
     here: usize,
     frames: Frames<N>,
@@ -157,19 +159,21 @@ unsafe extern "C" {
     fn _Unwind_GetCFA(context: *mut Context) -> usize;
 }
 
-/// libgcc's "go on" and an answer that ends the walk.
+/// The `_Unwind_Reason_Code` by which a callback lets libgcc's walk go on, and an answer that ends
+/// it.
 const GO_ON: c_int = 0;
 const ENOUGH: c_int = 4;
 
 unsafe extern "C" fn frame<const N: usize>(context: *mut Context, walk: *mut c_void) -> c_int {
-    // SAFETY: the unwinder passes a frame, and what `walk` gave it.
+    // SAFETY: the unwinder passes a valid frame, and the pointer that `walk` gave it.
     let (ip, top, walk) =
         unsafe { (_Unwind_GetIP(context) as u64, _Unwind_GetCFA(context), &mut *walk.cast::<Walk<N>>()) };
     if ip == 0 {
         return ENOUGH;
     }
     if walk.frames.count > 0 {
-        // On x86-64 the return address lies just below what the stack pointer is after the return. Looking makes sure.
+        // On x86-64 the return address lies just below the stack pointer's value after the return.
+        // `lies_there` checks that.
         let slot = top.wrapping_sub(8);
         // SAFETY: the unwinder has read this frame's memory; `cover` takes only words of the page of the asker's frame.
         let lies_there = || unsafe { core::ptr::with_exposed_provenance::<u64>(slot).read_volatile() == ip };
@@ -187,18 +191,20 @@ mod tests {
     use super::*;
 
     unsafe extern "C" fn each(context: *mut Context, all: *mut c_void) -> c_int {
-        // SAFETY: the unwinder passes a frame, and the list that `look` gave it.
+        // SAFETY: the unwinder passes a valid frame, and the pointer to the list that `look` gave
+        // it.
         unsafe { (*all.cast::<Vec<u64>>()).push(_Unwind_GetIP(context) as u64) };
         GO_ON
     }
 
-    /// Every frame of the unwinder, and what a walk from the call site `at` finds.
+    /// Returns every frame that the unwinder finds, and the result of a walk from the call site
+    /// `at`.
     #[inline(never)]
     fn look(at: u64) -> (Vec<u64>, Frames<4>, Proof, usize) {
         let mark = 0u64;
         let here = (&raw const mark).addr();
         let mut all: Vec<u64> = Vec::new();
-        // SAFETY: the callback gets the list.
+        // SAFETY: the callback gets a pointer to the list, which outlives the walk.
         unsafe { _Unwind_Backtrace(each, (&raw mut all).cast()) };
         let (frames, proof) = walk::<4>(at as usize, here);
         // SAFETY: `here` is in this frame, and the proof was made for it.
@@ -208,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_walk_begins_at_the_call_site() {
-        // A call of `look` whose return address the turn before has told.
+        // Calls `look` with the return address of the same call, which the round before has found.
         let (mut at, mut turns) = (0, Vec::new());
         for _ in 0..std::hint::black_box(4) {
             turns.push(look(std::hint::black_box(at)));

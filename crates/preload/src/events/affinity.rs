@@ -1,21 +1,24 @@
-//! On which CPUs threads may run: what each inherits or is given at its birth, and what is changed later.
+//! Records on which CPUs each thread may run: the set that a thread inherits or is given at its
+//! birth, and later changes.
 //!
-//! Each thread writes its own set when it begins, and whoever changes a thread's set writes the new one. A thread that begins
-//! at that very moment makes itself known before it reads its set; who changes a set does so before it looks for the
-//! thread: so one of the two sees the new set.
+//! Each thread writes its own set when it begins, and a thread that changes another thread's set
+//! writes the new set. Where a thread begins during such a change, it publishes its record before
+//! it reads its set, and the other thread changes the set before it looks for the record: so at
+//! least one of the two writes the new set.
 
 use super::session::SESSION;
 use crate::thread::{self, Thread};
 use baton_trace::{Affinity, sys};
 use core::ffi::c_int;
 
-/// Writes down the calling thread's set, or that of another thread of this process by the kernel's number.
+/// Writes the CPU set of the thread with the kernel's number `tid` into the trace; 0 is the calling
+/// thread.
 pub fn write(thread: &Thread, tid: u32) {
     if !SESSION.is_open() {
         return;
     }
     let mut words = [0; sys::AFFINITY_WORDS];
-    // Where the kernel forbids the call (seccomp), nothing is known.
+    // Where the kernel forbids the call (seccomp), the set stays unknown.
     if let Ok(words) = sys::affinity(tid, &mut words) {
         for what in Affinity::records(tid, words) {
             thread.pen.post(&SESSION, what);
@@ -23,7 +26,7 @@ pub fn write(thread: &Thread, tid: u32) {
     }
 }
 
-/// The set of the thread whose `pthread_t` is `handle` has been changed.
+/// Records the new CPU set of the thread whose `pthread_t` is `handle`.
 pub fn changed(handle: usize) {
     let me = thread::current();
     if handle == me.handle() {
@@ -33,7 +36,8 @@ pub fn changed(handle: usize) {
     }
 }
 
-/// The set of the thread, or of the first thread of the process, with this number has been changed; 0 is the calling one.
+/// Records the new CPU set of the thread with this kernel number (a process's number is that of its
+/// first thread); 0 is the calling thread.
 pub fn changed_by_number(number: c_int) {
     let me = thread::current();
     let number = number as u32;

@@ -1,12 +1,13 @@
-//! The barriers whose OpenMP construct has been written down, so that each is told once.
+//! The barriers whose OpenMP construct the trace names already, so that each is written once.
 
 use baton_trace::Address;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The barriers by a hash of their address. A barrier that finds no room is told of again and again.
+/// The addresses of those barriers, by hash. The construct of a barrier that finds no free cell is
+/// written again each time.
 static TOLD: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
-/// Whether this is the first time that a barrier is asked for; notes it.
+/// Returns whether this barrier is asked for for the first time, and remembers it.
 pub(super) fn is_new(barrier: Address) -> bool {
     let hash = (barrier.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
     for step in 0..8 {
@@ -25,7 +26,7 @@ pub(super) fn is_new(barrier: Address) -> bool {
     true
 }
 
-/// In a fork's child, whose file knows of none.
+/// Forgets all barriers in a fork's child, whose trace names none yet.
 pub(super) fn after_fork() {
     TOLD.iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
 }

@@ -1,21 +1,24 @@
-//! What recording itself costs, measured at the start of each trace and written into it, so that the analysis can take it off.
+//! Measures the cost of recording at the start of each trace and writes it into the trace, so that
+//! the analysis can subtract it.
 
 use super::session::SESSION;
 use super::sites;
 use crate::thread::Thread;
 use baton_trace::{What, sys};
 
-/// Events of a measurement; small, as they stand in the trace.
+/// Events of one measurement. There are few, because they stay in the trace.
 const EVENTS: u64 = 64;
-/// Measurements, of which the fastest counts: an interrupt only lengthens one.
+/// Number of measurements; the fastest counts, because an interrupt only lengthens one.
 const ROUNDS: usize = 4;
 
 /// Probe number of a plain event.
 const PLAIN: u32 = 0;
-/// Probe number of the events around a contended wait, and of the CPU times there if they are read.
+/// Probe number of the two events around a contended wait, with the readings of the CPU time beside
+/// them where these are made.
 const CONTENDED: u32 = 1;
 
-/// Measures and writes down. Pauses of no length are the events that say nothing.
+/// Measures the cost of an event and writes it into the trace. The events of the measurement are
+/// pauses of length zero, which say nothing.
 pub(super) fn measure(thread: &Thread) {
     let nothing = What::Pause { ticks: 0 };
     let plain = fastest(EVENTS, || {
@@ -39,14 +42,15 @@ pub(super) fn measure(thread: &Thread) {
     }
 }
 
-/// What [`cpu_time_of`] does, without its event.
+/// Reads the CPU time where [`cpu_time_of`] does, without writing an event.
 fn cpu_time(thread: &Thread) {
     if thread.switches.told().is_none() {
         core::hint::black_box(sys::thread_cpu_ns());
     }
 }
 
-/// Picoseconds of one of `count` things that `run` does.
+/// Picoseconds of a single one of the `count` things that `run` does, in the fastest of [`ROUNDS`]
+/// rounds.
 fn fastest(count: u64, run: impl Fn()) -> u64 {
     let round = || {
         let before = sys::clock_ns(libc::CLOCK_MONOTONIC);

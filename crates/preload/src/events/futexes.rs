@@ -1,4 +1,4 @@
-//! Futex calls of the program's own.
+//! Events of the futex calls that the program makes itself.
 
 use super::post::tidy_up;
 use super::session::{SESSION, is_recording};
@@ -7,13 +7,14 @@ use crate::base::errno;
 use crate::thread::{self, Thread};
 use baton_trace::{Address, FutexEnd, What, clock};
 
-/// The calling thread, if its futex calls are recorded. A thread that is not known yet is not.
+/// The calling thread's record, if the thread's futex calls are recorded. A thread without a record
+/// is not recorded.
 pub fn recorded_thread() -> Option<&'static Thread> {
     thread::existing().filter(|_| is_recording())
 }
 
-/// The thread is about to wait. What recording has to do now and then is done before, as the thread may hold a lock that it
-/// makes of futex afterwards.
+/// Records that the thread is about to wait in a futex call. The upkeep of the recording is done
+/// before, because after the wait the thread may hold a lock that it makes from the futex.
 pub fn futex_wait(thread: &Thread, futex: usize, at: usize, bounded: bool) {
     let futex = futex as Address;
     errno::kept(|| {
@@ -25,17 +26,17 @@ pub fn futex_wait(thread: &Thread, futex: usize, at: usize, bounded: bool) {
     });
 }
 
-/// The call has returned.
+/// Records that the thread's futex wait has returned.
 pub fn futex_wait_ended(thread: &Thread, futex: usize, end: FutexEnd) {
     errno::kept(|| thread.pen.post_ordered(&SESSION, What::FutexWaitEnd { futex: futex as Address, end }));
 }
 
-/// The moment before a wake.
+/// The time before a wake call, for [`futex_woke`].
 pub fn before_wake() -> u64 {
     clock::now(SESSION.source())
 }
 
-/// A wake at that moment asked for waiters, and woke some.
+/// Records a wake call made at `moment`, which asked to wake `asked` waiters and woke `woken`.
 pub fn futex_woke(thread: &Thread, futex: usize, at: usize, moment: u64, [asked, woken]: [u32; 2]) {
     let futex = futex as Address;
     errno::kept(|| {

@@ -15,28 +15,29 @@ use crate::thread::Thread;
 use baton_trace::SiteId;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The functions; 0: this glibc does not have them, or the kernel gives no breakpoints.
+/// The addresses of the two functions; 0: this glibc does not have them, or the kernel gives no
+/// breakpoints.
 static WAIT: AtomicUsize = AtomicUsize::new(0);
 static WAKE: AtomicUsize = AtomicUsize::new(0);
 /// Where glibc lies.
 static LIBC: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// PERF_TYPE_BREAKPOINT, HW_BREAKPOINT_X, and the length that goes with it.
+/// PERF_TYPE_BREAKPOINT, HW_BREAKPOINT_X, and the length that a breakpoint on execution must have.
 const BREAKPOINT: u32 = 5;
 const EXECUTE: u32 = 4;
 const LENGTH: u64 = size_of::<usize>() as u64;
 /// PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER.
 const REGISTERS: u64 = 1 << 12;
 const STACK: u64 = 1 << 13;
-/// The register of the first argument, as the kernel numbers them.
+/// The bit of the register that holds a function's first argument, as the kernel numbers registers.
 const FIRST_ARGUMENT: u64 = 1 << 5;
-/// Bytes of the stack that a record has.
+/// Bytes from the top of the stack that a record holds.
 const TOP: u32 = 128;
 
-/// Looks the functions up.
+/// Looks up the addresses of the two functions in glibc.
 pub(super) fn start() {
     let find = |name: &core::ffi::CStr| {
-        // SAFETY: both strings end with a zero byte.
+        // SAFETY: both strings that `dlvsym` gets end with a zero byte.
         unsafe { libc::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), c"GLIBC_PRIVATE".as_ptr()) }.expose_provenance()
     };
     let (wait, wake) = (find(c"__lll_lock_wait_private"), find(c"__lll_lock_wake_private"));
@@ -50,17 +51,18 @@ pub(super) fn start() {
     WAIT.store(wait, Relaxed);
 }
 
-/// The kernel gives none: no thread tries any more.
+/// Gives breakpoints up for all later threads, because the kernel gives none.
 pub(super) fn refuse() {
     WAIT.store(0, Relaxed);
 }
 
-/// Whether threads are to have breakpoints.
+/// Whether threads ask the kernel for breakpoints.
 pub(super) fn is_on() -> bool {
     WAIT.load(Relaxed) != 0
 }
 
-/// The event of a wait, which reports context switches as well.
+/// The perf event of a wait for one of glibc's locks, whose ring also gets the thread's context
+/// switches.
 pub(super) fn waits() -> Attributes {
     Attributes {
         sample_type: TIME_AND_CPU | REGISTERS | STACK,
@@ -70,7 +72,7 @@ pub(super) fn waits() -> Attributes {
     }
 }
 
-/// The event of a wake.
+/// The perf event of a wake of a waiter for one of glibc's locks.
 pub(super) fn wakes() -> Attributes {
     breakpoint(WAKE.load(Relaxed))
 }
@@ -90,23 +92,25 @@ fn breakpoint(at: usize) -> Attributes {
     }
 }
 
-/// Offsets in a record: behind time and CPU come the kind of registers, the first argument, and the stack's length.
+/// Offsets in a record. Behind the time and the CPU stand the kind of the registers, the first
+/// argument, and the length of the stack.
 const KIND: u64 = 24;
 const ARGUMENT: u64 = 32;
 const DEPTH: u64 = 40;
 const WORDS: u64 = 48;
 
-/// The lock that a wait or a wake is about. None if the record has no registers.
+/// The address of the lock that a wait or a wake is about; `None` if the record has no registers.
 pub(super) fn lock(record: &Record) -> Option<u64> {
     (record.word(KIND) != 0).then(|| record.word(ARGUMENT) & 0xffff_ffff_ffff)
 }
 
-/// Frames of a call site: in glibc, and outside of it.
+/// Most frames of a call site: the first in glibc, the others outside of it.
 const FRAMES: usize = 3;
 
-/// The call site of a wait: the return address in glibc, and then those outside of it that the top of the stack holds. What lies
-/// on the stack without being a return address follows no call; one that a function before left there may be taken for a
-/// caller.
+/// The call site of a wait: the return address in glibc, and then the return addresses outside of
+/// glibc on the top of the stack. A word of the stack counts as a return address if a call
+/// instruction stands before the place that it points to; so a stale address that an earlier
+/// function left there may be taken for a caller.
 pub(super) fn site(thread: &Thread, record: &Record) -> SiteId {
     let words = record.word(DEPTH).min(TOP.into()) / 8;
     if words == 0 {
@@ -127,10 +131,10 @@ fn is_glibc(address: u64) -> bool {
     (LIBC[0].load(Relaxed) as u64..LIBC[1].load(Relaxed) as u64).contains(&address)
 }
 
-/// Whether an address is one of code, just behind an instruction that calls.
+/// Whether `address` points into code, just behind a call instruction.
 fn follows_a_call(address: u64) -> bool {
     let Some(loaded) = found::at(address) else { return false };
-    // SAFETY: an object file that the stack points into stays loaded.
+    // SAFETY: an object file that the stack points into stays loaded during the call.
     let Some(headers) = (unsafe { loaded.headers() }) else { return false };
     let code = headers.iter().any(|header| {
         let start = loaded.bias + header.p_vaddr;
@@ -140,7 +144,7 @@ fn follows_a_call(address: u64) -> bool {
     if !code || modules::know(address).is_none() {
         return false;
     }
-    // SAFETY: the bytes are code of a loaded object file.
+    // SAFETY: the bytes lie in a code segment of a loaded object file.
     let before = unsafe { *((address as usize - LONGEST) as *const [u8; LONGEST]) };
     is_call(&before)
 }

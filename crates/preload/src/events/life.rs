@@ -12,17 +12,18 @@ use baton_trace::{What, sys};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Children are recorded too.
+/// Whether a fork's children are recorded too.
 static FOLLOW: AtomicBool = AtomicBool::new(true);
 
 /// Opens the trace.
 ///
 /// # Errors
-/// What could not be done.
+/// Says which step failed if the trace cannot be opened.
 pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
-    // Without it sites are known by their addresses alone.
+    // If this fails, call sites and modules cannot be looked up, and sites are known by their
+    // addresses alone.
     let _ = found::start();
     if !config.stacks {
         sites::refuse_stacks();
@@ -39,7 +40,8 @@ pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     SESSION.open(directory, options)
 }
 
-/// Says that the process runs unrecorded, and why. Callable in a fork's child: without an allocation.
+/// Says that the process runs unrecorded, and why. A fork's child may call it, because it allocates
+/// nothing.
 pub fn say_unrecorded(directory: Option<&CStr>, error: OpenError) {
     let text = format_args!("process {} runs unrecorded: {error}", sys::pid());
     match directory {
@@ -51,7 +53,8 @@ pub fn say_unrecorded(directory: Option<&CStr>, error: OpenError) {
     }
 }
 
-/// Begins the trace of the thread that starts the library, once the session is open and slots are set.
+/// Begins the trace of the thread that starts the library, once the session is open and the slots
+/// are set.
 pub fn begin() {
     if SESSION.is_open() {
         let thread = thread::current();
@@ -71,7 +74,7 @@ pub static CALLBACKS: Callbacks = Callbacks {
     after_fork_in_child,
 };
 
-/// A thread got its record.
+/// A thread got its record: begins its part of the trace.
 fn thread_begins(thread: &Thread) {
     thread.pen.forget();
     thread.stacks.forget();
@@ -84,21 +87,21 @@ fn thread_begins(thread: &Thread) {
     }
 }
 
-/// A thread that has ended for us goes on for a while, with another record.
+/// A thread whose end was recorded already runs on in its last destructors, with another record.
 fn late_thread_begins(thread: &Thread) {
     thread.pen.forget();
     thread.stacks.forget();
 }
 
-/// Such a thread is dead.
+/// A late thread has ended for good: closes the second record that it got.
 fn late_thread_ended(thread: &Thread) {
     thread.pen.finish();
 }
 
-/// A thread is about to lose its record.
+/// A thread is about to lose its record: ends its part of the trace.
 fn thread_ends(thread: &Thread) {
     if SESSION.is_open() {
-        // How much of its last stretch it spent on a CPU.
+        // Shows how much of the time since the thread's latest event it spent on a CPU.
         thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
         thread.switches.empty(thread);
         thread.switches.taken(thread);
@@ -108,7 +111,7 @@ fn thread_ends(thread: &Thread) {
     thread.pen.finish();
 }
 
-/// The process ends in order.
+/// Finishes the trace as the process ends by `exit`.
 pub fn finish() {
     if SESSION.is_open() {
         if !thread::fork::in_child() {
@@ -118,7 +121,8 @@ pub fn finish() {
             thread.switches.empty(thread);
         }
     }
-    // Also where recording stopped before: the process ended in order.
+    // Called even if recording has stopped early, so that the trace says that the process ended in
+    // order.
     SESSION.finish();
 }
 
@@ -130,7 +134,8 @@ fn signals(how: libc::c_int, mask: u64) -> u64 {
     before
 }
 
-/// Before a fork: no signal handler may write between the fork and the child's own file.
+/// Blocks signals before a fork, so that no signal handler writes an event between the fork and the
+/// opening of the child's own file.
 fn before_fork() {
     if SESSION.is_open() {
         let thread = thread::current();
@@ -139,14 +144,15 @@ fn before_fork() {
     }
 }
 
-/// After a fork, in the parent, and in the child when its file is made.
+/// Unblocks signals after a fork: in the parent, and in the child once its file is open.
 fn after_fork_in_parent() {
     if let Some(thread) = thread::existing().filter(|thread| thread.blocked.swap(false, Relaxed)) {
         signals(libc::SIG_SETMASK, thread.mask.load(Relaxed));
     }
 }
 
-/// After a fork, in the child: a file of its own, or nothing more. A child that cannot have its file runs on unrecorded.
+/// Opens the trace file of a fork's child, if children are recorded. A child that cannot have its
+/// file runs on unrecorded.
 fn after_fork_in_child() {
     thread::all().for_each(|thread| thread.switches.forget());
     let reopened = SESSION.reopen_after_fork(FOLLOW.load(Relaxed));
@@ -158,9 +164,11 @@ fn after_fork_in_child() {
     modules::after_fork();
     if let Some(thread) = thread::existing() {
         sites::after_fork(thread);
-        // The pens of the other records are put in order when a new thread gets them.
+        // Only the forking thread's pen is reset here. The pens of other records are reset when a
+        // new thread gets such a record.
         if reopened.is_ok() {
-            // Modules are written down as call sites turn up: a thread of the parent may have held the loader's lock.
+            // Modules are written down as call sites turn up, not by a walk over the loader's list:
+            // a thread of the parent may have held the loader's lock during the fork.
             thread_begins(thread);
         } else {
             thread.pen.forget();

@@ -1,4 +1,4 @@
-//! Locks of any kind: taken, waited for, released.
+//! Events of locks of any kind: acquisitions, waits and releases.
 
 use super::post::{bounded, cpu_time, post, post_ordered, switched, tidy_up};
 use super::session::{Probe, SESSION};
@@ -13,7 +13,7 @@ pub fn lock(kind: LockKind, address: usize) -> Lock {
     Lock { address: address as Address, kind }
 }
 
-/// The lock was free and has been taken.
+/// Records that the lock was free and that the thread has taken it.
 #[inline(always)]
 pub fn lock_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     post_ordered::<P>(|thread| {
@@ -28,8 +28,8 @@ pub fn lock_bounded<P: Probe>(lock: Lock) {
     bounded::<P>(lock.address);
 }
 
-/// A lock has been given up: what recording has to do now and then (making room, writing down context switches) is done here, where
-/// the thread holds none, so that no critical section gets longer.
+/// Called after each release. Does the upkeep of the recording (making room, writing down context
+/// switches) if the thread holds no lock now, so that no critical section gets longer.
 #[inline(always)]
 pub fn lock_released<P: Probe>() {
     if P::ON {
@@ -40,7 +40,7 @@ pub fn lock_released<P: Probe>() {
     }
 }
 
-/// The lock is taken: a wait begins.
+/// Records that the thread begins to wait for a lock that is taken.
 #[inline(never)]
 pub fn lock_request<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     switched::<P>();
@@ -48,7 +48,7 @@ pub fn lock_request<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     cpu_time::<P>();
 }
 
-/// A wait began at a moment before.
+/// Records the beginning of a wait for the lock at an earlier time, `moment`.
 pub fn lock_requested_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
     if P::ON {
         let thread = thread::current();
@@ -57,7 +57,7 @@ pub fn lock_requested_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
     }
 }
 
-/// The wait ended with the lock. How it went is glibc's secret, if the lock is glibc's.
+/// Records that the wait ended with the lock taken. `how` is unknown for glibc's locks.
 #[inline(never)]
 pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode, how: How) {
     post_ordered::<P>(|thread| {
@@ -67,7 +67,8 @@ pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode, how: How) {
     cpu_time::<P>();
 }
 
-/// Tells how a wait for a lock of ours went: does the thread sleep in the kernel between its begin and its end?
+/// Tells how a wait for one of Baton's locks went: compares how often the thread has slept in the
+/// kernel before and after the wait.
 pub struct Watch(u64);
 
 impl Watch {
@@ -77,27 +78,28 @@ impl Watch {
         Watch(if P::ON { sleeps() } else { 0 })
     }
 
-    /// The wait has ended. The locks do not count their tries on this machine.
+    /// Ends the wait and says whether the thread slept in it. The count of tries is 0, because the
+    /// locks do not count tries on this machine.
     #[inline(always)]
     pub fn how<P: Probe>(self) -> How {
         if P::ON && sleeps() != self.0 { How::sleeping(0) } else { How::spinning(0) }
     }
 }
 
-/// The wait ended without it.
+/// Records that the wait's deadline passed before the thread got the lock.
 #[inline(never)]
 pub fn lock_timed_out<P: Probe>(lock: Lock, mode: Mode) {
     post_ordered::<P>(|_| What::Timeout { lock, mode });
     cpu_time::<P>();
 }
 
-/// A try found it taken.
+/// Records that a try found the lock taken.
 #[inline(always)]
 pub fn lock_try_failed<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     post::<P>(|thread| What::TryFail { lock, mode, site: site(thread, at) });
 }
 
-/// It is about to be given up.
+/// Records that the thread is about to release the lock.
 #[inline(always)]
 pub fn lock_release<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     post::<P>(|thread| {
@@ -106,7 +108,7 @@ pub fn lock_release<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     });
 }
 
-/// The lock, which no call has initialised, was free and has been taken for the first time.
+/// Records the first acquisition of a free lock that no recorded call has initialised.
 #[cold]
 #[inline(never)]
 pub fn lock_first_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
@@ -122,13 +124,13 @@ pub fn lock_init<P: Probe>(lock: Lock, at: usize) {
     post_ordered::<P>(|thread| What::LockInit { lock, site: origin(thread, at) });
 }
 
-/// It is about to be destroyed.
+/// Records that the lock is about to be destroyed.
 #[inline(always)]
 pub fn lock_destroy<P: Probe>(lock: Lock) {
     post::<P>(|_| What::LockDestroy { lock });
 }
 
-/// As [`lock_release`], at a moment before.
+/// Does what [`lock_release`] does, at an earlier time, `moment`.
 #[inline(always)]
 pub fn lock_released_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
     if P::ON {

@@ -1,5 +1,5 @@
-//! Markers and regions of interest: what `baton.h`'s inline functions find by name while the program is recorded, or its markers are
-//! counted.
+//! Markers and regions of interest: the functions that the inline functions of `baton.h` find by
+//! name while the program is recorded or its markers are counted.
 
 use super::session::SESSION;
 use crate::base::errno;
@@ -9,13 +9,14 @@ use baton_trace::What;
 use baton_trace::writer::{SiteAnswer, SiteTable};
 use core::ffi::{CStr, c_char};
 
-/// Names that a process can tell apart; markers of later ones are not recorded.
+/// Number of different names in a process; markers and regions of any further name are not
+/// recorded.
 const NAMES: usize = 1 << 10;
-/// Names by a hash of their text, as the same text may stand at many addresses. Of two names with one hash of 64 bits the
-/// second would bear the first's name.
+/// The numbers of names, by a hash of their text, as the same text may stand at many addresses. If
+/// two names have the same 64-bit hash, the second is recorded under the name of the first.
 static NAME: SiteTable<NAMES> = SiteTable::new();
 
-/// The number of a name, which is written down when it is first seen.
+/// The number of a name. The name is written into the trace when it is first seen.
 fn number(thread: &Thread, name: &CStr) -> Option<u32> {
     // FNV-1a; 0 stands for an empty place in the table.
     let hash =
@@ -30,6 +31,8 @@ fn number(thread: &Thread, name: &CStr) -> Option<u32> {
     }
 }
 
+/// Writes an event about the name's number.
+///
 /// # Safety
 /// `name` is null or a string.
 unsafe fn post(name: *const c_char, what: impl FnOnce(u32) -> What) {
@@ -53,7 +56,7 @@ unsafe fn post(name: *const c_char, what: impl FnOnce(u32) -> What) {
 pub unsafe extern "C" fn baton_preload_marker(name: *const c_char, value: u64) {
     // SAFETY: by contract.
     unsafe { progress::marked(name) };
-    // An event has 48 bits for it.
+    // An event has 48 bits for the value.
     let value = value & 0xffff_ffff_ffff;
     // SAFETY: by contract.
     unsafe { post(name, |name| What::Marker { name, value }) };
@@ -79,7 +82,7 @@ pub unsafe extern "C" fn baton_preload_roi_end(name: *const c_char) {
     unsafe { post(name, |name| What::RoiEnd { name }) };
 }
 
-/// In a fork's child, whose file has no names yet.
+/// Forgets all names in a fork's child, whose trace has none yet.
 pub fn after_fork() {
     NAME.clear();
 }

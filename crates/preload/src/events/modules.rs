@@ -1,9 +1,12 @@
-//! Which object files are loaded where, so that addresses can be told by name afterwards.
+//! Records which object files are loaded where, so that the analysis can resolve addresses to
+//! names.
 //!
-//! Taken down at start, before and after a `dlclose`, and at exit, when the loader's list is walked; and whenever a call site turns up in
-//! an object file that is not known yet. The list is read under the loader's lock, so only where the program is inside the
-//! loader itself or about to be: anywhere else a thread that holds one of the program's locks could wait for a
-//! constructor that waits for that lock. A single address is looked up without a lock (`_dl_find_object`, glibc 2.35).
+//! The loader's list is walked at start, before and after a `dlclose`, and at exit; and a single
+//! module is recorded whenever a call site turns up in an object file that is not known yet. The
+//! list is read under the loader's lock, so only where the program is inside the loader itself or
+//! about to be: anywhere else a thread that holds one of the program's locks could wait for a
+//! constructor that waits for that lock. A single address is looked up without a lock
+//! (`_dl_find_object`, glibc 2.35).
 
 use super::session::SESSION;
 use crate::hooks::lookup::found;
@@ -14,16 +17,17 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use libc::Elf64_Phdr;
 
-/// Numbers of modules, by a hash of where they lie and what they are; kept when they are unloaded.
+/// The numbers of modules, by a hash of their place, path and build id. A module that is unloaded
+/// keeps its number.
 static SEEN: SiteTable<MODULES> = SiteTable::new();
 const MODULES: usize = 4096;
-/// What is known of each.
+/// State and place of each module, by its number.
 static ALL: [Known; MODULES] = [const { Known::new() }; MODULES];
-/// How often one was unloaded.
+/// How many times a module was unloaded.
 static UNLOADS: AtomicU32 = AtomicU32::new(0);
 
 struct Known {
-    /// It is loaded, and written down.
+    /// Whether the module is loaded, and written into the trace.
     living: AtomicBool,
     start: AtomicU64,
     end: AtomicU64,
@@ -35,7 +39,7 @@ impl Known {
     }
 }
 
-/// A set of modules.
+/// A set of modules, a bit for each number.
 struct Set([u64; MODULES / 64]);
 
 impl Set {
@@ -58,14 +62,16 @@ impl Set {
     }
 }
 
-/// Writes down the modules that are new, and those that have gone.
+/// Writes into the trace the modules that are new, and those that are unloaded.
 pub fn list() {
     if !SESSION.is_open() {
         return;
     }
-    // One that is met by another thread from now on is not missed below.
+    // Takes the set before the walk: a module that another thread records from now on is not in it,
+    // so it cannot be taken for one that has gone.
     let mut gone = Set::living();
-    // SAFETY: the callback gets our set and keeps nothing of what it is given.
+    // SAFETY: the callback gets `gone`, which outlives the call, and keeps nothing of what it is
+    // given.
     crate::base::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed), (&raw mut gone).cast()) });
     gone.each(unload_gone);
 }
@@ -75,13 +81,14 @@ pub(super) fn unloads() -> u32 {
     UNLOADS.load(Relaxed)
 }
 
-/// In a fork's child, whose file knows none.
+/// Forgets all modules in a fork's child, whose trace has none yet.
 pub(super) fn after_fork() {
     SEEN.clear();
     ALL.iter().for_each(|known| known.living.store(false, Relaxed));
 }
 
-/// One has gone, if it is not there any more: the loader's list lacks those of other namespaces.
+/// Records that a module is unloaded, unless its address still leads to it. The loader's list alone
+/// does not tell, because it lacks the modules of other namespaces (`dlmopen`).
 fn unload_gone(module: u32) {
     let known = &ALL[module as usize];
     if know(known.start.load(Relaxed)) == Some(module) || !known.living.swap(false, Relaxed) {
@@ -94,15 +101,17 @@ fn unload_gone(module: u32) {
     thread::current().pen.post(&SESSION, What::Unloaded { start: place.start, pages });
 }
 
-/// The module of a code address, written down if it is new. Without a lock: usable anywhere.
+/// The number of the module around a code address, which is written into the trace if it is new.
+/// Takes no lock, so it may be called anywhere.
 pub(super) fn know(address: u64) -> Option<u32> {
     let loaded = found::at(address)?;
-    // SAFETY: a module stays loaded while its code is being called from.
+    // SAFETY: the module stays loaded, because its code is being called from.
     unsafe { module(loaded.bias, loaded.name, loaded.headers()?) }
 }
 
 unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, gone: *mut c_void) -> c_int {
-    // SAFETY: the loader hands us a module that stays loaded during the call, and the set that `list` gave it.
+    // SAFETY: the loader passes a module that stays loaded during the call, and the pointer to the
+    // set that `list` gave it.
     unsafe {
         let (info, gone) = (&*info, &mut *gone.cast::<Set>());
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
@@ -113,10 +122,11 @@ unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, gone: *mut 
     0
 }
 
-/// The number of one, which is written down if it is new.
+/// The number of a module, which is written into the trace if it is new.
 ///
 /// # Safety
-/// The module is loaded: `name` is null or its name, `headers` are its program headers, `bias` is where it lies.
+/// The module is loaded: `name` is null or its path, `headers` are its program headers, and `bias`
+/// is added to its addresses.
 unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Option<u32> {
     let (mut start, mut end, mut build_id) = (u64::MAX, 0, &[][..]);
     for header in headers {
@@ -127,14 +137,14 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Opti
                 end = end.max(at + header.p_memsz);
             }
             libc::PT_NOTE => {
-                // SAFETY: a note segment is loaded, and inside the module.
+                // SAFETY: a note segment is loaded, and lies inside the module.
                 let notes = unsafe { core::slice::from_raw_parts(at as *const u8, header.p_memsz as usize) };
                 build_id = gnu_build_id(notes).unwrap_or(build_id);
             }
             _ => {}
         }
     }
-    // SAFETY: a name, where there is one, ends with a zero byte.
+    // SAFETY: the caller says that `name`, if it is not null, is a string.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     let words = name.to_bytes().iter().chain(build_id);
     let hash = words.fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
@@ -149,7 +159,8 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Opti
     known.start.store(start, Relaxed);
     known.end.store(end, Relaxed);
     if !known.living.swap(true, Relaxed) {
-        // One that the program's own closing did not tell of: glibc closes some itself.
+        // Ends every known module that overlaps the new one: such a module has been unloaded
+        // without a `dlclose` of the program, for glibc closes some libraries itself.
         let mut others = Set::living();
         others.remove(number);
         others.each(|other| {
@@ -165,7 +176,8 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Opti
     Some(number)
 }
 
-/// The build id in a segment of notes: each is three words (lengths of name and text, type), the name, and the text.
+/// Finds the build id in a segment of notes. Each note is three words (length of the name, length
+/// of the text, type), the name, and the text.
 fn gnu_build_id(mut notes: &[u8]) -> Option<&[u8]> {
     const GNU_BUILD_ID: u32 = 3;
     loop {

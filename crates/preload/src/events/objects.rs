@@ -1,4 +1,5 @@
-//! What threads wait for that is no lock: condition variables, barriers, semaphores.
+//! Events of objects other than locks that threads wait for: condition variables, barriers,
+//! semaphores.
 
 use super::post::{bounded, cpu_time, post, post_ordered, switched};
 use super::session::Probe;
@@ -15,7 +16,8 @@ pub fn condition_destroy<P: Probe>(condition: usize) {
     waitable_destroy::<P>(Waitable::Condition, condition);
 }
 
-/// A wait begins. The mutex's release follows.
+/// Records that the thread begins to wait for a condition variable. The mutex's release is recorded
+/// next.
 #[inline(always)]
 pub fn condition_wait<P: Probe>(condition: usize, mutex: usize, at: usize) {
     switched::<P>();
@@ -23,19 +25,19 @@ pub fn condition_wait<P: Probe>(condition: usize, mutex: usize, at: usize) {
     post::<P>(|_| What::CondMutex { mutex: mutex as Address });
 }
 
-/// The wait that has just begun has a deadline.
+/// Records that the condition wait that has just begun has a deadline.
 #[inline(always)]
 pub fn condition_deadline<P: Probe>(condition: usize) {
     bounded::<P>(condition as Address);
 }
 
-/// A wait ended. The mutex's acquisition follows.
+/// Records that a condition wait has ended. The mutex's acquisition is recorded next.
 #[inline(always)]
 pub fn condition_wake<P: Probe>(condition: usize, reason: WakeReason) {
     post_ordered::<P>(|_| What::CondWake { condition: condition as Address, reason });
 }
 
-/// One waiter is about to be woken.
+/// Records that the thread is about to signal a condition variable, which wakes one waiter.
 #[inline(always)]
 pub fn condition_signal<P: Probe>(condition: usize, at: usize) {
     post::<P>(|thread| What::CondSignal { condition: condition as Address, site: site(thread, at) });
@@ -47,52 +49,54 @@ pub fn condition_broadcast<P: Probe>(condition: usize, at: usize) {
     post::<P>(|thread| What::CondBroadcast { condition: condition as Address, site: site(thread, at) });
 }
 
-/// A thread is about to enter a barrier. It may spin there, so its CPU time is taken before, too.
+/// Records that the thread is about to enter a barrier. The CPU time is recorded before the wait as
+/// well as after it, because the thread may spin in the barrier.
 pub fn barrier_arrive<P: Probe>(barrier: usize, at: usize) {
     switched::<P>();
     post::<P>(|thread| What::BarrierArrive { barrier: barrier as Address, site: site(thread, at) });
     cpu_time::<P>();
 }
 
-/// An object was initialised.
+/// Records that an object was initialised.
 pub fn waitable_init<P: Probe>(sort: Waitable, address: usize, at: usize) {
     post_ordered::<P>(|thread| What::Init { sort, address: address as Address, site: origin(thread, at) });
 }
 
-/// An object is destroyed.
+/// Records that an object is about to be destroyed.
 pub fn waitable_destroy<P: Probe>(sort: Waitable, address: usize) {
     post::<P>(|_| What::Destroy { sort, address: address as Address });
 }
 
-/// How many take part in a barrier, or a semaphore's first value.
+/// Records the number of a barrier's participants, or a semaphore's first value.
 pub fn attribute<P: Probe>(address: usize, value: u32) {
     post::<P>(|_| What::Attribute { address: address as Address, value });
 }
 
-/// The CPU time after a wait on something that is no lock: how much of the time since the last one was spent on a CPU.
+/// Records the CPU time after a wait for an object that is no lock: it shows how much of the time
+/// since the last reading the thread spent on a CPU.
 pub fn waited<P: Probe>() {
     cpu_time::<P>();
     switched::<P>();
 }
 
-/// A semaphore was taken without a wait.
+/// Records that the thread took the semaphore without a wait.
 pub fn sem_take<P: Probe>(semaphore: usize, at: usize) {
     post_ordered::<P>(|thread| What::SemTake { semaphore: semaphore as Address, site: site(thread, at) });
 }
 
-/// A wait for a semaphore begins.
+/// Records that the thread begins to wait for the semaphore.
 pub fn sem_wait<P: Probe>(semaphore: usize, at: usize) {
     switched::<P>();
     post::<P>(|thread| What::SemWait { semaphore: semaphore as Address, site: site(thread, at) });
     cpu_time::<P>();
 }
 
-/// A try found the semaphore at zero.
+/// Records that a try found the semaphore at zero.
 pub fn sem_try_failed<P: Probe>(semaphore: usize, at: usize) {
     post::<P>(|thread| What::SemTryFail { semaphore: semaphore as Address, site: site(thread, at) });
 }
 
-/// The semaphore is about to be raised.
+/// Records that the thread is about to raise the semaphore.
 pub fn sem_post<P: Probe>(semaphore: usize, at: usize) {
     post::<P>(|thread| What::SemPost { semaphore: semaphore as Address, site: site(thread, at) });
 }

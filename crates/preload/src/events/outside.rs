@@ -1,4 +1,5 @@
-//! Calls that may wait for something outside of locks: input, output, sleep.
+//! Events of calls in which a thread may wait for something other than a lock: input, output,
+//! sleep.
 
 use super::session::SESSION;
 use super::{sites, streams};
@@ -7,34 +8,38 @@ use crate::thread;
 use baton_trace::{Outcome, SystemCall, What, clock};
 use core::ffi::c_int;
 
-/// Before such a call: when it began, and what the kernel has told of the thread's switches.
+/// What [`on_cpu`] noted before a call: the time, and how many bytes the kernel had written about
+/// the thread's context switches. `None` if the thread is not recorded.
 #[derive(Clone, Copy)]
 pub struct Before(Option<(u64, Option<u64>)>);
 
-/// The number of a call that has no event of its own: only the time off the CPU in it is told.
+/// The number for calls that have no event of their own: only the time that the thread spends off
+/// the CPU in such a call is recorded.
 pub const UNTOLD: u8 = u8::MAX;
 
-/// What a call was about.
+/// What a call was about, which decides whether the call has an event and what its answer means.
 #[derive(Clone, Copy)]
 pub enum About {
-    /// This file. The call counts if it is a socket or a pipe.
+    /// A file, given by its number. The call has an event if the file is a socket or a pipe.
     File(c_int),
-    /// A new connection, which the call returned.
+    /// A new connection, whose file number is the call's answer.
     NewFile,
-    /// Whether something is ready; 0 is a time-out.
+    /// Whether a file is ready. The answer 0 means that the time ran out.
     Readiness,
-    /// None of these; 0 is success.
+    /// Nothing of the above, such as a sleep. An answer that is not negative counts as success.
     Nothing,
 }
 
-/// The thread is about to make such a call. A thread that is not known yet does nothing that is recorded.
+/// Called before such a call: notes the time and the context switches so far. Notes nothing for a
+/// thread without a record.
 #[inline(always)]
 pub fn on_cpu() -> Before {
     let thread = if SESSION.is_open() { thread::existing() } else { None };
     Before(thread.map(|thread| (clock::now(SESSION.source()), thread.switches.told())))
 }
 
-/// It has returned: an event if the thread was off its CPU meanwhile, and one with the outcome.
+/// Called when such a call has returned. Writes an event if the thread left its CPU in the call,
+/// and an event with the outcome if the call has one.
 #[inline]
 pub fn called(before: Before, at: usize, number: u8, about: About, answer: i64) {
     let (Before(Some((began, told))), Some(thread)) = (before, thread::existing()) else { return };
@@ -45,7 +50,8 @@ pub fn called(before: Before, at: usize, number: u8, about: About, answer: i64) 
             return;
         }
         let site = sites::contended(thread, at);
-        // With what the site took: an event and its ticks lead to the beginning of the call.
+        // The clock is read only now, so that `ticks` includes the time that finding `site` took:
+        // the event's time less `ticks` is the time at which the call began.
         let ticks = clock::now(SESSION.source()).saturating_sub(began);
         if left || ticks >= u64::from(SystemCall::LONG) {
             thread.pen.post_ordered(&SESSION, What::Blocked { site, ticks });
@@ -78,12 +84,12 @@ fn file(about: About, answer: i64) -> Option<u16> {
     }
 }
 
-/// What the call came to; before anything else has set `errno`.
+/// The outcome of the call. Called before anything else can have set `errno`.
 fn outcome(about: About, answer: i64) -> Outcome {
     match (answer, about) {
         (0, About::Readiness | About::File(_)) => Outcome::Nothing,
         (0.., _) => Outcome::Done,
-        // Some calls return the error itself, or what is left of a sleep.
+        // A negative answer: `errno` says why the call failed.
         _ if matches!(errno::get(), libc::EAGAIN) => Outcome::WouldWait,
         _ => Outcome::Failed,
     }

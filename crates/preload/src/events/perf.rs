@@ -1,12 +1,13 @@
-//! Events of the kernel about one thread (perf_event_open), read from a ring of memory.
+//! Events of the kernel about one thread (perf_event_open), read from a ring in memory.
 //!
-//! The descriptor is closed at once: the mapping keeps the event, and the program's descriptors stay its own.
+//! The event's descriptor is closed at once: the mapping keeps the event alive, and the program
+//! sees no descriptor that it did not open.
 
 use core::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
 pub(super) const PAGE: usize = 4096;
 
-/// Offsets in the kernel's `struct perf_event_mmap_page`.
+/// Offsets of `data_head` and `data_tail` in the kernel's `struct perf_event_mmap_page`.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
@@ -39,7 +40,8 @@ const DUMMY: u64 = 9;
 const CPU_CLOCK: u64 = 0;
 /// PERF_SAMPLE_IP.
 const CODE: u64 = 1;
-/// PERF_SAMPLE_TIME and PERF_SAMPLE_CPU: what stands behind each record.
+/// PERF_SAMPLE_TIME and PERF_SAMPLE_CPU: the time and the CPU, which every record ends with or
+/// contains.
 pub(super) const TIME_AND_CPU: u64 = 1 << 2 | 1 << 7;
 /// exclude_kernel, exclude_hv, sample_id_all, use_clockid.
 pub(super) const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 18 | 1 << 25;
@@ -54,7 +56,7 @@ pub(super) const SAMPLE: u32 = 9;
 pub(super) const SWITCH: u32 = 14;
 
 impl Attributes {
-    /// An event that only reports context switches.
+    /// An event that only reports the thread's context switches.
     pub(super) const fn switches() -> Attributes {
         Attributes {
             sort: SOFTWARE,
@@ -76,8 +78,8 @@ impl Attributes {
         }
     }
 
-    /// An event that tells from time to time, in CPU time, where in the program's code the thread is. In the kernel it tells
-    /// nothing.
+    /// An event that samples the thread's code address whenever the thread has run for `period_ns`
+    /// more. It takes no samples in the kernel.
     pub(super) const fn samples(period_ns: u64) -> Attributes {
         Attributes {
             config: CPU_CLOCK,
@@ -89,10 +91,12 @@ impl Attributes {
     }
 }
 
-/// Opens an event of the calling thread and maps its ring of `pages` pages; closes its descriptor again. The error is errno, if
-/// the kernel refuses the event, and 0, if it refuses the ring.
+/// Opens an event of the calling thread, maps its ring of `pages` pages, and closes the event's
+/// descriptor. The error is `errno` if the kernel refuses the event, and 0 if the kernel refuses
+/// the ring.
 pub(super) fn map(attributes: &Attributes, pages: usize) -> Result<usize, i32> {
-    // SAFETY: the kernel reads the attributes: this thread, any CPU, no group. Raw calls are no cancellation points.
+    // SAFETY: the kernel reads `attributes` during the call, for this thread on any CPU, without a
+    // group; the mapping is new memory. Raw calls are no cancellation points.
     unsafe {
         let fd = libc::syscall(libc::SYS_perf_event_open, &raw const *attributes, 0, -1, -1, CLOSE_ON_EXEC);
         if fd < 0 {
@@ -106,7 +110,7 @@ pub(super) fn map(attributes: &Attributes, pages: usize) -> Result<usize, i32> {
     }
 }
 
-/// Gives a ring back.
+/// Unmaps a ring, which ends its event.
 ///
 /// # Safety
 /// [`map`] returned `at` for this number of pages, and no thread reads the ring any more.
@@ -115,15 +119,17 @@ pub(super) unsafe fn unmap(at: usize, pages: usize) {
     crate::base::errno::kept(|| unsafe { libc::munmap(at as *mut libc::c_void, (1 + pages) * PAGE) });
 }
 
+/// A word of a ring, at `offset` bytes.
+///
 /// # Safety
-/// `at` is a mapped ring and `offset` that of a word in it.
+/// `at` is a mapped ring, and `offset` that of a word in it.
 #[inline(always)]
 unsafe fn word<'a>(at: usize, offset: usize) -> &'a AtomicU64 {
-    // SAFETY: by contract; the offsets are multiples of 8.
+    // SAFETY: the caller says that the word lies in a mapped ring; all offsets are multiples of 8.
     unsafe { &*((at + offset) as *const AtomicU64) }
 }
 
-/// Bytes that the kernel has written so far.
+/// Bytes that the kernel has written into the ring so far.
 ///
 /// # Safety
 /// `at` is a mapped ring.
@@ -133,7 +139,7 @@ pub(super) unsafe fn written(at: usize) -> u64 {
     unsafe { word(at, HEAD).load(Relaxed) }
 }
 
-/// Bytes that have been read.
+/// Bytes of the ring that have been read so far.
 ///
 /// # Safety
 /// `at` is a mapped ring.
@@ -152,12 +158,14 @@ pub(super) struct Records {
 }
 
 impl Records {
+    /// The unread records of the ring at `at`.
+    ///
     /// # Safety
-    /// `at` is 0, which stands for no ring, or a ring that [`map`] mapped for this number of pages. That ring stays mapped while the
-    /// records are used.
+    /// `at` is 0, which stands for no ring, or a ring that [`map`] mapped for this number of pages.
+    /// That ring stays mapped while the records are used.
     pub(super) unsafe fn of(at: usize, pages: usize) -> Records {
-        // Acquire: the records up to the head are whole.
-        // SAFETY: by contract.
+        // Acquire: the records before the head are written completely.
+        // SAFETY: the caller says that `at`, if it is not 0, is a mapped ring.
         let (tail, head) = if at == 0 { (0, 0) } else { unsafe { (read(at), word(at, HEAD).load(Ordering::Acquire)) } };
         Records { at, bytes: pages * PAGE, tail, head }
     }
@@ -166,22 +174,23 @@ impl Records {
         self.tail >= self.head
     }
 
-    /// The next record, which stays the next one until [`Records::pass`].
+    /// The first record that has not been passed yet. [`Records::pass`] moves on to the one behind
+    /// it.
     pub(super) fn next(&self) -> Option<Record<'_>> {
         (!self.is_empty()).then_some(Record { records: self, begin: self.tail })
     }
 
-    /// Goes over to the record after the next one.
+    /// Moves past the record that [`Records::next`] returns.
     pub(super) fn pass(&mut self) {
         let size = self.next().map_or(8, |record| u64::from(record.size()).max(8));
         self.tail += size;
     }
 
-    /// Tells the kernel that it may write where the records were that have been passed.
+    /// Tells the kernel that it may overwrite the records that have been passed.
     pub(super) fn give_back(&self) {
         if self.at != 0 {
-            // Release: after all has been read.
-            // SAFETY: a mapped ring, as in `of`.
+            // Release: the kernel overwrites the records only after this thread has read them.
+            // SAFETY: the ring stays mapped while the records are used, as `of` demands.
             unsafe { word(self.at, TAIL).store(self.tail, Ordering::Release) };
         }
     }
@@ -195,10 +204,11 @@ pub(super) struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// Its word at an offset of `offset` bytes; it may wrap around.
+    /// The record's word at an offset of `offset` bytes. A record may wrap around the end of the
+    /// ring.
     pub(super) fn word(&self, offset: u64) -> u64 {
         let place = (self.begin + offset) as usize % self.records.bytes;
-        // SAFETY: records are made of words, aligned; the place is inside the ring.
+        // SAFETY: records consist of aligned words, and `place` lies inside the ring.
         unsafe { word(self.records.at, PAGE + place).load(Relaxed) }
     }
 
@@ -214,7 +224,8 @@ impl Record<'_> {
         (self.word(0) >> 48) as u16
     }
 
-    /// When a switch happened, or a sample that has no address of code, in nanoseconds: it stands first behind the header.
+    /// The time in nanoseconds of a context switch, or of a sample without a code address: the word
+    /// behind the record's header.
     pub(super) fn nanos(&self) -> u64 {
         self.word(8)
     }
@@ -224,7 +235,7 @@ impl Record<'_> {
         self.word(16) as u32
     }
 
-    /// The address of code of a sample that has one, and when it was.
+    /// The code address and the time in nanoseconds of a sample that has a code address.
     pub(super) fn code_and_nanos(&self) -> (u64, u64) {
         (self.word(8), self.word(16))
     }

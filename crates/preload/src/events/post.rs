@@ -1,10 +1,12 @@
-//! Writing an event down, and what recording has to do now and then. Each function is nothing in code that does not record.
+//! Writes events into the trace, and does the upkeep of the recording. Each function compiles to
+//! nothing in code that does not record.
 
 use super::session::{Probe, SESSION};
 use crate::thread::{self, Thread};
 use baton_trace::{What, clock, sys};
 
-/// Records an act, stamped now: before it gives something away.
+/// Records an event with the time now. Called before an act that gives something to other threads,
+/// such as a release.
 #[inline(always)]
 pub fn post<P: Probe>(what: impl FnOnce(&Thread) -> What) {
     if P::ON {
@@ -13,7 +15,8 @@ pub fn post<P: Probe>(what: impl FnOnce(&Thread) -> What) {
     }
 }
 
-/// Records an act, stamped when everything before is done: after it took something.
+/// Records an event with a time read after all earlier instructions are done. Called after an act
+/// that took something, such as an acquisition.
 #[inline(always)]
 pub fn post_ordered<P: Probe>(what: impl FnOnce(&Thread) -> What) {
     if P::ON {
@@ -22,14 +25,16 @@ pub fn post_ordered<P: Probe>(what: impl FnOnce(&Thread) -> What) {
     }
 }
 
-/// The acquisition or wait that the thread has just recorded at `object` was a try, or has a deadline.
+/// Records that the acquisition or wait that the thread has just recorded at `object` was a try, or
+/// has a deadline.
 #[inline(always)]
 pub fn bounded<P: Probe>(object: u64) {
     post::<P>(|_| What::Bounded { object });
 }
 
-/// The thread's CPU time, to tell spinning from sleeping. Where the kernel tells of the thread's switches they say more, and this system
-/// call would cost more than all the rest.
+/// Records the thread's CPU time, which tells spinning from sleeping. Where the kernel reports the
+/// thread's context switches, nothing is read: they say more, and this system call would cost more
+/// than all other recording.
 #[inline(always)]
 pub(super) fn cpu_time<P: Probe>() {
     if P::ON {
@@ -43,7 +48,7 @@ pub(super) fn cpu_time_of(thread: &Thread) {
     }
 }
 
-/// A moment, to be written down later; 0 in code that does not record.
+/// The time now, for an event that is written later; 0 in code that does not record.
 #[inline(always)]
 pub fn moment<P: Probe>() -> u64 {
     if P::ON { clock::now(SESSION.source()) } else { 0 }
@@ -56,9 +61,11 @@ pub(super) fn tidy_up(thread: &Thread) {
     thread.pen.prepare(&SESSION);
 }
 
-/// Writes down the context switches since the last time, if that was a while ago or the ring fills. It is called before each wait that may
-/// have no end, too: a program that is killed there cannot, and a sleep before the wait would be taken for work. A thread may hold a lock here (behind
-/// a wait at a condition variable it does), so most calls do nothing.
+/// Writes the context switches since the last time into the trace, if that was a while ago or the
+/// ring fills. Called before each wait that may have no end, among other places: a program that is
+/// killed in the wait cannot write them any more, and a sleep before the wait would then be taken
+/// for work. The thread may hold a lock (behind a condition wait it does), so most calls do
+/// nothing.
 #[cold]
 pub(super) fn switched<P: Probe>() {
     if P::ON {

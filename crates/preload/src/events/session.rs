@@ -10,7 +10,7 @@ pub trait Probe: 'static {
 
 /// Hooks that record.
 pub struct Recorded;
-/// Hooks that do not.
+/// Hooks that do not record.
 pub struct Quiet;
 
 impl Probe for Recorded {
@@ -23,7 +23,7 @@ impl Probe for Quiet {
 /// The process's trace.
 pub(super) static SESSION: Session = Session::new();
 
-/// Whether the process is recorded now.
+/// Whether the process is being recorded now.
 pub fn is_recording() -> bool {
     SESSION.is_open()
 }

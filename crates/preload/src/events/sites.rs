@@ -15,7 +15,8 @@ use baton_trace::writer::{SiteAnswer, SiteTable};
 use baton_trace::{SiteId, What, notes};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Return addresses and stacks that a process can tell apart; later ones are unknown.
+/// Return addresses and stacks to which a process can give numbers; any further one is an unknown
+/// site.
 const SITES: usize = 1 << 16;
 static TABLE: SiteTable<SITES> = SiteTable::new();
 
@@ -52,8 +53,8 @@ fn number(thread: &Thread, key: u64, stack: &[u64]) -> SiteId {
     }
 }
 
-/// Returns the key under which the table keeps a call site while its object file is not loaded.
-/// Code addresses have 48 bits, numbers of modules fewer than 15.
+/// Returns the key under which the table keeps a call site while its object file is not loaded. A
+/// code address has 48 bits, and a module's number plus one fits in 15 bits.
 fn elsewhere(address: u64, module: u32) -> u64 {
     address | u64::from(module + 1) << 48
 }
@@ -73,13 +74,14 @@ fn full(thread: &Thread) -> SiteId {
     SiteId::UNKNOWN
 }
 
-/// Frames of a stack, at most.
+/// Most frames of a recorded stack.
 const FRAMES: usize = 32;
 
 /// With `BATON_STACKS=off`.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// From now on a contended site, or one where a lock begins, is its return address alone.
+/// From now on, a site that waits and a site that makes or first takes a lock are recorded by their
+/// return address alone.
 pub(super) fn refuse_stacks() {
     REFUSED.store(true, Relaxed);
 }
@@ -87,7 +89,8 @@ pub(super) fn refuse_stacks() {
 /// The number of the stack that ends at the contended call site `at`.
 #[inline(never)]
 pub fn contended(thread: &Thread, at: usize) -> SiteId {
-    // For code that was registered at run time libgcc sorts tables in memory from `malloc`, whose lock this thread may hold.
+    // To walk through code that was registered at run time, libgcc sorts tables in memory from
+    // `malloc`, whose lock this thread may hold.
     if REFUSED.load(Relaxed) || unwind::has_registered_code() && !thread.holds.is_free() {
         return site(thread, at);
     }
@@ -96,8 +99,9 @@ pub fn contended(thread: &Thread, at: usize) -> SiteId {
     thread.stacks.number::<FRAMES>(at, unloads, number).map_or_else(|| site(thread, at), SiteId)
 }
 
-/// The number of the place where a lock begins, with its callers: where it is initialised, or first taken. A wrapper around a
-/// mutex initialises all of them at one place, so that only the callers tell them apart.
+/// The number of the place where a lock begins, which is where it is initialised or first taken,
+/// together with that place's callers. A wrapper initialises all of its mutexes at one place, so
+/// only the callers tell these mutexes apart.
 #[inline(never)]
 pub fn origin(thread: &Thread, at: usize) -> SiteId {
     if REFUSED.load(Relaxed) {
@@ -106,7 +110,8 @@ pub fn origin(thread: &Thread, at: usize) -> SiteId {
     stack(thread, at, modules::unloads(), thread.stacks.origin(at).addresses())
 }
 
-/// The number of a stack.
+/// The number of the stack `frames`. A stack of a single frame has the number of the call site
+/// `at`.
 fn stack(thread: &Thread, at: usize, unloads: u32, frames: &[u64]) -> SiteId {
     if frames.len() < 2 {
         return site(thread, at);
@@ -114,13 +119,14 @@ fn stack(thread: &Thread, at: usize, unloads: u32, frames: &[u64]) -> SiteId {
     by_hash(thread, frames, unloads)
 }
 
-/// The number of a stack that was found elsewhere.
+/// The number of the stack `frames`, which the kernel's record of the stack has shown.
 pub(super) fn of_stack(thread: &Thread, frames: &[u64]) -> SiteId {
     by_hash(thread, frames, modules::unloads())
 }
 
 fn by_hash(thread: &Thread, frames: &[u64], unloads: u32) -> SiteId {
-    // A bit that no address has. Where object files have gone, those that lie there now count, too.
+    // The highest bit marks a stack's key, as no address has it. Once a module was unloaded, the
+    // modules that now lie at the addresses enter the hash too.
     let hash = frames.iter().fold(unwind::SEED, |hash, ip| {
         let module = if unloads == 0 { None } else { modules::know(*ip) };
         unwind::step(hash, *ip ^ module.map_or(0, |module| u64::from(module + 1) << 48))
@@ -128,16 +134,16 @@ fn by_hash(thread: &Thread, frames: &[u64], unloads: u32) -> SiteId {
     number(thread, hash | 1 << 63, frames)
 }
 
-/// In a fork's child, whose file has no definitions yet.
+/// Forgets all sites in a fork's child, whose trace has no definitions yet.
 pub fn after_fork(thread: &Thread) {
     TABLE.clear();
     thread.stacks.forget();
 }
 
-/// Writes down the thread's name, as the kernel has it.
+/// Writes the thread's name, as the kernel has it, into the trace.
 pub fn name_thread(thread: &Thread) {
     let mut name = [0u8; 16];
-    // SAFETY: the kernel writes up to 16 bytes, with a zero at the end.
+    // SAFETY: the kernel writes at most 16 bytes, a string, into `name`.
     let failed = crate::base::errno::kept(|| unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) });
     let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     if failed == 0 && length > 0 {

@@ -1,13 +1,15 @@
-//! Which files are sockets or pipes: their reads and writes are told to others, and may be waits for others.
+//! Which files are sockets or pipes: a read or write of such a file may be a wait for another
+//! thread or process, or end another's wait.
 //!
-//! The kernel is asked once for each number of a file, and again after a `close` or a new connection. A number that became another
-//! file's in another way (`dup2`, a close inside the C library) keeps its old answer.
+//! The kernel is asked once for each file number, and again after a `close` or a new connection. A
+//! number that comes to stand for another file in another way (`dup2`, a close inside the C
+//! library) keeps its old answer.
 
 use crate::base::errno;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Numbers of files that are remembered; of higher ones the kernel is asked each time.
+/// File numbers whose kind is remembered; the kernel is asked each time about higher ones.
 const FILES: usize = 1 << 14;
 const UNKNOWN: u8 = 0;
 const STREAM: u8 = 1;
@@ -36,17 +38,17 @@ fn ask(file: c_int) -> bool {
     let mut about = core::mem::MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: the kernel fills the structure, or fails.
     let failed = errno::kept(|| unsafe { libc::fstat(file, about.as_mut_ptr()) }) != 0;
-    // SAFETY: all zeros are a value of the structure, too.
+    // SAFETY: the structure was zeroed, and all zeros are a valid value of it.
     let sort = unsafe { about.assume_init() }.st_mode & libc::S_IFMT;
     !failed && (sort == libc::S_IFSOCK || sort == libc::S_IFIFO)
 }
 
-/// A connection was accepted under this number.
+/// Remembers that this file number is a socket: the call that accepted a connection returned it.
 pub fn made(file: c_int) {
     set(file, STREAM);
 }
 
-/// The number is about to be free.
+/// Forgets the kind of this file number, which is about to be closed.
 pub fn forget(file: c_int) {
     set(file, UNKNOWN);
 }

@@ -1,10 +1,13 @@
-//! Context switches: when a thread left its CPU, whether it blocked or was preempted, and when it was back, as the kernel has it.
-//! And, where the kernel tells, waits for locks inside of glibc (`libc_locks`).
+//! Context switches as the kernel reports them: when a thread left its CPU, whether it blocked or
+//! was preempted, and when it was back. Where the kernel allows breakpoints, waits for locks inside
+//! of glibc too (`libc_locks`).
 //!
-//! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary user may have unless the
-//! administrator forbids it (`perf_event_paranoid` above 2). They come in a small ring of memory, which the thread empties when it holds
-//! no lock: around waits and behind releases, once it is half full or some milliseconds old, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
-//! no ring, and CPU times around waits have to tell as much as they can. With a ring no CPU times are read.
+//! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary
+//! user may have unless the administrator forbids it (`perf_event_paranoid` above 2). They come in
+//! a small ring of memory, which the thread empties when it holds no lock: around waits and behind
+//! releases, once it is half full or some milliseconds old, and at its end. Where the kernel
+//! refuses, or a limit on locked memory is reached, there is no ring, and only the CPU times around
+//! waits tell spinning from sleeping. With a ring no CPU times are read.
 
 use super::libc_locks;
 use super::perf::{self, Attributes, LOST, Record, Records, SAMPLE, SWITCH};
@@ -15,14 +18,15 @@ use baton_trace::clock::{self, Moment};
 use baton_trace::{OffReason, SiteId, What, notes};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-/// Pages of records: some 680 switches, or 89 waits for glibc's locks.
+/// Pages of the ring of context switches: room for some 680 switches, or 89 waits for glibc's
+/// locks.
 const PAGES: usize = 4;
-/// Pages of the ring of wakes, and of that of samples: 102 wakes, 128 samples.
+/// Pages of the ring of wakes and of the ring of samples: room for 102 wakes and for 128 samples.
 const WAKE_PAGES: usize = 1;
 const SAMPLE_PAGES: usize = 1;
 
-/// Waits for glibc's locks after which a thread gets samples of where it is. Much of what such a lock costs is no wait: its cache
-/// line moves between CPUs.
+/// Number of waits for glibc's locks after which a thread's code address is sampled. The samples
+/// show the rest of a lock's cost: its cache line moves between CPUs, which is no wait.
 const WAITS: u64 = 16;
 /// Nanoseconds of CPU time between two samples.
 const PERIOD_NS: u64 = 1_000_000;
@@ -31,15 +35,17 @@ const PERIOD_NS: u64 = 1_000_000;
 /// that is killed loses them.
 const KEPT: u64 = 1 << 24;
 
-/// The marks of a switch.
+/// Bits of a switch record: the thread left its CPU, and it left because it was preempted.
 const OUT: u16 = 1 << 13;
 const PREEMPTED: u16 = 1 << 14;
 
-/// Rings at a time, at most: 20 MiB of locked memory, and 512 KiB for those with breakpoints.
+/// Most threads that have rings at a time: 20 MiB of locked memory. Fewer may have breakpoints,
+/// whose second and third rings take 1 MiB more.
 const RINGS: u32 = 1024;
 const WITH_BREAKPOINTS: u32 = 64;
 static OPEN: AtomicU32 = AtomicU32::new(0);
-/// The kernel says no, or the user: no thread tries any more.
+/// Whether switches are given up: the kernel refuses them, or the user did (`BATON_SWITCHES=off`).
+/// No thread asks any more.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// With `BATON_SWITCHES=off`.
@@ -49,7 +55,7 @@ pub(super) fn refuse() {
 }
 
 impl Ring {
-    /// Asks for the calling thread's switches.
+    /// Asks the kernel for the calling thread's context switches.
     pub(super) fn open(&self) {
         self.busy.store(false, Relaxed);
         self.lock.store(0, Relaxed);
@@ -70,7 +76,8 @@ impl Ring {
         self.at.store(at, Relaxed);
     }
 
-    /// Writes down that the calling thread runs: from here on the trace has all its switches, even if it has none.
+    /// Records that the calling thread runs. From this event on the trace has all context switches
+    /// of the thread, even if there are none.
     pub(super) fn begin(&self, thread: &Thread) {
         if self.told().is_some() {
             let (ticks, cpu) = clock::now_ordered(SESSION.source());
@@ -79,12 +86,12 @@ impl Ring {
         }
     }
 
-    /// Gives the rings back.
+    /// Gives the thread's rings back to the kernel.
     pub(super) fn close(&self) {
         let (at, wakes) = (self.at.swap(0, Relaxed), self.wakes.swap(0, Relaxed));
         if at != 0 {
             OPEN.fetch_sub(1, Relaxed);
-            // SAFETY: mapped by `open`; its only reader is this thread.
+            // SAFETY: `open` mapped the ring; its only reader is this thread.
             unsafe { perf::unmap(at, PAGES) };
         }
         let samples = self.samples.swap(0, Relaxed);
@@ -96,7 +103,8 @@ impl Ring {
         }
     }
 
-    /// In a fork's child: the kernel gave it no copy of the rings.
+    /// Forgets the rings in a fork's child, because the kernel does not copy the mappings into the
+    /// child.
     pub fn forget(&self) {
         self.wakes.store(0, Relaxed);
         self.samples.store(0, Relaxed);
@@ -106,13 +114,14 @@ impl Ring {
         self.busy.store(false, Relaxed);
     }
 
-    /// Whether the kernel has told something since the ring was emptied, and that was more than [`KEPT`] ago or a ring is half full. So a
-    /// sleep is due at once, and one switch among many is not. A program that is killed cannot empty its rings any more, so that a
-    /// sleep in them would be taken for work.
+    /// Whether the rings should be emptied: the kernel has written something, and the rings were
+    /// last emptied more than [`KEPT`] ago or one is half full. So a sleep after a long time of
+    /// work is written at once, while of many switches most are not. A program that is killed
+    /// cannot empty its rings, and an unwritten sleep would be taken for work.
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
         let at = self.at.load(Relaxed);
-        // SAFETY: a ring that is there stays mapped while its thread runs.
+        // SAFETY: the ring at `at` stays mapped while its thread runs.
         at != 0 && unsafe { perf::written(at) != perf::read(at) } && self.is_old_or_filling(at)
     }
 
@@ -124,7 +133,8 @@ impl Ring {
             || half_full(self.wakes.load(Relaxed), WAKE_PAGES * perf::PAGE)
     }
 
-    /// How much the kernel has told so far: it grows when the thread leaves its CPU, and when it comes back. `None` without a ring.
+    /// Bytes that the kernel has written about the thread so far: they grow when the thread leaves
+    /// its CPU, and when it comes back. `None` without a ring.
     #[inline(always)]
     pub(super) fn told(&self) -> Option<u64> {
         let at = self.at.load(Relaxed);
@@ -132,9 +142,10 @@ impl Ring {
         (at != 0).then(|| unsafe { perf::written(at) })
     }
 
-    /// Writes down what the kernel has told since the last time.
+    /// Writes the records that the kernel has made since the last time into the trace.
     pub(super) fn empty(&self, thread: &Thread) {
-        // Switches last: what comes in between is a switch, as the thread itself is here.
+        // The switch ring is read last: while this thread reads the rings, the kernel adds no
+        // records to them but switches.
         // SAFETY: the rings stay mapped while their thread runs.
         let mut rings = unsafe {
             let samples = Records::of(self.samples.load(Relaxed), SAMPLE_PAGES);
@@ -158,7 +169,8 @@ impl Ring {
         if self.waits.load(Relaxed) >= WAITS && self.samples.load(Relaxed) == 0 {
             self.sample();
         }
-        // The program did not ask for this: it is no time of its own.
+        // Records the time that emptying took as a pause, which the analysis takes off the thread's
+        // time: the program did not ask for it.
         let ticks = clock::now(SESSION.source()).saturating_sub(began);
         thread.pen.post(&SESSION, What::Pause { ticks });
         self.busy.store(false, Relaxed);
@@ -175,7 +187,8 @@ impl Ring {
         }
     }
 
-    /// Ends a wait for one of glibc's locks whose wake has not been told: the thread ends, or waits again.
+    /// Ends a wait for one of glibc's locks that no wake has ended: the thread ends, or waits
+    /// again.
     pub(super) fn taken(&self, thread: &Thread) {
         let lock = self.lock.swap(0, Relaxed);
         if lock != 0 {
@@ -184,30 +197,31 @@ impl Ring {
     }
 }
 
-/// Whether a ring of this many bytes, if it is there, is half full.
+/// Whether the ring of `bytes` bytes at `at` is half full. False if there is no ring.
 fn half_full(at: usize, bytes: usize) -> bool {
-    // SAFETY: a ring that is there stays mapped while its thread runs.
+    // SAFETY: `at` is a ring that stays mapped while its thread runs.
     at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > bytes as u64 / 2 }
 }
 
-/// Writes records down, between two moments on both clocks.
+/// Writes a ring's records into the trace. `then` and `now` are two moments, each on the counter
+/// and on the kernel's clock, between which the records lie.
 struct Reader<'a> {
     thread: &'a Thread,
     then: (u64, u64),
     now: (u64, u64),
 }
 
-/// The rings in the order of [`Ring::empty`].
+/// The places of these rings in the array of [`Ring::empty`].
 const SAMPLES: usize = 0;
 const WAKES: usize = 1;
 
-/// The ring whose next record is the earliest; `None` if all records have been passed.
+/// The place of the ring whose next record is the earliest; `None` if all records have been passed.
 fn first(rings: &[Records; 3]) -> Option<usize> {
     let time = |ring: usize| rings[ring].next().map(|record| nanos(ring, &record));
     (0..rings.len()).filter_map(|ring| Some((time(ring)?, ring))).min().map(|(_, ring)| ring)
 }
 
-/// When a record of a ring was written; 0 if it does not say so.
+/// The time of a record in nanoseconds; 0 if the record has none.
 fn nanos(ring: usize, record: &Record) -> u64 {
     match (record.sort(), ring) {
         (SAMPLE, SAMPLES) => record.code_and_nanos().1,
@@ -223,7 +237,7 @@ impl Reader<'_> {
             (SAMPLE, WAKES) => self.woke(record),
             (SAMPLE, _) => self.waits(record),
             (SWITCH, _) => self.switched(record),
-            // Samples that are missing are as good as those before them.
+            // Lost samples are not reported: the samples that were kept show the same distribution.
             (LOST, WAKES..) => self.lost(),
             _ => {}
         }
@@ -240,7 +254,8 @@ impl Reader<'_> {
         let ticks = self.ticks_at(record);
         let what = match record.marks() & OUT {
             0 => {
-                // A wait for a lock of glibc's is over when the thread runs again, as far as the kernel tells.
+                // A wait for one of glibc's locks ends, as far as the kernel's records tell, when
+                // the thread is back on a CPU.
                 self.thread.switches.taken.store(ticks, Relaxed);
                 What::OnCpu { tid: 0, cpu: record.cpu() }
             }
@@ -250,7 +265,7 @@ impl Reader<'_> {
         self.thread.pen.post_at(&SESSION, ticks, what);
     }
 
-    /// A wait for a lock of glibc's begins.
+    /// Records that the thread begins to wait for one of glibc's locks.
     fn waits(&self, record: &Record) {
         let Some(lock) = libc_locks::lock(record) else { return };
         self.thread.switches.taken(self.thread);
@@ -263,8 +278,9 @@ impl Reader<'_> {
         ring.taken.store(ticks, Relaxed);
     }
 
-    /// A lock of glibc's was released. A thread that has waited for one finds out at the release
-    /// whether others wait, so that its wake shows that it had the lock.
+    /// Records that the thread released one of glibc's locks that has waiters. A thread that has
+    /// waited for the lock wakes another at its release, so the wake shows that this thread had got
+    /// the lock.
     fn woke(&self, record: &Record) {
         let Some(lock) = libc_locks::lock(record) else { return };
         self.thread.switches.taken(self.thread);
@@ -285,13 +301,15 @@ impl Reader<'_> {
     }
 }
 
-/// Opens and maps the events: of waits for glibc's locks, with switches, and of wakes; or of switches alone. The second ring may be
-/// missing (0).
+/// Opens the perf events of the calling thread and maps their rings. With breakpoints, the first
+/// ring has waits for glibc's locks and context switches, the second has wakes (0 if the kernel
+/// refuses it); else the first has switches alone.
 fn map(breakpoints: bool) -> Option<(usize, usize)> {
     if breakpoints && libc_locks::is_on() {
         match perf::map(&libc_locks::waits(), PAGES) {
             Ok(at) => return Some((at, perf::map(&libc_locks::wakes(), WAKE_PAGES).unwrap_or(0))),
-            // No memory left; or the debug registers are a debugger's, which may be so for this thread alone.
+            // 0: there is no locked memory left for a ring. ENOSPC and EBUSY: a debugger has the
+            // debug registers, perhaps of this thread alone. EMFILE: too many files are open.
             Err(0) => return None,
             Err(libc::ENOSPC | libc::EBUSY | libc::EMFILE) => {}
             Err(_) => libc_locks::refuse(),
@@ -300,7 +318,7 @@ fn map(breakpoints: bool) -> Option<(usize, usize)> {
     match perf::map(&Attributes::switches(), PAGES) {
         Ok(at) => Some((at, 0)),
         Err(0 | libc::EMFILE) => None,
-        // Too many descriptors may pass; all else will be so for the next thread, too.
+        // A lack of descriptors (EMFILE) may pass. Any other error would meet the next thread too.
         Err(_) => {
             REFUSED.store(true, Relaxed);
             None
@@ -308,13 +326,14 @@ fn map(breakpoints: bool) -> Option<(usize, usize)> {
     }
 }
 
-/// Now, on both clocks.
+/// The time now, on the counter and on the kernel's clock.
 fn moment() -> (u64, u64) {
     let now = Moment::now(SESSION.source());
     (now.ticks, now.monotonic_ns)
 }
 
-/// A time of the kernel's in ticks, on the straight line through two moments.
+/// Converts a time of the kernel's clock to ticks, on the straight line through the moments `then`
+/// and `now`.
 fn ticks_at(nanos: u64, then: (u64, u64), now: (u64, u64)) -> u64 {
     let span = u128::from(now.1.saturating_sub(then.1).max(1));
     let ticks = u128::from(now.0.saturating_sub(then.0));

@@ -1,4 +1,4 @@
-//! OpenMP's teams and tasks. Only hooks that record call these functions.
+//! Events of OpenMP's teams and tasks. Only hooks that record call these functions.
 
 use super::constructs;
 use super::post::{cpu_time_of, tidy_up};
@@ -7,27 +7,27 @@ use super::sites::site;
 use crate::thread::{self, Thread};
 use baton_trace::{Address, Construct, What, clock};
 
-/// What recording has to do now and then.
+/// Does the upkeep of the recording, if it is due and the thread holds no lock.
 fn tidy(thread: &Thread) {
     if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_due()) {
         tidy_up(thread);
     }
 }
 
-/// A thread is about to open a parallel region.
+/// Records that the thread is about to open a parallel region.
 pub fn fork_team(thread: &Thread, barrier: usize, at: usize) {
     tidy(thread);
     thread.pen.post(&SESSION, What::Fork { region: barrier as Address, site: site(thread, at) });
 }
 
-/// It begins its part of one.
+/// Records that the thread begins its part of a parallel region.
 pub fn begin_team(thread: &Thread, barrier: usize, threads: u32, idled: bool) {
     thread.pen.post_ordered(&SESSION, What::TeamBegin { region: barrier as Address, threads, idled });
     cpu_time_of(thread);
     tidy(thread);
 }
 
-/// Says once what a barrier belongs to.
+/// Records, once for each barrier, the OpenMP construct that the barrier belongs to.
 pub fn construct(thread: &Thread, barrier: usize, construct: Construct) {
     let barrier = barrier as Address;
     if constructs::is_new(barrier) {
@@ -35,7 +35,8 @@ pub fn construct(thread: &Thread, barrier: usize, construct: Construct) {
     }
 }
 
-/// It has arrived at a region's end. Gives when.
+/// Records that the thread has arrived at the barrier at a region's end. Returns the time of the
+/// arrival.
 pub fn arrive_at_team(thread: &Thread, barrier: usize, at: usize) -> u64 {
     let what = What::BarrierArrive { barrier: barrier as Address, site: site(thread, at) };
     cpu_time_of(thread);
@@ -44,16 +45,17 @@ pub fn arrive_at_team(thread: &Thread, barrier: usize, at: usize) -> u64 {
     moment
 }
 
-/// The master goes on behind the region's end.
+/// Records that the master goes on behind the region's end.
 pub fn leave_team(thread: &Thread, barrier: usize) {
     thread.pen.post_ordered(&SESSION, What::BarrierLeave { barrier: barrier as Address, serial: false });
     cpu_time_of(thread);
 }
 
-/// Longest time back that an event can have, in ticks.
+/// The longest time, in ticks, by which an event may lie back.
 const LONGEST_BACK: u64 = 1 << 35;
 
-/// A worker's wait at a region's end was over at a moment before; it may have waited for its next region since.
+/// Records that a worker's wait at a region's end was over at `moment`, in the past. `idles`: since
+/// then the worker has waited for its next region.
 pub fn left_team(thread: &Thread, barrier: usize, moment: u64, idles: bool) {
     let barrier = barrier as Address;
     let moment = moment.max(clock::now(SESSION.source()).saturating_sub(LONGEST_BACK));
@@ -63,7 +65,7 @@ pub fn left_team(thread: &Thread, barrier: usize, moment: u64, idles: bool) {
     }
 }
 
-/// A wait at one of OpenMP's barriers inside of a region.
+/// Calls `wait`, a wait at one of OpenMP's barriers inside of a region, between its two events.
 pub fn team_barrier<T>(barrier: usize, at: usize, of: Construct, wait: impl FnOnce() -> T) -> T {
     let thread = thread::current();
     construct(thread, barrier, of);
@@ -74,8 +76,9 @@ pub fn team_barrier<T>(barrier: usize, at: usize, of: Construct, wait: impl FnOn
     answer
 }
 
-/// A call that may have been such a wait: `wait` gives whether it was. What runs in it writes events before the arrival is
-/// written, which is stamped before them.
+/// Calls `wait`, which may be a wait at such an OpenMP barrier and returns whether it was. The
+/// arrival is written after `wait` has returned, with the time before it; so events of code that
+/// runs in `wait` stand before the arrival in the trace, though they are later.
 pub fn perhaps_team_barrier<T>(barrier: usize, at: usize, of: Construct, wait: impl FnOnce() -> (T, bool)) -> T {
     let thread = thread::current();
     let moment = clock::now(SESSION.source());
@@ -90,17 +93,17 @@ pub fn perhaps_team_barrier<T>(barrier: usize, at: usize, of: Construct, wait: i
     answer
 }
 
-/// A task is about to be created, with this number.
+/// Records that the thread is about to create the task with this number.
 pub fn create_task(thread: &Thread, task: u64, at: usize) {
     thread.pen.post(&SESSION, What::TaskCreate { task, site: site(thread, at) });
 }
 
-/// The thread begins to run a task.
+/// Records that the thread begins to run a task.
 pub fn begin_task(thread: &Thread, task: u64) {
     thread.pen.post_ordered(&SESSION, What::TaskBegin { task });
 }
 
-/// It has run it. Gives when.
+/// Records that the thread has finished a task. Returns the time.
 pub fn end_task(thread: &Thread, task: u64) -> u64 {
     let moment = clock::now(SESSION.source());
     thread.pen.post_at(&SESSION, moment, What::TaskEnd { task });
@@ -108,7 +111,7 @@ pub fn end_task(thread: &Thread, task: u64) -> u64 {
     moment
 }
 
-/// It waits for tasks meanwhile.
+/// Calls `wait`, in which the thread waits for tasks, between two events.
 pub fn task_wait(at: usize, wait: impl FnOnce()) {
     let thread = thread::current();
     let what = What::TaskWaitBegin { site: site(thread, at) };

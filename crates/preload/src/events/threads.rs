@@ -1,4 +1,4 @@
-//! Threads: created, joined, named.
+//! Events of threads: their creation, joins and names.
 
 use super::post::{post, switched};
 use super::session::{Probe, SESSION};
@@ -6,7 +6,8 @@ use super::sites::{origin, site};
 use crate::thread;
 use baton_trace::What;
 
-/// A thread is about to be created. The callers tell threads apart that one function of the program creates.
+/// Records that a thread is about to be created. The site has callers, because one function of the
+/// program may create different kinds of threads.
 pub fn create<P: Probe>(at: usize) {
     post::<P>(|thread| What::Create { site: origin(thread, at) });
 }
@@ -17,7 +18,7 @@ pub fn join_begin<P: Probe>(handle: u64, at: usize) {
     post::<P>(|thread| What::JoinBegin { handle, site: site(thread, at) });
 }
 
-/// The calling thread has given itself a name.
+/// Records the name that the calling thread has given itself.
 pub fn name_current(name: &core::ffi::CStr) {
     thread::current().pen.name_thread(&SESSION, name.to_bytes());
 }

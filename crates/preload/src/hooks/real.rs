@@ -9,11 +9,11 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{clockid_t, pthread_t, timespec};
 
-/// One function of glibc, of type `F`.
+/// A function of glibc, of type `F`.
 pub struct Real<F> {
     at: AtomicPtr<()>,
     name: &'static CStr,
-    /// The version to ask for first.
+    /// The version of the symbol that is looked up first.
     version: Option<&'static CStr>,
     function: PhantomData<F>,
 }
@@ -24,28 +24,30 @@ impl<F: Copy> Real<F> {
         Real { at: AtomicPtr::new(core::ptr::null_mut()), name, version, function: PhantomData }
     }
 
-    /// The function. Only after [`resolve`], and only for a function that this glibc has.
+    /// The function. May be called only after [`resolve`], and only for a function that this glibc
+    /// has.
     #[inline(always)]
     pub fn get(&self) -> F {
         let at = self.at.load(Ordering::Relaxed);
         debug_assert!(!at.is_null(), "glibc has no {:?}", self.name);
-        // SAFETY: `at` is what the loader gave for the name; F is its type, a pointer in size.
+        // SAFETY: `at` is the address that the loader gave for the name; `F` is that function's
+        // type, a pointer in size.
         unsafe { core::mem::transmute_copy(&at) }
     }
 
-    /// Its address, for a slot; null if this glibc does not have it.
+    /// The function's address, for a slot; null if this glibc does not have it.
     pub fn code(&self) -> *const () {
         self.at.load(Ordering::Relaxed)
     }
 }
 
-/// A function of glibc, whatever its type.
+/// A function of glibc, without its type.
 pub trait Resolve: Sync {
     /// Looks it up.
     fn resolve(&self);
     /// Its name.
     fn name(&self) -> &'static CStr;
-    /// Its address; 0 if this glibc does not have it.
+    /// The function's address; 0 if this glibc does not have it.
     fn address(&self) -> usize;
 }
 
@@ -53,7 +55,7 @@ impl<F: Sync> Resolve for Real<F> {
     fn resolve(&self) {
         let mut at = core::ptr::null_mut();
         if let Some(version) = self.version {
-            // SAFETY: both strings end with a zero byte.
+            // SAFETY: both strings that `dlvsym` gets end with a zero byte.
             at = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
         }
         if at.is_null() {
@@ -70,14 +72,14 @@ impl<F: Sync> Resolve for Real<F> {
     }
 }
 
-/// Looks all of them up.
+/// Looks up all of glibc's functions.
 pub fn resolve() {
     for real in ALL {
         real.resolve();
     }
 }
 
-/// The address of `name` in the objects after ours, or anywhere: for runtimes that may be loaded late.
+/// The address of `name` in the objects loaded behind this library; null if none of them has it.
 pub fn find(name: &CStr) -> *mut c_void {
     // SAFETY: the string ends with a zero byte.
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
@@ -107,11 +109,11 @@ macro_rules! reals {
     };
 }
 
-/// A pthread object, passed on.
+/// A pointer to a pthread object, which is only passed on.
 type Object = *mut c_void;
 /// An absolute time.
 type Until = *const timespec;
-/// What a thread runs.
+/// The function that a thread runs.
 pub type Routine = unsafe extern "C-unwind" fn(Object) -> Object;
 
 reals! {
@@ -219,7 +221,8 @@ reals! {
     epoll_pwait(c_int, Object, c_int, c_int, *const c_void) -> c_int;
     flock(c_int, c_int) -> c_int;
     waitpid(c_int, Object, c_int) -> c_int;
-    // Without an ellipsis: integers go the same way.
+    // Declared without glibc's ellipsis: integer arguments are passed in the same registers either
+    // way.
     syscall(c_long, usize, usize, usize, usize, usize, usize) -> c_long;
     recvfrom(c_int, Object, usize, c_int, Object, Object) -> isize;
     sendto(c_int, *const c_void, usize, c_int, *const c_void, c_uint) -> isize;
@@ -238,13 +241,13 @@ reals! {
     close(c_int) -> c_int;
 }
 
-/// What a C11 thread runs.
+/// The function that a C11 thread runs.
 pub type ThreadStart = unsafe extern "C-unwind" fn(Object) -> c_int;
 
-/// What a clean-up handler runs.
+/// The function of a clean-up handler.
 pub type CleanupRoutine = unsafe extern "C-unwind" fn(Object);
 
-/// glibc's `struct _pthread_cleanup_buffer`: filled by `_pthread_cleanup_push`.
+/// glibc's `struct _pthread_cleanup_buffer`, which `_pthread_cleanup_push` fills.
 #[repr(C)]
 pub struct Cleanup {
     routine: *const (),

@@ -1,12 +1,12 @@
-//! Notices code that is registered at run time, as compilers at run time do for their exceptions: a walk over the stack then is
-//! no longer free of locks and of memory from `malloc` ([`unwind`]).
+//! Notices code that a compiler at run time registers for its exceptions: from then on, a walk over
+//! the stack may take a lock, and memory from `malloc` ([`unwind`]).
 
 use super::real;
 use super::table::{Code, slot};
 use crate::base::unwind;
 use core::ffi::c_void;
 
-/// Points the slots here.
+/// Points the slots of the registration functions to this file's.
 pub fn install() {
     slot::__register_frame.set(frame as Code);
     slot::__register_frame_info.set(info as Code);

@@ -13,10 +13,10 @@
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function of any type, as one address.
+/// The address of a function of any type.
 pub type Code = *const ();
 
-/// Where a stub jumps to.
+/// The address to which a stub jumps.
 #[repr(transparent)]
 pub struct Slot(AtomicPtr<()>);
 
@@ -26,12 +26,13 @@ impl Slot {
         Slot(AtomicPtr::new(boot as *mut ()))
     }
 
-    /// Points the slot to `code`. Relaxed: at start there is one thread; others are created later.
+    /// Points the slot to `code`. Relaxed suffices: there is one thread at start, and others are
+    /// created later.
     pub fn set(&self, code: Code) {
         self.0.store(code.cast_mut(), Ordering::Relaxed);
     }
 
-    /// Where the slot points.
+    /// The function to which the slot points.
     #[inline(always)]
     pub fn get(&self) -> Code {
         self.0.load(Ordering::Relaxed)
@@ -39,12 +40,12 @@ impl Slot {
 }
 
 unsafe extern "C" {
-    /// Fills the slots. The room above everything defines it (`start`): the stubs must reach it before anything has run, so that
-    /// the linker's own table is the only place where it can be registered.
+    /// Fills the slots. The room `start` above this one defines it. It is found by the linker,
+    /// because the stubs must reach it before any code has run that could register it.
     fn baton_preload_start();
 }
 
-/// Saves the arguments, starts the library, and goes on through the slot whose address is in r11.
+/// Saves the arguments, starts the library, and jumps on through the slot whose address is in r11.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn boot_common() {
     core::arch::naked_asm!(
@@ -72,18 +73,19 @@ pub(crate) unsafe extern "C" fn boot_common() {
     );
 }
 
-/// Calls what a slot points to.
+/// Calls the function to which a slot points.
 macro_rules! call {
     ($name:ident ($($argument:ident : $t:ty),*) -> $answer:ty) => {{
         let at = $crate::hooks::slot::$name.get();
-        // The slot points to a function of this shape: the hook's arguments and the call site.
+        // The slot points to a function of this shape: the hook's arguments, then the call site.
         let function: unsafe extern "C-unwind" fn($($t),*) -> $answer = core::mem::transmute(at);
         function($($argument),*)
     }};
 }
 pub(crate) use call;
 
-/// Declares exported functions: name, and the register that takes the call site (the one after the arguments).
+/// Declares exported functions, each with the register that receives the call site: the one after
+/// its arguments.
 macro_rules! hooks {
     (
         glibc { $($known:ident $known_site:literal),* $(,)? }
@@ -91,7 +93,7 @@ macro_rules! hooks {
     ) => {
         hooks! { $($known $known_site,)* $($other $other_site,)* }
 
-        /// Points every slot to glibc's own function, where there is one.
+        /// Points every slot to glibc's own function, where glibc has it.
         pub fn pass_through() {
             $(slot::$known.set($crate::hooks::real::$known.code());)*
         }
@@ -143,7 +145,8 @@ macro_rules! hooks {
     };
 }
 
-// The register after n arguments: rdi, rsi, rdx, rcx, r8, r9 take them in this order.
+// Arguments are passed in rdi, rsi, rdx, rcx, r8, r9: a function with n arguments gets the call
+// site in register n + 1.
 hooks! {
     glibc {
         pthread_mutex_init "rdx",
@@ -247,9 +250,10 @@ hooks! {
         epoll_pwait "r9",
         flock "rdx",
         waitpid "rcx",
-        // The number and up to six arguments fill the registers.
+        // The number and the up to six arguments of a system call fill the registers.
         syscall "rax",
-        // Six arguments fill the registers: nothing of these takes the site.
+        // The six arguments fill the registers, so the call site goes into rax, which only a naked
+        // shim can read.
         recvfrom "rax",
         sendto "rax",
         sendfile "r8",
@@ -257,7 +261,8 @@ hooks! {
         pselect "rax",
         recvmmsg "r9",
         sendmmsg "r8",
-        // What a compiler makes of read, recv and poll where it knows the size of the memory that they fill.
+        // The checked forms to which compilers turn read, recv and poll where the size of the
+        // buffer is known.
         __read_chk "r8",
         __recv_chk "r9",
         __poll_chk "r8",
@@ -269,7 +274,7 @@ hooks! {
         close "rsi",
     }
     others {
-        // What programs linked long ago, and libstdc++ of that time, call.
+        // Names that programs linked long ago call, and the libstdc++ of that time.
         __pthread_mutex_init "rdx",
         __pthread_mutex_destroy "rsi",
         __pthread_mutex_lock "rsi",
@@ -290,7 +295,8 @@ hooks! {
         GOMP_parallel "r8",
         GOMP_parallel_reductions "r8",
         GOMP_parallel_sections "r9",
-        // More arguments than registers: the site goes where no argument is.
+        // These functions have more arguments than registers, so the call site goes into rax, which
+        // holds no argument.
         GOMP_parallel_loop_static "rax",
         GOMP_parallel_loop_dynamic "rax",
         GOMP_parallel_loop_guided "rax",

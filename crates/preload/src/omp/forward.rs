@@ -1,4 +1,4 @@
-//! OpenMP served by its own runtime, recorded or not.
+//! OpenMP's critical sections and locks, served by the program's own runtime, recorded or not.
 
 use super::late::{self, OmpLock};
 use crate::events::{self, Probe};
@@ -6,7 +6,7 @@ use crate::hooks::{Code, slot};
 use baton_trace::{How, Lock, LockKind, Mode};
 use core::ffi::{c_int, c_uint};
 
-/// Points the slots here.
+/// Points the slots of critical sections and locks to the functions of this file.
 pub(super) fn install<P: Probe>() {
     slot::GOMP_critical_start.set(critical_start::<P> as Code);
     slot::GOMP_critical_end.set(critical_end::<P> as Code);
@@ -26,24 +26,25 @@ pub(super) fn install<P: Probe>() {
     slot::omp_test_nest_lock.set(test::<P, true> as Code);
 }
 
-/// What stands for the critical section without a name.
+/// Its address stands, in events, for the critical section without a name.
 static UNNAMED: u8 = 0;
 
-/// The critical section as events name it: the cell of its name, or [`UNNAMED`].
+/// A critical section as events name it: by the cell of its name, or by [`UNNAMED`].
 pub(super) fn critical(name: Option<*mut *mut ()>) -> Lock {
     let address = name.map_or((&raw const UNNAMED).addr(), |name| name.addr());
     events::lock(LockKind::OmpCritical, address)
 }
 
-/// The lock as events name it.
+/// An OpenMP lock as events name it.
 pub(super) fn lock(at: OmpLock) -> Lock {
     events::lock(LockKind::OmpLock, at.addr())
 }
 
-/// The runtime has no try for critical sections; one that was entered within so many ticks counts as not contended.
+/// Ticks within which an entered critical section counts as not contended. The runtime offers no
+/// try for critical sections, so only the time tells.
 const AT_ONCE: u64 = 1000;
 
-/// Enters a critical section by `enter`, and says how.
+/// Enters a critical section by `enter`, and records whether the thread had to wait for it.
 fn entering<P: Probe>(lock: Lock, site: usize, enter: impl FnOnce()) {
     let before = events::moment::<P>();
     enter();
@@ -105,7 +106,8 @@ unsafe extern "C-unwind" fn destroy<P: Probe, const NEST: bool>(at: OmpLock, _: 
     unsafe { if NEST { late::omp_destroy_nest_lock.get()(at) } else { late::omp_destroy_lock.get()(at) } };
 }
 
-/// The runtime's try: how often the lock is held now, 0 if by another.
+/// Tries the lock by the runtime's function. Returns how often the calling thread holds the lock
+/// now; 0 if another thread holds it.
 unsafe fn runtime_test<const NEST: bool>(at: OmpLock) -> c_int {
     // SAFETY: passed on.
     unsafe { if NEST { late::omp_test_nest_lock.get()(at) } else { late::omp_test_lock.get()(at) } }
@@ -133,7 +135,8 @@ unsafe extern "C-unwind" fn set<P: Probe, const NEST: bool>(at: OmpLock, site: u
 unsafe extern "C-unwind" fn unset<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
     if NEST {
         if P::ON {
-            // How often it is held: one more by the try, which cannot fail for its owner, and one less again.
+            // Learns how often the lock is held: the try, which cannot fail for the lock's owner,
+            // adds one, and the first unset takes it away again.
             // SAFETY: passed on.
             let held = unsafe { runtime_test::<true>(at) };
             // SAFETY: passed on.

@@ -8,7 +8,8 @@ use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
 
-/// Call sites that are remembered for each function, and cells that one is looked for in.
+/// Number of call sites that each function remembers, and of cells in which a call site is looked
+/// for.
 const SITES: usize = 256;
 const PROBES: usize = 8;
 
@@ -17,7 +18,7 @@ const PROBES: usize = 8;
 pub(super) struct Late<F> {
     at: AtomicPtr<()>,
     name: &'static CStr,
-    /// Call sites, and which function they reach.
+    /// Call sites, each with the function that it reaches.
     sites: [(AtomicUsize, AtomicPtr<()>); SITES],
     function: PhantomData<F>,
 }
@@ -37,11 +38,13 @@ impl<F: Copy> Late<F> {
             at = find(self.name);
             self.at.store(at, Relaxed);
         }
-        // SAFETY: `at` is what the loader gave for the name; F is its type, a pointer in size.
+        // SAFETY: `at` is the address that the loader gave for the name; `F` is that function's
+        // type, a pointer in size.
         unsafe { core::mem::transmute_copy(&at) }
     }
 
-    /// The function that a call site means.
+    /// The function that a call from `site` reaches in the program: a process may have several
+    /// runtimes.
     #[inline]
     pub(super) fn at(&self, site: usize) -> F {
         let at = self.address_at(site);
@@ -53,7 +56,7 @@ impl<F: Copy> Late<F> {
         let first = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         for step in 0..PROBES {
             let (known, address) = &self.sites[(first + step) % SITES];
-            // Acquire: the function that was stored before the site.
+            // Acquire: the address that was stored before the site is seen with it.
             match known.load(Ordering::Acquire) {
                 0 => return self.look_up(site, known, address),
                 there if there == site => return address.load(Relaxed),
@@ -63,40 +66,45 @@ impl<F: Copy> Late<F> {
         find_from(self.name, site)
     }
 
-    /// A site that comes for the first time. A cell stays with the site that it was given to.
+    /// Looks up the function for a call site that is seen for the first time, and keeps it in the
+    /// free cell `known`. A cell never changes its site.
     #[cold]
     fn look_up(&self, site: usize, known: &AtomicUsize, address: &AtomicPtr<()>) -> *mut () {
         let at = find_from(self.name, site);
         if known.compare_exchange(0, TAKEN, Relaxed, Relaxed).is_ok() {
             address.store(at, Relaxed);
-            // Release: who finds the site finds its function.
+            // Release: a thread that finds the site finds the function's address too.
             known.store(site, Ordering::Release);
         }
         at
     }
 }
 
-/// No site: the cell is being filled.
+/// In place of a call site: the cell is being filled.
 const TAKEN: usize = 1;
 
-/// Where a call goes on that is not recorded: for [`super::pass`].
+/// The address to which an unrecorded call from `site` goes on. The jumps of [`super::pass`] call
+/// this.
 pub(super) unsafe extern "C" fn resolve(late: *const Late<Nothing>, site: usize) -> *mut () {
-    // SAFETY: a static of this module; its layout does not depend on the function's type.
+    // SAFETY: `late` is a static of this module, and its layout does not depend on the function's
+    // type.
     unsafe { (*late).address_at(site) }
 }
 
-/// A function without arguments and answer.
+/// A function without arguments and result: stands for any function's type.
 pub(super) type Nothing = unsafe extern "C-unwind" fn();
 
-/// The function that the object file around a place means: its own, or that of what it needs.
+/// The function that the object file around `site` reaches by this name: its own, or one of the
+/// objects that it needs.
 #[cold]
 fn find_from(name: &'static CStr, site: usize) -> *mut () {
     let object = found::at(site as u64).filter(|object| {
-        // SAFETY: the calling function's own object file.
+        // SAFETY: the object file stays loaded, as one of its functions is making this call.
         !unsafe { object.path() }.is_empty()
     });
     let Some(object) = object else { return find(name) };
-    // SAFETY: NOLOAD only finds what is there; the handle goes back at once, as the caller keeps the object itself.
+    // SAFETY: with NOLOAD, `dlopen` only finds a loaded object. The handle may be given back at
+    // once, as the calling function keeps its object loaded.
     let at = unsafe {
         let handle = libc::dlopen(object.name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if handle.is_null() {
@@ -107,12 +115,14 @@ fn find_from(name: &'static CStr, site: usize) -> *mut () {
             at
         }
     };
-    // One of ours: the object was linked with the preloaded library.
+    // Whether the function that was found is this library's hook, because the object was linked
+    // with this library.
     let ours = || found::at(at.addr() as u64).map(|f| f.bias) == found::at(find as *const () as u64).map(|f| f.bias);
     if at.is_null() || ours() { find(name) } else { at.cast() }
 }
 
-/// The function behind ours, else in a runtime that was loaded into a scope of its own.
+/// The function of this name behind this library, else in a runtime that was loaded into a scope of
+/// its own.
 #[cold]
 fn find(name: &'static CStr) -> *mut () {
     let at = crate::hooks::real::find(name);
@@ -133,16 +143,18 @@ fn find(name: &'static CStr) -> *mut () {
     crate::base::message::die("the program calls OpenMP, but no runtime for it is loaded");
 }
 
-/// A function of a loaded object file; null if it has none. The handle is kept, as the runtime stays in use.
+/// The function of this name in a loaded object file; null if the file is not loaded or lacks the
+/// function. The handle is not given back, as the runtime stays in use.
 fn in_object(file: &CStr, name: &CStr) -> *mut c_void {
-    // SAFETY: NOLOAD only finds what is there.
+    // SAFETY: with NOLOAD, `dlopen` only finds a loaded object; both names are strings.
     unsafe {
         let handle = libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if handle.is_null() { core::ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
     }
 }
 
-/// A function of any loaded file that is called as a runtime is: wheels put a checksum into the name.
+/// The function of this name in the first loaded file whose name begins like a runtime's: Python's
+/// wheels put a checksum into the file's name.
 fn in_any_runtime(name: &CStr) -> *mut c_void {
     let mut path = [0u8; 1024];
     let mut length = 0;
@@ -150,7 +162,7 @@ fn in_any_runtime(name: &CStr) -> *mut c_void {
         if object.dlpi_name.is_null() {
             return false;
         }
-        // SAFETY: the loader's own string, of an object that stays loaded during the call.
+        // SAFETY: the loader's name is a string, of an object that stays loaded during the call.
         let at = unsafe { CStr::from_ptr(object.dlpi_name) }.to_bytes_with_nul();
         let file = at.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let is_runtime = [&b"libgomp"[..], b"libomp", b"libiomp5"].iter().any(|runtime| file.starts_with(runtime));
@@ -167,17 +179,18 @@ fn in_any_runtime(name: &CStr) -> *mut c_void {
     }
 }
 
-/// Goes over the loaded objects until `f` says that it is done.
+/// Calls `f` on each loaded object until `f` returns true.
 fn each_object<F: FnMut(&libc::dl_phdr_info) -> bool>(f: &mut F) {
     unsafe extern "C" fn listed<F: FnMut(&libc::dl_phdr_info) -> bool>(
         info: *mut libc::dl_phdr_info,
         _: usize,
         f: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader hands us an object that stays loaded during the call, and what we gave it below.
+        // SAFETY: the loader passes an object that stays loaded during the call, and the pointer to
+        // `f` that is given below.
         unsafe { c_int::from((*f.cast::<F>())(&*info)) }
     }
-    // SAFETY: the callback is for this type, and keeps nothing.
+    // SAFETY: the callback fits the type of `f`, and keeps no pointer.
     crate::base::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed::<F>), core::ptr::from_mut(f).cast()) });
 }
 
@@ -193,12 +206,12 @@ macro_rules! lates {
     };
 }
 
-/// An `omp_lock_t` or `omp_nest_lock_t`.
+/// A pointer to an `omp_lock_t` or `omp_nest_lock_t`.
 pub(super) type OmpLock = *mut u32;
-/// What a team's threads or a task run, and what that is given.
+/// The function of a region or a task, and a pointer to its data.
 use crate::thread::Function;
 type Data = *mut c_void;
-/// How a task's data is copied.
+/// The function that copies a task's data; `None`: byte by byte.
 pub(super) type Copier = Option<unsafe extern "C-unwind" fn(Data, Data)>;
 
 lates! {
@@ -244,9 +257,10 @@ lates! {
     omp_test_nest_lock(OmpLock) -> c_int;
 }
 
-/// How many threads the calling thread's team has, by the runtime that a call site means.
+/// How many threads the calling thread's team has, according to the runtime that a call from `site`
+/// reaches.
 pub(super) fn threads(site: usize) -> u32 {
-    // SAFETY: takes no argument, and may be asked anywhere.
+    // SAFETY: `omp_get_num_threads` takes no argument and may be called anywhere.
     let threads = unsafe { omp_get_num_threads.at(site)() };
     u32::try_from(threads).unwrap_or(1)
 }

@@ -22,7 +22,8 @@ use crate::events::Probe;
 
 /// Points the slots to the runtime's functions.
 pub fn pass_through() {
-    // Without it the runtime is looked up for the process, not for each call site.
+    // If this fails, a function of the runtime is looked up once for the process instead of for
+    // each call site.
     let _ = crate::hooks::lookup::found::start();
     forward::install::<crate::events::Quiet>();
     pass::install();

@@ -1,4 +1,5 @@
-//! What is not recorded is passed on: jumps to the runtime's functions, of any arguments, which leave no frame of ours on the stack.
+//! Calls that are not recorded: a jump hands each, whatever its arguments, to the runtime's
+//! function, and leaves no frame of this library on the stack.
 
 use super::late;
 use crate::hooks::{Code, slot};
@@ -12,7 +13,7 @@ macro_rules! passes {
                 #[unsafe(naked)]
                 pub(super) unsafe extern "C-unwind" fn $name() {
                     core::arch::naked_asm!(
-                        // The arguments, and rax to keep the stack aligned.
+                        // Saves the six argument registers; rax keeps the stack aligned.
                         "push rdi",
                         "push rsi",
                         "push rdx",
@@ -39,14 +40,14 @@ macro_rules! passes {
             )*
         }
 
-        /// Points the slots here.
+        /// Points the slots of regions, barriers and tasks to the jumps.
         pub(super) fn install() {
             $(slot::$name.set(jump::$name as Code);)*
         }
     };
 }
 
-// The register of the call site, as in the table of hooks.
+// Each function's register for the call site, as in the table of hooks.
 passes! {
     GOMP_barrier "rdi",
     GOMP_barrier_cancel "rdi",

@@ -1,4 +1,5 @@
-//! Parallel regions and the barriers in them, recorded: what is behind each hook is the runtime's own function.
+//! Parallel regions and the barriers in them, recorded: each hook calls the runtime's own function
+//! between its events.
 
 use super::late;
 use super::team;
@@ -8,7 +9,7 @@ use crate::thread::{self, Function, Region};
 use baton_trace::Construct;
 use core::ffi::{c_uint, c_void};
 
-/// Points the slots here.
+/// Points the slots of regions and barriers to the functions of this file.
 pub(super) fn install() {
     slot::GOMP_parallel.set(parallel as Code);
     slot::GOMP_parallel_reductions.set(parallel_reductions as Code);
@@ -26,7 +27,8 @@ pub(super) fn install() {
 
 type Data = *mut c_void;
 
-/// Opens a region by `fork`, which gets a function and its data in place of the program's.
+/// Opens a recorded region: `fork` calls the runtime, with [`team::member`] and the record of the
+/// region in place of the program's function and data.
 fn region<T>(run: Function, data: Data, site: usize, fork: impl FnOnce(usize, Function, Data) -> T) -> T {
     let site = team::site(site);
     let region = Region::open(run, data, site);
@@ -47,7 +49,8 @@ unsafe extern "C-unwind" fn parallel_reductions(
     flags: c_uint,
     site: usize,
 ) -> c_uint {
-    // The runtime finds the reductions in the first word of the region's data, and writes into what that points to.
+    // Passed on unrecorded, because the data cannot be replaced: the runtime finds the reductions
+    // in the first word of the region's data, and writes into what that word points to.
     // SAFETY: passed on, untouched.
     unsafe { late::GOMP_parallel_reductions.at(site)(run, data, threads, flags) }
 }
@@ -79,7 +82,8 @@ mod loops {
                     ".cfi_startproc",
                     "push rax",
                     ".cfi_adjust_cfa_offset 8",
-                    // The eighth argument, or what lies there; then the seventh.
+                    // Pushes the argument on the stack at the eighth place, or whatever lies there,
+                    // and then the seventh.
                     "push qword ptr [rsp + 24]",
                     ".cfi_adjust_cfa_offset 8",
                     "push qword ptr [rsp + 24]",
@@ -125,7 +129,8 @@ mod loops {
         };
     }
 
-    /// Without: the chunk's place has the flags, and what comes behind them is not looked at.
+    /// Declares the hooks of loops without a chunk size: the flags stand in its place, and the
+    /// argument behind them is ignored.
     macro_rules! by_runtime {
         ($($shim:ident $function:ident $name:ident;)*) => {
             $(
@@ -175,7 +180,8 @@ mod loops {
     }
 }
 
-/// A barrier of a construct at a place; outside of regions there is none.
+/// Calls `wait`, the barrier of a construct at `site`, between its events; outside of regions
+/// without events.
 fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce(usize) -> T) -> T {
     let site = team::site(site);
     match team::barrier(thread::current(), site) {
@@ -214,7 +220,8 @@ unsafe extern "C-unwind" fn sections_end_cancel(site: usize) -> bool {
     at_barrier(site, Construct::Sections, |site| unsafe { late::GOMP_sections_end_cancel.at(site)() })
 }
 
-/// One thread gets null, and goes on to compute the values; the others wait here for them.
+/// `single copyprivate` begins. One thread of the team gets null and goes on to compute the values;
+/// the other threads wait in this call for them.
 unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
     let site = team::site(site);
     let thread = thread::current();
@@ -231,7 +238,9 @@ unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
     values
 }
 
-/// That thread has them. The others wait under the place where they entered.
+/// The thread that got null has computed the values, and arrives at the barrier at which the others
+/// wait for them. They arrived from the call site of the construct's beginning, so this thread uses
+/// that site too.
 unsafe extern "C-unwind" fn single_copy_end(values: Data, site: usize) {
     let site = team::site(site);
     let thread = thread::current();

@@ -1,8 +1,9 @@
 //! OpenMP's critical sections and locks, served by the named lock.
 //!
-//! A critical section's name is a cell of a pointer's size, zero at first: a pointer to a mutex of ours goes there. An
-//! `omp_lock_t` has four bytes in libgomp, too few for a pointer: they hold a number, under which the mutex stands in a
-//! table. (An OpenMP lock must be initialised, so there is no zeroed one to care for.)
+//! A critical section's name is a cell of a pointer's size, zero at first: the hooks store a
+//! pointer to a mutex into it. An `omp_lock_t` has four bytes in libgomp, too few for a pointer:
+//! they hold a number, under which the mutex stands in a table. (An OpenMP lock must be
+//! initialised, so a lock of all zeros need not work.)
 
 use super::forward::{critical, lock};
 use super::late::OmpLock;
@@ -17,7 +18,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// The named lock's own functions on a mutex, unrecorded: lock, trylock, unlock.
+/// The functions by which the named lock serves a mutex, without recording: lock, trylock, unlock.
 #[derive(Clone, Copy)]
 pub struct Inner {
     /// `pthread_mutex_lock`.
@@ -29,7 +30,7 @@ pub struct Inner {
 }
 
 impl Inner {
-    /// Those of a way to serve mutexes.
+    /// The three functions, out of all `functions` of a way to serve mutexes.
     pub fn of(functions: &Functions) -> Inner {
         Inner { lock: functions.lock, trylock: functions.trylock, unlock: functions.unlock }
     }
@@ -37,7 +38,8 @@ impl Inner {
 
 /// They, once chosen.
 struct Chosen(UnsafeCell<Option<Inner>>);
-// SAFETY: written at start, by the only thread, before a slot points to anything that reads it.
+// SAFETY: written at start, when there is one thread, before any slot points to a function that
+// reads it.
 unsafe impl Sync for Chosen {}
 static INNER: Chosen = Chosen(UnsafeCell::new(None));
 
@@ -46,7 +48,8 @@ fn inner() -> Inner {
     unsafe { *INNER.0.get() }.expect("chosen at start")
 }
 
-/// Points the slots here.
+/// Stores `inner`, and points the slots of critical sections and locks to the functions of this
+/// file.
 pub(super) fn install<P: Probe>(inner: Inner) {
     // SAFETY: see `Chosen`.
     unsafe { *INNER.0.get() = Some(inner) };
@@ -68,13 +71,14 @@ pub(super) fn install<P: Probe>(inner: Inner) {
     slot::omp_test_nest_lock.set(test::<P> as Code);
 }
 
-/// Takes `mutex`, with the events of `lock`.
+/// Takes `mutex`, and records the acquisition of `lock`.
 fn take<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
     thread::current().counts.openmp.add_one();
     let at = core::ptr::from_ref(mutex).cast_mut();
-    // Nested acquisitions are no events.
+    // A nested acquisition has no event.
     let nested = mutex.kind().is_recursive() && mutex.is_mine();
-    // SAFETY: a mutex of ours; the calls are those of its own lock.
+    // SAFETY: the mutex is one of this file's, and `inner` has the functions of the lock that
+    // serves it.
     unsafe {
         if !P::ON || nested {
             (inner().lock)(at, site);
@@ -89,7 +93,8 @@ fn take<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
     }
 }
 
-/// Gives `mutex` back, with the event of `lock`.
+/// Releases `mutex`, and records the release of `lock` unless it stays held by an outer
+/// acquisition.
 fn give<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
     if mutex.count.load(Ordering::Relaxed) == 0 {
         events::lock_release::<P>(lock, Mode::Exclusive, site);
@@ -102,28 +107,29 @@ fn give<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
 /// The mutex of the critical section without a name.
 static UNNAMED: AtomicPtr<Mutex> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The mutex behind a cell, made at first use.
+/// The mutex to which `cell` points, made at first use.
 fn behind(cell: &AtomicPtr<Mutex>) -> &'static Mutex {
-    // Acquire: find the mutex zeroed.
+    // Acquire: the mutex that another thread made is seen zeroed.
     let mut at = cell.load(Ordering::Acquire);
     if at.is_null() {
         let new = fresh();
         at = match cell.compare_exchange(at, new, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => new,
             Err(theirs) => {
-                // SAFETY: nobody has seen ours.
+                // SAFETY: no other thread has seen the mutex that this thread made.
                 unsafe { FREE.push(new.cast()) };
                 theirs
             }
         };
     }
-    // SAFETY: made by `fresh`, and never given back.
+    // SAFETY: `fresh` made the mutex, and its memory is never given back.
     unsafe { &*at }
 }
 
-/// The cell of a critical section's name.
+/// The cell that a critical section's name points to.
 fn cell<'a>(name: *mut *mut ()) -> &'a AtomicPtr<Mutex> {
-    // SAFETY: the compiler makes the cell, aligned and zero, for the runtime's use alone: ours.
+    // SAFETY: the compiler makes the cell, aligned and zero, for the runtime alone, whose functions
+    // this file replaces.
     unsafe { &*name.cast::<AtomicPtr<Mutex>>() }
 }
 
@@ -143,26 +149,27 @@ unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site
     give::<P>(behind(cell(name)), critical(Some(name)), site);
 }
 
-/// A mutex on lines of its own, with its number in the table.
+/// A mutex on cache lines of its own, with its number in the table.
 #[repr(C, align(64))]
 struct Numbered {
     mutex: Mutex,
     number: u32,
 }
 
-/// Mutexes of destroyed locks.
+/// Mutexes of destroyed locks, which the next initialisations use again.
 static FREE: BlockStack = BlockStack::new();
-/// Locks in a page of the table, and pages: 16 million locks at most.
+/// Locks in a page of the table, and pages in it: 16 million locks at most.
 const PAGE: usize = 4096;
 const PAGES: usize = 4096;
 static TABLE: [AtomicPtr<[AtomicPtr<Numbered>; PAGE]>; PAGES] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; PAGES];
-/// Numbers begin at 1: a lock in zeroed memory was not initialised.
+/// The next free number. Numbers begin at 1, because 0 stands in zeroed memory, in which no lock
+/// was initialised.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
-/// Zeroed memory for a `T`, for ever.
+/// Zeroed memory for a `T`, which is never given back.
 fn zeroed<T>() -> *mut T {
-    // SAFETY: T has a size.
+    // SAFETY: the size of `T` is not zero.
     let memory = unsafe { crate::base::alloc::PRIVATE.alloc_zeroed(Layout::new::<T>()) };
     if memory.is_null() {
         crate::base::message::die("no memory for an OpenMP lock");
@@ -170,11 +177,11 @@ fn zeroed<T>() -> *mut T {
     memory.cast()
 }
 
-/// A free mutex, with a number.
+/// A free mutex with a number in the table.
 fn fresh() -> *mut Mutex {
     if let Some(block) = FREE.pop() {
         let numbered = block.cast::<Numbered>();
-        // SAFETY: a mutex that nobody uses; its number stays.
+        // SAFETY: a mutex from the free list is used by no thread; its number, beside it, stays.
         unsafe { (&raw mut (*numbered).mutex).write_bytes(0, 1) };
         return numbered.cast();
     }
@@ -186,21 +193,21 @@ fn fresh() -> *mut Mutex {
         crate::base::message::die("more than 16 million OpenMP locks");
     };
     if page.load(Ordering::Acquire).is_null() {
-        // Two threads may both make the page; the loser's stays unused.
+        // Two threads may both make the page; the one that is not stored stays unused.
         let _ = page.compare_exchange(core::ptr::null_mut(), zeroed(), Ordering::AcqRel, Ordering::Acquire);
     }
-    // SAFETY: the page is there, all-zero pointers, and stays.
+    // SAFETY: the page was stored above, zeroed (which is null pointers), and is never given back.
     let page = unsafe { &*page.load(Ordering::Acquire) };
     page[number as usize % PAGE].store(numbered, Ordering::Release);
     numbered.cast()
 }
 
-/// The mutex whose number is in the lock.
+/// The mutex whose number stands in the OpenMP lock.
 fn of<'a>(at: OmpLock) -> &'a Mutex {
-    // SAFETY: the caller hands us a lock, where `init` wrote the number.
+    // SAFETY: the program passes a lock, into which `init` wrote the number.
     let number = unsafe { at.read() } as usize;
     let page = TABLE.get(number / PAGE).map_or(core::ptr::null_mut(), |page| page.load(Ordering::Acquire));
-    // SAFETY: a page that is there stays, and so does a mutex in it.
+    // SAFETY: pages and mutexes of the table are never given back.
     match unsafe { page.as_ref().and_then(|page| page[number % PAGE].load(Ordering::Acquire).as_ref()) } {
         Some(numbered) => &numbered.mutex,
         None => crate::base::message::die("an OpenMP lock is used that was not initialised"),
@@ -209,7 +216,7 @@ fn of<'a>(at: OmpLock) -> &'a Mutex {
 
 unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
     let mutex = fresh();
-    // SAFETY: a fresh mutex; the caller hands us a lock of at least four bytes.
+    // SAFETY: the mutex is fresh; the program passes a lock of at least four bytes.
     unsafe {
         (*mutex).set_recursive(NEST);
         at.write((*mutex.cast::<Numbered>()).number);
@@ -217,7 +224,7 @@ unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: 
     events::lock_init::<P>(lock(at), site);
 }
 
-/// The hint is about which algorithm to take, and that has been chosen.
+/// Ignores the hint: it would choose the algorithm, and `BATON_LOCK` has chosen it.
 unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLock, _: c_uint, site: usize) {
     // SAFETY: passed on.
     unsafe { init::<P, NEST>(at, site) };
@@ -225,7 +232,8 @@ unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLo
 
 unsafe extern "C-unwind" fn destroy<P: Probe>(at: OmpLock, _: usize) {
     events::lock_destroy::<P>(lock(at));
-    // SAFETY: the caller says that nobody uses the lock any more. A lock behind a pointer stays with its mutex, unused.
+    // SAFETY: OpenMP demands that no thread uses the lock any more, so the mutex is free for
+    // another. (If the named lock lies behind a pointer in the mutex, its memory stays unused.)
     unsafe { FREE.push(core::ptr::from_ref(of(at)).cast_mut().cast()) };
 }
 
@@ -237,10 +245,12 @@ unsafe extern "C-unwind" fn unset<P: Probe>(at: OmpLock, site: usize) {
     give::<P>(of(at), lock(at), site);
 }
 
-/// How often the lock is held now; 0 if by another.
+/// Tries the lock. Returns how often the calling thread holds the lock now; 0 if another thread
+/// holds it.
 unsafe extern "C-unwind" fn test<P: Probe>(at: OmpLock, site: usize) -> c_int {
     let mutex = of(at);
-    // SAFETY: as in `take`.
+    // SAFETY: the mutex is one of this file's, and `inner` has the functions of the lock that
+    // serves it.
     if unsafe { (inner().trylock)(core::ptr::from_ref(mutex).cast_mut(), site) } != 0 {
         events::lock_try_failed::<P>(lock(at), Mode::Exclusive, site);
         return 0;

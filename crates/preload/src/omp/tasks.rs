@@ -1,8 +1,10 @@
-//! Tasks, recorded: their creation, what runs them and when, and waits for them.
+//! Tasks, recorded: their creation, which thread runs them and when, and waits for them.
 //!
-//! The runtime copies a task's data when the task is created, and gives its function the copy. So a task gets a function of ours, whose
-//! data begins with what it stands for, and the program's data follows. A task that can be completed by an event (`detach`) is
-//! passed on untouched: the runtime writes into its data before it copies it.
+//! The runtime copies a task's data when the task is created, and gives the task's function the
+//! copy. So the hook creates a task with a function of this library ([`run`]) and with data that
+//! begin with a [`Head`]; the program's data follow it. A task that can be completed by an event
+//! (`detach`) is passed on untouched, because the runtime writes into the task's data before it
+//! copies them.
 
 use super::late::{self, Copier};
 use super::team;
@@ -11,7 +13,7 @@ use crate::hooks::{Code, slot};
 use crate::thread::{self, Function, Region};
 use core::ffi::{c_int, c_uint, c_void};
 
-/// Points the slots here.
+/// Points the slots of tasks to the functions of this file.
 pub(super) fn install() {
     slot::GOMP_task.set(task_shim as Code);
     slot::GOMP_taskwait.set(taskwait as Code);
@@ -21,30 +23,32 @@ pub(super) fn install() {
 
 type Data = *mut c_void;
 
-/// What a task of ours stands for. The program's data lies `offset` bytes behind its beginning.
+/// Begins a recorded task's data: the program's function, and what events say about the task. The
+/// program's data lie `offset` bytes behind the head's first byte.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Head {
     run: Function,
     offset: usize,
     number: u64,
-    /// Lives until all of its tasks have ended.
+    /// The region in which the task was created. It lives until all of its tasks have ended.
     region: *const Region,
 }
 
-/// What the runtime gets as a task's data; it copies by [`copy`].
+/// The data that the runtime gets at a task's creation, and copies by [`copy`].
 struct Source {
     head: Head,
-    /// The program's data, its length, and how it is copied.
+    /// The program's data, their length, and the function that copies them.
     data: Data,
     length: usize,
     copy: Copier,
 }
 
-/// The runtime makes the task's own data.
+/// Makes the data of a recorded task, on the runtime's behalf: writes the head, and copies the
+/// program's data behind it.
 unsafe extern "C-unwind" fn copy(to: Data, from: Data) {
-    // SAFETY: `from` is what `task` made, which waits for the runtime to return; `to` has room for the head and the data, and is
-    // aligned for both.
+    // SAFETY: `from` is the source that `task` made, and `task` waits until the runtime returns;
+    // `to` has room for the head and the data, and is aligned for both.
     unsafe {
         let source = &*from.cast::<Source>();
         to.cast::<Head>().write(source.head);
@@ -56,25 +60,28 @@ unsafe extern "C-unwind" fn copy(to: Data, from: Data) {
     }
 }
 
-/// What runs in place of the task's function. Nothing here has a destructor, as in [`team::member`].
+/// Runs in place of the task's function, and calls it. Nothing here has a destructor, as in
+/// [`team::member`].
 unsafe extern "C-unwind" fn run(data: Data) {
-    // SAFETY: `copy` has made it.
+    // SAFETY: `copy` wrote the head at the beginning of `data`.
     let head = unsafe { *data.cast::<Head>() };
-    // SAFETY: the region ends when the task has ended.
+    // SAFETY: the region does not end before the task has ended.
     let outer = unsafe { team::begin_task(thread::current(), head.region, head.run, head.number) };
-    // SAFETY: as the program asked, with its own copy of the data.
+    // SAFETY: the program's function gets its own copy of the data, as the program asked.
     unsafe { (head.run)(data.byte_add(head.offset)) };
-    // A task that may move between threads is run by one in GCC's runtime, and in ours.
-    // SAFETY: as above.
+    // The same thread ends the task that began it: GCC's runtime and Baton's never move a task
+    // between threads.
+    // SAFETY: the region does not end before the task has ended.
     unsafe { team::end_task(thread::current(), head.region, &outer, head.number) };
 }
 
 /// libgomp's flag of a task that an event completes.
 const DETACH: c_uint = 1 << 13;
-/// Greatest alignment of data that is looked into.
+/// The greatest alignment of data with which a task is recorded.
 const ALIGNED: i64 = 4096;
 
-/// Four arguments are on the stack: see [`super::regions`].
+/// Four of the arguments are on the stack, so this shim pushes them again behind the call site: see
+/// [`super::regions`].
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn task_shim() {
     core::arch::naked_asm!(
@@ -129,14 +136,16 @@ unsafe extern "C-unwind" fn task(
     let head = Head { run: function, offset, number, region };
     let mut source = Source { head, data, length: length as usize, copy: copied };
     events::create_task(thread, number, site);
-    // SAFETY: passed on, with data of ours, which `copy` knows how to copy, and `run` how to use.
+    // SAFETY: passed on, with `source` in place of the data: `copy` knows how to copy it, and `run`
+    // how to use the copy.
     unsafe {
         let data = (&raw mut source).cast();
         runtime(run, data, Some(copy), offset as i64 + length, align, deferred, flags, depend, priority, detach);
     }
 }
 
-/// A wait for tasks; outside of regions there are none.
+/// Calls `wait`, in which the thread waits for tasks, between its events; outside of regions
+/// without events, as there are no recorded tasks.
 fn waiting(site: usize, wait: impl FnOnce(usize)) {
     let site = team::site(site);
     if team::region_of(thread::current()).is_null() {

@@ -1,12 +1,15 @@
 //! Parallel regions and their teams, as the threads see them.
 //!
-//! The master hands the runtime a function of ours in place of the region's, with the region's data on the master's stack. So each
-//! member of the team says that it begins, and that it has arrived at the barrier at the region's end. Between that arrival and its
-//! next region a worker runs nothing of ours: when all had arrived is written down by the worker itself as its next region begins,
-//! or as it ends; for workers that wait as the process ends, by the master that they wait for.
+//! The master hands the runtime [`member`] in place of the region's function, with a [`Region`] on
+//! the master's stack as its data. So each member of the team records that it begins, and that it
+//! has arrived at the barrier at the region's end. Between that arrival and its next region a
+//! worker runs no code of this library. So the worker itself records when its wait at the barrier
+//! was over, but only as its next region begins or as it ends; for workers that still wait as the
+//! process ends, the master that they wait for records it.
 //!
-//! What stands for a barrier in events is the place of its construct in the program. Teams that are nested in others, or that another
-//! thread than the process's first master opens, have marks of their own in it.
+//! In events, a barrier is named by the call site of its construct. Of teams that are nested in
+//! others, or whose master is another thread than the first that opened a region, the name is a
+//! hash of the site, the master and the depth.
 
 use crate::events;
 use crate::thread::callbacks::Callbacks;
@@ -19,28 +22,30 @@ impl Teams {
     /// The region that the thread is in.
     ///
     /// # Safety
-    /// `self` is the calling thread's: a region lives until all its threads have left it.
+    /// `self` belongs to the calling thread: a region lives until all its threads have left it.
     unsafe fn region<'a>(&self) -> Option<&'a Region> {
-        // SAFETY: set by `member`, and taken back before the region ends.
+        // SAFETY: `enter` set the pointer, and `leave` takes it back before the region ends.
         unsafe { self.region.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// When all had arrived at the end of a region, if that is still known.
+    /// When the last thread arrived at the end of the region with this number, if this master still
+    /// knows it.
     fn end_of(&self, number: u64) -> Option<u64> {
         let (of, time) = &self.ends[number as usize % KEPT];
-        // Acquire: its time. A master that has gone on may overwrite it meanwhile; the number is then another one.
+        // Acquire: the time is read after the number. The master may overwrite the entry meanwhile;
+        // then the number is another when it is read again.
         let known = |()| of.load(Ordering::Acquire) == number;
         Some(()).filter(|()| known(())).map(|()| time.load(Ordering::Relaxed)).filter(|_| known(()))
     }
 }
 
-/// What a thread was in before.
+/// The region and function that a thread was in before it entered another.
 pub(super) struct Outer {
     region: *mut Region,
     running: usize,
 }
 
-/// The thread begins to run a function of a region.
+/// The thread begins to run a function of a region. Returns what it was in before, for [`leave`].
 fn enter(teams: &Teams, region: *const Region, function: Function) -> Outer {
     Outer {
         region: teams.region.swap(region.cast_mut(), Ordering::Relaxed),
@@ -48,13 +53,13 @@ fn enter(teams: &Teams, region: *const Region, function: Function) -> Outer {
     }
 }
 
-/// It has run it.
+/// The thread has run the function: puts back what it was in before.
 fn leave(teams: &Teams, outer: &Outer) {
     teams.region.store(outer.region, Ordering::Relaxed);
     teams.running.store(outer.running, Ordering::Relaxed);
 }
 
-/// The region that a thread is in, for a task that it creates; null: none.
+/// The region that a thread is in, to which a task that it creates belongs; null if it is in none.
 pub(super) fn region_of(thread: &Thread) -> *const Region {
     thread.teams.region.load(Ordering::Relaxed)
 }
@@ -68,26 +73,28 @@ pub(super) unsafe fn begin_task(thread: &Thread, region: *const Region, function
     enter(&thread.teams, region, function)
 }
 
-/// It has run it.
+/// The thread has run the task.
 ///
 /// # Safety
-/// As for [`begin_task`].
+/// As for [`begin_task`]: the region has not ended.
 pub(super) unsafe fn end_task(thread: &Thread, region: *const Region, outer: &Outer, task: u64) {
     leave(&thread.teams, outer);
     let moment = events::end_task(thread, task);
-    // Release: the master finds it. Who waits at the region's end waits for the last task, too.
-    // SAFETY: the region's end waits for the task that this thread has not left yet.
+    // Release: the master finds this thread's writes with the time. A wait at the region's end ends
+    // only after the last task, so its end counts like an arrival.
+    // SAFETY: the region's end waits for the task, which this thread has not left yet.
     unsafe { (*region).last.fetch_max(moment, Ordering::Release) };
 }
 
-// Where this library's own code begins, and where it ends.
+// The linker's symbols for the beginning and the end of this library's code.
 unsafe extern "C" {
     static __ehdr_start: u8;
     static etext: u8;
 }
 
-/// The call site as it is told. A function of the program that ends with the call leaves nothing but its own caller's address,
-/// which is ours: then that function stands for the place.
+/// The call site that is recorded for a call that returns to `at`. If a function of the program
+/// ends with the call, the return address is that function's own, which lies in this library; then
+/// the function itself is recorded as the place.
 pub(super) fn site(at: usize) -> usize {
     let ours = (&raw const __ehdr_start).addr()..(&raw const etext).addr();
     if !ours.contains(&at) {
@@ -95,15 +102,16 @@ pub(super) fn site(at: usize) -> usize {
     }
     match thread::current().teams.running.load(Ordering::Relaxed) {
         0 => at,
-        // As behind a call in it.
+        // One byte into the function, because a site is the address behind a call.
         function => function + 1,
     }
 }
 
-/// The first thread that opened a region.
+/// The first thread of the process that opened a region.
 static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 
-/// What stands for a barrier at a place of the program, of the team of a master.
+/// The name, in events, of a barrier at a place of the program, for a team of this master at this
+/// depth of nesting.
 fn address(master: &'static Thread, depth: u32, site: usize) -> usize {
     let me = core::ptr::from_ref(master).cast_mut();
     let first = FIRST.load(Ordering::Relaxed);
@@ -114,15 +122,15 @@ fn address(master: &'static Thread, depth: u32, site: usize) -> usize {
         return site;
     }
     let mark = (me.addr() >> 7).wrapping_add(depth as usize) ^ site.rotate_left(24);
-    // No address of a user's has bit 47.
+    // Sets bit 47, which no address of a user's program has.
     1 << 47 | mark.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17
 }
 
 impl Region {
-    /// The calling thread opens it.
+    /// The calling thread opens a region: records it, and returns its record.
     pub(super) fn open(run: Function, data: *mut c_void, site: usize) -> Region {
         let master = thread::current();
-        // SAFETY: the calling thread's own.
+        // SAFETY: these are the calling thread's own teams.
         let outer = unsafe { master.teams.region() };
         let depth = match outer {
             Some(outer) if core::ptr::eq(outer.master, master) => outer.depth + 1,
@@ -136,19 +144,21 @@ impl Region {
         Region { run, data, master, number, barrier, site, depth, last, arrived }
     }
 
-    /// The runtime has returned to the master: all have arrived.
+    /// The runtime has returned to the master, so all threads have arrived: records that, and notes
+    /// the time of the last arrival.
     pub(super) fn close(&self) {
         if self.arrived.load(Ordering::Relaxed) == 0 {
             return;
         }
-        // Acquire: all that was stored there. The runtime's own barrier orders them, too.
+        // Acquire: the writes of all threads that stored a time there are seen. The runtime's own
+        // barrier orders them too.
         let last = self.last.load(Ordering::Acquire);
         events::leave_team(self.master, self.barrier);
         let (number, time) = &self.master.teams.ends[self.number as usize % KEPT];
         number.store(0, Ordering::Relaxed);
         core::sync::atomic::fence(Ordering::Release);
         time.store(last, Ordering::Relaxed);
-        // Release: `end_of` finds the time with it.
+        // Release: `end_of` finds the time with the number.
         number.store(self.number, Ordering::Release);
     }
 }
@@ -156,7 +166,7 @@ impl Region {
 /// What every thread of the team runs in place of the region's function. Nothing here has a destructor, as a thread's exit may unwind
 /// through it.
 pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
-    // SAFETY: the master's, which waits until all have arrived.
+    // SAFETY: the region lies on the stack of the master, which waits until all have arrived.
     let region = unsafe { &*region.cast::<Region>() };
     let thread = thread::current();
     let teams = &thread.teams;
@@ -165,7 +175,7 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
     let idled = !is_master && settle(thread, true);
     events::begin_team(thread, region.barrier, threads, idled);
     let outer = enter(teams, region, region.run);
-    // SAFETY: as the program asked.
+    // SAFETY: the region's function gets its own data, as the program asked.
     unsafe { (region.run)(region.data) };
     leave(teams, &outer);
     events::construct(thread, region.barrier, Construct::Region);
@@ -174,19 +184,23 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
         teams.number.store(region.number, Ordering::Relaxed);
         teams.barrier.store(region.barrier, Ordering::Relaxed);
         teams.arrived.store(moment, Ordering::Relaxed);
-        // Release: the thread that ends the wait in this one's place finds where it waits.
+        // Release: a master that ends the wait in this thread's place finds the number, barrier and
+        // time.
         teams.behind.store(core::ptr::from_ref(region.master).cast_mut(), Ordering::Release);
     }
     region.arrived.store(1, Ordering::Relaxed);
-    // Release: the master finds it. It is the last that touches the region.
+    // Release: the master finds this thread's writes with the time. This is the thread's last
+    // access to the region.
     region.last.fetch_max(moment, Ordering::Release);
 }
 
-/// In [`Teams::behind`]: what it waited behind is being written down, by itself or by its master as the process ends.
+/// The value of [`Teams::behind`] while the end of the thread's wait is being recorded, by the
+/// thread itself or, as the process ends, by its master.
 const WRITTEN: *mut Thread = core::ptr::without_provenance_mut(1);
 
-/// Writes down when the thread's wait at the end of its last region was over, if it is behind one. Gives whether it has waited for
-/// the next region since.
+/// Records when the thread's wait at the end of its last region was over, if this is not recorded
+/// yet. Returns whether there was such a wait to record. `idles`: the thread has waited for its
+/// next region since.
 fn settle(thread: &Thread, idles: bool) -> bool {
     let teams = &thread.teams;
     let mut pause = crate::base::time::Backoff::new();
@@ -200,35 +214,36 @@ fn settle(thread: &Thread, idles: bool) -> bool {
             behind = teams.behind.load(Ordering::Acquire);
             continue;
         }
-        // Acquire: where the thread waits.
+        // Acquire: the number, barrier and time of the wait are seen with the pointer.
         match teams.behind.compare_exchange(behind, WRITTEN, Ordering::Acquire, Ordering::Acquire) {
             Ok(_) => break,
             Err(now) => behind = now,
         }
     }
-    // SAFETY: neither null nor the mark: a record, never given back.
+    // SAFETY: the pointer is neither null nor `WRITTEN`, so it points to a thread's record, which
+    // is never given back.
     let master = unsafe { &*behind };
     let arrived = teams.arrived.load(Ordering::Relaxed);
-    // Where it is known no more, the thread's own arrival is what is left.
+    // If the master does not know the end any more, the thread's own arrival stands for it.
     let end = master.teams.end_of(teams.number.load(Ordering::Relaxed)).unwrap_or(arrived).max(arrived);
     events::left_team(thread, teams.barrier.load(Ordering::Relaxed), end + 1, idles);
-    // Release: what was written, for a thread that goes on after its master wrote.
+    // Release: the events are seen by the thread if its master wrote them and the thread goes on.
     teams.behind.store(core::ptr::null_mut(), Ordering::Release);
     true
 }
 
-/// What teams do as threads end.
+/// What this room does as threads end.
 pub static CALLBACKS: Callbacks = Callbacks { thread_ends, ..Callbacks::NONE };
 
-/// A thread is about to end.
+/// Records the end of the thread's last wait before the thread ends.
 fn thread_ends(thread: &Thread) {
     if events::is_recording() {
         settle(thread, false);
     }
 }
 
-/// The process ends in order. Workers that wait for the calling thread's next region run no more: what they have not written down is
-/// written for them.
+/// Called as the process ends by `exit`. Workers that wait for the calling thread's next region run
+/// no more, so the ends of their last waits are recorded for them.
 pub fn finish() {
     if !events::is_recording() {
         return;
@@ -244,18 +259,19 @@ pub fn finish() {
     }
 }
 
-/// The barrier that stands for a construct at a place, in the calling thread's team; `None` outside of regions.
+/// The name, in events, of the barrier of a construct at `site`, for the calling thread's team;
+/// `None` outside of regions.
 pub(super) fn barrier(thread: &'static Thread, site: usize) -> Option<usize> {
-    // SAFETY: the calling thread's own.
+    // SAFETY: these are the calling thread's own teams.
     let region = unsafe { thread.teams.region() };
     region.map(|region| address(region.master, region.depth, site))
 }
 
-/// Numbers that a thread takes at a time.
+/// Task numbers that a thread reserves at a time.
 const NUMBERS: u64 = 4096;
 static NEXT_TASK: AtomicU64 = AtomicU64::new(1);
 
-/// A number for a task.
+/// A number for a task, which no other task of the process has.
 pub(super) fn next_task(thread: &Thread) -> u64 {
     let teams = &thread.teams;
     let mut next = teams.tasks.load(Ordering::Relaxed);

@@ -12,15 +12,16 @@ use crate::thread::{self, Thread};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
-/// It may be cancelled at any instruction.
+/// Bit: the thread may be cancelled at any instruction.
 const CANCELLED: u32 = 1;
-/// It may jump out of a signal handler.
+/// Bit: the thread may jump out of a signal handler.
 const JUMPS: u32 = 2;
 
 /// glibc's `PTHREAD_CANCEL_ASYNCHRONOUS`.
 const ASYNCHRONOUS: c_int = 1;
 
-/// Points the slots here, for a lock that has a queue.
+/// Points the slots of `pthread_setcanceltype` and `__sigsetjmp` to this file's functions. Called
+/// for a lock whose waiters stand in a queue.
 pub fn install() {
     SIGSETJMP.store(real::__sigsetjmp.code().cast_mut(), Relaxed);
     slot::pthread_setcanceltype.set(setcanceltype as Code);
@@ -29,7 +30,8 @@ pub fn install() {
 
 unsafe extern "C-unwind" fn setcanceltype(new: c_int, old: *mut c_int, _: usize) -> c_int {
     let leaves = &thread::current().leaves;
-    // Before glibc is told: a cancellation that is pending acts at once.
+    // Notes it before glibc learns of the new type, because a pending cancellation then acts at
+    // once.
     if new == ASYNCHRONOUS {
         leaves.fetch_or(CANCELLED, Relaxed);
     }
@@ -41,10 +43,11 @@ unsafe extern "C-unwind" fn setcanceltype(new: c_int, old: *mut c_int, _: usize)
     error
 }
 
-/// Where `sigsetjmp` goes on.
+/// glibc's function, to which `sigsetjmp` jumps on.
 static SIGSETJMP: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// glibc's function has to be reached by a jump: it notes the frame that calls it.
+/// Notes a `sigsetjmp` that saves the signal mask. Jumps to glibc's function instead of calling it,
+/// because that function remembers the frame of its caller.
 #[unsafe(naked)]
 unsafe extern "C" fn sigsetjmp() {
     core::arch::naked_asm!(
@@ -68,7 +71,8 @@ extern "C" fn may_jump() {
     crate::base::errno::kept(|| thread::current().leaves.fetch_or(JUMPS, Relaxed));
 }
 
-/// Says once in a process why the spare lock serves a thread, now that the thread has to wait.
+/// Says, once in a process, why the spare lock serves this thread. Called when the thread has to
+/// wait.
 #[cold]
 pub fn say_why(thread: &Thread) {
     static SAID: AtomicBool = AtomicBool::new(false);

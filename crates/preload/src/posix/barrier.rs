@@ -1,12 +1,14 @@
 //! Barriers of `sync` in the 32 bytes of a `pthread_barrier_t`, with `BATON_BARRIER`.
 //!
-//! A pthread barrier must be initialised, so there is no zeroed one to care for: a pointer stands in its first word. The word at
-//! offset 12 keeps glibc's mark of a process-shared barrier, which is passed on.
+//! A pthread barrier must be initialised, so a barrier of all zeros need not work: the first word
+//! holds a pointer. The word at offset 12 keeps glibc's mark of a process-shared barrier, which is
+//! passed on.
 //!
-//! POSIX's barrier knows no participants, only a number; any thread may come to any episode, even more threads than take part.
-//! The barriers of `sync` want a place for each participant. So arrivals are numbered: the number gives the episode and the
-//! place in it, and nobody enters an episode before all of the one before have left. That is a shared counter more than the
-//! barrier itself needs.
+//! POSIX's barrier knows no participants, only their number; any thread may come to any episode,
+//! and more threads may use the barrier than take part in an episode. The barriers of `sync` want a
+//! place for each participant. So arrivals are numbered: the number gives the episode and the place
+//! in it, and no thread enters an episode before all threads of the episode before have left. This
+//! costs a shared counter that the barrier alone would not need.
 
 use crate::events::{self, Probe};
 use crate::hooks::real;
@@ -22,33 +24,33 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-/// What stands in a `pthread_barrier_t` that we serve.
+/// The contents of a `pthread_barrier_t` that this library serves.
 #[repr(C)]
 struct Place<B> {
     barrier: AtomicPtr<Posix<B>>,
     unused: u32,
-    /// glibc's mark: not zero if another process may use it.
+    /// glibc's mark: not zero if another process may use the barrier.
     shared: AtomicU32,
 }
 
 const _: () = assert!(core::mem::offset_of!(Place<()>, shared) == 12);
 const _: () = assert!(size_of::<Place<()>>() <= size_of::<libc::pthread_barrier_t>());
 
-/// A barrier as POSIX has it.
+/// A barrier of `sync` behind POSIX's interface.
 struct Posix<B> {
     barrier: B,
     arrived: Alone,
     left: Alone,
 }
 
-/// A counter on a line of its own. 64 bits do not wrap.
+/// A counter on a cache line of its own. At 64 bits it does not overflow.
 #[repr(align(128))]
 struct Alone(NativeAtomic<u64>);
 
 /// How waiters wait.
 pub static WAIT: Policy = Policy::new(Wait::Pause);
 
-/// Points the slots to the barrier that is visited.
+/// Points the barrier slots to the functions of the barrier type that it visits.
 pub struct Choice<P>(pub Wait, pub PhantomData<P>);
 
 impl<P: Probe> BarrierVisitor<Native> for Choice<P> {
@@ -62,9 +64,9 @@ impl<P: Probe> BarrierVisitor<Native> for Choice<P> {
 }
 
 impl<B: RawBarrier<Native>> Posix<B> {
-    /// Waits while fewer than `n` have left.
+    /// Waits until at least `n` threads have left the barrier, counted from its initialisation.
     fn await_left(&self, n: u64, wait: Wait) {
-        // Acquire: what the last episode's threads did comes before this one's.
+        // Acquire: this thread sees what threads did before they left.
         let mut left = self.left.0.load(Ordering::Acquire);
         while left < n {
             if let WaitResult::Changed(now) = Native::wait_while(&self.left.0, left, wait, None) {
@@ -73,14 +75,15 @@ impl<B: RawBarrier<Native>> Posix<B> {
         }
     }
 
-    /// One thread's episode; true for one of them.
+    /// Takes the thread through one episode. Returns true in one thread of each episode.
     fn pass(&self, wait: Wait) -> bool {
         let participants = u64::from(self.barrier.participants());
-        // Relaxed: a number is a number; the barrier orders.
+        // Relaxed: only the number counts; the barrier itself orders the threads' accesses.
         let ticket = self.arrived.0.fetch_add(1, Ordering::Relaxed);
         self.await_left(ticket / participants * participants, wait);
         let last = self.barrier.wait((ticket % participants) as u32, wait);
-        // Release: see `await_left`. Afterwards the barrier may be gone: only the address is used.
+        // Release: pairs with the loads in `await_left`. After the addition the barrier may be
+        // destroyed, so the wake uses only the counter's address.
         let left: *const NativeAtomic<u64> = &self.left.0;
         self.left.0.fetch_add(1, Ordering::Release);
         Native::wake::<u64>(left, u32::MAX, wait);
@@ -88,12 +91,13 @@ impl<B: RawBarrier<Native>> Posix<B> {
     }
 }
 
-/// The barrier that is ours in `place`; `None` for a process-shared one.
+/// The barrier of `sync` behind `place`; `None` if `place` is process-shared, and so glibc's.
 ///
 /// # Safety
 /// `place` is an initialised barrier.
 unsafe fn ours<'a, B>(place: *mut Place<B>) -> Option<&'a Posix<B>> {
-    // SAFETY: as the caller says; `init` put the pointer there, `destroy` takes it away when nobody uses it.
+    // SAFETY: the caller says that `place` is initialised: `init` stored the pointer there, and
+    // `destroy` removes it only when no thread uses the barrier.
     unsafe {
         let place = &*place;
         (place.shared.load(Ordering::Relaxed) == 0).then(|| &*place.barrier.load(Ordering::Relaxed))
@@ -106,10 +110,10 @@ unsafe extern "C-unwind" fn init<B: RawBarrier<Native>, P: Probe>(
     count: c_uint,
     site: usize,
 ) -> c_int {
-    // SAFETY: glibc looks the count over and writes its own form.
+    // SAFETY: passed on; glibc checks the count and writes its own form of a barrier.
     let error = unsafe { real::pthread_barrier_init.get()(place.cast(), attributes, count) };
     let Some(participants) = NonZeroU32::new(count).filter(|_| error == 0) else { return error };
-    // SAFETY: the caller hands us memory for a barrier, which glibc has filled.
+    // SAFETY: the program passes memory for a barrier, which glibc has filled.
     unsafe {
         if (*place).shared.load(Ordering::Relaxed) == 0 {
             let new = |value| Alone(NativeAtomic::new(value));
@@ -124,22 +128,24 @@ unsafe extern "C-unwind" fn init<B: RawBarrier<Native>, P: Probe>(
 
 unsafe extern "C-unwind" fn destroy<B: RawBarrier<Native>, P: Probe>(place: *mut Place<B>, _: usize) -> c_int {
     events::waitable_destroy::<P>(Waitable::Barrier, place.addr());
-    // SAFETY: the caller hands us a barrier.
+    // SAFETY: the program passes an initialised barrier.
     let Some(posix) = (unsafe { ours(place) }) else {
         // SAFETY: passed on.
         return unsafe { real::pthread_barrier_destroy.get()(place.cast()) };
     };
     let wait = WAIT.get();
-    // As glibc does: those who were let go may not have left yet.
+    // Waits, as glibc does, for threads whose episode has ended but which have not left the barrier
+    // yet.
     posix.await_left(posix.arrived.0.load(Ordering::Relaxed), wait);
-    // SAFETY: all have left, and the caller says that nobody comes any more.
+    // SAFETY: all threads have left, and POSIX forbids a later use of the barrier; `init` made the
+    // box.
     unsafe { drop(Box::from_raw((*place).barrier.swap(core::ptr::null_mut(), Ordering::Relaxed))) };
     0
 }
 
 unsafe extern "C-unwind" fn wait<B: RawBarrier<Native>, P: Probe>(place: *mut Place<B>, site: usize) -> c_int {
     events::barrier_arrive::<P>(place.addr(), site);
-    // SAFETY: the caller hands us a barrier.
+    // SAFETY: the program passes an initialised barrier.
     let serial = match unsafe { ours(place) } {
         Some(posix) => {
             thread::current().counts.barrier_waits.add_one();
@@ -161,14 +167,16 @@ mod tests {
     use super::*;
     use baton_sync::barrier::{BARRIERS, visit};
 
-    /// More threads than take part, in as many episodes as come out: in each, as many pass as take part, and one is told.
+    /// Six threads pass a barrier of three participants, 900 times in all. Each episode lets three
+    /// threads pass and returns true to one of them: 300 times true.
     struct Crowd;
     impl BarrierVisitor<Native> for Crowd {
         type Out = ();
         fn visit<B: RawBarrier<Native>>(self) {
             let new = || Alone(NativeAtomic::new(0));
             let posix = Posix { barrier: B::new(NonZeroU32::new(3).unwrap()), arrived: new(), left: new() };
-            // Drawn from one pot, so that at its end, too, others come to meet those who wait.
+            // All threads draw their passes from one counter, so that at its end, too, a waiting
+            // thread finds two others.
             let pot = core::sync::atomic::AtomicU64::new(0);
             let told: usize = std::thread::scope(|s| {
                 let run = || {

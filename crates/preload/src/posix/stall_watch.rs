@@ -1,5 +1,6 @@
-//! Programs that stand still because the waiters of a replaced lock or barrier only spin: the process says so once, and its
-//! waiters sleep from then on, unless `BATON_KEEP_SPINNING` says otherwise.
+//! Watches for programs that stand still because waiters of a replaced lock or barrier only spin.
+//! The process says so once, and from then on such waiters sleep, unless `BATON_KEEP_SPINNING`
+//! forbids it.
 
 use crate::base::message::{self, Subject};
 use crate::config::{Config, Locks};
@@ -35,12 +36,13 @@ pub fn start(config: &Config) {
 /// Starts to watch anew in a fork's child.
 pub static CALLBACKS: Callbacks = Callbacks { after_fork_in_child, ..Callbacks::NONE };
 
-/// In a fork's child, which has stood still for no time yet.
+/// Watches anew in a fork's child, which has not stood still yet.
 fn after_fork_in_child() {
     WATCH.after_fork(&Kernel);
 }
 
-/// A waiter that only spins belongs to a lock or barrier that takes any policy.
+/// Changes every policy that only spins to [`AFTERWARDS`]. Each lock or barrier with such a policy
+/// takes any policy, so this one too.
 fn sleep(stall: Stall) {
     for policy in mutex::replace::WAITS.iter().chain([&barrier::WAIT]) {
         if !policy.get().parks() {

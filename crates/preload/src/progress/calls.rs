@@ -1,5 +1,6 @@
-//! Input, output and waits for files, each counted when it has succeeded. The functions are cancellation points, as glibc's:
-//! nothing here has a destructor, and counting leaves `errno` alone.
+//! Counts calls for input, output and waits for files, each when it has succeeded. The functions
+//! are cancellation points, as glibc's are, so nothing here has a destructor; counting leaves
+//! `errno` alone.
 
 use super::called;
 use crate::hooks::real;
@@ -8,7 +9,7 @@ use baton_trace::counts::column;
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 use libc::{clockid_t, timespec};
 
-/// The column of a call of the list; a name that is not there does not compile.
+/// The column of a call. If the list lacks the call, the code does not compile.
 const fn known(call: &str) -> usize {
     match column(call) {
         Some(column) => column,
@@ -16,10 +17,11 @@ const fn known(call: &str) -> usize {
     }
 }
 
-/// Functions that are counted under a name if their answer is at least so much.
+/// Declares hooks that count a call, under the name behind `as`, if its answer is at least the
+/// number behind `from`.
 macro_rules! counted {
     ($($name:ident as $call:literal from $least:literal ($($argument:ident : $t:ty),*) -> $answer:ty;)*) => {
-        /// Points the slots here.
+        /// Points the slots of these calls to the hooks.
         pub fn install() {
             $(slot::$name.set($name as Code);)*
         }
@@ -66,10 +68,11 @@ counted! {
     fsync as "fsync" from 0 (file: c_int) -> c_int;
 }
 
-/// Calls whose six arguments fill the registers, so that the call site does not arrive; no site can be asked for.
+/// Declares hooks of calls whose six arguments fill the registers, so that the hook does not get
+/// the call site; a progress point cannot name a site of these calls.
 macro_rules! without_site {
     ($($name:ident as $call:literal ($($argument:ident : $t:ty),*) -> $answer:ty;)*) => {
-        /// Points the slots here.
+        /// Points the slots of these calls to the hooks.
         pub fn install_without_site() {
             $(slot::$name.set($name as Code);)*
         }

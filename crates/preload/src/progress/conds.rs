@@ -1,4 +1,5 @@
-//! Waits for condition variables, counted when they have ended by a signal, by glibc or by Baton.
+//! Counts waits for condition variables that a signal or broadcast ended, whether glibc or Baton
+//! serves the variable.
 
 use super::waited;
 use crate::hooks::{Code, slot};
@@ -6,17 +7,17 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use libc::{clockid_t, timespec};
 
-/// Functions that are counted if their answer is 0.
+/// Declares hooks that count a wait if its answer is 0.
 macro_rules! counted {
     ($($name:ident ($($argument:ident : $t:ty),*);)*) => {
-        /// What serves the waits.
+        /// The functions that serve the waits: those to which the slots pointed before.
         #[allow(non_upper_case_globals)]
         mod served {
             use super::*;
             $(pub(super) static $name: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());)*
         }
 
-        /// Points the slots here, and on to where they pointed.
+        /// Points the slots of the waits to the hooks, and notes where the slots pointed before.
         pub fn install() {
             $(
                 served::$name.store(slot::$name.get().cast_mut(), Relaxed);
@@ -25,7 +26,8 @@ macro_rules! counted {
         }
 
         $(unsafe extern "C-unwind" fn $name(cond: *mut c_void, $($argument: $t,)* site: usize) -> c_int {
-            // SAFETY: the slot pointed to glibc's function or to a hook of this shape; glibc's takes no notice of the site.
+            // SAFETY: the slot pointed to glibc's function or to a hook of this shape; glibc's
+            // function ignores the extra argument, the site.
             let answer = unsafe {
                 let serve: unsafe extern "C-unwind" fn(*mut c_void, $($t,)* usize) -> c_int =
                     core::mem::transmute(served::$name.load(Relaxed));

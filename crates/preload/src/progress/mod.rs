@@ -1,8 +1,10 @@
-//! Counts of calls in a file that `baton` reads while the program runs (`BATON_PROGRESS`): the progress point that
-//! `baton try --for` measures by, and all other calls of the list, so that a point that never comes can be told what came instead.
+//! Counts of calls in a file that `baton` reads while the program runs (`BATON_PROGRESS`): the
+//! progress point by which `baton try --for` measures, and all other calls of the list, so that
+//! `baton` can name the calls that came if the point never does.
 //!
-//! A thread adds to a row of its own in the mapped file ([`baton_trace::counts`]), so that a count costs a load and a store, and
-//! stays when the process is killed. Without `BATON_PROGRESS` no slot points here.
+//! A thread adds to a row of its own in the mapped file ([`baton_trace::counts`]), so that a count
+//! costs a load and a store, and is kept when the process is killed. Without `BATON_PROGRESS` no
+//! slot points here.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -30,15 +32,16 @@ use std::ffi::CString;
 /// The column of the progress point itself.
 const POINT: usize = 0;
 
-/// What was asked for.
+/// The progress point that `BATON_PROGRESS` asks for.
 struct Asked {
-    /// The column of the call that is the point; [`POINT`] if the point is no call.
+    /// The column of the call that is the progress point; [`POINT`] if the point is no call.
     call: usize,
-    /// The condition variables that are the point.
+    /// The condition variables whose waits are the progress point, given by the variable's place or
+    /// by the wait's call site.
     conds: Option<Places>,
-    /// The call sites that count; `None`: all.
+    /// The call sites whose calls count as progress; `None`: all.
     sites: Option<Places>,
-    /// The marker that is the point.
+    /// The name of the marker that is the progress point.
     mark: Option<CString>,
 }
 
@@ -52,10 +55,11 @@ fn asked() -> Option<&'static Asked> {
     unsafe { ASKED.load(Relaxed).as_ref() }
 }
 
-/// What a fork's child does.
+/// Gives a fork's child rows of its own.
 pub static CALLBACKS: Callbacks = Callbacks { after_fork_in_child, ..Callbacks::NONE };
 
-/// Maps the file. A process that cannot map it runs all the same, uncounted, and says so; the result is then false.
+/// Maps the file of counts. Returns false if the process cannot map it: then the process says so,
+/// and runs uncounted.
 pub fn start(progress: &Progress) -> bool {
     let Some(file) = map(&progress.file) else {
         let file = progress.file.to_string_lossy();
@@ -82,8 +86,8 @@ pub fn start(progress: &Progress) -> bool {
 
 /// Maps the file of counts, shared with `baton` and the program's other processes.
 fn map(file: &CStr) -> Option<*mut AtomicU64> {
-    // SAFETY: the path ends with a zero byte; the mapping is new memory, which nothing takes away. `baton` has made the file as
-    // long as it must be, which is looked at, so that no access goes beyond its end.
+    // SAFETY: the path ends with a zero byte; the mapping is new memory, which is never unmapped.
+    // The file has the right length, which is checked here, so no access goes beyond its end.
     errno::kept(|| unsafe {
         let fd = libc::open(file.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if fd < 0 {
@@ -99,16 +103,17 @@ fn map(file: &CStr) -> Option<*mut AtomicU64> {
 
 /// A word of the header.
 fn word(at: usize) -> &'static AtomicU64 {
-    // SAFETY: the file is mapped for ever, and the header's words lie in its first page. Called only once it is mapped.
+    // SAFETY: called only once the file is mapped, which it then is for ever; the header's words
+    // lie in the first page.
     unsafe { &*FILE.load(Relaxed).add(at) }
 }
 
-/// The row that threads share which come when all others are taken.
+/// The row that several threads share, when all other rows are taken.
 fn last_row() -> *mut AtomicU64 {
     FILE.load(Relaxed).wrapping_add(HEADER / 8 + (ROWS - 1) * COLUMNS)
 }
 
-/// Adds one in a column of the calling thread's row. Only once the file is mapped.
+/// Adds one to a column of the calling thread's row. Called only once the file is mapped.
 #[inline]
 fn add(column: usize) {
     let thread = thread::existing().unwrap_or_else(|| errno::kept(thread::current));
@@ -116,12 +121,13 @@ fn add(column: usize) {
     if row.is_null() {
         row = take_row(thread);
     }
-    // SAFETY: a row of the mapped file, which has COLUMNS words; columns are constants of the list.
+    // SAFETY: the row lies in the mapped file and has COLUMNS words; every column is a constant of
+    // the list.
     let count = unsafe { &*row.add(column) };
     if row == last_row() {
         count.fetch_add(1, Relaxed);
     } else {
-        // Only this thread writes the row.
+        // A load and a store suffice, as no other thread writes the row.
         count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
     }
 }
@@ -134,7 +140,8 @@ fn take_row(thread: &Thread) -> *mut AtomicU64 {
     row
 }
 
-/// In a fork's child, whose thread needs a row of its own.
+/// Takes the rows of all threads away in a fork's child: its thread takes a row of its own when it
+/// counts again.
 fn after_fork_in_child() {
     if asked().is_some() {
         thread::all().for_each(|thread| thread.row.store(null_mut(), Relaxed));
@@ -142,7 +149,7 @@ fn after_fork_in_child() {
     }
 }
 
-/// The progress point was passed by a call at `site`.
+/// Counts the progress point, which a call at `site` has passed, if that site counts.
 pub fn passed(site: usize) {
     let Some(asked) = asked() else { return };
     if asked.sites.as_ref().is_none_or(|sites| sites.have_call(site)) {
@@ -150,7 +157,7 @@ pub fn passed(site: usize) {
     }
 }
 
-/// A call has succeeded.
+/// Counts a call that has succeeded.
 #[inline]
 fn called(column: usize, site: usize) {
     add(column);
@@ -159,7 +166,7 @@ fn called(column: usize, site: usize) {
     }
 }
 
-/// A condition wait has ended by a signal.
+/// Counts the progress point if a signal has ended a wait for a variable that is the point.
 fn waited(cond: usize, site: usize) {
     let Some(named) = asked().and_then(|asked| asked.conds.as_ref()) else { return };
     if named.have(cond) || named.have_call(site) {
@@ -167,7 +174,7 @@ fn waited(cond: usize, site: usize) {
     }
 }
 
-/// The program marks a point of its own.
+/// Counts the progress point if `name` is the marker that is the point.
 ///
 /// # Safety
 /// `name` is null or a string.

@@ -1,9 +1,9 @@
-//! Places of object files, found around an address.
+//! Places in object files, and whether an address lies in one of them.
 
 use crate::hooks::lookup::found;
 use baton_sync::lock::assign::ObjectRange;
 
-/// Places that were asked for.
+/// The places that were asked for.
 pub(super) struct Places {
     places: Vec<ObjectRange>,
     /// The last part of the path of the program's own file.
@@ -19,14 +19,16 @@ impl Places {
     pub(super) fn have(&self, address: usize) -> bool {
         let address = address as u64;
         let Some(loaded) = found::at(address) else { return false };
-        // SAFETY: the program is calling from the object, or has an object of its own in it.
+        // SAFETY: the object file stays loaded during the call: the program is calling from it, or
+        // uses data in it.
         let path = unsafe { loaded.path() };
         let module = if path.is_empty() { &self.program } else { last_part(path) };
         let inside = address.wrapping_sub(loaded.bias);
         self.places.iter().any(|place| place.range.contains(&inside) && place.module.as_bytes() == module)
     }
 
-    /// Whether the call that returns to `site` lies in one of them: the call's last byte lies before that address.
+    /// Whether the call that returns to `site` lies in one of the places. A call's last byte lies
+    /// one byte before the address that it returns to.
     pub(super) fn have_call(&self, site: usize) -> bool {
         self.have(site.wrapping_sub(1))
     }

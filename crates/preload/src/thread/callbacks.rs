@@ -9,26 +9,29 @@ use crate::base::message;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// What a room does. All of it runs where the program may not be interrupted for long: no callback waits, allocates or unwinds.
+/// What a room does at these moments. The program may not be held up for long there: no callback
+/// waits, allocates or unwinds.
 pub struct Callbacks {
     /// The calling thread got this record. Its parts in this room are in order already.
     pub thread_begins: fn(&Thread),
     /// The calling thread is about to lose this record.
     pub thread_ends: fn(&Thread),
-    /// The calling thread, which has lost its record, runs on in its last destructors, and got another one.
+    /// The calling thread, which has lost its record, still runs destructors, and got another
+    /// record.
     pub late_thread_begins: fn(&Thread),
-    /// The thread that had this record, such a late one, has died.
+    /// A thread that ran on after it had lost its first record, and then got this one, has ended
+    /// for good.
     pub late_thread_ended: fn(&Thread),
     /// The calling thread is about to fork.
     pub before_fork: fn(),
-    /// It has forked, and this is the parent.
+    /// The calling thread has forked, and this is the parent.
     pub after_fork_in_parent: fn(),
-    /// It has forked, and this is the child, which has no other thread.
+    /// The calling thread has forked, and this is the child, which has no other thread.
     pub after_fork_in_child: fn(),
 }
 
 impl Callbacks {
-    /// Does nothing: what a room leaves out.
+    /// Callbacks that do nothing: a room takes from here those that it does not need.
     pub const NONE: Callbacks = Callbacks {
         thread_begins: |_| {},
         thread_ends: |_| {},
@@ -40,7 +43,7 @@ impl Callbacks {
     };
 }
 
-/// The rooms in order; null behind the last one.
+/// The callbacks of the rooms, in the order of their registration; null behind the last one.
 static ROOMS: [AtomicPtr<Callbacks>; 8] = [const { AtomicPtr::new(null_mut()) }; 8];
 
 /// Adds a room's callbacks behind those of the others. Called at start, by one thread.
@@ -48,12 +51,14 @@ pub fn register(callbacks: &'static Callbacks) {
     let Some(free) = ROOMS.iter().find(|room| room.load(Ordering::Relaxed).is_null()) else {
         message::die("more rooms register callbacks than there is room for");
     };
-    // Release: who finds the callbacks finds them filled. Other threads come later, but for those that wait for the start.
+    // Release: a thread that finds the callbacks finds their contents. Other threads come later,
+    // except for those that wait for the library's start.
     free.store(core::ptr::from_ref(callbacks).cast_mut(), Ordering::Release);
 }
 
 fn registered() -> impl Iterator<Item = &'static Callbacks> {
-    // SAFETY: null, or what `register` was given, which lives for ever and is never written.
+    // SAFETY: null, or a reference that `register` was given, which lives for ever and is never
+    // written.
     ROOMS.iter().map_while(|room| unsafe { room.load(Ordering::Acquire).as_ref() })
 }
 

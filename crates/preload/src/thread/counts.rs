@@ -1,4 +1,4 @@
-//! What is counted of each thread, and the reasons for which glibc serves a mutex.
+//! The counters of each thread, and the reasons for which glibc serves a mutex.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,7 +11,8 @@ impl Count {
         Count(AtomicU64::new(0))
     }
 
-    /// Adds one. Not one atomic step: only the thread itself counts, and no signal handler does.
+    /// Adds one. A load and a store suffice, because only the thread itself counts, and no signal
+    /// handler does.
     #[inline(always)]
     pub fn add_one(&self) {
         self.add(1);
@@ -27,7 +28,7 @@ impl Count {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Adds one, for a count that all threads write.
+    /// Adds one to a count that several threads write.
     pub fn add_one_shared(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -66,23 +67,25 @@ impl Holds {
     }
 }
 
-/// The counters of a record. They stay when the thread goes, and the next thread in the record counts on.
+/// The counters of a record. They stay when the thread ends, and the next thread that gets the
+/// record counts on.
 #[derive(Default)]
 #[repr(C)]
 pub struct Counts {
     /// Mutex acquisitions that the named lock served.
     pub served: Count,
-    /// Those that the spare lock served in its place.
+    /// Mutex acquisitions that the spare lock served in place of the named one.
     pub spare: Count,
-    /// Those of them that came through OpenMP.
+    /// Acquisitions by Baton's locks that came through OpenMP.
     pub openmp: Count,
-    /// Acquisitions that glibc served, by [`Passed`].
+    /// Mutex acquisitions that glibc served, by the reason ([`Passed`]).
     pub passed: [Count; Passed::NUMBER],
     /// Condition waits on Baton's condition variables.
     pub condition_waits: Count,
-    /// Waiters that its broadcasts moved to their mutex.
+    /// Waiters that broadcasts of Baton's condition variables moved to their mutex.
     pub moved: Count,
-    /// Condition waits that were an error, as a process-shared variable cannot wait with a replaced mutex.
+    /// Condition waits that ended with an error, because a process-shared variable cannot wait with
+    /// a replaced mutex.
     pub refused_waits: Count,
     /// Barrier episodes on Baton's barriers.
     pub barrier_waits: Count,
@@ -104,27 +107,27 @@ impl Counts {
     }
 }
 
-/// Why glibc serves a mutex.
+/// Why glibc serves a mutex instead of a lock of Baton's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// It is robust: the kernel walks a list through it when its owner dies.
+    /// The mutex is robust: the kernel walks a list through it when its owner dies.
     Robust,
-    /// Priority inheritance or protection: the kernel must know its owner.
+    /// The mutex has priority inheritance or protection: the kernel must know its owner.
     Priority,
-    /// Another process may use it, which may not have this library.
+    /// Another process may use the mutex, and may not have this library.
     ProcessShared,
-    /// It was destroyed, or never was a mutex.
+    /// The mutex was destroyed, or never was initialised as a mutex.
     Invalid,
-    /// It lies at an address that is no multiple of 8.
+    /// The mutex lies at an address that is no multiple of 8.
     Unaligned,
-    /// No lock was named.
+    /// `BATON_LOCK` names no lock for the mutex.
     Glibc,
 }
 
 impl Passed {
     /// How many reasons there are.
     pub const NUMBER: usize = 6;
-    /// All of them, with their names in the counters.
+    /// All reasons, with their names in the counters.
     pub const ALL: [(Passed, &'static str); Passed::NUMBER] = [
         (Passed::Robust, "robust"),
         (Passed::Priority, "priority"),

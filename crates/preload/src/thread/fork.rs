@@ -11,11 +11,12 @@ use baton_trace::sys;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-/// Forks between the first process and this one, from 1 to 65,535 and again from 1; 0 in the first.
+/// Number of forks between the first process and this one: 0 in the first process, then from 1 to
+/// 65,535 and again from 1.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// This process's number.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The thread that this process was forked by.
+/// The thread of the parent that forked this process, by its thread pointer.
 static FORKER: AtomicUsize = AtomicUsize::new(0);
 
 /// This process's generation.
@@ -24,33 +25,37 @@ pub fn generation() -> u32 {
     GENERATION.load(Relaxed)
 }
 
-/// Whether this process was forked while the library was in it.
+/// Whether this process was forked by a process that had this library loaded.
 #[inline(always)]
 pub fn in_child() -> bool {
     generation() != 0
 }
 
-/// Whether the calling thread is the one that forked this process: the only one that lived through the fork.
+/// Whether the calling thread is the one that called fork, which alone exists in the child from the
+/// start.
 pub fn is_forker() -> bool {
     FORKER.load(Relaxed) == pointer()
 }
 
-/// Whether this is the process that the memory belongs to, and not one that shares it for a while (`vfork`).
+/// Whether the calling process owns this memory. A `vfork` child, which only shares its parent's
+/// memory for a while, does not.
 pub fn is_process() -> bool {
     PROCESS.load(Relaxed) == sys::pid()
 }
 
-/// Registers our handlers first of all: glibc runs the first one last before the fork and first after it, so that in the
-/// child the program's own handlers find locks that work.
+/// Registers the library's fork handlers before any others: glibc runs the first ones last before
+/// the fork and first after it, so that in the child the program's own handlers find locks that
+/// work.
 pub fn start() {
     PROCESS.store(sys::pid(), Relaxed);
-    // SAFETY: the functions stay loaded; no object owns them, so that none takes them away.
+    // SAFETY: the functions stay loaded; no object owns the registration, so that no `dlclose`
+    // removes it.
     unsafe { real::__register_atfork.get()(Some(before), Some(in_parent), Some(after), core::ptr::null_mut()) };
 }
 
-/// `_Fork` runs no handlers: it gets ours all the same.
+/// `_Fork`, which runs no handlers of the program; the library's handlers run all the same.
 pub unsafe extern "C-unwind" fn bare_fork(_: usize) -> c_int {
-    // SAFETY: the handlers may run in any thread, even in a signal handler.
+    // SAFETY: the library's handlers may run in any thread, even in a signal handler.
     unsafe {
         before();
         let child = real::_Fork.get()();

@@ -2,8 +2,10 @@
 
 use super::record::Thread;
 
-// Two words: the record, and whether the thread has left it for good. Rust's own thread-local storage would be reached by a
-// call to `__tls_get_addr`; a library that is preloaded always has room in the static block, so the offset is a constant of the process (the initial-exec model).
+// Two words of thread-local storage: the record, and whether the thread has left its record for
+// good. Rust's own thread-local storage would be reached by a call to `__tls_get_addr`; a library
+// that is preloaded always has room in the static block, so the offset is a constant of the process
+// (the initial-exec model).
 core::arch::global_asm!(
     ".pushsection .tbss.baton_preload,\"awT\",@nobits",
     ".balign 8",
@@ -16,22 +18,25 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// A number of the calling thread that no other live thread has, and that it keeps in a fork's child: its thread pointer.
+/// The calling thread's thread pointer: a number that no other live thread has, and that the thread
+/// keeps in a fork's child.
 #[inline(always)]
 pub fn pointer() -> usize {
     let pointer: usize;
-    // SAFETY: the x86-64 ABI keeps the thread pointer at offset 0 of the block that it points to.
+    // SAFETY: on x86-64 Linux the word at offset 0 of the thread's block holds the thread pointer
+    // itself.
     unsafe {
         core::arch::asm!("mov {}, qword ptr fs:[0]", out(reg) pointer, options(nostack, preserves_flags, readonly, pure));
     }
     pointer
 }
 
-/// The calling thread's word.
+/// The calling thread's first word: its record, or null.
 #[inline(always)]
 pub(super) fn word() -> *mut Thread {
     let word: *mut Thread;
-    // SAFETY: the loader puts the word's offset into the GOT; the word lives as long as the thread.
+    // SAFETY: the loader puts the word's offset into the GOT, and the word lives as long as the
+    // thread.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + baton_preload_thread@GOTTPOFF]",
@@ -44,7 +49,7 @@ pub(super) fn word() -> *mut Thread {
 }
 
 pub(super) fn set_word(thread: *const Thread) {
-    // SAFETY: as in `word`; only this thread writes it.
+    // SAFETY: the word lives as long as the thread, as in `word`; only this thread writes it.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + baton_preload_thread@GOTTPOFF]",
@@ -56,10 +61,10 @@ pub(super) fn set_word(thread: *const Thread) {
     }
 }
 
-/// Whether the calling thread has left its record, after the destructors of its keys.
+/// Whether the calling thread has left its record for good, in the destructors of its keys.
 pub(super) fn has_left() -> bool {
     let left: usize;
-    // SAFETY: as in `word`; the second of the two words.
+    // SAFETY: the second of the two words lives as long as the thread, as in `word`.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + baton_preload_thread@GOTTPOFF]",
@@ -72,7 +77,8 @@ pub(super) fn has_left() -> bool {
 }
 
 pub(super) fn set_left() {
-    // SAFETY: as in `has_left`; only this thread writes it.
+    // SAFETY: the second word lives as long as the thread, as in `has_left`; only this thread
+    // writes it.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + baton_preload_thread@GOTTPOFF]",

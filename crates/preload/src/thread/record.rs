@@ -11,48 +11,51 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 /// One thread.
 #[repr(C, align(128))]
 pub struct Thread {
-    /// The pool's link while nobody has the record.
+    /// The link to the next free record, while no thread has this one.
     pub(super) link: AtomicUsize,
-    /// The record behind in the list of all.
+    /// The next record in the list of all records.
     pub(super) next_of_all: AtomicPtr<Thread>,
-    /// Its `pthread_t`; 0 while nobody has the record.
+    /// The thread's `pthread_t`; 0 while no thread has the record.
     pub(super) handle: AtomicUsize,
-    /// The kernel's number of it.
+    /// The kernel's number of the thread.
     pub(super) tid: AtomicU32,
-    /// How often the destructors of thread-local keys have come by.
+    /// How often the key's destructor has been called for the thread.
     pub(super) rounds: AtomicU32,
     /// Its numbers.
     pub counts: Counts,
-    /// Its place in a condition variable's queue.
+    /// The thread's place in a condition variable's queue.
     pub waiter: Waiter,
-    /// Whether it may leave a wait at any instruction: bits of `posix::abandoned_waits`.
+    /// Whether the thread may leave a wait at any instruction: bits of `posix::abandoned_waits`.
     pub leaves: AtomicU32,
-    /// The block that it keeps for a mutex whose lock does not fit into it.
+    /// The block of memory that the thread keeps for its next mutex whose lock does not fit into
+    /// the mutex.
     pub block: AtomicUsize,
     /// Its trace.
     pub pen: ThreadWriter,
-    /// The locks that it holds, where they are recorded.
+    /// The number of locks that the thread holds, where they are recorded.
     pub holds: Holds,
     /// Its call stacks.
     pub stacks: Stacks,
     /// Its context switches.
     pub switches: Ring,
-    /// Its teams in OpenMP's regions.
+    /// What the thread knows of its teams in OpenMP's regions.
     pub teams: Teams,
-    /// Its signal mask before the fork that it is in, if signals are blocked for it.
+    /// The thread's signal mask before a fork, while signals are blocked for the fork.
     pub mask: AtomicU64,
     /// Whether they are.
     pub blocked: AtomicBool,
-    /// Its row of counts in the file of `progress`; null until it counts.
+    /// The thread's row of counts in the file of `progress`; null until the thread counts
+    /// something.
     pub row: AtomicPtr<AtomicU64>,
 }
 
-// SAFETY: all fields are atomics but the pen, which only the record's own thread uses; as the process ends, its master writes for a
-// worker that waits for the master's next region (`omp::finish`), and so runs nothing of ours.
+// SAFETY: all fields are atomics but the pen, which only the record's own thread uses. There is one
+// exception: as the process ends, a master writes for a worker that waits for the master's next
+// region (`omp::finish`) and so runs no code of this library.
 unsafe impl Sync for Thread {}
 
 impl Thread {
-    /// A record that nobody has.
+    /// A record that no thread has.
     pub(super) fn new() -> Thread {
         Thread {
             link: AtomicUsize::new(0),
@@ -75,7 +78,7 @@ impl Thread {
         }
     }
 
-    /// Puts the record in order for a new thread. What it counts goes on.
+    /// Puts the record in order for a new thread. Its counters are kept.
     pub(super) fn renew(&self) {
         self.rounds.store(0, Ordering::Relaxed);
         self.blocked.store(false, Ordering::Relaxed);
@@ -90,19 +93,20 @@ impl Thread {
         self.handle.load(Ordering::Relaxed)
     }
 
-    /// Whether it may leave a wait without a step of its own.
+    /// Whether the thread may leave a wait at any instruction, without running code of this
+    /// library.
     #[inline(always)]
     pub fn may_leave(&self) -> bool {
         self.leaves.load(Ordering::Relaxed) != 0
     }
 
-    /// Counts an acquisition that glibc served.
+    /// Counts an acquisition that glibc served, for the reason `why`.
     #[inline]
     pub fn count_passed(&self, why: Passed) {
         self.counts.passed[why as usize].add_one();
     }
 
-    /// The kernel's number of it.
+    /// The kernel's number of the thread.
     pub fn tid(&self) -> u32 {
         self.tid.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! The rings into which the kernel writes a thread's context switches, and what it does at glibc's own locks. The room of
-//! events opens and reads them.
+//! The rings into which the kernel writes a thread's context switches and its waits and wakes at
+//! glibc's own locks. The room `events` opens and reads them.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
@@ -13,14 +13,16 @@ pub struct Ring {
     pub samples: AtomicUsize,
     /// How often the thread has waited for a lock of glibc's.
     pub waits: AtomicU64,
-    /// One moment on both clocks, at or before all records that are left: ticks and nanoseconds.
+    /// A moment on two clocks, in ticks of the counter and in nanoseconds, at or before all records
+    /// that are not read yet.
     pub ticks: AtomicU64,
     pub nanos: AtomicU64,
-    /// The lock of glibc's that the thread waits for, according to the records read so far; 0: none.
+    /// The lock of glibc's that the thread waits for, as far as the records have been read; 0:
+    /// none.
     pub lock: AtomicU64,
-    /// When that wait was over, in ticks, if it is.
+    /// The time in ticks at which that wait was over, as far as the records have been read.
     pub taken: AtomicU64,
-    /// Being emptied: a signal handler has to leave it alone.
+    /// Whether the rings are being emptied: a signal handler then leaves them alone.
     pub busy: AtomicBool,
 }
 

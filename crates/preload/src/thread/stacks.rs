@@ -1,16 +1,18 @@
-//! The call stacks that a thread remembers: by return address and depth, with what tells whether the stack is still the same.
+//! The call stacks that a thread remembers, found again by return address and depth; a proof tells
+//! whether a stack is still the same.
 
 use crate::base::unwind::{self, Frames, Proof};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Contended stacks that a thread remembers.
+/// Number of stacks of waits that a thread remembers.
 const REMEMBERED: usize = 64;
-/// Origins that a thread remembers.
+/// Number of origins that a thread remembers.
 const ORIGINS: usize = 16;
 /// Frames of an origin.
 pub const ORIGIN: usize = 8;
-/// Origins that a thread walks for, at most. A thread that makes more of them at ever new places gives return addresses alone, so
-/// that recording costs it no more than some tens of milliseconds.
+/// The most stack walks for origins that a thread makes. A thread that makes more objects than this
+/// at ever new places gets their return addresses alone, so that recording costs it no more than
+/// some tens of milliseconds.
 const WALKS: u32 = 1 << 14;
 
 /// The frames of a place where a lock begins: where it is initialised, or first taken.
@@ -20,15 +22,17 @@ pub type Origin = Frames<ORIGIN>;
 pub struct Stacks {
     known: [Known; REMEMBERED],
     origins: [KnownOrigin; ORIGINS],
-    /// A stack is being looked at: a signal's handler, and the unwinder, may lock, too.
+    /// Whether a stack is being looked up: a signal handler, and the unwinder, may take a lock
+    /// meanwhile and come here again.
     busy: AtomicBool,
-    /// How many object files had been unloaded when they were remembered.
+    /// How many object files had been unloaded when the stacks were remembered.
     unloads: AtomicU32,
-    /// Origins that were walked for.
+    /// How many walks for origins the thread has made.
     walks: AtomicU32,
 }
 
-/// When a stack is the same as before: the same call site at the same depth, and the same callers as far as the proof goes.
+/// Identifies a stack that was seen before: by the call site, the depth, and the callers as far as
+/// the proof covers them.
 struct Same {
     at: AtomicUsize,
     here: AtomicUsize,
@@ -59,12 +63,14 @@ impl Same {
         }
     }
 
+    /// Whether the stack that ends at `at` with a frame at `here` is this one.
+    ///
     /// # Safety
     /// `here` lies in a frame of the calling thread that has not returned.
     unsafe fn is(&self, at: usize, here: usize) -> bool {
         let (words, hash) = (self.words.load(Relaxed), self.hash.load(Relaxed));
         let proof = Proof { words, hash, callers: self.callers.load(Relaxed) };
-        // SAFETY: the proof was made for this `here`.
+        // SAFETY: the proof was made for this `here`, which lies in a frame that has not returned.
         self.at.load(Relaxed) == at && self.here.load(Relaxed) == here && unsafe { proof.holds(here) }
     }
 
@@ -95,7 +101,7 @@ impl Stacks {
         }
     }
 
-    /// For a new thread, or a new trace.
+    /// Forgets all stacks, for a new thread or a new trace.
     pub fn forget(&self) {
         self.forget_numbers();
         self.origins.iter().for_each(|known| known.same.at.store(0, Relaxed));
@@ -107,8 +113,9 @@ impl Stacks {
         self.known.iter().for_each(|known| known.same.at.store(0, Relaxed));
     }
 
-    /// The number of the stack of at most `N` frames that ends at the call site `at`: the one that it had before, or what `number`
-    /// gives it. `None` if a stack is being looked at. `unloads` counts object files that were unloaded.
+    /// The number of the stack of at most `N` frames that ends at the call site `at`: the number
+    /// that it had before, or what `number` returns. `None` if a stack is being looked up already.
+    /// `unloads` counts the object files that were unloaded.
     #[inline(never)]
     pub fn number<const N: usize>(&self, at: usize, unloads: u32, number: impl FnOnce(&[u64]) -> u32) -> Option<u32> {
         let mark = 0u64;
@@ -120,13 +127,14 @@ impl Stacks {
             self.forget_numbers();
         }
         let known = &self.known[place(at, here, REMEMBERED)];
-        // SAFETY: `here` is in this frame.
+        // SAFETY: `here` is the address of `mark`, in this function's frame.
         let found = if unsafe { known.same.is(at, here) } {
             known.number.load(Relaxed)
         } else {
             let (frames, proof) = unwind::walk::<N>(at, here);
             let found = number(frames.addresses());
-            // Without its first caller a stack is any that a wrapper is called from.
+            // Remembers the stack only if the proof covers the first caller (or there is none):
+            // else the stacks of all callers of a wrapper would be taken for this one.
             if proof.callers > 0 || frames.addresses().len() < 2 {
                 known.same.set(at, here, proof);
                 known.number.store(found, Relaxed);
@@ -137,7 +145,8 @@ impl Stacks {
         Some(found)
     }
 
-    /// The frames of the place where a lock begins, from the call site `at` on; the call site alone where more cannot be told.
+    /// The frames of the place where a lock begins, from the call site `at` on; the call site alone
+    /// where its callers cannot be found.
     #[inline(never)]
     pub fn origin(&self, at: usize) -> Origin {
         let mark = 0u64;
@@ -147,7 +156,7 @@ impl Stacks {
             return alone();
         }
         let known = &self.origins[place(at, here, ORIGINS)];
-        // SAFETY: `here` is in this frame.
+        // SAFETY: `here` is the address of a variable in this function's frame.
         let frames = if unsafe { known.same.is(at, here) } {
             let count = known.count.load(Relaxed) as usize;
             Origin::of(known.frames.iter().take(count).map(|frame| frame.load(Relaxed)))
@@ -165,7 +174,8 @@ impl Stacks {
 }
 
 impl KnownOrigin {
-    /// Keeps the frames if the proof covers all of them: locks are told apart by them.
+    /// Remembers the frames if the proof covers all of them, because locks are told apart by their
+    /// origins.
     fn keep(&self, at: usize, here: usize, frames: &Origin, proof: Proof) {
         if frames.addresses().is_empty() || proof.callers as usize + 1 < frames.addresses().len() {
             return;

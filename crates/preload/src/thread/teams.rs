@@ -1,40 +1,44 @@
-//! What a thread knows of its OpenMP teams, and a parallel region while it goes on. The room of OpenMP has the logic.
+//! What a thread knows of its OpenMP teams, and the record of a parallel region while it runs. The
+//! room `omp` has the logic.
 
 use super::record::Thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// What a thread of a team runs.
+/// A function that a thread of a team runs.
 pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
 
-/// Ends of regions that a master remembers.
+/// How many of its regions' ends a master remembers.
 pub const KEPT: usize = 16;
 
 /// What a thread knows of its teams.
 pub struct Teams {
-    /// Regions that it has opened.
+    /// The number of regions that the thread has opened.
     pub opened: AtomicU64,
-    /// When all had arrived at the ends of the latest of them: number, time.
+    /// When all threads had arrived at the end of each of the latest regions: the region's number,
+    /// the time.
     pub ends: [(AtomicU64, AtomicU64); KEPT],
-    /// The region that it is in; null: none.
+    /// The region that the thread is in; null: none.
     pub region: AtomicPtr<Region>,
-    /// The master behind whose region it waits; null: it does not.
+    /// The master of the region at whose end the thread waits; null: it does not wait.
     pub behind: AtomicPtr<Thread>,
-    /// That region's number and barrier, and when this thread arrived.
+    /// The number and barrier of the region at whose end the thread waits, and when it arrived
+    /// there.
     pub number: AtomicU64,
     pub barrier: AtomicUsize,
     pub arrived: AtomicU64,
-    /// The program's function that it runs for us: a region's or a task's; 0: none.
+    /// The program's function that the thread runs by a function of this library: a region's or a
+    /// task's; 0: none.
     pub running: AtomicUsize,
-    /// Where it entered a `single` whose values it will hand out.
+    /// The call site at which the thread entered a `single` whose values it will hand out.
     pub single: AtomicUsize,
-    /// Numbers for tasks that it may give out.
+    /// The next task number that the thread may give out, and the end of its numbers.
     pub tasks: AtomicU64,
     pub tasks_end: AtomicU64,
 }
 
 impl Teams {
-    /// Of a thread that has been in none.
+    /// The state of a thread that has been in no team.
     pub const fn new() -> Teams {
         Teams {
             opened: AtomicU64::new(0),
@@ -51,7 +55,8 @@ impl Teams {
         }
     }
 
-    /// Another thread has the record now. Numbers of regions go on: a worker may still ask for the end of an old one.
+    /// Resets the state for another thread, which has the record now. The numbers of regions go on,
+    /// because a worker may still ask for the end of an old region.
     pub fn forget(&self) {
         self.region.store(core::ptr::null_mut(), Ordering::Relaxed);
         self.running.store(0, Ordering::Relaxed);
@@ -59,7 +64,7 @@ impl Teams {
     }
 }
 
-/// A parallel region while it goes on.
+/// A parallel region while it runs.
 pub struct Region {
     pub run: Function,
     pub data: *mut c_void,
@@ -67,10 +72,10 @@ pub struct Region {
     pub number: u64,
     pub barrier: usize,
     pub site: usize,
-    /// Regions of the same master around it.
+    /// The number of regions around this one that the same master opened.
     pub depth: u32,
-    /// The latest arrival at its end so far, or the latest end of a task.
+    /// The latest arrival at the region's end so far, or the latest end of a task.
     pub last: AtomicU64,
-    /// Threads that have arrived.
+    /// Whether any thread has arrived (0 or 1).
     pub arrived: AtomicU32,
 }

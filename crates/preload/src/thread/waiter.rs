@@ -6,35 +6,36 @@ use baton_machine::{Atomic, Deadline, Machine, Native, Wait, WaitResult};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, Ordering::SeqCst};
 
-/// Bit of the word: woken.
+/// Bit of the word: the waiter was woken by a signal or broadcast.
 const SIGNALLED: u32 = 1;
-/// Bit of the word: cancelled.
+/// Bit of the word: the thread was cancelled.
 const CANCELLED: u32 = 2;
 
-/// Where a waiter is.
+/// Where a waiter is with regard to the list of waiters.
 pub mod place {
     /// In no list.
     pub const NOWHERE: u32 = 0;
     /// In the list.
     pub const QUEUED: u32 = 1;
-    /// Taken out by a signal.
+    /// A signal has taken the waiter out of the list.
     pub const DETACHED: u32 = 2;
-    /// In the list, on its way out.
+    /// The waiter is in the list, about to take itself out.
     pub const LEAVING: u32 = 3;
 }
 
 /// The place.
 pub struct Waiter {
-    /// What the thread sleeps on.
+    /// The word on which the thread sleeps.
     word: NativeAtomic<u32>,
-    /// It has been cancelled, and glibc has yet to act on it.
+    /// Whether the thread has been cancelled, and glibc has yet to act on it.
     cancelled: AtomicU32,
     /// One of [`place`].
     pub place: AtomicU32,
-    /// The waiter behind, in the list of the variable, or of a mutex (`posix::mutex::moved_waiters`).
+    /// The next waiter in the list of the condition variable, or of a mutex
+    /// (`posix::mutex::moved_waiters`).
     pub next: AtomicPtr<Waiter>,
     pub previous: AtomicPtr<Waiter>,
-    /// The mutex that it waits with.
+    /// The mutex that the thread waits with.
     pub mutex: AtomicUsize,
 }
 
@@ -45,7 +46,7 @@ pub enum Slept {
     Signalled,
     /// By the deadline.
     Expired,
-    /// By a cancellation, which the thread lets happen.
+    /// By a cancellation, which the thread allows at present.
     Cancelled,
 }
 
@@ -62,40 +63,43 @@ impl Waiter {
         }
     }
 
-    /// For a new thread in an old record.
+    /// Resets the waiter of a record that a new thread gets.
     pub fn renew(&self) {
         self.cancelled.store(0, SeqCst);
         self.word.store(0, SeqCst);
         self.place.store(place::NOWHERE, SeqCst);
     }
 
-    /// Before the thread is put into a list.
+    /// Prepares the waiter before the thread is put into a list.
     pub fn prepare(&self) {
         self.place.store(place::QUEUED, Ordering::Relaxed);
         self.word.store(0, SeqCst);
-        // A cancellation sets `cancelled` before the word: one that came before the store above is seen here.
+        // A cancellation sets `cancelled` before the word, so a cancellation whose bit the store
+        // above has overwritten is seen here.
         if self.cancelled.load(SeqCst) != 0 {
             self.raise(CANCELLED);
         }
     }
 
-    /// Tells the thread of its cancellation, after glibc has marked it.
+    /// Tells the waiting thread that it is cancelled, after glibc has marked the thread.
     pub fn cancel(&self) {
         self.cancelled.store(1, SeqCst);
         self.raise(CANCELLED);
     }
 
-    /// Sets a bit of the word and wakes the thread. The caller took it out of the list, or cancels it.
+    /// Sets a bit of the word and wakes the thread. The caller has taken the waiter out of the
+    /// list, or cancels its thread.
     fn raise(&self, bit: u32) {
         let mut seen = self.word.load(Ordering::Relaxed);
-        // SeqCst: as in `prepare`. (Cells have no bit operations.)
+        // SeqCst: pairs with the accesses in `prepare`. A loop, because cells have no bit
+        // operations.
         while let Err(now) = self.word.compare_exchange(seen, seen | bit, SeqCst, Ordering::Relaxed) {
             seen = now;
         }
         Native::wake::<u32>(&self.word, 1, Wait::Futex);
     }
 
-    /// Whether glibc has marked the thread as cancelled, and would act on that now.
+    /// Whether glibc has marked the thread as cancelled, and would act on the cancellation now.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(SeqCst) != 0 && cancellation_is_enabled()
     }
@@ -106,19 +110,20 @@ impl Waiter {
         self.cancelled.store(0, SeqCst);
     }
 
-    /// Wakes a waiter that is detached.
+    /// Wakes a waiter that was taken out of the list.
     pub fn signal(&self) {
         self.raise(SIGNALLED);
     }
 
-    /// Sleeps until woken, cancelled, or the deadline.
+    /// Sleeps until the thread is woken or cancelled, or until the deadline.
     pub fn sleep(&self, deadline: Option<Deadline>) -> Slept {
         loop {
             match Native::wait_while(&self.word, 0, Wait::Futex, deadline) {
                 WaitResult::Expired => return Slept::Expired,
                 WaitResult::Changed(word) if word & SIGNALLED != 0 => return Slept::Signalled,
                 WaitResult::Changed(_) if cancellation_is_enabled() => return Slept::Cancelled,
-                // Cancelled, but not now: it stays pending with glibc.
+                // Cancelled while the thread forbids it: goes on waiting, and glibc keeps the
+                // cancellation pending.
                 WaitResult::Changed(word) => {
                     let _ = self.word.compare_exchange(word, 0, SeqCst, Ordering::Relaxed);
                 }
@@ -126,7 +131,8 @@ impl Waiter {
         }
     }
 
-    /// Waits for the signal that is certain to come: whoever detached us is about to set it.
+    /// Waits for a signal that is certain to come: the thread that took this waiter out of the list
+    /// is about to set the bit.
     pub fn await_signal(&self) {
         let mut word = self.word.load(Ordering::Acquire);
         while word & SIGNALLED == 0 {
@@ -138,7 +144,7 @@ impl Waiter {
     }
 }
 
-/// Whether the thread lets cancellations happen.
+/// Whether the calling thread allows cancellations at present.
 fn cancellation_is_enabled() -> bool {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
@@ -147,7 +153,8 @@ fn cancellation_is_enabled() -> bool {
     const ENABLE: c_int = 0;
     const DISABLE: c_int = 1;
     let mut before = DISABLE;
-    // SAFETY: the state is put back at once; neither call acts on a cancellation of deferred type.
+    // SAFETY: the old state is restored at once; neither call acts on a cancellation of deferred
+    // type.
     unsafe {
         pthread_setcancelstate(DISABLE, &mut before);
         if before == ENABLE {

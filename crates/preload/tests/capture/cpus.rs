@@ -1,4 +1,5 @@
-//! Time on and off the CPU, the calls that block, and the CPUs that threads may run on.
+//! Tests of recorded CPU time, context switches, calls that block, and the CPUs that threads may
+//! run on.
 
 use crate::common::{Run, folder};
 use crate::{count, recorded, whole};
@@ -7,17 +8,19 @@ use baton_trace::analysis::{OffStretch, off_cpu};
 use baton_trace::{Address, Event, Outcome, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Contended waits carry the thread's CPU time before and after, where no context switches are recorded.
+/// With context switches refused, each contended wait has the thread's CPU time after its beginning
+/// and after its end.
 #[test]
 fn cpu_time_stands_beside_waits_without_switches() {
-    // Its timed locks have to wait.
+    // The timed locks of `kinds.c` have to wait.
     let directory = folder("switches.off");
     Run::new("kinds.c", &[]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
     waits_have_cpu_times(&whole(&directory));
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// Where the kernel tells of a thread's switches, its CPU time is read once: at its end.
+/// Where the kernel reports a thread's context switches, the trace has at most one CPU time of the
+/// thread, that at its end.
 #[test]
 fn cpu_time_is_not_read_beside_switches() {
     recorded("kinds.c", &[], |trace| {
@@ -55,8 +58,9 @@ fn waits_have_cpu_times(trace: &Trace) {
     assert!(waits >= 8, "{waits}");
 }
 
-/// Waiting threads leave their CPU, and come back to one; each thread's intervals alternate and lie inside its waits or
-/// between them. A thread says once, at its start, that it runs. Where the kernel does not say, only CPU times do.
+/// A crowd of 50 threads waits for its last member: at least 49 times a thread blocks, and once for
+/// more than 10 µs. Each thread leaves and regains its CPU in turn; it says at most once, at its
+/// start, that it runs without having left. If the kernel reports no switches, the test ends early.
 #[test]
 fn context_switches_are_the_kernels() {
     let directory = folder("switches");
@@ -84,21 +88,21 @@ fn context_switches_are_the_kernels() {
     std::fs::remove_dir_all(&directory).unwrap();
     let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     if blocked == 0 {
-        // A container may forbid it altogether.
+        // A container may forbid the events altogether.
         eprintln!("the kernel tells no context switches here (perf_event_paranoid is {})", paranoid.trim());
         return;
     }
     assert!(blocked >= 49, "{blocked}: all but the last wait for the last");
     assert!(longest > 10_000, "{longest} ns");
-    // And off when told so.
+    // With `BATON_SWITCHES=off` there are no switches.
     let directory = folder("switches.off");
     Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
     assert_eq!(count(&whole(&directory), |what| matches!(what, What::OnCpu { .. } | What::OffCpu { .. })), 0);
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// A call that slept has an event with its own call site, and the time off the CPU in it has that site; a call that did not block has
-/// none, whatever it returned.
+/// A call that slept has an event with its own call site, which the time off the CPU has too. A
+/// call that did not block has no such event, whatever it returned.
 #[test]
 fn what_blocks_outside_of_locks_has_its_call_site() {
     recorded("outside.c", &[], |trace| {
@@ -124,11 +128,12 @@ fn what_blocks_outside_of_locks_has_its_call_site() {
         let longest = slept.map(|stretch| trace.clock.nanos(stretch.end.since(stretch.begin).0).0).max();
         assert!(longest >= Some(19_000_000), "{off:?}");
     });
-    // Without a recording they are glibc's own, and none of what they do changes.
+    // Without a recording the calls are glibc's own, and the program gets the same answers.
     Run::new("outside.c", &[]).ok();
 }
 
-/// How often a call came with an outcome, and the files that it came with.
+/// For each name and outcome of a call: how many calls had it, and the files that they were made
+/// on.
 type Calls = BTreeMap<(&'static str, Outcome), (u64, BTreeSet<Option<u16>>)>;
 
 /// Every call at a socket has an event with its file and outcome, whether it blocked or not; reads of files have none.
@@ -154,7 +159,8 @@ fn calls_at_sockets_have_their_outcome() {
     Run::new("calls.c", &[]).ok();
 }
 
-/// However a thread comes to its CPUs, the trace knows them, and from when on.
+/// The trace has the CPU sets of a thread, in order, whether it inherits its set, gets it from an
+/// attribute, sets it itself, or has it set by another thread.
 #[test]
 fn affinities_are_recorded() {
     let allowed = baton_machine::discover::allowed_cpus();

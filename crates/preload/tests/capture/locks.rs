@@ -1,4 +1,5 @@
-//! Locks, conditions and the other objects of POSIX: every call once, in the right order.
+//! Tests that locks, condition variables and the other objects of POSIX are recorded: every call
+//! once, in the right order.
 
 use crate::common::{Run, compiles, folder, locks, program, sleeping};
 use crate::{balanced, count, recorded, whole};
@@ -23,7 +24,8 @@ fn every_acquisition_is_there_once() {
 #[test]
 fn kinds_and_errors() {
     recorded("kinds.c", &[], |trace| {
-        // The thousand mutexes at the end, and that of the thread that died with its own.
+        // Threads may end holding a lock: the first thread keeps a thousand mutexes at its end, and
+        // another thread dies with its mutex locked.
         balanced(trace, true);
         assert!(count(trace, |what| matches!(what, What::TryFail { .. })) >= 8);
         assert!(count(trace, |what| matches!(what, What::Timeout { .. })) >= 8);
@@ -66,7 +68,8 @@ fn objects_under_a_storm_of_signals() {
 
 #[test]
 fn how_a_lock_was_entered() {
-    // Baton's locks tell whether they slept; for glibc's, CPU time tells it.
+    // Baton's locks record whether a waiter slept. glibc's locks do not (`known` is false): there,
+    // CPU times or context switches tell.
     for (lock, wait, known, slept) in [
         ("mcs", "futex", true, true),
         ("mcs", "pause", true, false),

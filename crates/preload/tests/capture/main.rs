@@ -1,4 +1,5 @@
-//! What is recorded of programs: everything, in the right order, whatever becomes of them.
+//! Tests of recordings: all that a program does is in the trace, in the right order, however its
+//! threads and processes end.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,14 +15,15 @@ use common::{Run, folder};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads a trace that lost nothing.
+/// Opens a trace, and checks that it has lost nothing.
 fn whole(directory: &Path) -> Trace {
     let trace = Trace::open(directory).expect("a trace");
     assert!(trace.losses.is_empty(), "{:?}", trace.losses);
     trace
 }
 
-/// Runs a program with its mutexes served by glibc, and by two locks, recorded; hands each trace over.
+/// Runs a program three times, recorded: with glibc's mutexes, with `mcs`, and with `spin-park`.
+/// Calls `check` on each trace.
 fn recorded(name: &str, arguments: &[&str], check: impl Fn(&Trace)) {
     for (lock, wait) in [("", ""), ("mcs", "futex"), ("spin-park", "")] {
         let directory = folder(&format!("{name}.{lock}"));
@@ -31,8 +33,9 @@ fn recorded(name: &str, arguments: &[&str], check: impl Fn(&Trace)) {
     }
 }
 
-/// What a thread holds, event by event: a lock is taken when it is free for it, and given back by who has it.
-/// Returns how often each lock was taken.
+/// Checks for each thread, event by event, that it takes a lock only if it does not hold it (a
+/// reader-writer lock up to ten times), and releases only a lock that it holds. Returns how often
+/// each lock was taken.
 fn balanced(trace: &Trace, may_end_holding: bool) -> BTreeMap<Lock, u64> {
     let mut held: BTreeMap<(u32, Lock), i64> = BTreeMap::new();
     let mut taken = BTreeMap::new();

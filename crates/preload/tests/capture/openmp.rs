@@ -1,4 +1,4 @@
-//! OpenMP's regions, barriers and locks.
+//! Tests of recorded OpenMP regions, barriers, tasks and locks.
 
 use crate::common::{Run, compiles, folder};
 use crate::{balanced, count, recorded, whole};
@@ -14,12 +14,14 @@ fn openmp() {
         let taken = balanced(trace, true);
         let by_kind = |kind| taken.iter().filter(|(lock, _)| lock.kind == kind).map(|(_, n)| n).sum::<u64>();
         assert_eq!((by_kind(LockKind::OmpCritical), by_kind(LockKind::OmpLock)), (2000, 3002));
-        // Two barriers, the one at the end of `single`, and the ends of two regions, for two threads.
+        // Two threads arrive at two `barrier` directives, at the barrier of `single`, and at the
+        // ends of two regions: 10 arrivals.
         assert_eq!(count(trace, |what| matches!(what, What::BarrierArrive { .. })), 10);
     });
 }
 
-/// Regions of each form with what is in them, and each wait with its end.
+/// Records each form of region of `omp_regions.c`, also with the process ending inside of a region,
+/// and compares the counts of regions, tasks and waits with those in the program.
 #[test]
 fn openmp_regions() {
     if !compiles("omp_regions.c", "openmp_regions") {
@@ -34,11 +36,13 @@ fn openmp_regions() {
         let counted = |what: fn(&What) -> bool| count(&trace, what);
         let open = usize::from(!inside.is_empty());
         assert_eq!(counted(|what| matches!(what, What::Fork { .. })), 18 + open);
-        // By their threads: 5 · 3 + 3 · 3 + 3 + 3 of three, the nested ones 2 + 4, one alone.
+        // Nine regions have three threads each: five of the loop, two that are loops themselves,
+        // one with barriers, and one with tasks. One region has a single thread.
         let alone = counted(|what| matches!(what, What::TeamBegin { threads: 1, .. }));
         let triples = counted(|what| matches!(what, What::TeamBegin { threads: 3, .. }));
         assert_eq!((alone, triples), (1, 9 * 3));
-        // Tasks of fibonacci(10), of the group, and those at a region's end; the one that an event completes is not looked into.
+        // fibonacci(10) creates 88 tasks, the task group 4, and the task at a region's end makes 6
+        // with its own five. The task that an event completes is passed on unrecorded.
         for of in [
             |what: &What| matches!(what, What::TaskCreate { .. }),
             |what: &What| matches!(what, What::TaskBegin { .. }),
@@ -52,7 +56,9 @@ fn openmp_regions() {
     }
 }
 
-/// Each thread leaves each barrier as often as it arrives, once all have arrived; the thread that sleeps comes last.
+/// Checks that each thread leaves each barrier as often as it arrives, and only once all threads
+/// have arrived; and that in the first region, which runs five times with three threads, the worker
+/// that sleeps arrives last each time.
 fn barriers_of_regions(trace: &Trace, open: usize) {
     let mut constructs = BTreeMap::new();
     let (mut first, mut opened) = (None, BTreeMap::new());
@@ -89,8 +95,10 @@ fn barriers_of_regions(trace: &Trace, open: usize) {
         }
     }
     let (_, master) = first.expect("a region");
-    // Workers of other masters end in their own time, perhaps with the process. Where that ends inside of a region, the one of this region
-    // may have come to its end, and the third one of the regions before waits for its next.
+    // Workers of other masters than the first may still wait as the process ends, so only waits
+    // behind the first master's regions count. If the process ends inside of a region, two may be
+    // open: the region's worker may have arrived at its end, and the third thread of earlier
+    // regions waits for its next region.
     let left_open =
         there.iter().chain(&leaving).filter(|(barrier, _)| opened.get(barrier).is_none_or(|by| *by == master));
     let waiting: usize = left_open.map(|(_, threads)| threads.len()).sum();

@@ -1,4 +1,5 @@
-//! Threads and processes that end, fork, are killed, change their root or cannot be recorded.
+//! Tests of recordings of threads and processes that end, fork, are killed, change their root, or
+//! cannot be recorded.
 
 use crate::common::{Run, folder, library, program};
 use crate::{balanced, count, recorded, whole};
@@ -8,7 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What they do after their end is recorded, too, and the threads are told apart all the same.
+/// 2,000 threads take locks after their key destructors have run. These acquisitions are recorded
+/// too, under a record of their own, so that the trace has more than 4,000 threads.
 #[test]
 fn threads_that_lock_after_their_end() {
     recorded("late.c", &["2000"], |trace| {
@@ -34,10 +36,11 @@ fn each_process_has_a_file_of_its_own() {
     Run::new("forks.c", &[]).set("BATON_LOCK", "futex").set("BATON_TRACE", &directory).ok();
     let trace = whole(&directory);
     assert_eq!(trace.processes.len(), 6);
-    // A child begins in the middle: what it gives back it took in its parent. So only that all can be read.
+    // A child's trace begins in the middle: it releases locks that its parent took. So the test
+    // only checks that all events can be read.
     assert!(trace.events().count() > 1000);
     std::fs::remove_dir_all(&directory).unwrap();
-    // And with the first process alone in mind, its children stay unrecorded.
+    // With BATON_ONLY_PID set to the first process, only that process is recorded.
     let directory = folder("alone");
     let mut command = Command::new("sh");
     command.args(["-c", "BATON_ONLY_PID=$$ exec \"$0\""]).arg(program("forks.c"));
@@ -53,14 +56,16 @@ fn each_process_has_a_file_of_its_own() {
 #[test]
 fn closed_descriptors_limits_and_privileges() {
     let directory = folder("hostile");
-    // The file can then be opened again after the privileges are gone.
     Run::new("hostile.c", &[]).set("BATON_TRACE", &directory).ok();
     let trace = Trace::open(&directory).unwrap();
-    // Its descriptor was closed, so that it had to be opened again; without privileges that fails, and the trace says so.
+    // The program has closed the trace's descriptor after its first round, so the library opens the
+    // file again. That fails once the program has no privileges; the trace then notes what is lost.
+    // Two rounds at least are there: 2 threads, 5,000 pairs of lock and unlock in each.
     let events = trace.events().count();
     assert!(events > 2 * 2 * 10_000, "{events} events; {:?}", trace.losses);
     std::fs::remove_dir_all(&directory).unwrap();
-    // With a limit on files' sizes: no signal, the program goes on, and the trace says what is missing.
+    // Under a limit on the size of files the program gets no signal and goes on, and the trace
+    // notes that events are lost.
     let directory = folder("hostile.limit");
     Run::new("hostile.c", &["limit"]).set("BATON_TRACE", &directory).ok();
     let trace = Trace::open(&directory).unwrap();
@@ -72,7 +77,8 @@ fn closed_descriptors_limits_and_privileges() {
 fn copy_with_libraries(programs: &[&Path], root: &Path) {
     let told = Command::new("ldd").args(programs).output().unwrap();
     let told = String::from_utf8(told.stdout).unwrap();
-    // `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)`; the kernel's own page has no path.
+    // `ldd` prints `NAME => PATH (ADDRESS)` or `PATH (ADDRESS)`. A word that ends with a colon
+    // names one of the programs; the kernel's own page has no path.
     let libraries = told.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(Path::new);
     for file in programs.iter().copied().chain(libraries) {
         let copy = root.join(file.strip_prefix("/").unwrap());
@@ -81,7 +87,8 @@ fn copy_with_libraries(programs: &[&Path], root: &Path) {
     }
 }
 
-/// The library is there in its new root, and the folder of the trace is not; or neither is.
+/// A recorded shell runs a command under a new root, which has no folder for the trace, and has the
+/// library only in the first run. The command runs in both.
 #[test]
 fn a_child_that_changes_its_root_runs() {
     let may = Command::new("chroot").args(["/", "true"]).output().is_ok_and(|output| output.status.success());
@@ -102,16 +109,18 @@ fn a_child_that_changes_its_root_runs() {
         let ran = Run::of(command, &script).set("LD_PRELOAD", &library).set("BATON_TRACE", &directory).run();
         let (out, err) = (String::from_utf8_lossy(&ran.output.stdout), String::from_utf8_lossy(&ran.output.stderr));
         assert!(ran.output.status.success() && out == "ran\n", "{}: {}\n{out}{err}", ran.what, ran.output.status);
-        // Without the library it is the loader that says so.
+        // Without the library in the new root, the loader complains in place of the library.
         assert_eq!(err.matches("runs unrecorded").count(), usize::from(library_too), "{}: {err}", ran.what);
-        // The shell and, until it changes the program, its child.
+        // The trace has at least the shell, and perhaps its child until the child executes
+        // `chroot`.
         assert!(!whole(&directory).processes.is_empty());
         std::fs::remove_dir_all(&root).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }
 
-/// A shell under the library, recorded; what it executes cannot be.
+/// Runs a recorded shell whose last command cannot be recorded. The command must run, and exactly
+/// one message must say that a process runs unrecorded.
 fn unrecorded(script: &str, directory: &Path) {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(directory);
@@ -123,15 +132,16 @@ fn unrecorded(script: &str, directory: &Path) {
 
 #[test]
 fn a_program_that_cannot_be_recorded_runs() {
-    // The folder is renamed when Baton ends, and other processes live on; they say so once, not at each program.
+    // The trace's folder is gone, as when Baton has ended and renamed it while other processes live
+    // on. Two programs are executed there, and only one message is written.
     let directory = folder("gone");
     unrecorded("rm -r \"$0\"; exec env sh -c 'env echo ran'", &directory);
-    // A file-size limit under which there is no room for the first page.
+    // Under this limit on the size of files there is no room for the trace's first page.
     let directory = folder("limit");
     unrecorded("ulimit -f 1; exec env echo ran", &directory);
     std::fs::remove_dir_all(&directory).unwrap();
-    // Rights that are given up, where this test has some to give up.
-    // SAFETY: takes no argument.
+    // The program gives up the right to write the trace, where the test is run with that right.
+    // SAFETY: `geteuid` takes no argument and cannot fail.
     if unsafe { libc::geteuid() } == 0 && baton_needs::has("setpriv", "a_program_that_cannot_be_recorded_runs") {
         let directory = folder("rights");
         unrecorded("exec setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo ran", &directory);

@@ -1,4 +1,4 @@
-//! Call sites: stacks, and the libraries that their frames lie in.
+//! Tests of recorded call sites: their stacks, and the libraries in which their frames lie.
 
 use crate::common::{Run, folder};
 use crate::{recorded, whole};
@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Each library lies where the one before lay: its mutex and its calls have its own names.
+/// Three libraries are loaded in turn, each at the same addresses. The mutex and the functions of
+/// each must have their own names in the analysis.
 #[test]
 fn libraries_that_lie_in_one_place_in_turn() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/part.c");
@@ -56,7 +57,8 @@ fn stacks_can_be_left_out() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// A contended site is a stack down to the thread's beginning, and every frame lies in a module that is written down.
+/// The site of a wait is a stack down to the thread's beginning, and every frame lies in a module
+/// that the trace has.
 #[test]
 fn contended_sites_are_stacks() {
     recorded("kinds.c", &[], |trace| {
@@ -70,7 +72,8 @@ fn contended_sites_are_stacks() {
             .collect();
         assert!(!stacks.is_empty());
         for stack in stacks {
-            // In main: it, and what calls it in libc. In a thread: the thread's function, and what calls it.
+            // The stack has the call itself, and two frames further out: in the first thread `main`
+            // and its caller in libc, in other threads the thread's function and its caller.
             assert!(stack.len() >= 3, "{stack:x?}");
             for frame in stack {
                 let known = process.modules.iter().any(|module| (module.start..module.end).contains(frame));

@@ -12,17 +12,18 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Locks that `BATON_LOCK` takes.
+/// The locks that `BATON_LOCK` accepts.
 pub fn locks() -> impl Iterator<Item = &'static baton_sync::lock::LockInfo> {
     baton_sync::lock::LOCKS.iter().filter(|lock| lock.posix == baton_sync::lock::Posix::Yes)
 }
 
-/// A policy under which a lock's waiters sleep, if it has one: tests run more threads than there are CPUs.
+/// The wait policy under which a lock's waiters sleep; empty if the lock does not take it. Waiters
+/// should sleep, because tests run more threads than there are CPUs.
 pub fn sleeping(lock: &baton_sync::lock::LockInfo) -> &'static str {
     if lock.wait(Some(baton_machine::Wait::Futex)).is_ok() { "futex" } else { "" }
 }
 
-/// The library, built once.
+/// The path of the library, which is built at the first call.
 pub fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -41,12 +42,12 @@ pub fn library() -> &'static Path {
     })
 }
 
-/// The folder in which a test may write.
+/// The folder into which tests may write.
 pub fn scratch() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// A test program, compiled once a test run.
+/// The path of a test program, which is compiled at the first call.
 pub fn program(name: &str) -> PathBuf {
     static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut done = DONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -54,7 +55,7 @@ pub fn program(name: &str) -> PathBuf {
         return path.clone();
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
-    // Test binaries run side by side, each with executables of its own.
+    // Test binaries run side by side, so each compiles executables of its own.
     let path = scratch().join(format!("{}.{}", name.replace('.', "-"), std::process::id()));
     let (compiler, standard) = match name {
         "atomic_wait.cpp" => ("c++", "-std=c++20"),
@@ -74,7 +75,8 @@ pub fn program(name: &str) -> PathBuf {
     path
 }
 
-/// Whether there is a compiler for a test program; if not, `test` is skipped for want of it. A C compiler there is always.
+/// Whether a test program can be compiled here. If not, says that `test` is skipped. A C compiler
+/// is always there.
 pub fn compiles(name: &str, test: &str) -> bool {
     static OPENMP: OnceLock<bool> = OnceLock::new();
     let openmp = || {
@@ -99,13 +101,13 @@ pub struct Run {
     limit: Duration,
 }
 
-/// What came of it.
+/// The result of a run.
 pub struct Ran {
     /// Exit status and output.
     pub output: Output,
     /// The counters' lines.
     pub stats: Vec<serde_json::Value>,
-    /// What was run, for messages.
+    /// The command and its variables, for messages.
     pub what: String,
 }
 
@@ -123,7 +125,7 @@ impl Run {
         Run { command, what: what.to_owned(), stats: None, limit: Duration::from_secs(120) }
     }
 
-    /// Sets one of the library's variables; empty values are left out.
+    /// Sets an environment variable of the library; does nothing for an empty value.
     pub fn set(mut self, variable: &str, value: impl AsRef<std::ffi::OsStr>) -> Run {
         if !value.as_ref().is_empty() {
             self.what += &format!(" {variable}={}", value.as_ref().display());
@@ -132,7 +134,7 @@ impl Run {
         self
     }
 
-    /// Asks for the counters.
+    /// Has the library write its counters.
     pub fn counted(mut self) -> Run {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let n = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -142,7 +144,7 @@ impl Run {
         self.set("BATON_STATS", file)
     }
 
-    /// Runs it, at most so long as two minutes.
+    /// Runs the program, for at most two minutes.
     pub fn run(mut self) -> Ran {
         let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.what));
         let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
@@ -172,7 +174,7 @@ impl Run {
         Ran { output, stats, what: self.what }
     }
 
-    /// Runs a test program, which must find all well.
+    /// Runs a test program, which must succeed and print `ok`.
     pub fn ok(self) -> Ran {
         let ran = self.run();
         let errors = String::from_utf8_lossy(&ran.output.stderr);
@@ -183,15 +185,16 @@ impl Run {
 }
 
 impl Ran {
-    /// The first process's counter.
+    /// A counter of the process that wrote its line first.
     pub fn count(&self, name: &str) -> u64 {
         self.stats[0].pointer(&format!("/{name}")).and_then(|value| value.as_u64()).expect("a counter")
     }
 }
 
-/// A fresh, empty folder.
+/// Makes a new, empty folder.
 pub fn folder(name: &str) -> PathBuf {
-    // Tests of one process run side by side, some with the same program.
+    // A number for each folder, because tests of one process run side by side, and some run the
+    // same program.
     static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let n = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let path = scratch().join(format!("{name}.{}.{n}", std::process::id()));

@@ -3,7 +3,8 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::{Elf64_Phdr, Elf64_Rela, Elf64_Sym, dl_phdr_info};
 
-// <elf.h>: kinds of entries in the dynamic section, which the loader has made addresses of, and of relocations.
+// Constants of <elf.h>: the dynamic segment, kinds of entries in the dynamic section whose
+// addresses the loader has filled in, and kinds of relocations.
 const PT_DYNAMIC: u32 = 2;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
 const DT_PLTRELSZ: u64 = 2;
@@ -18,19 +19,21 @@ const R_X86_64_GLOB_DAT: u64 = 6;
 const R_X86_64_JUMP_SLOT: u64 = 7;
 const PAGE: usize = 4096;
 
-/// An object that stays loaded while this is used.
+/// A loaded object file, which stays loaded while this value is used.
 pub struct Object<'a> {
-    /// What is added to the file's addresses.
+    /// The offset that is added to the file's addresses.
     pub bias: usize,
     headers: &'a [Elf64_Phdr],
     dynamic: *const [u64; 2],
     path: &'a [u8],
 }
 
-/// Goes over the loaded objects in the loader's order, under its lock, until `f` says that it is done.
+/// Calls `f` on each loaded object in the loader's order, under the loader's lock, until `f`
+/// returns true.
 pub fn each<F: FnMut(&Object) -> bool>(mut f: F) {
     unsafe extern "C" fn listed<F: FnMut(&Object) -> bool>(info: *mut dl_phdr_info, _: usize, f: *mut c_void) -> c_int {
-        // SAFETY: the loader hands us an object that stays loaded during the call, and what we gave it below.
+        // SAFETY: the loader passes an object that stays loaded during the call, and the pointer to
+        // `f` that is given below.
         unsafe {
             let headers = core::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
             let bias = (*info).dlpi_addr as usize;
@@ -41,12 +44,12 @@ pub fn each<F: FnMut(&Object) -> bool>(mut f: F) {
             c_int::from((*f.cast::<F>())(&Object { bias, headers, dynamic, path }))
         }
     }
-    // SAFETY: the callback is for this type, and keeps nothing.
+    // SAFETY: the callback fits the type of `f`, and keeps no pointer.
     crate::base::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed::<F>), (&raw mut f).cast()) });
 }
 
 impl Object<'_> {
-    /// Its segments in memory.
+    /// The object's loaded segments, as ranges of addresses.
     fn segments(&self) -> impl Iterator<Item = core::ops::Range<usize>> {
         self.headers.iter().filter(|header| header.p_type == libc::PT_LOAD).map(|header| {
             let start = self.bias + header.p_vaddr as usize;
@@ -54,26 +57,26 @@ impl Object<'_> {
         })
     }
 
-    /// Whether an address lies in it.
+    /// Whether an address lies in the object.
     pub fn contains(&self, address: usize) -> bool {
         self.segments().any(|segment| segment.contains(&address))
     }
 
-    /// From its first segment to its last.
+    /// The addresses from the object's first segment to its last.
     pub fn place(&self) -> core::ops::Range<usize> {
         let start = self.segments().map(|segment| segment.start).min().unwrap_or(0);
         start..self.segments().map(|segment| segment.end).max().unwrap_or(0)
     }
 
-    /// The last part of its path; empty for the program's own file.
+    /// The last part of the object's path; empty for the program's own file.
     pub fn file_name(&self) -> &[u8] {
         self.path.rsplit(|byte| *byte == b'/').next().unwrap_or(b"")
     }
 
-    /// An entry of the dynamic section.
+    /// The value of an entry of the object's dynamic section.
     fn entry(&self, kind: u64) -> Option<usize> {
         let mut at = self.dynamic;
-        // SAFETY: the section is loaded and ends with an entry of kind 0.
+        // SAFETY: the dynamic section is loaded and ends with an entry of kind 0.
         unsafe {
             while (*at)[0] != 0 {
                 if (*at)[0] == kind {
@@ -85,14 +88,15 @@ impl Object<'_> {
         None
     }
 
-    /// The symbol table and the strings of its names.
+    /// The object's symbol table, and the strings of the symbols' names.
     fn symbols(&self) -> Option<(*const Elf64_Sym, *const c_char)> {
         let at = |kind| self.entry(kind).map(core::ptr::with_exposed_provenance::<c_void>);
         Some((at(DT_SYMTAB)?.cast(), at(DT_STRTAB)?.cast()))
     }
 
-    /// The address of a function that it defines under this name, the newest version (which the linker puts last or alone); only
-    /// for the C library, whose hash table is GNU's.
+    /// The address of a function that the object defines as `name`, in the newest version (which
+    /// the linker puts last or alone). Works only for the C library, whose hash table has GNU's
+    /// format.
     pub fn function(&self, name: &CStr) -> Option<usize> {
         let (symbols, strings) = self.symbols()?;
         let table: *const u32 = core::ptr::with_exposed_provenance(self.entry(DT_GNU_HASH)?);
@@ -123,21 +127,23 @@ impl Object<'_> {
         None
     }
 
-    /// Has `choose` look at each cell that holds, or will hold, the address of another object's function, by the function's
-    /// name; what it returns is stored there.
+    /// Calls `choose`, with a function's name, for each cell that holds, or will hold, the address
+    /// of another object's function. The address that `choose` returns is stored in the cell.
     pub fn rebind(&self, choose: impl Fn(&CStr) -> Option<usize>) {
         let Some((symbols, strings)) = self.symbols() else { return };
         for (at, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
             let (Some(at), Some(size)) = (self.entry(at), self.entry(size)) else { continue };
             let first: *const Elf64_Rela = core::ptr::with_exposed_provenance(at);
-            // SAFETY: the loader has such a table there.
+            // SAFETY: the dynamic section gives the table's place and size, and the loader keeps
+            // the table loaded.
             let relocations = unsafe { core::slice::from_raw_parts(first, size / size_of::<Elf64_Rela>()) };
             for relocation in relocations {
                 let kind = relocation.r_info & 0xffff_ffff;
                 if !matches!(kind, R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT) {
                     continue;
                 }
-                // SAFETY: a relocation of these kinds names a symbol of the table, whose name lies among the strings.
+                // SAFETY: a relocation of these kinds names a symbol of the table, whose name lies
+                // among the strings.
                 let name = unsafe {
                     let symbol = &*symbols.add((relocation.r_info >> 32) as usize);
                     CStr::from_ptr(strings.add(symbol.st_name as usize))
@@ -149,7 +155,7 @@ impl Object<'_> {
         }
     }
 
-    /// Stores an address into a cell, which may lie where the loader has taken the right to write away.
+    /// Stores an address into a cell, which may lie in a page that the loader has made read-only.
     fn store(&self, cell: usize, address: usize) {
         let protected = self.headers.iter().filter(|header| header.p_type == PT_GNU_RELRO).any(|header| {
             let start = self.bias + header.p_vaddr as usize;
@@ -157,14 +163,14 @@ impl Object<'_> {
         });
         let page = core::ptr::with_exposed_provenance_mut::<c_void>(cell & !(PAGE - 1));
         let access = |access| {
-            // SAFETY: a page of the object's own data, which stays readable.
+            // SAFETY: changes the rights of a page of the object's own data, which stays readable.
             protected && unsafe { libc::mprotect(page, PAGE, access) } != 0
         };
         if access(libc::PROT_READ | libc::PROT_WRITE) {
             return;
         }
-        // SAFETY: an aligned cell of a function's address, which the loader itself stores into as the function is first
-        // called; the new function stands in for the old one at any time.
+        // SAFETY: the cell is an aligned function pointer, which the loader itself writes when the
+        // function is first called; the new function may replace the old one at any time.
         unsafe {
             (*core::ptr::with_exposed_provenance::<core::sync::atomic::AtomicUsize>(cell))
                 .store(address, core::sync::atomic::Ordering::Relaxed)

@@ -1,4 +1,5 @@
-//! The loaded object file around an address, without a lock: `_dl_find_object`, which glibc has from 2.35 on.
+//! Finds the loaded object file around an address without a lock, by `_dl_find_object`, which glibc
+//! has from 2.35 on.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -25,9 +26,10 @@ type FindObject = unsafe extern "C" fn(*const c_void, *mut Found) -> c_int;
 /// glibc's `_dl_find_object`; null if it has none.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Looks up what will be needed where nothing can be looked up any more. False if the C library does not have it.
+/// Looks up `_dl_find_object`, at a time when symbols can still be looked up. False if the C
+/// library does not have it.
 pub fn start() -> bool {
-    // SAFETY: the name ends with a zero byte.
+    // SAFETY: the name that `dlsym` gets ends with a zero byte.
     let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND_OBJECT.store(at, Relaxed);
     !at.is_null()
@@ -35,30 +37,30 @@ pub fn start() -> bool {
 
 /// A loaded object file.
 pub struct Loaded {
-    /// What is added to the file's addresses.
+    /// The offset that is added to the file's addresses.
     pub bias: u64,
-    /// Its path; null or empty: the program's own file, which the loader does not name.
+    /// The file's path; null or empty for the program's own file, which the loader does not name.
     pub name: *const c_char,
     start: *const Elf64_Ehdr,
 }
 
 impl Loaded {
-    /// Its path; empty: the program's own file.
+    /// The file's path; empty for the program's own file.
     ///
     /// # Safety
-    /// It is loaded, and stays so while the path is used.
+    /// The file is loaded, and stays so while the path is used.
     pub unsafe fn path<'a>(&self) -> &'a [u8] {
-        // SAFETY: a name, where there is one, ends with a zero byte.
+        // SAFETY: the loader's name, if it is not null, ends with a zero byte.
         if self.name.is_null() { b"" } else { unsafe { CStr::from_ptr(self.name) }.to_bytes() }
     }
 
-    /// Its program headers, where its first segment holds them.
+    /// The file's program headers, if its first segment holds them.
     ///
     /// # Safety
-    /// It is loaded, and stays so while they are used.
+    /// The file is loaded, and stays so while the headers are used.
     pub unsafe fn headers<'a>(&self) -> Option<&'a [Elf64_Phdr]> {
-        // SAFETY: the first segment is loaded. With the file's header in it, it has the program headers; else there is nothing to
-        // read.
+        // SAFETY: the first segment is loaded, so the file's header at its beginning can be read;
+        // if it is there, the program headers that it tells of are loaded too.
         unsafe {
             let header = &*self.start;
             if !header.e_ident.starts_with(b"\x7fELF") {
@@ -70,14 +72,15 @@ impl Loaded {
     }
 }
 
-/// The object file around an address of its code or its data; `None` for heap and stack. Usable anywhere.
+/// The object file around an address of its code or data; `None` for an address of the heap or a
+/// stack. Takes no lock, so it may be called anywhere.
 pub fn at(address: u64) -> Option<Loaded> {
     let find = FIND_OBJECT.load(Relaxed);
     if find.is_null() {
         return None;
     }
-    // SAFETY: this is the function's type in <dlfcn.h>; it fills what it is given, and the loader's own record of an object lives
-    // as long as the object is loaded.
+    // SAFETY: the function has this type in <dlfcn.h> and fills the structure; the loader's own
+    // record of an object lives as long as the object is loaded.
     unsafe {
         let find: FindObject = core::mem::transmute(find);
         let mut found: Found = core::mem::zeroed();
@@ -88,9 +91,9 @@ pub fn at(address: u64) -> Option<Loaded> {
     }
 }
 
-/// The path of the program's own file; empty if the kernel does not tell.
+/// The path of the program's own file, read into `buffer`; empty if the kernel does not tell.
 pub fn executable(buffer: &mut [u8; 1024]) -> &[u8] {
-    // SAFETY: the kernel writes at most the buffer's length.
+    // SAFETY: the kernel writes at most as many bytes as the buffer has.
     let length = crate::base::errno::kept(|| unsafe {
         libc::readlink(c"/proc/self/exe".as_ptr(), buffer.as_mut_ptr().cast(), buffer.len())
     });

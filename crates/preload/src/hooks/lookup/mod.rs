@@ -16,7 +16,8 @@ use crate::hooks::{Code, STUBS, slot};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
-/// Lets our own look-ups, which come through the stubs like any other's, reach glibc before anything can be looked up.
+/// Points the slots of the look-up functions to glibc's before anything else can be looked up,
+/// because the library's own look-ups come through these slots too.
 pub fn start() {
     let known = libc::gnu_get_libc_version as *const () as usize;
     elf::each(|object| {
@@ -27,7 +28,7 @@ pub fn start() {
                 (c"dlsym", &slot::dlsym),
                 (c"dlvsym", &slot::dlvsym),
                 (c"dlopen", &slot::dlopen),
-                // An allocator inside of a look-up may call the kernel.
+                // An allocator that the look-up calls may make a system call.
                 (c"syscall", &slot::syscall),
             ];
             for (name, slot) in early {
@@ -42,13 +43,14 @@ pub fn start() {
 
 /// Where glibc lies.
 static LIBC: AtomicUsize = AtomicUsize::new(0);
-/// Where the hooks go on.
+/// glibc's functions, to which the hooks jump on.
 static DLSYM: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 static DLOPEN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
-/// A library was loaded with `RTLD_DEEPBIND` and is yet to be rebound, when its handle is first seen.
+/// Whether a library was loaded with `RTLD_DEEPBIND` and is not rebound yet. It is rebound when the
+/// program first looks something up in a handle.
 static PENDING: AtomicBool = AtomicBool::new(false);
 
-/// Points the slots here.
+/// Points the slots of the look-up functions to the functions of this file.
 pub fn install() {
     DLSYM.store(real::dlsym.code().cast_mut(), Relaxed);
     DLOPEN.store(real::dlopen.code().cast_mut(), Relaxed);
@@ -81,7 +83,7 @@ pub fn glibc() -> core::ops::Range<usize> {
     place
 }
 
-/// Where the first loaded object lies whose file has this name.
+/// The addresses of the first loaded object whose file has this name.
 pub fn place_of(name: &[u8]) -> Option<core::ops::Range<usize>> {
     let mut place = None;
     elf::each(|object| {
@@ -91,15 +93,17 @@ pub fn place_of(name: &[u8]) -> Option<core::ops::Range<usize>> {
     place
 }
 
-/// Our function for one of glibc's. `None` if we have none of that name, or go on to another library's from ours, which would
-/// come back here.
+/// The library's function in place of one of glibc's. `None` if the library has none of that name,
+/// or if its function would go on to another library's, which in turn would look up and call it
+/// again.
 fn ours(name: &CStr, found: usize) -> Option<usize> {
     let (_, stub) = STUBS.iter().find(|(known, _)| *known == name)?;
     let next = real::ALL.iter().find(|real| real.name() == name).map_or(found, |real| real.address());
     (is_glibc(found) && is_glibc(next)).then_some(*stub as *const () as usize)
 }
 
-/// `dlsym`: `RTLD_DEFAULT` (0) and `RTLD_NEXT` (-1) find ours by themselves, and look at who calls.
+/// Stands in for `dlsym`. `RTLD_DEFAULT` (0) and `RTLD_NEXT` (-1) find the library's functions by
+/// themselves, and depend on the caller; so glibc's function gets these calls by a jump.
 #[unsafe(naked)]
 unsafe extern "C" fn dlsym() {
     core::arch::naked_asm!(
@@ -118,7 +122,7 @@ unsafe extern "C-unwind" fn explicit(handle: *mut c_void, name: *const c_char, _
     rebind_pending(handle);
     // SAFETY: passed on.
     let found = unsafe { real::dlsym.get()(handle, name) };
-    // SAFETY: a name that was found is a string.
+    // SAFETY: the program's name is a string, if something was found by it.
     unsafe { answer(name, found) }
 }
 
@@ -128,20 +132,22 @@ unsafe extern "C-unwind" fn dlvsym(
     version: *const c_char,
     _: usize,
 ) -> *mut c_void {
-    // SAFETY: passed on. A version says which library is meant, so that who calls makes no difference but for RTLD_NEXT, which
-    // finds what comes behind us.
+    // SAFETY: passed on. With a version the caller does not matter, except for RTLD_NEXT, which
+    // finds what comes behind this library.
     let found = unsafe { real::dlvsym.get()(handle, name, version) };
-    // SAFETY: a name that was found is a string.
+    // SAFETY: the program's name is a string, if something was found by it.
     if handle.addr() == usize::MAX { found } else { unsafe { answer(name, found) } }
 }
 
+/// Replaces a function that was found by the library's own, if it has one.
+///
 /// # Safety
 /// `name` is a string if `found` is not null.
 unsafe fn answer(name: *const c_char, found: *mut c_void) -> *mut c_void {
     if found.is_null() {
         return found;
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that `name` is a string, as `found` is not null.
     let ours = ours(unsafe { CStr::from_ptr(name) }, found.expose_provenance());
     ours.map_or(found, core::ptr::with_exposed_provenance_mut)
 }
@@ -170,9 +176,10 @@ unsafe extern "C" fn dlopen() {
     );
 }
 
-/// Loads a library and rebinds it. Null if that failed, or if the file is to be searched for, which depends on who calls.
+/// Loads a library and rebinds it. Returns null if loading failed, or if `file` has no slash: then
+/// glibc searches for it along a path that depends on the caller, and gets the call by a jump.
 unsafe extern "C-unwind" fn deeply(file: *const c_char, mode: c_int) -> *mut c_void {
-    // SAFETY: the caller hands us a string, or null for the program itself.
+    // SAFETY: the program passes a string, or null for itself.
     if file.is_null() || !unsafe { CStr::from_ptr(file) }.to_bytes().contains(&b'/') {
         PENDING.store(true, Relaxed);
         return core::ptr::null_mut();
@@ -191,18 +198,20 @@ fn rebind_pending(handle: *mut c_void) {
     }
 }
 
-/// Points the cells of the library behind a handle, and of those loaded after it, to our functions, where they are glibc's.
+/// In the library behind `handle` and those loaded after it, points the cells that hold functions
+/// of glibc to this library's functions.
 fn rebind(handle: *mut c_void) {
-    // What the library itself would find, looked up before the loader's list is locked. A failed look-up leaves a message.
+    // Looks up what the library itself would find under each name, before the loader's list is
+    // locked. A failed look-up leaves a message, which `dlerror` below takes away.
     let mut found = [None; STUBS.len()];
     for ((name, _), found) in STUBS.iter().zip(&mut found) {
-        // SAFETY: the program has just got the handle, or is using it.
+        // SAFETY: the handle is valid: the program has just got it, or is using it.
         let at = unsafe { real::dlsym.get()(handle, name.as_ptr()) };
         *found = if at.is_null() { None } else { ours(name, at.expose_provenance()) };
     }
-    // SAFETY: takes no argument.
+    // SAFETY: `dlerror` takes no argument.
     unsafe { libc::dlerror() };
-    // SAFETY: a handle of glibc's is a pointer to its `struct link_map`, which begins with the bias.
+    // SAFETY: a handle of glibc's points to its `struct link_map`, whose first word is the bias.
     let first = unsafe { *handle.cast::<usize>() };
     let mut begun = false;
     elf::each(|object| {

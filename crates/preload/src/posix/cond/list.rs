@@ -1,4 +1,4 @@
-//! The list of waiters, under its guard.
+//! The waiters of a condition variable, in a list under the variable's guard lock.
 
 use super::object::Cond;
 use crate::posix::mutex::{Class, Mutex, moved_waiters};
@@ -10,9 +10,9 @@ use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The waiter behind a link.
+/// The waiter that `link` points to.
 fn at(link: &AtomicPtr<Waiter>) -> Option<&'static Waiter> {
-    // SAFETY: records of threads, which waiters are part of, are never given back.
+    // SAFETY: a waiter is part of a thread's record, whose memory is never given back.
     unsafe { link.load(Relaxed).as_ref() }
 }
 
@@ -20,26 +20,29 @@ fn pointer(waiter: Option<&'static Waiter>) -> *mut Waiter {
     waiter.map_or(null_mut(), |waiter| core::ptr::from_ref(waiter).cast_mut())
 }
 
-/// How many waiters a broadcast wakes at once, if the calling thread does not hold their mutex.
+/// Number of waiters that a broadcast wakes at once, if the calling thread does not hold their
+/// mutex. If it holds the mutex, none is woken at once.
 const AT_ONCE: usize = 2;
 
-/// Wakes a chain of detached waiters. If the waiters want one mutex, as they usually do, those that would only crowd there
-/// are moved to it.
+/// Wakes a chain of detached waiters. If all wait with one mutex, as they usually do, only the
+/// first are woken; the others, which would only crowd at the mutex, are moved to it.
 fn hand_over(first: &'static Waiter, last: &'static Waiter) {
     let address = first.mutex.load(Relaxed);
     let chain = || core::iter::successors(Some(first), |waiter| at(&waiter.next));
     let mutex: *mut Mutex = core::ptr::with_exposed_provenance_mut(address);
-    // SAFETY: its waiters are about to take it. One of a kind that is served is aligned.
+    // SAFETY: the mutex is alive, as its waiters are about to take it; a mutex of a class that is
+    // served is aligned.
     let served = unsafe { !matches!(Mutex::class_at(mutex), Class::Passed(_)) && moved_waiters::takes(&*mutex) };
     let one_mutex = served && chain().all(|waiter| waiter.mutex.load(Relaxed) == address);
-    // SAFETY: as above, and aligned, as it is served by us.
+    // SAFETY: the mutex is alive, and aligned, as this library serves it.
     let is_mine = || unsafe { &*mutex }.is_mine();
     let at_once = match one_mutex {
         true if is_mine() => 0,
         true => AT_ONCE,
         false => usize::MAX,
     };
-    // Those behind the first few are moved before any is woken, while the mutex is alive for certain.
+    // Waiters behind the first few are moved before any is woken, while it is certain that the
+    // mutex is alive.
     if let Some(moved) = chain().nth(at_once) {
         crate::thread::current().counts.moved.add(chain().skip(at_once).count() as u64);
         // SAFETY: as above.
@@ -48,14 +51,15 @@ fn hand_over(first: &'static Waiter, last: &'static Waiter) {
     let mut next = Some(first);
     for _ in 0..at_once {
         let Some(waiter) = next else { break };
-        // Its links are its own again once it is woken. The last of the few still points to those who were moved.
+        // Reads the link before the signal: once a waiter is woken, it may use its links again. The
+        // link of the last one to be woken points to the moved waiters.
         next = at(&waiter.next);
         waiter.signal();
     }
 }
 
 impl Cond {
-    /// Runs `f` with the list to itself.
+    /// Runs `f` while the calling thread has the list to itself.
     fn guarded<R>(&self, f: impl FnOnce() -> R) -> R {
         self.renew();
         self.guard.lock(Wait::Futex);
@@ -65,7 +69,7 @@ impl Cond {
         out
     }
 
-    /// Puts the calling thread at the end. The caller holds the mutex.
+    /// Puts the calling thread at the end of the list. The thread holds the mutex.
     pub(super) fn enter(&self, me: &'static Waiter, mutex: *mut Mutex) {
         me.prepare();
         me.mutex.store(mutex.expose_provenance(), Relaxed);
@@ -81,9 +85,11 @@ impl Cond {
         });
     }
 
-    /// Takes the calling thread out, unless a signal has done so: then false, and the signal's word is set soon.
+    /// Takes the calling thread out of the list. Returns false if a signal has taken it out
+    /// already; then the signal sets the waiter's word soon.
     pub(super) fn leave(&self, me: &'static Waiter) -> bool {
-        // Only one of us and a signal moves the place on from QUEUED; if it was the signal, the variable may be gone.
+        // Either this thread or a signal changes the place from QUEUED. If a signal did, the
+        // variable may be destroyed already.
         if me.place.compare_exchange(QUEUED, LEAVING, Acquire, Acquire).is_err() {
             return false;
         }
@@ -104,7 +110,8 @@ impl Cond {
         }
     }
 
-    /// Those in the list, in order of arrival. Under the guard; `f` may unlink the one that it is given.
+    /// Calls `f` on the waiters of the list in order of arrival, until `f` returns false. The
+    /// caller holds the guard; `f` may unlink the waiter that it is given.
     fn each(&self, mut f: impl FnMut(&'static Waiter) -> bool) {
         let mut waiter = at(&self.first);
         while let Some(this) = waiter {
@@ -115,7 +122,8 @@ impl Cond {
         }
     }
 
-    /// Detaches a waiter, unless it leaves by itself.
+    /// Takes a waiter out of the list for a signal. Returns false if the waiter is taking itself
+    /// out.
     fn detach(&self, waiter: &'static Waiter) -> bool {
         let detached = waiter.place.compare_exchange(QUEUED, DETACHED, Release, Relaxed).is_ok();
         if detached {
@@ -124,12 +132,13 @@ impl Cond {
         detached
     }
 
-    /// Nobody waits. Who changed the condition under the waiters' mutex sees those who entered before.
+    /// Whether no thread waits. A thread that changed the condition under the mutex sees here all
+    /// waiters that entered before.
     pub(super) fn is_empty(&self) -> bool {
         self.first.load(Acquire).is_null()
     }
 
-    /// Wakes the one that waits longest.
+    /// Wakes the thread that has waited longest.
     pub(super) fn wake_one(&self) {
         if self.is_empty() {
             return;
@@ -148,12 +157,14 @@ impl Cond {
         }
     }
 
-    /// Wakes all that wait: a few at once, the others one by one as the mutex is released.
+    /// Wakes all waiting threads: a few at once, the others one by one, each at a release of the
+    /// mutex.
     pub(super) fn wake_all(&self) {
         if self.is_empty() {
             return;
         }
-        // Those detached, chained by their links, which are theirs again only once their word is set.
+        // The detached waiters form a chain by their links, which they do not use until their word
+        // is set.
         let (mut first, mut last): (Option<&'static Waiter>, Option<&'static Waiter>) = (None, None);
         self.guarded(|| {
             self.each(|waiter| {
@@ -173,12 +184,13 @@ impl Cond {
         }
     }
 
-    /// Waits for those who leave by themselves. False if somebody waits on.
+    /// Waits until no waiter is taking itself out of the list. Returns false if a thread still
+    /// waits.
     pub(super) fn drain(&self) -> bool {
         let mut pause = crate::base::time::Backoff::new();
         loop {
             let (mut waiting, mut leaving) = (false, false);
-            // Always under the guard, so that whoever emptied the list is out of it.
+            // Takes the guard each time, so that a thread that has emptied the list has left it.
             self.guarded(|| {
                 self.each(|waiter| {
                     match waiter.place.load(Relaxed) {

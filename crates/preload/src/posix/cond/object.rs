@@ -36,12 +36,13 @@ use baton_machine::Native;
 use baton_sync::lock::futex::Futex;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// What stands in a `pthread_cond_t` that is private.
+/// The contents of a `pthread_cond_t` that only one process uses.
 #[repr(C)]
 pub struct Cond {
     /// Guards the list.
     pub(super) guard: Futex<Native>,
-    /// The process that the list belongs to ([`fork::generation`]); with [`RENEWING`], being emptied for a new one.
+    /// The process to which the list belongs ([`fork::generation`]); with the bit [`RENEWING`], the
+    /// list is being emptied for that process.
     pub(super) generation: AtomicU32,
     pub(super) first: AtomicPtr<Waiter>,
     pub(super) last: AtomicPtr<Waiter>,
@@ -54,20 +55,21 @@ pub struct Cond {
 const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
 const _: () = assert!(core::mem::offset_of!(Cond, flags) == 36);
 
-/// Flag: another process may use it.
+/// Flag: another process may use the variable.
 pub(super) const SHARED: u32 = 1;
-/// Flag: `timedwait` counts on the monotonic clock.
+/// Flag: the deadlines of `timedwait` are times of the monotonic clock.
 pub(super) const MONOTONIC: u32 = 2;
 /// Mark in `generation`.
 const RENEWING: u32 = 1 << 31;
 
 impl Cond {
-    /// Whether it is glibc's.
+    /// Whether the variable is process-shared, and so glibc's.
     pub(super) fn is_shared(&self) -> bool {
         self.flags.load(Ordering::Relaxed) & SHARED != 0
     }
 
-    /// In a fork's child: forgets the waiters and the guard of the parent, whose threads do not exist here.
+    /// In a fork's child, forgets the parent's waiters and its guard lock, because the parent's
+    /// other threads do not exist there.
     #[inline]
     pub(super) fn renew(&self) {
         if fork::in_child() && self.generation.load(Ordering::Acquire) != fork::generation() {
@@ -84,15 +86,17 @@ impl Cond {
                 return;
             }
             let ours = fork::generation() | RENEWING;
-            // A mark that another generation left is a thread of the parent that does not exist here.
+            // A RENEWING mark of another generation was left by a thread of the parent, which does
+            // not exist here.
             if found != ours
                 && self.generation.compare_exchange(found, ours, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
                 self.first.store(core::ptr::null_mut(), Ordering::Relaxed);
                 self.last.store(core::ptr::null_mut(), Ordering::Relaxed);
-                // SAFETY: everybody else waits for the generation below before touching the guard. A Futex is a plain word.
+                // SAFETY: every other thread waits for the generation below before it touches the
+                // guard, and a `Futex` is a plain word.
                 unsafe { (&raw const self.guard).cast_mut().write(baton_sync::lock::RawLock::new()) };
-                // Release: who sees the generation sees an empty list.
+                // Release: a thread that sees the new generation sees an empty list.
                 self.generation.store(fork::generation(), Ordering::Release);
                 return;
             }

@@ -1,4 +1,4 @@
-//! What `pthread_cond_*` and `cnd_*` point to in a run with `BATON_LOCK`.
+//! The functions behind `pthread_cond_*` and `cnd_*` in a run with `BATON_LOCK`.
 
 use super::object::{Cond, MONOTONIC, SHARED};
 use crate::base::message::{self, Subject};
@@ -16,7 +16,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, clockid_t, timespec};
 
-/// Points the slots here.
+/// Points the slots of condition variables to the functions of this file.
 pub fn install<P: Probe>() {
     slot::pthread_cond_init.set(init::<P> as Code);
     slot::pthread_cond_destroy.set(destroy::<P> as Code);
@@ -35,12 +35,12 @@ pub fn install<P: Probe>() {
 }
 
 unsafe extern "C-unwind" fn init<P: Probe>(cond: *mut Cond, attributes: *const c_void, site: usize) -> c_int {
-    // SAFETY: glibc writes its own form, with the flags of the attributes at their place.
+    // SAFETY: passed on; glibc writes its own form, with the attributes' flags at offset 36.
     let error = unsafe { real::pthread_cond_init.get()(cond.cast(), attributes) };
     if error != 0 {
         return error;
     }
-    // SAFETY: the caller hands us memory for a condition variable, which glibc has just filled.
+    // SAFETY: the program passes memory for a condition variable, which glibc has just filled.
     unsafe {
         let flags = (*cond).flags.load(Ordering::Relaxed) & (SHARED | MONOTONIC);
         if flags & SHARED == 0 {
@@ -54,7 +54,7 @@ unsafe extern "C-unwind" fn init<P: Probe>(cond: *mut Cond, attributes: *const c
 }
 
 unsafe extern "C-unwind" fn destroy<P: Probe>(cond: *mut Cond, _: usize) -> c_int {
-    // SAFETY: the caller hands us a condition variable.
+    // SAFETY: the program passes an initialised condition variable.
     let c = unsafe { &*cond };
     if c.is_shared() {
         // SAFETY: passed on.
@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn destroy<P: Probe>(cond: *mut Cond, _: usize) -> c_in
 }
 
 unsafe extern "C-unwind" fn wait<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the caller hands us a condition variable.
+    // SAFETY: the program passes an initialised condition variable.
     if unsafe { &*cond }.is_shared() {
         // SAFETY: passed on.
         return unsafe { shared(cond, mutex, || real::pthread_cond_wait.get()(cond.cast(), mutex.cast())) };
@@ -83,7 +83,7 @@ unsafe extern "C-unwind" fn timedwait<P: Probe>(
     at: *const timespec,
     site: usize,
 ) -> c_int {
-    // SAFETY: the caller hands us a condition variable.
+    // SAFETY: the program passes an initialised condition variable.
     let c = unsafe { &*cond };
     if c.is_shared() {
         // SAFETY: passed on.
@@ -91,7 +91,7 @@ unsafe extern "C-unwind" fn timedwait<P: Probe>(
     }
     let monotonic = c.flags.load(Ordering::Relaxed) & MONOTONIC != 0;
     let clock = if monotonic { Clock::Monotonic } else { Clock::Realtime };
-    // SAFETY: the caller hands us a time.
+    // SAFETY: the program passes a pointer to a time.
     let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
     // SAFETY: passed on.
     unsafe { wait_until::<P>(cond, mutex, Some(deadline), site) }
@@ -104,26 +104,27 @@ unsafe extern "C-unwind" fn clockwait<P: Probe>(
     at: *const timespec,
     site: usize,
 ) -> c_int {
-    // SAFETY: the caller hands us a condition variable.
+    // SAFETY: the program passes an initialised condition variable.
     if unsafe { &*cond }.is_shared() {
         let real = real::pthread_cond_clockwait.get();
         // SAFETY: passed on.
         return unsafe { shared(cond, mutex, || real(cond.cast(), mutex.cast(), clock, at)) };
     }
     let Some(clock) = time::clock(clock) else { return EINVAL };
-    // SAFETY: the caller hands us a time.
+    // SAFETY: the program passes a pointer to a time.
     let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
     // SAFETY: passed on.
     unsafe { wait_until::<P>(cond, mutex, Some(deadline), site) }
 }
 
-/// A process-shared variable is glibc's, and can wait only with a mutex that is glibc's too.
+/// Waits for a process-shared variable, by glibc's function `wait`, which works only with a mutex
+/// that glibc serves too; with any other mutex it returns an error.
 ///
 /// # Safety
-/// As `wait`, which waits.
+/// As for `wait`, which is called.
 unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
     static SAID: AtomicBool = AtomicBool::new(false);
-    // SAFETY: the caller hands us a mutex, which it holds.
+    // SAFETY: the program passes a mutex, which the calling thread holds.
     if unsafe { matches!(Mutex::class_at(mutex), Class::Passed(_)) || lock_by_place::is_glibcs(mutex) } {
         return wait();
     }
@@ -140,15 +141,18 @@ unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_in
     EINVAL
 }
 
-/// The wait itself. Nothing in this frame has a destructor: a cancellation unwinds through it at two places, where the mutex
-/// is held and the thread is in no list.
+/// Waits for the variable until it is signalled, or until the deadline. Nothing in this frame has a
+/// destructor, because a cancellation unwinds through the frame at two places, where the mutex is
+/// held and the thread is in no list.
 ///
 /// # Safety
-/// As `pthread_cond_timedwait`.
+/// As for `pthread_cond_timedwait`.
 unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Option<Deadline>, site: usize) -> c_int {
-    // SAFETY: acts on a cancellation that is pending already. The mutex is held: the caller's.
+    // SAFETY: acts on a cancellation that is pending already, while the thread holds the mutex, as
+    // its caller did.
     unsafe { real::pthread_testcancel.get()() };
-    // SAFETY: the caller hands us a condition variable. It may be gone once we have been woken.
+    // SAFETY: the program passes an initialised condition variable. It may be destroyed once this
+    // thread has been woken.
     let c = unsafe { &*cond };
     let me = thread::current();
     act_on_cancellation(me);
@@ -158,10 +162,11 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
         events::condition_deadline::<P>(cond.addr());
     }
     c.enter(&me.waiter, mutex);
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments, and the thread holds the mutex.
     let error = unsafe { call!(pthread_mutex_unlock(mutex: *mut Mutex, site: usize) -> c_int) };
     if error != 0 {
-        // Not ours to wait with. A signal that found us meanwhile goes to another.
+        // The unlock failed, so the thread cannot wait with this mutex. If a signal has taken the
+        // waiter meanwhile, the signal goes on to another waiter.
         if !c.leave(&me.waiter) {
             me.waiter.await_signal();
             c.wake_one();
@@ -171,7 +176,8 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     }
     let mut slept = me.waiter.sleep(deadline);
     if slept != Slept::Signalled && !c.leave(&me.waiter) {
-        // A signal was faster: it counts, and a cancellation stays pending until the next point.
+        // A signal was faster than the deadline or cancellation, so it counts; a cancellation stays
+        // pending until the next cancellation point.
         me.waiter.await_signal();
         slept = Slept::Signalled;
     }
@@ -182,27 +188,32 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     };
     events::condition_wake::<P>(cond.addr(), reason);
     events::waited::<P>();
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments; the mutex is alive while threads
+    // wait with it.
     let error = unsafe { call!(pthread_mutex_lock(mutex: *mut Mutex, site: usize) -> c_int) };
     if slept == Slept::Cancelled {
-        // Unwinds, with the mutex held; if it does not, we have been woken for no reason, which POSIX allows.
+        // Usually unwinds, with the mutex held. If it returns, the thread has woken up for no
+        // reason, which POSIX allows.
         act_on_cancellation(me);
     }
     if error != 0 { error } else { answer }
 }
 
-/// Lets glibc act on a cancellation. A thread that ends already goes on, and no later wait of it ends for that cancellation.
+/// Lets glibc act on a cancellation. If the thread is ending already, it goes on, and no later wait
+/// of it ends because of this cancellation.
 fn act_on_cancellation(me: &'static Thread) {
-    // glibc marks the thread before the waiter is told: whoever is told and goes on behind this point is ending.
+    // glibc marks the thread before the waiter learns of the cancellation, so a thread that runs on
+    // behind `pthread_testcancel` is ending already.
     if me.waiter.is_cancelled() {
-        // SAFETY: may unwind: no frame of ours has a destructor here, and the mutex is held.
+        // SAFETY: the call may unwind; no frame of this library has a destructor here, and the
+        // mutex is held.
         unsafe { real::pthread_testcancel.get()() };
         me.waiter.outlived_cancellation();
     }
 }
 
 unsafe extern "C-unwind" fn signal<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
-    // SAFETY: the caller hands us a condition variable.
+    // SAFETY: the program passes an initialised condition variable.
     let c = unsafe { &*cond };
     events::condition_signal::<P>(cond.addr(), site);
     if c.is_shared() {
@@ -215,7 +226,7 @@ unsafe extern "C-unwind" fn signal<P: Probe>(cond: *mut Cond, site: usize) -> c_
 }
 
 unsafe extern "C-unwind" fn broadcast<P: Probe>(cond: *mut Cond, site: usize) -> c_int {
-    // SAFETY: the caller hands us a condition variable.
+    // SAFETY: the program passes an initialised condition variable.
     let c = unsafe { &*cond };
     events::condition_broadcast::<P>(cond.addr(), site);
     if c.is_shared() {

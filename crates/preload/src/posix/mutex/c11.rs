@@ -1,5 +1,6 @@
-//! C11's `mtx_*`. In glibc an `mtx_t` is a `pthread_mutex_t`, but its functions call glibc's inner ones, past every
-//! interposer. Ours call what the pthread slots point to.
+//! C11's `mtx_*`. In glibc an `mtx_t` is a `pthread_mutex_t`, but the `mtx_*` functions call
+//! glibc's inner functions, past every interposer. The functions of this file call what the pthread
+//! slots point to.
 
 use super::object::Mutex;
 use super::{events, lock_by_place};
@@ -9,7 +10,7 @@ use crate::hooks::{Code, call, slot};
 use core::ffi::c_int;
 use libc::timespec;
 
-/// C11's answers, as glibc numbers them.
+/// C11's results, as glibc numbers them.
 pub mod answer {
     use core::ffi::c_int;
 
@@ -19,7 +20,7 @@ pub mod answer {
     const NOMEM: c_int = 3;
     const TIMEDOUT: c_int = 4;
 
-    /// C11's answer for a pthread error.
+    /// The C11 result for a pthread error.
     pub fn of(error: c_int) -> c_int {
         match error {
             0 => SUCCESS,
@@ -31,7 +32,7 @@ pub mod answer {
     }
 }
 
-/// Points the slots of `mtx_*` here.
+/// Points the slots of `mtx_*` to the functions of this file.
 pub fn install<P: Probe>() {
     slot::mtx_init.set(init::<P> as Code);
     slot::mtx_destroy.set(destroy as Code);
@@ -41,39 +42,40 @@ pub fn install<P: Probe>() {
     slot::mtx_unlock.set(unlock as Code);
 }
 
-/// glibc's own: zeroes it and sets its kind.
+/// Initialises the mutex by glibc's function, which zeroes it and sets its kind.
 unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, sort: c_int, site: usize) -> c_int {
     // SAFETY: passed on.
     let answer = unsafe { real::mtx_init.get()(mutex.cast(), sort) };
     if answer == 0 {
         events::init::<P>(mutex, site);
-        // SAFETY: the caller hands us a mutex, which glibc has just made.
+        // SAFETY: the program passes a mutex, which glibc has just initialised; no other thread
+        // uses it yet.
         unsafe { lock_by_place::initialised(mutex, site) };
     }
     answer
 }
 
 unsafe extern "C-unwind" fn destroy(mutex: *mut Mutex, site: usize) {
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments.
     unsafe { call!(pthread_mutex_destroy(mutex: *mut Mutex, site: usize) -> c_int) };
 }
 
 unsafe extern "C-unwind" fn lock(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments.
     answer::of(unsafe { call!(pthread_mutex_lock(mutex: *mut Mutex, site: usize) -> c_int) })
 }
 
 unsafe extern "C-unwind" fn trylock(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments.
     answer::of(unsafe { call!(pthread_mutex_trylock(mutex: *mut Mutex, site: usize) -> c_int) })
 }
 
 unsafe extern "C-unwind" fn timedlock(mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int {
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments.
     answer::of(unsafe { call!(pthread_mutex_timedlock(mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int) })
 }
 
 unsafe extern "C-unwind" fn unlock(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the slot's function takes these.
+    // SAFETY: the slot points to a function with these arguments.
     answer::of(unsafe { call!(pthread_mutex_unlock(mutex: *mut Mutex, site: usize) -> c_int) })
 }

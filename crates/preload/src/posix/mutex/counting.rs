@@ -7,11 +7,11 @@ use crate::progress::passed;
 use core::ffi::{c_int, c_void};
 use libc::{clockid_t, timespec};
 
-/// The functions for such a mutex.
+/// The functions that serve a mutex whose acquisitions are counted.
 pub const FUNCTIONS: Functions =
     Functions { init, destroy, lock, trylock, timedlock, clocklock, unlock, spare_at: None };
 
-/// Counts an acquisition that has this answer.
+/// Counts an acquisition if `answer` says that it succeeded, and returns `answer`.
 fn counted(answer: c_int, site: usize) -> c_int {
     if answer == 0 || answer == libc::EOWNERDEAD {
         passed(site);

@@ -1,11 +1,11 @@
-//! Events of mutexes: what the hooks of mutexes write down, in their words.
+//! Events of mutexes: the functions by which the hooks of mutexes record what happens.
 
 use super::object::{Class, Mutex};
 use crate::events::{self, Probe};
 use crate::thread::Passed;
 use baton_trace::{Address, How, Lock, Mode, What, notes};
 
-/// The mutex as events name it.
+/// A mutex as events name it.
 #[inline(always)]
 fn mutex(mutex: *const Mutex) -> Lock {
     Lock::mutex(mutex.addr() as Address)
@@ -14,7 +14,7 @@ fn mutex(mutex: *const Mutex) -> Lock {
 /// As [`events::lock_acquire`].
 #[inline(always)]
 pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
-    // SAFETY: the caller has a mutex, and has just taken it.
+    // SAFETY: the caller has just taken the mutex, so it exists.
     if P::ON && unsafe { Mutex::kind_at(m) }.is_new() {
         return first_acquire::<P>(m, at);
     }
@@ -25,15 +25,17 @@ pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
 pub fn acquire_seen<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// Marks what was just recorded: see [`events::lock_bounded`].
+/// Records that the acquisition or wait just recorded was a try, or has a deadline: see
+/// [`events::lock_bounded`].
 #[inline(always)]
 pub fn bounded<P: Probe>(m: *const Mutex) {
     events::lock_bounded::<P>(mutex(m));
 }
-/// A mutex that no call has initialised is taken for the first time. Where, tells it from others that a wrapper takes.
+/// Records the first acquisition of a mutex that no recorded call has initialised, with the callers
+/// of its site: they tell it apart from other mutexes that a wrapper takes at the same place.
 #[cold]
 fn first_acquire<P: Probe>(m: *const Mutex, at: usize) {
-    // SAFETY: the caller has a mutex.
+    // SAFETY: the calling thread holds the mutex, so it exists.
     unsafe { Mutex::note_seen(m) };
     events::lock_first_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
@@ -73,13 +75,14 @@ pub fn release<P: Probe>(m: *const Mutex, at: usize) {
 pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
     events::lock_released_at::<P>(mutex(m), at, moment);
 }
-/// As [`events::lock_init`]; says too if the mutex stays glibc's.
+/// Does what [`events::lock_init`] does, and records the reason if glibc goes on to serve the
+/// mutex.
 pub fn init<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_init::<P>(mutex(m), at);
     if P::ON {
-        // SAFETY: it has just been initialised.
+        // SAFETY: the mutex has just been initialised.
         unsafe { Mutex::note_seen(m) };
-        // SAFETY: it has just been initialised.
+        // SAFETY: the mutex has just been initialised.
         let code = match unsafe { Mutex::kind_at(m) }.class() {
             Class::Passed(Passed::Robust) => notes::ROBUST,
             Class::Passed(Passed::Priority) => notes::PRIORITY_INHERIT,

@@ -1,4 +1,4 @@
-//! What the slots of the mutex functions point to: the functions of one way to serve mutexes.
+//! The functions to which the mutex slots point: one set for each way to serve mutexes.
 
 use super::object::Mutex;
 use crate::hooks::{Code, slot};
@@ -7,14 +7,14 @@ use libc::{clockid_t, timespec};
 
 /// `pthread_mutex_init` and the call site.
 pub type Init = unsafe extern "C-unwind" fn(*mut Mutex, *const c_void, usize) -> c_int;
-/// `pthread_mutex_lock` and its like.
+/// `pthread_mutex_lock` and functions of its shape, with the call site.
 pub type Plain = unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int;
 /// `pthread_mutex_timedlock`.
 pub type Timed = unsafe extern "C-unwind" fn(*mut Mutex, *const timespec, usize) -> c_int;
 /// `pthread_mutex_clocklock`.
 pub type Clocked = unsafe extern "C-unwind" fn(*mut Mutex, clockid_t, *const timespec, usize) -> c_int;
 
-/// The functions, and where they keep the spare lock.
+/// The functions of one way to serve mutexes, and where it keeps the spare lock.
 #[derive(Clone, Copy)]
 pub struct Functions {
     /// Initialises.
@@ -25,18 +25,19 @@ pub struct Functions {
     pub lock: Plain,
     /// Tries.
     pub trylock: Plain,
-    /// Locks until a time of the wall clock.
+    /// Locks the mutex; waits until a time of the wall clock at most.
     pub timedlock: Timed,
-    /// Locks until a time of a clock.
+    /// Locks the mutex; waits until a time of a given clock at most.
     pub clocklock: Clocked,
     /// Unlocks.
     pub unlock: Plain,
-    /// Where in a mutex the word of the spare lock lies, in bytes; `None`: glibc serves it, which has none.
+    /// Offset in bytes of the spare lock's word in a mutex; `None` for glibc's way, which has no
+    /// spare lock.
     pub spare_at: Option<usize>,
 }
 
 impl Functions {
-    /// Points the slots to them.
+    /// Points the mutex slots to these functions.
     pub fn install(&self) {
         slot::pthread_mutex_init.set(self.init as Code);
         slot::pthread_mutex_destroy.set(self.destroy as Code);

@@ -15,7 +15,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 use libc::{EBUSY, EOWNERDEAD, clockid_t, timespec};
 
-/// glibc's functions with capture `P`, and counted.
+/// glibc's functions, with events if `P` records; acquisitions are counted either way.
 pub fn functions<P: Probe>() -> Functions {
     Functions {
         init: init::<P>,
@@ -47,30 +47,33 @@ unsafe extern "C-unwind" fn destroy<P: Probe>(mutex: *mut Mutex, _: usize) -> c_
     error
 }
 
-/// With the lock, though perhaps its last owner died with it.
+/// Whether the caller has the lock now, perhaps because its last owner died with it.
 fn is_held(answer: c_int) -> bool {
     answer == 0 || answer == EOWNERDEAD
 }
 
-/// Whether the owner of a recursive mutex has taken it more than once: such a pair is no event, as the outer one holds it.
-/// Only for the owner, who alone changes the count.
+/// Whether the owner of a recursive mutex has taken it more than once: the inner acquisitions have
+/// no events, because the thread holds the mutex anyway. Called by the owner only, which alone
+/// changes the count.
 fn is_nested(mutex: *const Mutex) -> bool {
     /// Offset of `__count` in glibc's `struct __pthread_mutex_s`.
     const COUNT: usize = 4;
-    // SAFETY: the caller has a mutex; the kind says whether the count means anything.
+    // SAFETY: the caller holds the mutex; the kind says whether the count means anything.
     unsafe {
         Mutex::kind_at(mutex).is_recursive() && (*mutex.byte_add(COUNT).cast::<AtomicU32>()).load(Ordering::Relaxed) > 1
     }
 }
 
-/// Whether a wait with this mutex will be refused, as it looks whose the mutex is, and it is not the calling thread's.
+/// Whether glibc will refuse a condition wait with this mutex, because the mutex checks its owner,
+/// and the owner is not the calling thread.
 ///
 /// # Safety
-/// `mutex` is a mutex of glibc's.
+/// `mutex` is a mutex that glibc serves.
 pub unsafe fn refuses_me(mutex: *const Mutex) -> bool {
     /// Offset of `__owner`, a thread's kernel number, in glibc's `struct __pthread_mutex_s`.
     const OWNER: usize = 8;
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that `mutex` is a mutex of glibc's, which has the owner at this
+    // offset.
     unsafe {
         Mutex::kind_at(mutex).checks_unlock()
             && (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Ordering::Relaxed) != baton_trace::sys::tid()
@@ -92,13 +95,14 @@ pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_i
     unsafe { waiting::<P>(mutex, site, false, || real(mutex.cast())) }
 }
 
-/// Tries, and if that fails calls `wait`, between two events. `until`: the wait has a deadline.
+/// Tries to take the mutex, and if it is taken calls `wait` between two events. `until`: the wait
+/// has a deadline.
 ///
 /// # Safety
-/// As `pthread_mutex_lock`.
+/// As for `pthread_mutex_lock`.
 #[inline(always)]
 unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl Fn() -> c_int) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     if !unsafe { Mutex::kind_at(mutex) }.is_normal_and_seen() {
         // SAFETY: passed on.
         return unsafe { waiting_for_other::<P>(mutex, site, until, wait) };
@@ -114,15 +118,17 @@ unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: i
     if tried == EBUSY { contended::<P>(mutex, site, until, wait) } else { tried }
 }
 
-/// Does what [`waiting`] does for a mutex that is taken for the first time, or is robust, recursive or of another special kind.
+/// Does what [`waiting`] does for a mutex that is taken for the first time, or is robust, recursive
+/// or of another special kind.
 ///
 /// # Safety
-/// As `pthread_mutex_lock`.
+/// As for `pthread_mutex_lock`.
 #[inline(never)]
 unsafe fn waiting_for_other<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl Fn() -> c_int) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     let tried = if unsafe { Mutex::kind_at(mutex) }.is_robust() {
-        // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`: of a robust mutex its owner's number.
+        // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`; in a robust
+        // mutex it holds the owner's number.
         let owner = unsafe { (*mutex.cast::<AtomicU32>()).load(Ordering::Relaxed) } & libc::FUTEX_TID_MASK;
         if owner == 0 || owner == baton_trace::sys::tid() { wait() } else { EBUSY }
     } else {
@@ -165,7 +171,7 @@ pub unsafe fn trylock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> 
     let answer = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
     if is_held(answer) {
         thread::current().count_passed(why);
-        // SAFETY: the caller has a mutex.
+        // SAFETY: the calling thread holds the mutex, so it exists.
         if P::ON && unsafe { Mutex::kind_at(mutex) }.is_normal_and_seen() {
             events::acquire_seen::<P>(mutex, site);
             events::bounded::<P>(mutex);
@@ -237,7 +243,7 @@ pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize)
         // SAFETY: passed on.
         return unsafe { real(mutex.cast()) };
     }
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     if !unsafe { Mutex::kind_at(mutex) }.checks_unlock() {
         events::release::<P>(mutex, site);
         // SAFETY: passed on.
@@ -245,7 +251,8 @@ pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize)
         lock_released::<P>();
         return answer;
     }
-    // It may fail, or be an inner one of several: the stamp is taken before, the event written after.
+    // The unlock may fail, or be an inner one of a recursive mutex. So the time is read before it,
+    // and the event is written after it.
     let (before, nested) = (moment::<P>(), is_nested(mutex));
     // SAFETY: passed on.
     let answer = unsafe { real(mutex.cast()) };

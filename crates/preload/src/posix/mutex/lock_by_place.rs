@@ -21,49 +21,49 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 use libc::{clockid_t, timespec};
 
-/// A way to serve mutexes, with the capture that was asked for, and without.
+/// A way to serve mutexes: its functions with the recording that was asked for, and without.
 #[derive(Clone, Copy)]
 pub struct Ways {
     /// For the slots.
     pub recorded: Functions,
-    /// For OpenMP, which records by itself.
+    /// For OpenMP's locks, whose hooks record by themselves.
     pub quiet: Functions,
 }
 
-/// Numbers that a kind has room for.
+/// Count of the lock numbers that fit into a mutex's kind.
 const NUMBERS: usize = 128;
 /// No lock yet.
 const UNSETTLED: usize = 0;
 /// glibc serves it.
 const GLIBC: usize = 1;
-/// Added to a number: each acquisition is counted, and the lock is that of the number without it.
+/// Added to a lock's number if each acquisition of the mutex is counted.
 const COUNTED: usize = 64;
 
-/// A place, and how many mutexes it has settled.
+/// A place that was asked for, and how many mutexes got their lock from it.
 struct Asked {
     place: Place,
     number: usize,
     mutexes: AtomicU64,
-    /// How many mutexes were initialised there.
+    /// How many mutexes were initialised at the place.
     initialised: AtomicU64,
 }
 
-/// What was asked for.
+/// What `BATON_LOCK` and `BATON_PROGRESS` ask for.
 struct Choices {
     /// The ways to serve a mutex, by the number in its kind. Numbers that no lock has are filled
     /// too, because the kind of a destroyed mutex may be garbage.
     ways: [Ways; NUMBERS],
     asked: Vec<Asked>,
-    /// Places of the mutexes whose acquisitions are counted.
+    /// Places whose mutexes' acquisitions are counted.
     counted: Vec<ObjectRange>,
     default: usize,
-    /// Serves the kinds that pass through.
+    /// The number of the functions that serve mutexes of kinds that are passed on to glibc.
     passing: usize,
     /// The last part of the path of the program's own file.
     program: Vec<u8>,
 }
 
-/// Set once, at start; null where one lock serves all mutexes.
+/// Set at start; null where one lock serves all mutexes.
 static CHOICES: AtomicPtr<Choices> = AtomicPtr::new(core::ptr::null_mut());
 
 fn choices() -> Option<&'static Choices> {
@@ -71,11 +71,13 @@ fn choices() -> Option<&'static Choices> {
     unsafe { CHOICES.load(Relaxed).as_ref() }
 }
 
-/// Mutexes whose acquisitions are counted, and the functions that count and go on to [`uncounted`].
+/// The places whose mutexes' acquisitions are counted, and the functions that count an acquisition
+/// and then go on to [`uncounted`].
 pub type Counted<'a> = (&'a [ObjectRange], Functions);
 
-/// Notes what was asked for; the functions that find a mutex's lock. `ways` finds a lock's functions. Locks and counts come from
-/// two variables: a second call, with `counted`, replaces what the first noted.
+/// Stores what was asked for. Returns the functions that find each mutex's lock and go on to it.
+/// `ways` gives the functions of a lock. Locks and counts come from two variables: a second call,
+/// with `counted`, replaces what the first call stored.
 pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways, counted: Option<Counted>) -> Ways {
     if !found::start() {
         message::refuse(format_args!("BATON_LOCK: locks one by one need glibc 2.35 or later"));
@@ -121,34 +123,35 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways, counted: Option<Co
     Ways { recorded: finding::<P>(), quiet: finding::<Quiet>() }
 }
 
-/// The places that were asked for, each with the number of mutexes that it has settled.
+/// The places that were asked for, each with the number of mutexes that got their lock from it.
 pub fn settled() -> impl Iterator<Item = (&'static Place, u64)> {
     let asked = choices().map_or(&[][..], |choices| &choices.asked);
     asked.iter().map(|asked| (&asked.place, asked.mutexes.load(Relaxed)))
 }
 
-/// Whether glibc serves a mutex, as that was asked for.
+/// Whether glibc serves this mutex because `BATON_LOCK` says so.
 ///
 /// # Safety
-/// A mutex is there.
+/// `mutex` points to a mutex.
 pub unsafe fn is_glibcs(mutex: *const Mutex) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that `mutex` points to a mutex.
     choices().is_some() && unsafe { Mutex::kind_at(mutex) }.mark() % COUNTED == GLIBC
 }
 
-/// Where the word of the spare lock lies in a mutex that has been locked; `None`: glibc serves it.
+/// Offset of the spare lock's word in a mutex that has been locked; `None` if glibc serves the
+/// mutex.
 pub fn spare_at(mutex: &Mutex) -> Option<usize> {
     choices()?.ways[mutex.kind().mark() % COUNTED].recorded.spare_at
 }
 
-/// A mutex was initialised from this call site.
+/// Gives a mutex its lock, if the place of its initialisation, at this call site, decides that.
 ///
 /// # Safety
-/// A mutex is there, which no other thread uses yet.
+/// `mutex` points to a mutex that no other thread uses yet.
 pub unsafe fn initialised(mutex: *mut Mutex, site: usize) {
     let Some(choices) = choices() else { return };
-    // SAFETY: the caller guarantees that a mutex is there. A mutex that is not aligned is
-    // passed on (see `class_at`), so a mutex that is borrowed below is aligned.
+    // SAFETY: the caller says that `mutex` points to a mutex. A mutex that is not aligned is passed
+    // on (see `class_at`), so a mutex that is borrowed below is aligned.
     unsafe {
         if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
             return;
@@ -164,33 +167,37 @@ pub unsafe fn initialised(mutex: *mut Mutex, site: usize) {
     }
 }
 
-/// The functions that serve a mutex whose acquisitions are counted.
+/// The functions that serve a counted mutex once the acquisition is counted.
 ///
 /// # Safety
-/// A mutex is there, which has its lock.
+/// `mutex` points to a mutex that has its lock.
 pub unsafe fn uncounted(mutex: *const Mutex) -> &'static Functions {
-    // SAFETY: as the caller says; set before any slot leads here.
+    // SAFETY: the caller says that `mutex` points to a mutex; `CHOICES` is set before any slot
+    // leads here.
     unsafe { &(*CHOICES.load(Relaxed)).ways[Mutex::kind_at(mutex).mark() % COUNTED].recorded }
 }
 
-/// When a mutex's place is looked for.
+/// The moment at which a mutex's place is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
-    /// It is initialised: places may count these.
+    /// The mutex is initialised. A place with a number counts these mutexes.
     Initialised,
-    /// It is locked for the first time.
+    /// The mutex is locked for the first time.
     Locked,
 }
 
 impl Asked {
-    /// Whether a mutex that this place leads to is meant: any, or the one of the place's number.
+    /// Whether the place means this mutex, which it leads to: a place without a number means each,
+    /// a place with the number n means the n-th that is initialised there.
     fn counts(&self, moment: Moment) -> bool {
         let Some(nth) = self.place.nth else { return true };
-        // Relaxed: an order among mutexes that threads initialise at the same time means nothing.
+        // Relaxed: the order of mutexes that threads initialise at the same time is arbitrary
+        // anyway.
         moment == Moment::Initialised && self.initialised.fetch_add(1, Relaxed) + 1 == u64::from(nth)
     }
 
-    /// Gives the mutex its lock; the number of the one that it has now.
+    /// Gives the mutex the place's lock. Returns the number that the mutex has now, which another
+    /// thread may have given it.
     fn settle(&self, mutex: &Mutex, counted: usize) -> usize {
         let number = settle(mutex, self.number + counted);
         if number == Ok(self.number + counted) {
@@ -200,12 +207,12 @@ impl Asked {
     }
 }
 
-/// Gives a mutex its number; the error is the number that another thread gave it first.
+/// Gives a mutex its lock's number. The error is the number that another thread gave it first.
 fn settle(mutex: &Mutex, number: usize) -> Result<usize, usize> {
     loop {
         match mutex.mark(number) {
             Ok(()) => return Ok(number),
-            // Something else of the kind has changed.
+            // Another bit of the kind has changed: tries again.
             Err(UNSETTLED) => {}
             Err(theirs) => return Err(theirs),
         }
@@ -213,8 +220,9 @@ fn settle(mutex: &Mutex, number: usize) -> Result<usize, usize> {
 }
 
 impl Choices {
-    /// The place that names a mutex at an address, or one that these calls lead to: data before code, then the order in which
-    /// places were asked for.
+    /// The place that names the mutex at this address, or else the first that one of these calls
+    /// leads to. A place of data goes before places of code; among each, the order of the variable
+    /// decides.
     fn find(&self, mutex: usize, origin: &Origin, moment: Moment) -> Option<&Asked> {
         if let Some((loaded, address)) = found_at(mutex as u64)
             && let Some(asked) = self.asked.iter().find(|asked| self.lies_in(&loaded, address, &asked.place.ranges))
@@ -226,11 +234,13 @@ impl Choices {
             calls.iter().flatten().any(|(loaded, address)| self.lies_in(loaded, *address, &asked.place.ranges))
                 && asked.counts(moment)
         };
-        // Each place counts what it names, also behind one that has the mutex.
+        // Each place that the calls lead to counts the mutex, even if an earlier place gives it its
+        // lock.
         self.asked.iter().filter(leads_there).fold(None, |first, asked| first.or(Some(asked)))
     }
 
-    /// What to add to the number of a mutex: whether it is counted.
+    /// [`COUNTED`] if the mutex's acquisitions are counted, which is added to the number of its
+    /// lock; else 0.
     fn counted(&self, mutex: usize, origin: &Origin) -> usize {
         if self.counted.is_empty() {
             return 0;
@@ -240,20 +250,21 @@ impl Choices {
     }
 
     fn lies_in(&self, loaded: &Loaded, address: u64, ranges: &[ObjectRange]) -> bool {
-        // SAFETY: the program is calling from the object, or has a mutex in it.
+        // SAFETY: the object stays loaded: the program is calling from it, or has a mutex in it.
         let path = unsafe { loaded.path() };
         let module = if path.is_empty() { &self.program } else { last_part(path) };
         let in_file = address.wrapping_sub(loaded.bias);
         ranges.iter().any(|range| range.range.contains(&in_file) && range.module.as_bytes() == module)
     }
 
-    /// Settles a mutex that is about to be locked from this call site for the first time.
+    /// Gives a lock to a mutex that is about to be locked for the first time, from this call site.
+    /// Returns the lock's number.
     ///
     /// # Safety
-    /// A mutex is there.
+    /// `mutex` points to a mutex.
     #[cold]
     unsafe fn settle(&self, mutex: *mut Mutex, site: usize) -> usize {
-        // SAFETY: the caller guarantees that a mutex is there. A mutex that is not aligned is
+        // SAFETY: the caller says that `mutex` points to a mutex. A mutex that is not aligned is
         // passed on (see `class_at`), so a mutex that is borrowed below is aligned.
         unsafe {
             if matches!(Mutex::class_at(mutex), Class::Passed(_)) {
@@ -273,12 +284,13 @@ impl Choices {
     }
 }
 
-/// The object file in which an address lies.
+/// The object file in which an address lies, with the address.
 fn found_at(address: u64) -> Option<(Loaded, u64)> {
     Some((found::at(address)?, address))
 }
 
-/// The calls on the way to a mutex's beginning: a call's last byte lies before the address that it returns to.
+/// The object files and addresses of the calls in `origin`. One byte is subtracted, because a
+/// call's last byte lies before the address that the call returns to.
 fn calls(origin: &Origin) -> [Option<(Loaded, u64)>; ORIGIN] {
     let mut calls = origin.addresses().iter().map(|address| found_at(address.wrapping_sub(1)));
     core::array::from_fn(|_| calls.next().flatten())
@@ -288,13 +300,15 @@ fn last_part(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// The functions of a mutex's lock. `SETTLES`: one that has none gets its lock now; else glibc's functions are meant.
+/// The functions of a mutex's lock. If the mutex has no lock yet, it gets one with `SETTLES`;
+/// without, glibc's functions serve it.
 ///
 /// # Safety
-/// A mutex is there.
+/// `mutex` points to a mutex.
 #[inline(always)]
 unsafe fn of<P: Probe, const SETTLES: bool>(mutex: *mut Mutex, site: usize) -> &'static Functions {
-    // SAFETY: set before the slots point here; the mutex is there.
+    // SAFETY: `CHOICES` is set before the slots point here; the caller says that `mutex` points to
+    // a mutex.
     unsafe {
         let choices = &*CHOICES.load(Relaxed);
         let mut number = Mutex::kind_at(mutex).mark();
@@ -306,7 +320,7 @@ unsafe fn of<P: Probe, const SETTLES: bool>(mutex: *mut Mutex, site: usize) -> &
     }
 }
 
-/// The functions that find a mutex's lock.
+/// The functions that find each mutex's lock and go on to it.
 fn finding<P: Probe>() -> Functions {
     Functions {
         init: init::<P>,
@@ -321,7 +335,7 @@ fn finding<P: Probe>() -> Functions {
 }
 
 unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {
-    // SAFETY: passed on, and the caller hands us memory for a mutex.
+    // SAFETY: passed on; the program passes memory for a mutex.
     unsafe {
         let error = (glibc::functions::<P>().init)(mutex, attributes, site);
         if error == 0 {
@@ -332,7 +346,7 @@ unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const
 }
 
 unsafe extern "C-unwind" fn destroy<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: passed on. One that was never locked is as glibc made it.
+    // SAFETY: passed on. A mutex that was never locked is still as glibc initialised it.
     unsafe { (of::<P, false>(mutex, site).destroy)(mutex, site) }
 }
 
@@ -362,6 +376,7 @@ unsafe extern "C-unwind" fn clocklock<P: Probe>(
 }
 
 unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: passed on. What was locked before the library had started, or passes through, is glibc's.
+    // SAFETY: passed on. A mutex without a lock's number was locked before the library had started,
+    // or is of a kind that is passed on: it is glibc's.
     unsafe { (of::<P, false>(mutex, site).unlock)(mutex, site) }
 }

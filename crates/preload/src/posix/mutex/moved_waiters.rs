@@ -1,12 +1,15 @@
 //! Waiters of a condition variable that a broadcast has moved to their mutex.
 //!
-//! A broadcast that wakes all of its waiters sends them into a crowd at one mutex, where all but one go to sleep again. So it
-//! wakes a few, and puts the others here; each release of the mutex wakes the next one. A mark in the mutex ([`MOVED`]) says
-//! that there are some.
+//! A broadcast that wakes all of its waiters sends them into a crowd at one mutex, where all but
+//! one go to sleep again. So it wakes a few, and puts the others into the table of this file; each
+//! release of the mutex wakes the next waiter. A mark in the mutex ([`MOVED`]) says that it has
+//! waiters in the table.
 //!
-//! None is forgotten: as long as one waits here, the mutex is held by a thread that will see the mark at its release, or one
-//! that was woken is on its way to take the mutex. A broadcast therefore wakes one at least, unless the calling thread holds
-//! the mutex itself. And as long as one waits here the mutex is alive, as all of them are about to take it.
+//! No waiter is forgotten: as long as a mutex has waiters in the table, either a thread that will
+//! see the mark at its release holds the mutex, or a thread that was woken is on its way to take
+//! it. A broadcast therefore wakes at least one waiter, unless the calling thread holds the mutex
+//! itself. And as long as a mutex has waiters in the table it is alive, because all of them are
+//! about to take it.
 //!
 //! [`MOVED`]: super::spare_lock::MOVED
 
@@ -23,7 +26,8 @@ use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Waiters of all mutexes whose address hashes to this place, in the order in which they came.
+/// The moved waiters of all mutexes whose address hashes to this bucket, in the order in which they
+/// came.
 struct Bucket {
     guard: Futex<Native>,
     first: AtomicPtr<Waiter>,
@@ -32,7 +36,7 @@ struct Bucket {
 
 const BITS: u32 = 6;
 
-/// Made at first use, as a lock has no constant form; never given back.
+/// The table of buckets, made by [`start`], because a lock has no constant form; never given back.
 static TABLE: AtomicPtr<[Bucket; 1 << BITS]> = AtomicPtr::new(null_mut());
 
 fn empty() -> [Bucket; 1 << BITS] {
@@ -43,11 +47,13 @@ fn empty() -> [Bucket; 1 << BITS] {
     })
 }
 
-/// Where the word of the spare lock lies in a mutex, in bytes; it depends on the named lock. [`EACH`]: on the mutex.
+/// Offset in bytes of the spare lock's word in a mutex, which depends on the named lock. [`EACH`]:
+/// each mutex may have another lock.
 static SPARE_AT: AtomicUsize = AtomicUsize::new(EACH);
 const EACH: usize = usize::MAX;
 
-/// Makes the table, at start. `spare_at`: where the word of the spare lock lies, where one lock serves all mutexes.
+/// Makes the table, at start. `spare_at`: the offset of the spare lock's word, if one lock serves
+/// all mutexes.
 pub fn start(spare_at: Option<usize>) {
     SPARE_AT.store(spare_at.unwrap_or(EACH), Relaxed);
     TABLE.store(Box::leak(Box::new(empty())), Relaxed);
@@ -56,19 +62,20 @@ pub fn start(spare_at: Option<usize>) {
 /// Forgets the waiters of the parent in a fork's child.
 pub static CALLBACKS: Callbacks = Callbacks { after_fork_in_child, ..Callbacks::NONE };
 
-/// In a fork's child no waiter of the parent exists. A mark that is left in a mutex goes at its next release.
+/// Empties the table in a fork's child, where no waiter of the parent exists. A mark that is left
+/// in a mutex is removed at the mutex's next release.
 fn after_fork_in_child() {
     let table = TABLE.load(Relaxed);
     if !table.is_null() {
-        // SAFETY: the child has one thread, and it is not in the table.
+        // SAFETY: the child has one thread, which does not use the table now.
         unsafe { table.write(empty()) };
     }
 }
 
-/// Runs `f` with the bucket of the mutex at `address`.
+/// Runs `f` on the bucket of the mutex at `address`, under the bucket's guard lock.
 fn guarded<R>(address: usize, f: impl FnOnce(&Bucket) -> R) -> R {
     let hash = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> (usize::BITS - BITS);
-    // SAFETY: made at start, before any mutex is served.
+    // SAFETY: `start` made the table before any mutex was served.
     let bucket = unsafe { &(*TABLE.load(Relaxed))[hash] };
     bucket.guard.lock(Wait::Futex);
     let out = f(bucket);
@@ -77,7 +84,8 @@ fn guarded<R>(address: usize, f: impl FnOnce(&Bucket) -> R) -> R {
     out
 }
 
-/// Where the word lies in a mutex; `None`: it has none, as glibc serves it.
+/// Offset of the spare lock's word in this mutex; `None` if glibc serves the mutex, which then has
+/// no such word.
 fn spare_at(mutex: &Mutex) -> Option<usize> {
     match SPARE_AT.load(Relaxed) {
         EACH => lock_by_place::spare_at(mutex),
@@ -85,21 +93,22 @@ fn spare_at(mutex: &Mutex) -> Option<usize> {
     }
 }
 
-/// Whether waiters can be moved to the mutex. It is aligned, and of a kind that is served.
+/// Whether waiters can be moved to the mutex, which is aligned and of a kind that Baton may serve.
 pub fn takes(mutex: &Mutex) -> bool {
     spare_at(mutex).is_some()
 }
 
-/// Puts a chain of waiters of one condition variable, all with `mutex`, at the end. The mutex [`takes`] them.
+/// Puts a chain of waiters of one condition variable, all waiting with `mutex`, at the end of its
+/// bucket. The caller knows that [`takes`] is true of the mutex.
 pub fn put(mutex: &Mutex, first: &'static Waiter, last: &'static Waiter) {
     let spare_at = spare_at(mutex).expect("asked before");
     let spare_at = (&raw const *mutex).wrapping_byte_add(spare_at).cast::<SpareLock>();
     let pointer = |waiter: &'static Waiter| core::ptr::from_ref(waiter).cast_mut();
     last.next.store(null_mut(), Relaxed);
     guarded(core::ptr::from_ref(mutex).addr(), |bucket| {
-        // SAFETY: inside of the mutex, where the lock that serves it has the word.
+        // SAFETY: the word lies inside of the mutex, where the lock that serves the mutex keeps it.
         unsafe { &*spare_at }.set_moved();
-        // SAFETY: a part of a record, which is never given back.
+        // SAFETY: a waiter is part of a thread's record, whose memory is never given back.
         match unsafe { bucket.last.load(Relaxed).as_ref() } {
             Some(before) => before.next.store(pointer(first), Relaxed),
             None => bucket.first.store(pointer(first), Relaxed),
@@ -108,11 +117,12 @@ pub fn put(mutex: &Mutex, first: &'static Waiter, last: &'static Waiter) {
     });
 }
 
-/// Takes the one that came first out; the caller holds the mutex, and wakes it after the release.
+/// Takes the waiter that came first to this mutex out of its bucket. The caller holds the mutex,
+/// and wakes the waiter after the release.
 #[cold]
 pub fn take(mutex: &Mutex, spare: &SpareLock) -> Option<&'static Waiter> {
     let address = core::ptr::from_ref(mutex).addr();
-    // SAFETY: a part of a record, which is never given back.
+    // SAFETY: a waiter is part of a thread's record, whose memory is never given back.
     let at = |link: &AtomicPtr<Waiter>| unsafe { link.load(Relaxed).as_ref::<'static>() };
     guarded(address, |bucket| {
         let (mut before, mut here) = (None::<&'static Waiter>, at(&bucket.first));
@@ -121,7 +131,7 @@ pub fn take(mutex: &Mutex, spare: &SpareLock) -> Option<&'static Waiter> {
             let next = at(&waiter.next);
             let ours = waiter.mutex.load(Relaxed) == address;
             if ours && found.is_some() {
-                // There is another one: the mark stays.
+                // The mutex has another waiter in the table, so its mark stays.
                 return found;
             }
             if ours {

@@ -17,26 +17,28 @@ use crate::thread::{self, Passed};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// What stands in a `pthread_mutex_t` or `mtx_t` that we serve.
+/// The contents of a `pthread_mutex_t` or `mtx_t` that this library serves.
 #[repr(C)]
 pub struct Mutex {
-    /// The lock itself, or a pointer to it.
+    /// The lock itself, or in the first word a pointer to it.
     pub words: [AtomicUsize; 2],
     /// glibc's `__kind`.
     kind: AtomicI32,
     /// How often the owner of a recursive mutex has taken it again.
     pub count: AtomicU32,
-    /// What the holder carries from lock to unlock: [`baton_sync::lock::Token`] as a word.
+    /// The lock's token, which the holder needs for the unlock: [`baton_sync::lock::Token`] as a
+    /// word.
     pub token: AtomicUsize,
-    /// Who holds it: see [`Owner`]. 0: nobody.
+    /// The thread that holds the mutex: see [`Owner`]; 0: none.
     owner: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
 const _: () = assert!(core::mem::offset_of!(Mutex, kind) == 16);
 
-/// A thread pointer in the lower 48 bits, and above them how many forks lie between the first process and the one in which
-/// the lock was taken. So a mutex that was locked before a fork is known in the child, where its waiters do not exist.
+/// A thread pointer in the lower 48 bits, and above it the number of forks between the first
+/// process and the one in which the lock was taken. So a fork's child knows a mutex that was locked
+/// before the fork, and whose waiters do not exist in the child.
 pub type Owner = u64;
 
 const POINTER: Owner = (1 << 48) - 1;
@@ -54,19 +56,20 @@ impl Mutex {
         self.owner.store(me(), Relaxed);
     }
 
-    /// Notes that nobody does. Just before the release.
+    /// Notes that no thread holds the mutex. Called just before the release.
     #[inline(always)]
     pub fn disown(&self) {
         self.owner.store(0, Relaxed);
     }
 
-    /// Whether somebody holds it. For certain only while the asker holds it itself.
+    /// Whether a thread holds the mutex. The answer is certain only if the calling thread holds it.
     #[inline(always)]
     pub fn is_owned(&self) -> bool {
         self.owner.load(Relaxed) != 0
     }
 
-    /// Whether the calling thread holds it. Exact: only we ourselves write our own name there.
+    /// Whether the calling thread holds the mutex. The answer is exact, because only the thread
+    /// itself writes its own name there.
     #[inline(always)]
     pub fn is_mine(&self) -> bool {
         let owner = self.owner.load(Relaxed);
@@ -74,47 +77,48 @@ impl Mutex {
         owner == me || (owner ^ me) & POINTER == 0 && fork::is_forker()
     }
 
-    /// Whether it has been held since before the fork that made this process.
+    /// Whether the mutex has been held since before the fork that made this process.
     #[inline(always)]
     pub fn is_stale(&self) -> bool {
-        // Acquire: whoever finds it settled sees the lock put in order.
+        // Acquire: a thread that sees the end of the stale ownership sees the lock put in order.
         let owner = self.owner.load(core::sync::atomic::Ordering::Acquire);
         owner != 0 && owner >> 48 != u64::from(fork::generation())
     }
 
-    /// Ends the stale ownership. The lock has been put in order.
+    /// Ends the stale ownership, once the lock has been put in order.
     pub fn settle(&self) {
         // Release: see `is_stale`.
         self.owner.store(0, core::sync::atomic::Ordering::Release);
     }
 
-    /// The mutex at an address; `None` if its words cannot be atomic cells there. C wants a multiple of 8, packed structures
-    /// do not have it, and glibc needs but four bytes.
+    /// The mutex at an address; `None` if the address is no multiple of 8, so that its words cannot
+    /// be atomic cells. C demands a multiple of 8, but packed structures break this rule, and
+    /// glibc's functions need only 4.
     ///
     /// # Safety
-    /// A mutex is there.
+    /// `mutex` points to a mutex.
     #[inline(always)]
     pub unsafe fn at<'a>(mutex: *mut Mutex) -> Option<&'a Mutex> {
-        // SAFETY: as the caller says, and it is aligned.
+        // SAFETY: the caller says that `mutex` points to a mutex, and it is aligned.
         if mutex.is_aligned() { Some(unsafe { &*mutex }) } else { None }
     }
 
-    /// The kind of a mutex at any address.
+    /// The kind of a mutex at any address, aligned or not.
     ///
     /// # Safety
-    /// A mutex is there.
+    /// `mutex` points to a mutex.
     #[inline(always)]
     pub unsafe fn kind_at(mutex: *const Mutex) -> Kind {
-        // SAFETY: inside of the mutex; x86-64 loads a word from any address.
+        // SAFETY: the word lies inside of the mutex, and x86-64 loads a word from any address.
         Kind(unsafe { (&raw const (*mutex).kind).cast::<c_int>().read_unaligned() })
     }
 
-    /// What the mutex at any address asks for.
+    /// What the mutex at any address, aligned or not, asks for.
     ///
     /// # Safety
-    /// A mutex is there.
+    /// `mutex` points to a mutex.
     pub unsafe fn class_at(mutex: *const Mutex) -> Class {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller says that `mutex` points to a mutex.
         match unsafe { Mutex::kind_at(mutex) }.class() {
             Class::Passed(why) => Class::Passed(why),
             _ if !mutex.is_aligned() => Class::Passed(Passed::Unaligned),
@@ -128,30 +132,33 @@ impl Mutex {
         Kind(self.kind.load(Relaxed))
     }
 
-    /// Notes that the mutex was initialised or taken. One at an odd address is not noted.
+    /// Notes that the mutex was initialised or taken. Does nothing for a mutex that is not aligned.
     ///
     /// # Safety
-    /// A mutex is there.
+    /// `mutex` points to a mutex.
     pub unsafe fn note_seen(mutex: *const Mutex) {
         if !mutex.is_aligned() {
             return;
         }
-        // SAFETY: as the caller says, and it is aligned.
+        // SAFETY: the caller says that `mutex` points to a mutex, and it is aligned.
         let kind = unsafe { &(*mutex).kind };
         let now = Kind(kind.load(Relaxed));
         if now.is_new() {
-            // Relaxed: the bit is all that there is to know. Where something else has changed, the mutex is new once more.
+            // Relaxed: no other data goes with the bit. If another bit has changed meanwhile, the
+            // mutex stays new.
             let _ = kind.compare_exchange(now.0, now.0 | Kind::SEEN, Relaxed, Relaxed);
         }
     }
 
-    /// Notes which lock serves the mutex from now on. The error is what stands there already; 0: something else has changed.
+    /// Notes the number of the lock that serves the mutex from now on. The error is the number that
+    /// the mutex has already, or 0 if another bit of the kind has changed.
     pub(super) fn mark(&self, number: usize) -> Result<(), usize> {
         let kind = Kind(self.kind.load(Relaxed));
         if kind.mark() != 0 {
             return Err(kind.mark());
         }
-        // Relaxed: the number is all that there is to know, and what it stands for was written at start.
+        // Relaxed: no other data goes with the number; the functions of its lock were written at
+        // start.
         let marked = self.kind.compare_exchange(kind.0, kind.marked(number).0, Relaxed, Relaxed);
         marked.map(drop).map_err(|theirs| Kind(theirs).mark())
     }
@@ -161,7 +168,7 @@ impl Mutex {
         self.kind.store(c_int::from(recursive), Relaxed);
     }
 
-    /// After destruction: what glibc writes, so that a later use is an error.
+    /// Marks the mutex as destroyed, with glibc's value for it, so that a later use is an error.
     pub fn spoil(&self) {
         self.kind.store(-1, Relaxed);
     }
@@ -171,16 +178,16 @@ impl Mutex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(c_int);
 
-/// What a kind asks for.
+/// How a mutex of a kind behaves, and whether this library can serve it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// No checks.
     Plain,
-    /// May be taken again by its owner.
+    /// The owner may take the mutex again.
     Recursive,
-    /// Says EDEADLK and EPERM.
+    /// Errors are reported: EDEADLK if the owner locks again, EPERM if another thread unlocks.
     ErrorCheck,
-    /// Not ours to serve.
+    /// glibc serves the mutex, for this reason.
     Passed(Passed),
 }
 
@@ -190,47 +197,51 @@ impl Kind {
     const ROBUST: c_int = 16;
     const PRIORITY: c_int = 32 | 64;
     const SHARED: c_int = 128;
-    /// Whether to elide the lock, which we do not.
+    /// Whether glibc may elide the lock; this library never does.
     const ELISION: c_int = 256 | 512;
-    /// Which lock serves the mutex, where there are several (`lock_by_place`). glibc looks at the lower bits only.
+    /// The number of the lock that serves the mutex, where there are several locks
+    /// (`lock_by_place`). glibc looks only at the lower bits of the kind.
     const MARK: c_int = 127 << Kind::MARK_AT;
     const MARK_AT: u32 = 24;
-    /// The mutex was initialised by a call, or taken, while it was recorded. Its own bit, of which glibc knows nothing either.
+    /// This library's bit: the mutex was initialised by a call, or taken, while it was recorded.
+    /// glibc ignores this bit too.
     const SEEN: c_int = 1 << 23;
-    /// What is not glibc's.
+    /// The bits that this library adds to glibc's.
     const OURS: c_int = Kind::MARK | Kind::SEEN;
 
-    /// Normal, the common case: one test.
+    /// Whether the mutex is normal. This common case needs a single test.
     #[inline(always)]
     pub fn is_normal(self) -> bool {
         self.0 & !(Kind::ELISION | Kind::OURS) == 0
     }
 
-    /// Whether the mutex was neither initialised nor taken since it is recorded, and is of a kind that lies in this process
-    /// alone. A destroyed mutex is not new.
+    /// Whether no initialisation and no acquisition of the mutex was recorded yet, and only this
+    /// process uses it. A destroyed mutex is not new.
     #[inline(always)]
     pub fn is_new(self) -> bool {
         self.0 & !(Kind::TYPE | Kind::ELISION | Kind::MARK) == 0
     }
 
-    /// Normal, and initialised or taken while it was recorded: the common case of a recorded mutex, told by one test.
+    /// Whether the mutex is normal, and was initialised or taken while it was recorded. This common
+    /// case of a recorded mutex needs a single test.
     #[inline(always)]
     pub fn is_normal_and_seen(self) -> bool {
         self.0 & !(Kind::ELISION | Kind::MARK) == Kind::SEEN
     }
 
-    /// The number of the lock that serves the mutex, up to 127; 0: none yet. A destroyed mutex has any.
+    /// The number of the lock that serves the mutex, up to 127; 0: none yet. In a destroyed mutex
+    /// the number means nothing.
     #[inline(always)]
     pub fn mark(self) -> usize {
         (self.0 >> Kind::MARK_AT & 127) as usize
     }
 
-    /// The kind with such a number.
+    /// The same kind with `number` as the number of the lock.
     fn marked(self, number: usize) -> Kind {
         Kind(self.0 & !Kind::MARK | (number as c_int) << Kind::MARK_AT)
     }
 
-    /// What it asks for.
+    /// How a mutex of this kind behaves, and whether this library can serve it.
     pub fn class(self) -> Class {
         if self.0 & !(Kind::TYPE | Kind::ELISION | Kind::OURS) != 0 {
             return Class::Passed(match self.0 {
@@ -244,24 +255,24 @@ impl Kind {
         match self.0 & Kind::TYPE {
             1 => Class::Recursive,
             2 => Class::ErrorCheck,
-            // Normal, and adaptive, which is normal with a spin before the sleep.
+            // Normal; or adaptive, which is a normal mutex with a spin before the sleep.
             _ => Class::Plain,
         }
     }
 
-    /// Recursive, whoever serves it.
+    /// Whether the mutex is recursive, by whichever lock it is served.
     #[inline(always)]
     pub fn is_recursive(self) -> bool {
         self.0 & Kind::TYPE == 1
     }
 
-    /// Robust, and a mutex.
+    /// Whether the mutex is robust; false for a destroyed one.
     #[inline(always)]
     pub fn is_robust(self) -> bool {
         self.0 > 0 && self.0 & Kind::ROBUST != 0
     }
 
-    /// Its unlock may fail, so that a release is one only afterwards.
+    /// Whether an unlock may fail, so that a release is known only after the call.
     #[inline(always)]
     pub fn checks_unlock(self) -> bool {
         self.0 & (Kind::ROBUST | Kind::PRIORITY) != 0 || self.0 & Kind::TYPE != 0

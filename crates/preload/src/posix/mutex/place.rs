@@ -1,9 +1,11 @@
 //! The named lock inside the mutex, or behind a pointer where it does not fit.
 //!
-//! A lock that does not fit is there only while it is held or waited for, as a program may use any number of mutexes and never
-//! destroy one. Its word holds the address (the lower 48 bits; 0: the mutex is free) and above it how many threads hold or wait.
-//! The last of them takes the block away with the one exchange that frees the mutex. Blocks lie free in between: a block's
-//! lock is free whenever no mutex has it.
+//! A lock that does not fit lies in a block of memory, which the mutex has only while it is held or
+//! waited for, as a program may use any number of mutexes and never destroy one. The mutex's word
+//! holds the block's address (the lower 48 bits; 0: the mutex is free) and above it how many
+//! threads hold the mutex or wait for it. The last of these threads takes the block away with the
+//! one exchange that frees the mutex. Blocks without a mutex are kept on a list, and their lock is
+//! free.
 
 use super::object::Mutex;
 use super::stand_in::{Held, StandIn};
@@ -15,24 +17,25 @@ use core::alloc::Layout;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// Whether a lock lies in the mutex's own words; else a pointer to one stands there. It fits if it leaves a word for the spare lock,
-/// which takes the token's if there is none.
+/// Whether a lock lies in the mutex's own words; else a pointer to the lock stands there. A lock
+/// fits if it leaves a word for the spare lock; that is the token's word if the named lock has no
+/// token.
 pub const fn fits<S: StandIn>() -> bool {
     let words = if size_of::<Held<S>>() == 0 { 2 } else { 1 };
     S::LOOKS && size_of::<S::Lock>() <= words * size_of::<usize>() && align_of::<S::Lock>() <= align_of::<usize>()
 }
 
-/// What came of a try.
+/// The result of a try to take a lock.
 pub enum Try<T> {
-    /// The lock is ours.
+    /// The calling thread has the lock.
     Taken(T),
-    /// It is not free.
+    /// Another thread has the lock.
     Busy,
-    /// There is no memory to take it.
+    /// The try needed memory, and there is none.
     NoMemory,
 }
 
-/// There is no memory to take the lock.
+/// The error if there is no memory to take the lock.
 #[derive(Debug)]
 pub struct NoMemory;
 
@@ -40,14 +43,14 @@ pub struct NoMemory;
 #[inline(always)]
 fn inside<S: StandIn>(mutex: &Mutex) -> &S::Lock {
     debug_assert!(fits::<S>());
-    // SAFETY: the words are atomic cells that only `S` uses (a second one that it leaves is the spare lock's); it fits, and zero
-    // is a free one.
+    // SAFETY: the lock fits into the words, which are atomic cells that only `S` uses (the spare
+    // lock uses the second one if `S` leaves it), and all zero is a free lock.
     unsafe { &*(&raw const mutex.words).cast::<S::Lock>() }
 }
 
-/// Memory for what a lock's users need, as [`RawLock::provide`] wants it.
+/// Allocates zeroed memory that a lock's users need, as [`RawLock::provide`] wants it.
 fn memory(layout: Layout) -> *mut u8 {
-    // SAFETY: what locks ask for has a size.
+    // SAFETY: the size of what locks ask for is not zero.
     unsafe { std::alloc::alloc_zeroed(layout) }
 }
 
@@ -60,7 +63,8 @@ pub fn lock<S: StandIn>(mutex: &Mutex, wait: Wait) -> Option<Held<S>> {
     if const { fits::<S>() } { Some(inside::<S>(mutex).lock(wait)) } else { Block::lock::<S>(mutex, wait) }
 }
 
-/// Takes the lock before the deadline, if its waiters can give up: an error is that there is no memory to do so.
+/// Takes the lock before the deadline; `None` if the deadline passed first. Called only if the
+/// lock's waiters can give up. The error says that there is no memory to take the lock.
 pub fn lock_until<S: StandIn>(mutex: &Mutex, wait: Wait, deadline: Deadline) -> Result<Option<Held<S>>, NoMemory> {
     if !S::provide_timed(memory) {
         return Err(NoMemory);
@@ -85,67 +89,71 @@ pub fn try_lock<S: StandIn>(mutex: &Mutex) -> Try<Held<S>> {
     }
 }
 
-/// Gives the lock back. Touches nothing of the mutex after the store that frees it.
+/// Releases the lock. Touches nothing of the mutex after the store that frees it.
 ///
 /// # Safety
-/// The calling thread holds it by `token`, with the same `wait`.
+/// The calling thread holds the lock by `token`, taken with the same `wait`.
 #[inline(always)]
 pub unsafe fn unlock<S: StandIn>(mutex: &Mutex, token: Held<S>, wait: Wait) {
     if const { fits::<S>() } {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller says that it holds the lock by `token`.
         unsafe { inside::<S>(mutex).unlock(token, wait) }
     } else {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller says that it holds the lock by `token`.
         unsafe { Block::unlock::<S>(mutex, token, wait) }
     }
 }
 
-/// Whether no thread holds the lock or waits for it, for a moment.
+/// Whether no thread holds the lock or waits for it at this moment.
 pub fn is_free<S: StandIn>(mutex: &Mutex) -> bool {
     if const { fits::<S>() } {
         S::is_free(inside::<S>(mutex))
     } else {
-        // Acquire: the last holder has left it.
+        // Acquire: this thread sees what the last holder did.
         mutex.words[0].load(Acquire) == 0
     }
 }
 
-/// Makes the lock free, whatever stood in it: in a fork's child, where those who waited do not exist.
+/// Makes the lock free, whatever its state. Called in a fork's child, where the threads that waited
+/// do not exist.
 ///
 /// # Safety
 /// No thread of this process uses the lock.
 pub unsafe fn reset<S: StandIn>(mutex: &Mutex) {
     if const { fits::<S>() } {
         let lock: *const S::Lock = inside::<S>(mutex);
-        // SAFETY: no other thread uses the lock. What it pointed to stays: queue nodes of threads that are gone.
+        // SAFETY: no other thread uses the lock. The queue nodes that it pointed to are leaked, as
+        // their threads do not exist in this process.
         unsafe { lock.cast_mut().write(S::Lock::new()) };
     } else {
-        // The block stays with the threads that are gone.
+        // The block is leaked, as the threads that counted themselves in do not exist in this
+        // process.
         mutex.words[0].store(0, Relaxed);
     }
 }
 
-/// What came of coming to a lock that does not fit.
+/// The result of joining the threads that use a lock that does not fit.
 enum Joined<T> {
-    /// It was free, and is ours.
+    /// The lock was free, and the calling thread has taken it.
     Taken(T),
-    /// It is held; we are counted.
+    /// Another thread holds the lock; the calling thread is counted among its users.
     Counted(Block),
-    /// There is no memory for one.
+    /// There is no memory for a block.
     NoMemory,
 }
 
-/// The word of a lock that does not fit, as it was read.
+/// The word of a lock that does not fit: the block's address, and the count of its users.
 #[derive(Clone, Copy)]
 struct Block(usize);
 
-/// Room for any lock that does not fit, so that a block serves whichever it is.
+/// The size of a block: room for any lock that does not fit, so that every block can serve every
+/// such lock.
 const BLOCK: Layout = match Layout::from_size_align(1280, 128) {
     Ok(layout) => layout,
     Err(_) => unreachable!(),
 };
 
-/// Blocks that no mutex has and no thread keeps.
+/// Free blocks: no mutex has them, and no thread keeps them.
 static BLOCKS: BlockStack = BlockStack::new();
 
 impl Block {
@@ -154,7 +162,8 @@ impl Block {
     const ONE: usize = 1 << 48;
     const MOST: usize = usize::MAX >> 48;
 
-    /// The bits of an aligned address, in which a thread that keeps a block notes what lock was in it.
+    /// The lower bits, which are zero in a block's address: a thread that keeps a block notes there
+    /// the kind of the lock in it.
     const KIND: usize = BLOCK.align() - 1;
 
     fn kind<L: RawLock<Native>>() -> usize {
@@ -166,13 +175,14 @@ impl Block {
         self.0 >> 48
     }
 
-    /// The lock, which stays mapped for ever.
+    /// The lock in the block, whose memory stays mapped for ever.
     fn at<'a, L>(self) -> &'a L {
-        // SAFETY: the address in a word that is not 0 is that of a block, made by `take`.
+        // SAFETY: a word that is not 0 has the address of a block, made by `take`.
         unsafe { &*core::ptr::with_exposed_provenance::<L>(self.0 & Block::ADDRESS) }
     }
 
-    /// A block with a free lock; `None` if there is no memory.
+    /// A block with a free lock in it: the thread's own, a free one or a new one. `None` if there
+    /// is no memory.
     fn take<L: RawLock<Native>>() -> Option<Block> {
         const { assert!(size_of::<L>() <= BLOCK.size() && align_of::<L>() <= BLOCK.align()) };
         let kept = thread::current().block.swap(0, Relaxed);
@@ -180,8 +190,8 @@ impl Block {
         if kept != 0 && kept & Block::KIND == Block::kind::<L>() {
             return Some(Block(at));
         }
-        // What pops from the stack has its first word overwritten, and what a lock of another kind left free need not be a free one
-        // of this kind: it is made anew.
+        // The lock is made anew: a block from the stack has its first word overwritten, and a lock
+        // of another kind leaves words that need not be a free lock of this kind.
         let block = match kept {
             0 => BLOCKS.pop().unwrap_or_else(|| memory(BLOCK)).cast::<L>(),
             _ => core::ptr::with_exposed_provenance_mut(at),
@@ -189,30 +199,32 @@ impl Block {
         if block.is_null() {
             return None;
         }
-        // SAFETY: memory for one `L`, which no other thread uses.
+        // SAFETY: the block has room for one `L`, and no other thread uses it.
         unsafe { block.write(L::new()) };
         Some(Block(block.expose_provenance()))
     }
 
-    /// Keeps a block whose lock is free for the thread's next acquisition; a second one is for all.
+    /// Keeps a block, whose lock is free, for the thread's next acquisition. If the thread keeps
+    /// one already, the block goes to the free blocks.
     fn keep<L: RawLock<Native>>(self) {
         let at = self.0 & Block::ADDRESS;
         if thread::current().block.compare_exchange(0, at | Block::kind::<L>(), Relaxed, Relaxed).is_err() {
-            // SAFETY: a block that no mutex has, aligned and mapped for ever.
+            // SAFETY: the block belongs to no mutex, is aligned and stays mapped for ever.
             unsafe { BLOCKS.push(core::ptr::with_exposed_provenance_mut(at)) };
         }
     }
 
-    /// Gives a free mutex its lock, held.
+    /// Gives a free mutex a block whose lock the calling thread holds.
     fn begin<S: StandIn>(word: &AtomicUsize) -> Try<Held<S>> {
         let Some(block) = Block::take::<S::Lock>() else { return Try::NoMemory };
         let lock: &S::Lock = block.at();
         let token = lock.try_lock().expect("a block's lock is free");
-        // AcqRel: who finds the block finds its lock; and we see the last holder's writes.
+        // AcqRel: a thread that finds the block finds its lock, and this thread sees the last
+        // holder's writes.
         if word.compare_exchange(0, block.0 | Block::ONE, AcqRel, Relaxed).is_ok() {
             return Try::Taken(token);
         }
-        // SAFETY: taken above; no other thread has seen it.
+        // SAFETY: the thread took the lock above, and no other thread has seen it.
         unsafe { lock.unlock(token, Wait::Spin) };
         block.keep::<S::Lock>();
         Try::Busy
@@ -245,18 +257,20 @@ impl Block {
         loop {
             let seen = Block(word.load(Relaxed));
             if seen.users() == 1 {
-                // The holder has counted itself out and is about to release the lock, and the thread that is counted last frees the block: we have the
-                // lock then, however late.
+                // This thread is the only one that is counted: the holder has counted itself out
+                // and is about to release the lock. The thread that is counted last must free the
+                // block, so this thread takes the lock, however late.
                 return Ok(Some(lock.lock(wait)));
             }
-            // Release: who frees the block comes after our steps in it.
+            // Release: the thread that frees the block sees this thread's accesses to it as done.
             if word.compare_exchange(seen.0, seen.0 - Block::ONE, Release, Relaxed).is_ok() {
                 return Ok(None);
             }
         }
     }
 
-    /// Gives a free mutex its lock, held; or counts the calling thread in among those that use the lock there.
+    /// Gives a free mutex a block whose lock the calling thread holds; or counts the calling thread
+    /// among the users of the block that is there.
     #[inline(always)]
     fn join<S: StandIn>(word: &AtomicUsize) -> Joined<Held<S>> {
         loop {
@@ -270,25 +284,29 @@ impl Block {
             } else if seen.users() == Block::MOST {
                 Native::relax();
             } else if word.compare_exchange(seen.0, seen.0 + Block::ONE, AcqRel, Relaxed).is_ok() {
-                // The block stays with the mutex until we have left: we are counted.
+                // The block stays with the mutex until this thread, which is counted, has left.
                 return Joined::Counted(seen);
             }
         }
     }
 
+    /// Releases the lock, and frees its block if no other thread is counted.
+    ///
     /// # Safety
-    /// As [`unlock`].
+    /// As for [`unlock`].
     unsafe fn unlock<S: StandIn>(mutex: &Mutex, token: Held<S>, wait: Wait) {
         let word = &mutex.words[0];
         loop {
             let seen = Block(word.load(Relaxed));
             let (last, lock) = (seen.users() == 1, seen.at::<S::Lock>());
-            // Only holders count down, and we are the holder. Release: the next holder sees our writes, also where it comes by
-            // a block of its own. Acquire: those who gave up are out of the block.
+            // Only a holder frees the word, and this thread is the holder. Release: the next holder
+            // sees this thread's writes, even if it comes with a block of its own. Acquire: the
+            // accesses of threads that gave up are done.
             let left = if last { 0 } else { seen.0 - Block::ONE };
             if word.compare_exchange(seen.0, left, AcqRel, Relaxed).is_ok() {
-                // SAFETY: the caller holds the lock by `token`. With others counted, one of them frees the block, after it
-                // has got the lock from us; without, no thread but us knows the block any more.
+                // SAFETY: the caller holds the lock by `token`. If other threads are counted, one
+                // of them frees the block after it has got the lock from this thread; else no other
+                // thread knows the block any more.
                 unsafe { lock.unlock(token, wait) };
                 if last {
                     seen.keep::<S::Lock>();
@@ -308,20 +326,20 @@ mod tests {
     struct Use;
     impl Use {
         fn with<S: StandIn>(self) {
-            // SAFETY: an all-zero mutex is what static initialisers make.
+            // SAFETY: an all-zero mutex is valid: static initialisers make such mutexes.
             let mutex: Mutex = unsafe { core::mem::zeroed() };
             let wait = Wait::Pause;
             for _ in 0..3 {
                 let token = lock::<S>(&mutex, wait).expect("there is memory");
                 assert!(matches!(try_lock::<S>(&mutex), Try::Busy));
-                // SAFETY: locked by this token.
+                // SAFETY: this thread locked the mutex by this token.
                 unsafe { unlock::<S>(&mutex, token, wait) };
             }
             lock::<S>(&mutex, wait).expect("there is memory");
-            // SAFETY: no other thread has the mutex.
+            // SAFETY: no other thread uses the mutex.
             unsafe { reset::<S>(&mutex) };
             let Try::Taken(token) = try_lock::<S>(&mutex) else { panic!("free after the reset") };
-            // SAFETY: locked by this token.
+            // SAFETY: this thread locked the mutex by this token.
             unsafe { unlock::<S>(&mutex, token, wait) };
         }
     }
@@ -355,7 +373,7 @@ mod tests {
         Use.with::<Polled<Small>>();
         // SAFETY: as above.
         let mutex: Mutex = unsafe { core::mem::zeroed() };
-        // Its token is nothing.
+        // Takes the lock and drops its token, which is `()`.
         lock::<Polled<Small>>(&mutex, Wait::Pause).expect("there is memory");
         assert!(!is_free::<Polled<Small>>(&mutex));
         // SAFETY: locked above.
@@ -376,14 +394,14 @@ mod tests {
                 for _ in 0..3 {
                     s.spawn(|| {
                         let token = lock::<Cohort>(&mutex, Wait::Futex).expect("there is memory");
-                        // SAFETY: locked by this token.
+                        // SAFETY: this thread locked the mutex by this token.
                         unsafe { unlock::<Cohort>(&mutex, token, Wait::Futex) };
                     });
                 }
                 while Block(mutex.words[0].load(Relaxed)).users() < 4 {
                     std::thread::yield_now();
                 }
-                // SAFETY: locked by this token.
+                // SAFETY: this thread locked the mutex by this token.
                 unsafe { unlock::<Cohort>(&mutex, first, Wait::Futex) };
             });
             assert_eq!(mutex.words[0].load(Relaxed), 0);

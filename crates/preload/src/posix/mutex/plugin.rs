@@ -1,4 +1,4 @@
-//! A lock of a shared library of the user's ([`baton_sync::lock::plugin`]) in the place of a mutex.
+//! Mutexes served by a lock from a shared library of the user's ([`baton_sync::lock::plugin`]).
 
 use super::stand_in::StandIn;
 use crate::base::time::Backoff;
@@ -6,8 +6,9 @@ use baton_machine::{Deadline, Machine, Native, Wait};
 use baton_sync::lock::TryLock;
 use baton_sync::lock::plugin::Plugin;
 
-/// The loaded plug-in. It lies beside the mutex, as its size is known at run time only; whether its waiters have places is not known,
-/// so that the spare lock serves threads that might have to leave one.
+/// The loaded plug-in lock. It lies beside the mutex, because its size is known only at run time.
+/// It is not known whether its waiters have places in a queue, so the spare lock serves threads
+/// that might have to leave one.
 pub struct Plugged;
 
 impl StandIn for Plugged {

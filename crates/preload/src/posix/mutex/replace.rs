@@ -1,7 +1,8 @@
-//! A lock of `sync` in a mutex: what `pthread_mutex_*` point to in a run with `BATON_LOCK`.
+//! A lock of `sync` in a mutex: the functions behind `pthread_mutex_*` in a run with `BATON_LOCK`.
 //!
-//! Every function here is compiled once for each lock, with and without capture ([`Probe`]); which of them the slots point to
-//! is decided once, at start. Unlock touches nothing of the mutex after the lock's own release.
+//! Every function here is compiled once for each lock, with and without recording ([`Probe`]); the
+//! slots are pointed to one of them at start. Unlock touches nothing of the mutex after the lock's
+//! own release.
 
 use super::functions::Functions;
 use super::object::{Class, Mutex};
@@ -26,7 +27,7 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec
 /// The last one is a plug-in's.
 pub static WAITS: [Policy; LOCKS.len() + 1] = [const { Policy::new(Wait::Pause) }; LOCKS.len() + 1];
 
-/// The lock's place in [`WAITS`].
+/// The lock's index in [`WAITS`].
 const fn number<S: StandIn>() -> usize {
     <S::Lock as RawLock<Native>>::INFO.c_number as usize
 }
@@ -36,7 +37,8 @@ fn wait<S: StandIn>() -> Wait {
     WAITS[const { number::<S>() }].get()
 }
 
-/// The functions of `S` with capture `P`, whose waiters wait by this policy. Called at start.
+/// The functions of lock `S`, recording if `P` does. Their waiters wait by `policy`. Called at
+/// start.
 pub fn functions<S: StandIn, P: Probe>(policy: Wait) -> Functions {
     WAITS[const { number::<S>() }].set(policy);
     Functions {
@@ -51,7 +53,8 @@ pub fn functions<S: StandIn, P: Probe>(policy: Wait) -> Functions {
     }
 }
 
-/// glibc's own initialisation zeroes the mutex and sets its kind, which is all that we need.
+/// Initialises the mutex by glibc's function: it zeroes the mutex and sets its kind, and that is
+/// all that the lock needs.
 unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {
     // SAFETY: passed on.
     let error = unsafe { real::pthread_mutex_init.get()(mutex.cast(), attributes) };
@@ -62,7 +65,7 @@ unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const
 }
 
 unsafe extern "C-unwind" fn destroy<S: StandIn, P: Probe>(mutex: *mut Mutex, _: usize) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     if let Class::Passed(_) = unsafe { Mutex::class_at(mutex) } {
         // SAFETY: passed on.
         let error = unsafe { real::pthread_mutex_destroy.get()(mutex.cast()) };
@@ -71,7 +74,7 @@ unsafe extern "C-unwind" fn destroy<S: StandIn, P: Probe>(mutex: *mut Mutex, _: 
         }
         return error;
     }
-    // SAFETY: the caller hands us a mutex; it is ours, so aligned.
+    // SAFETY: the program passes a mutex; this library serves it, so it is aligned.
     let m = unsafe { &*mutex };
     if m.is_owned() {
         return EBUSY;
@@ -82,7 +85,7 @@ unsafe extern "C-unwind" fn destroy<S: StandIn, P: Probe>(mutex: *mut Mutex, _: 
 }
 
 unsafe extern "C-unwind" fn lock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     let Some(m) = (unsafe { Mutex::at(mutex) }) else {
         // SAFETY: passed on.
         return unsafe { glibc::lock::<P>(mutex, site, Passed::Unaligned) };
@@ -120,20 +123,21 @@ unsafe extern "C-unwind" fn lock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: 
     taken(m, by)
 }
 
-/// How a mutex was taken.
+/// The lock by which a mutex was taken.
 enum By<T> {
-    /// By the named lock.
+    /// The named lock, with its token.
     Named(T),
-    /// By the spare one.
+    /// The spare lock.
     Spare,
 }
 
-/// Where in a mutex the word of the spare lock lies: where the named lock leaves one.
+/// Offset in a mutex of the spare lock's word: the word that the named lock leaves free.
 const fn spare_at<S: StandIn>() -> usize {
     if size_of::<S::Lock>() <= size_of::<usize>() || !fits::<S>() {
         core::mem::offset_of!(Mutex, words) + size_of::<usize>()
     } else {
-        // It has no token, or it would not fit.
+        // A named lock of two words has no token, else it would not fit; so the token's word is
+        // free.
         core::mem::offset_of!(Mutex, token)
     }
 }
@@ -141,7 +145,8 @@ const fn spare_at<S: StandIn>() -> usize {
 /// The spare lock.
 #[inline(always)]
 fn spare<S: StandIn>(m: &Mutex) -> &SpareLock {
-    // SAFETY: a word of the mutex, which nothing else uses under `S`, and an atomic cell as `SpareLock` is.
+    // SAFETY: the word lies in the mutex, nothing else uses it under `S`, and it is an atomic cell
+    // like `SpareLock`.
     unsafe { &*(&raw const *m).byte_add(const { spare_at::<S>() }).cast::<SpareLock>() }
 }
 
@@ -154,7 +159,8 @@ fn try_take<S: StandIn>(m: &Mutex) -> Option<By<Held<S>>> {
     match place::try_lock::<S>(m) {
         Try::Taken(token) => {
             if S::QUEUES && !spare::<S>(m).admits_now() {
-                // SAFETY: just locked, with no one inside the mutex by it.
+                // SAFETY: this thread has just taken the lock, and the program has run no code
+                // under it.
                 unsafe { place::unlock::<S>(m, token, wait::<S>()) };
                 return None;
             }
@@ -196,7 +202,7 @@ fn take_spare<S: StandIn>(m: &Mutex) -> By<Held<S>> {
     By::Spare
 }
 
-/// Notes who has the mutex, and by what.
+/// Notes in the mutex that the calling thread holds it, and by which lock.
 #[inline(always)]
 fn taken<T: Token>(m: &Mutex, by: By<T>) -> c_int {
     let counts = &thread::current().counts;
@@ -213,7 +219,7 @@ fn taken<T: Token>(m: &Mutex, by: By<T>) -> c_int {
     0
 }
 
-/// The owner of a recursive mutex takes it once more.
+/// Counts a further acquisition by the owner of a recursive mutex.
 fn again(m: &Mutex) -> c_int {
     let count = m.count.load(Relaxed);
     if count == u32::MAX {
@@ -225,7 +231,7 @@ fn again(m: &Mutex) -> c_int {
 }
 
 unsafe extern "C-unwind" fn trylock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     let Some(m) = (unsafe { Mutex::at(mutex) }) else {
         // SAFETY: passed on.
         return unsafe { glibc::trylock::<P>(mutex, site, Passed::Unaligned) };
@@ -236,7 +242,8 @@ unsafe extern "C-unwind" fn trylock<S: StandIn, P: Probe>(mutex: *mut Mutex, sit
         Class::Passed(why) => return unsafe { glibc::trylock::<P>(mutex, site, why) },
         _ => {}
     }
-    // In a fork's child a lock of before is held, and the try says so.
+    // In a fork's child, a lock that was taken before the fork is held, so the try fails as it
+    // should.
     match try_take::<S>(m) {
         Some(by) => {
             events::acquire::<P>(mutex, site);
@@ -265,11 +272,13 @@ unsafe extern "C-unwind" fn clocklock<S: StandIn, P: Probe>(
     unsafe { lock_until::<S, P>(mutex, clock, at, site, glibc::clocklock::<P>) }
 }
 
-/// glibc's way for a mutex that it serves.
+/// glibc's function for a mutex that glibc serves.
 type Other = unsafe fn(*mut Mutex, clockid_t, *const timespec, usize, Passed) -> c_int;
 
+/// Takes the mutex before the time `at`, between its events.
+///
 /// # Safety
-/// As `pthread_mutex_clocklock`.
+/// As for `pthread_mutex_clocklock`.
 unsafe fn lock_until<S: StandIn, P: Probe>(
     mutex: *mut Mutex,
     clock: clockid_t,
@@ -277,7 +286,7 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     site: usize,
     other: Other,
 ) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     let Some(m) = (unsafe { Mutex::at(mutex) }) else {
         // SAFETY: passed on.
         return unsafe { other(mutex, clock, at, site, Passed::Unaligned) };
@@ -295,8 +304,8 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
         events::bounded::<P>(mutex);
         return taken(m, by);
     }
-    // POSIX: a time is looked at only if there is something to wait for.
-    // SAFETY: the caller hands us a time.
+    // POSIX: the time is looked at only if the thread has to wait.
+    // SAFETY: the program passes a pointer to a time.
     let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
     events::request::<P>(mutex, site);
     events::bounded::<P>(mutex);
@@ -314,7 +323,7 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     }
 }
 
-/// Takes the mutex before the deadline.
+/// Takes the mutex before the deadline; `None` if the deadline passed first.
 fn take_until<S: StandIn>(m: &Mutex, deadline: Deadline) -> Option<By<Held<S>>> {
     if S::GIVES_UP
         && !(S::QUEUES && thread::current().may_leave())
@@ -322,7 +331,8 @@ fn take_until<S: StandIn>(m: &Mutex, deadline: Deadline) -> Option<By<Held<S>>> 
     {
         let token = token?;
         if S::QUEUES && !spare::<S>(m).admit_until(deadline) {
-            // SAFETY: just locked, with no one inside the mutex by it.
+            // SAFETY: this thread has just taken the lock, and the program has run no code under
+            // it.
             unsafe { place::unlock::<S>(m, token, wait::<S>()) };
             return None;
         }
@@ -339,15 +349,16 @@ fn take_until<S: StandIn>(m: &Mutex, deadline: Deadline) -> Option<By<Held<S>>> 
 }
 
 unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     let Some(m) = (unsafe { Mutex::at(mutex) }) else {
         // SAFETY: passed on.
         return unsafe { glibc::unlock::<P>(mutex, site) };
     };
     let class = if m.kind().is_normal() { Class::Plain } else { m.kind().class() };
     match class {
-        // A normal mutex that nobody holds: glibc does no harm, so neither do we. Another thread than the owner may unlock
-        // one: the token lies in the mutex.
+        // Unlocking a normal mutex that no thread holds does no harm in glibc, so it does none
+        // here. A thread other than the owner may unlock a normal mutex: the token lies in the
+        // mutex.
         Class::Plain if !m.is_owned() => return 0,
         Class::Plain => {}
         Class::Recursive | Class::ErrorCheck if !m.is_mine() => return EPERM,
@@ -360,7 +371,8 @@ unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site
         Class::Passed(_) => return unsafe { glibc::unlock::<P>(mutex, site) },
     }
     if fork::in_child() && m.is_stale() {
-        // Taken before the fork: those who waited behind us do not exist here. Those who exist wait for us to settle this.
+        // The mutex was taken before the fork, and the threads that waited for it do not exist
+        // here. Threads that do exist wait until this thread has settled it.
         // SAFETY: no thread of this process is inside the lock: see `await_settled`.
         unsafe { place::reset::<S>(m) };
         spare::<S>(m).reset();
@@ -370,7 +382,8 @@ unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site
     events::release::<P>(mutex, site);
     if spare::<S>(m).is_idle() {
         m.disown();
-        // SAFETY: the calling thread holds the mutex, or acts for the one that does, and not by the spare lock.
+        // SAFETY: the calling thread holds the mutex by the named lock, or unlocks it for the
+        // thread that does.
         unsafe { release::<S>(m) };
     } else {
         release_with_care::<S>(m);
@@ -379,18 +392,19 @@ unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site
     0
 }
 
-/// Releases the named lock, by what its holder left in the mutex.
+/// Releases the named lock with the token that its holder left in the mutex.
 ///
 /// # Safety
 /// The mutex is held by the named lock, and the calling thread is to release it.
 #[inline(always)]
 unsafe fn release<S: StandIn>(m: &Mutex) {
     let token = Held::<S>::from_word(if size_of::<Held<S>>() != 0 { m.token.load(Relaxed) } else { 0 });
-    // SAFETY: the mutex was locked by this token with the same policy.
+    // SAFETY: the mutex was locked by this token, with the same policy.
     unsafe { place::unlock::<S>(m, token, wait::<S>()) };
 }
 
-/// Releases the mutex where it is held by the spare lock, or where threads are to be woken for that.
+/// Releases a mutex that is held by the spare lock, or at whose release threads must be woken that
+/// wait for the spare lock or were moved to the mutex.
 #[cold]
 fn release_with_care<S: StandIn>(m: &Mutex) {
     let spare = spare::<S>(m);
@@ -400,7 +414,8 @@ fn release_with_care<S: StandIn>(m: &Mutex) {
         spare.unlock();
     } else {
         let awaited = spare.awaited();
-        // SAFETY: not by the spare lock, so by the named one. From here on the mutex may be gone.
+        // SAFETY: the mutex is not held by the spare lock, so it is held by the named one. After
+        // this call the mutex may be destroyed.
         unsafe { release::<S>(m) };
         awaited.into_iter().for_each(spare_lock::wake);
     }
@@ -409,8 +424,9 @@ fn release_with_care<S: StandIn>(m: &Mutex) {
     }
 }
 
-/// In a fork's child: waits until a mutex that was locked before the fork has been unlocked, without entering its queue, whose
-/// other members do not exist. False if the deadline passed first.
+/// In a fork's child: waits until a mutex that was locked before the fork has been unlocked. The
+/// thread does not enter the mutex's queue, whose other members do not exist. Returns false if the
+/// deadline passed first.
 #[cold]
 fn await_settled(m: &Mutex, deadline: Option<Deadline>) -> bool {
     let mut pause = time::Backoff::new();

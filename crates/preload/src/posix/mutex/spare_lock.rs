@@ -1,8 +1,9 @@
 //! The spare lock: a plain lock beside the named one, in a word of the mutex.
 //!
-//! It serves who cannot stand in a queue: a thread that may be cancelled at any instruction or jump out of a signal handler, as
-//! its place in the queue would never be given up; and any thread while there is no memory for a place. Who waits for the
-//! spare lock leaves nothing behind when it goes away, and the lock needs no memory.
+//! It serves a thread that cannot stand in a queue: one that may be cancelled at any instruction or jump
+//! out of a signal handler, as its place in the queue would never be given up; and any thread while
+//! there is no memory for a place. A thread that waits for the spare lock leaves nothing behind when
+//! it goes away, and the lock needs no memory.
 //!
 //! # Two locks, one holder
 //! A mutex is held by the named lock (N) or by the spare one (S). Each side announces itself before it looks at the other, with
@@ -47,18 +48,19 @@ impl SpareLock {
         SpareLock(AtomicU64::new(0))
     }
 
-    /// Makes it free, whatever it was: in a fork's child.
+    /// Makes the spare lock free, whatever its state. Called in a fork's child.
     pub fn reset(&self) {
         self.0.store(0, Relaxed);
     }
 
-    /// Whether the mutex is held by the spare lock. For its holder.
+    /// Whether the mutex is held by the spare lock. Only the mutex's holder may ask.
     #[inline(always)]
     pub fn is_held(&self) -> bool {
         self.0.load(Relaxed) & HELD != 0
     }
 
-    /// Whether its holder, if it came by the named lock, can release the named lock and be done.
+    /// Whether no thread uses the spare lock and no waiter was moved to the mutex, so that a holder
+    /// by the named lock has only that lock to release.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.0.load(Relaxed) & (HELD | AWAITED | MOVED) == 0
@@ -70,27 +72,30 @@ impl SpareLock {
         self.0.load(Relaxed) & MOVED != 0
     }
 
-    /// Sets the mark for that.
+    /// Marks that the mutex has moved waiters to wake.
     pub fn set_moved(&self) {
         self.0.fetch_or(MOVED, AcqRel);
     }
 
-    /// Takes the mark away.
+    /// Removes the mark of moved waiters.
     pub fn clear_moved(&self) {
         self.0.fetch_and(!MOVED, AcqRel);
     }
 
-    /// Moves on from `seen`, to the same word with what is in `clear` gone and what is in `set` there.
+    /// Changes the word from `seen`: clears the bits in `clear`, then sets those in `set`. Returns
+    /// false if the word is not `seen` any more.
     fn step(&self, seen: u64, clear: u64, set: u64) -> bool {
-        // SeqCst: the announcement, or its taking back, comes before the look at the other side.
+        // SeqCst: the announcement, or its withdrawal, comes before the look at the other lock.
         self.0.compare_exchange(seen, seen & !clear | set, SeqCst, Relaxed).is_ok()
     }
 
-    /// Takes the lock for thread `tid` if it is free and `free` says that the named one is. A failed try leaves no trace.
+    /// Takes the spare lock for thread `tid` if it is free and `free` says that the named lock is
+    /// free too. A failed try leaves no trace.
     pub fn try_lock(&self, tid: u32, free: impl Fn() -> bool) -> bool {
         let me = u64::from(tid) & THREAD;
         let mut seen = self.0.load(SeqCst);
-        // A grant is for those who wait; another's try is about to become a hold.
+        // Goes on only if the lock is neither held nor granted nor tried: a grant is meant for
+        // waiting threads, and another thread's try is about to become a hold.
         while seen & (HELD | THREAD) == 0 {
             if self.step(seen, 0, me) {
                 return free() && self.hold(me) || self.take_back(me);
@@ -100,7 +105,8 @@ impl SpareLock {
         false
     }
 
-    /// Makes our own try a hold; false if it was denied. Our number stands there only by this try: a thread has one at a time.
+    /// Turns the calling thread's try into a hold. Returns false if the try was denied. The
+    /// thread's number stands in the word only by this try, as a thread makes one try at a time.
     fn hold(&self, me: u64) -> bool {
         loop {
             let seen = self.0.load(SeqCst);
@@ -113,7 +119,8 @@ impl SpareLock {
         }
     }
 
-    /// Takes our own try back, if it is still there. False, as nothing is held.
+    /// Withdraws the calling thread's try, if it is still in the word. Returns false, because the
+    /// lock is not held.
     fn take_back(&self, me: u64) -> bool {
         loop {
             let seen = self.0.load(SeqCst);
@@ -123,7 +130,8 @@ impl SpareLock {
         }
     }
 
-    /// Takes the lock for thread `tid`; `free` says whether the named one is free.
+    /// Takes the spare lock for thread `tid`, and waits for it. `free` says whether the named lock
+    /// is free.
     #[cold]
     pub fn lock(&self, tid: u32, free: impl Fn() -> bool) {
         let me = u64::from(tid) & THREAD;
@@ -143,33 +151,38 @@ impl SpareLock {
                 }
                 self.take_back(me);
             } else if state != 0 && state & HELD == 0 && pause.is_long() {
-                // Another's try that does not end: its thread may have been cancelled in it. One that ends meanwhile tries again.
+                // Another thread's try has lasted too long: its thread may have been cancelled in
+                // it, so the try is removed. If the thread is still trying, it tries again.
                 self.step(seen, THREAD, 0);
             }
             pause.on(self, 0);
         }
     }
 
-    /// Gives the lock back, and wakes the next one.
+    /// Releases the spare lock, and wakes waiting threads.
     pub fn unlock(&self) {
         let word: *const AtomicU64 = &self.0;
-        // Release: the next holder sees our writes. From here on the mutex may be gone.
+        // Release: the next holder sees this thread's writes. From here on the mutex may be
+        // destroyed.
         let before = self.0.fetch_and(MOVED, Release);
         if before & AWAITED != 0 {
             wake(word);
         }
     }
 
-    /// The calling thread has taken the named lock: waits until no holder of the spare one is in the mutex.
+    /// Called by a thread that has taken the named lock: waits until no holder of the spare lock is
+    /// in the mutex.
     #[inline(always)]
     pub fn admit(&self) {
-        // SeqCst: see the head of this file.
+        // SeqCst: the thread has taken the named lock before it looks at this word: see the head of
+        // this file.
         if self.0.load(SeqCst) & (THREAD | HELD | AWAITED) != 0 {
             self.admit_slowly(None);
         }
     }
 
-    /// As [`SpareLock::admit`], at the latest until the deadline: false if the mutex is held by the spare lock then. Late by a sleep at most.
+    /// Does what [`SpareLock::admit`] does until the deadline. Returns false if the mutex is still
+    /// held by the spare lock then. May return late, by the length of one sleep.
     pub fn admit_until(&self, deadline: Deadline) -> bool {
         self.0.load(SeqCst) & (THREAD | HELD | AWAITED) == 0 || self.admit_slowly(Some(deadline))
     }
@@ -181,14 +194,16 @@ impl SpareLock {
         loop {
             let seen = self.0.load(SeqCst);
             if seen & HELD != 0 && deadline.is_some_and(|deadline| Native::now(deadline.clock) >= deadline.at) {
-                // What we granted and no thread has taken yet is none without us: the next one in would wait for it.
+                // Withdraws a grant that this thread made and no thread has taken yet: the next
+                // thread with the named lock would wait for its end.
                 if granted && seen & THREAD == 0 && !self.step(seen, HELD, 0) {
                     continue;
                 }
                 return false;
             }
             if seen & (HELD | THREAD) == HELD && granted && pause.is_long() {
-                // No thread takes what was granted: who waited has gone.
+                // No thread takes the grant: the threads that waited have gone, so the grant is
+                // withdrawn.
                 self.step(seen, HELD | AWAITED, 0);
             } else if seen & HELD != 0 {
                 pause.on(self, HELD);
@@ -203,7 +218,8 @@ impl SpareLock {
         }
     }
 
-    /// As [`SpareLock::admit`] for one that only tried the named lock: false if the mutex is held by the spare one.
+    /// Does what [`SpareLock::admit`] does for a thread that only tried the named lock: does not
+    /// wait, and returns false if the mutex is held by the spare lock.
     #[inline(always)]
     pub fn admits_now(&self) -> bool {
         loop {
@@ -217,28 +233,31 @@ impl SpareLock {
         }
     }
 
-    /// For the holder of the named lock, before its release: where to wake those who wait for the spare one.
+    /// The address at which threads wait for the spare lock, if any do. Called by the holder of the
+    /// named lock before its release, for [`wake`] afterwards.
     #[inline(always)]
     pub fn awaited(&self) -> Option<*const AtomicU64> {
         (self.0.load(Relaxed) & AWAITED != 0).then_some(&raw const self.0)
     }
 }
 
-/// Wakes those who sleep on a word of which only the address is used.
+/// Wakes the threads that sleep on `word`, of which only the address is used.
 pub fn wake(word: *const AtomicU64) {
     const ALL: i32 = i32::MAX;
     crate::base::errno::kept(|| {
-        // SAFETY: a wake-up touches no memory; at an address that has become something else it wakes no one, or for nothing.
+        // SAFETY: a wake-up touches no memory. If the address has come to be something else, it
+        // wakes no thread, or wakes one for no reason.
         unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, ALL) };
     });
 }
 
-/// How long one sleep is at most.
+/// The longest time of one sleep, in nanoseconds.
 const SLEEP_NS: libc::c_long = 2_000_000;
-/// After so many looks a state of one step lasts too long.
+/// The number of sleeps after which a try, which takes its thread one step, has lasted too long.
 const LONG: u32 = 8;
 
-/// Pauses between two looks at the word: some on the CPU, then asleep until it is woken.
+/// Pauses between two looks at the word: the first on the CPU, later ones asleep until the thread
+/// is woken.
 struct Pause {
     on_cpu: Backoff,
     looks: u32,
@@ -255,7 +274,7 @@ impl Pause {
         self.looks > Pause::ON_CPU + LONG
     }
 
-    /// Sleeps only if all bits of `as_long_as` are in the word.
+    /// Makes the next pause. Sleeps only if all bits of `as_long_as` are in the word.
     fn on(&mut self, spare: &SpareLock, as_long_as: u64) {
         self.looks += 1;
         if self.looks < Pause::ON_CPU {
@@ -276,7 +295,8 @@ impl Pause {
         crate::base::errno::kept(|| {
             let bound = timespec { tv_sec: 0, tv_nsec: SLEEP_NS };
             let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-            // SAFETY: the word is alive while we wait for it; on x86-64 its lower half comes first. The time is ours.
+            // SAFETY: the word is alive while the thread waits for it, and on x86-64 its lower half
+            // comes first. The time is a local variable.
             unsafe { libc::syscall(libc::SYS_futex, &raw const spare.0, operation, seen as u32, &raw const bound) };
         });
     }
@@ -288,7 +308,8 @@ mod tests {
     use baton_trace::sys;
     use core::sync::atomic::AtomicU32;
 
-    /// Threads of both sides take turns at a counter that is no atomic step.
+    /// Four threads, two by each lock, add to a counter by a load and a store. If two were in the
+    /// mutex at once, an addition would get lost.
     #[test]
     fn one_holder_whichever_side_it_comes_by() {
         static SPARE: SpareLock = SpareLock::new();

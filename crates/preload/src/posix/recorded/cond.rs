@@ -1,7 +1,8 @@
-//! Condition variables in a run whose mutexes are glibc's: glibc's own, recorded.
+//! Condition variables in a run whose mutexes are glibc's: glibc serves the variables, and their
+//! waits are recorded.
 //!
-//! The wait and the re-acquisition of the mutex are one call, so that time spent waiting for the mutex counts as waiting
-//! for the condition here.
+//! glibc's wait also takes the mutex again, in the same call, so the time that a thread waits for
+//! the mutex there counts as waiting for the condition.
 
 use crate::events::{self, Recorded, WakeReason};
 use crate::hooks::real;
@@ -14,7 +15,7 @@ use libc::{ETIMEDOUT, clockid_t, timespec};
 
 type Cond = *mut c_void;
 
-/// Points the slots here.
+/// Points the slots of condition variables to the functions of this file.
 pub fn install() {
     slot::pthread_cond_init.set(init as Code);
     slot::pthread_cond_destroy.set(destroy as Code);
@@ -46,32 +47,33 @@ unsafe extern "C-unwind" fn destroy(cond: Cond, _: usize) -> c_int {
     unsafe { real::pthread_cond_destroy.get()(cond) }
 }
 
-/// What the clean-up of a cancelled wait has to know.
+/// A recorded wait that goes on, for the clean-up handler that runs if it is cancelled.
 struct Waiting {
     cond: Cond,
     mutex: *mut Mutex,
     site: usize,
 }
 
-/// The events at the end of a wait: glibc has the mutex again.
+/// Records the end of a wait: the thread holds the mutex again.
 fn woken(waiting: &Waiting, reason: WakeReason) {
     events::condition_wake::<Recorded>(waiting.cond.addr(), reason);
     events::waited::<Recorded>();
     mutex_events::acquire::<Recorded>(waiting.mutex, waiting.site);
 }
 
-/// A cancellation passes by: glibc has taken the mutex, and the program's clean-up handlers come next.
+/// The clean-up handler of a cancelled wait: glibc has taken the mutex, and the program's own
+/// handlers run next.
 unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
-    // SAFETY: `waiting_by` passed it, and its frame still stands.
+    // SAFETY: `waiting_by` passed this pointer, and its frame still exists.
     woken(unsafe { &*waiting.cast::<Waiting>() }, WakeReason::Cancelled);
 }
 
-/// A wait by glibc's function, between its events. `until`: it has a deadline.
+/// Waits by glibc's function, between the wait's events. `until`: the wait has a deadline.
 ///
 /// # Safety
-/// As `pthread_cond_wait`.
+/// As for `pthread_cond_wait`.
 unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, until: bool, wait: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller hands us a mutex.
+    // SAFETY: the program passes a mutex.
     if unsafe { glibc::refuses_me(mutex) } {
         return wait();
     }
@@ -83,7 +85,8 @@ unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, until: bool, wa
         events::condition_deadline::<Recorded>(cond.addr());
     }
     mutex_events::release::<Recorded>(mutex, site);
-    // SAFETY: the record and what it points to outlive the wait; it is popped before they go.
+    // SAFETY: the record, and the value that it points to, outlive the wait; the record is popped
+    // before this frame ends.
     let answer = unsafe {
         real::_pthread_cleanup_push.get()(&mut record, cancelled, (&raw const waiting).cast_mut().cast());
         let answer = wait();

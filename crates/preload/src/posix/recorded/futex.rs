@@ -15,7 +15,8 @@ use libc::{FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE, FUTEX_WAKE_BITSET, SYS_fut
 
 /// glibc's `syscall`.
 static REAL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
-/// Where Baton's own OpenMP runtime lies, if the program runs on it: its waits are recorded at its entry points.
+/// The addresses of Baton's own OpenMP runtime, if the program runs on it. Futex calls from there
+/// are not recorded here, because the runtime's waits are recorded at its entry points.
 static RUNTIME: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 pub(super) fn install() {
@@ -27,8 +28,8 @@ pub(super) fn install() {
     slot::syscall.set(syscall as Code);
 }
 
-/// `syscall`, with the call site in rax. A futex call takes the site in the place of the number; the other arguments stay
-/// where they are, the last one on the stack.
+/// `syscall`, which gets the call site in rax. For a futex call, the site takes the place of the
+/// call's number; the other arguments stay where they are, the last one on the stack.
 #[unsafe(naked)]
 unsafe extern "C" fn syscall() {
     core::arch::naked_asm!(
@@ -44,7 +45,7 @@ unsafe extern "C" fn syscall() {
     );
 }
 
-/// The arguments of a futex call, as they came.
+/// The arguments of a futex call behind its number, as the program passed them.
 type Arguments = [usize; 6];
 
 unsafe extern "C-unwind" fn futex(
@@ -67,11 +68,13 @@ unsafe extern "C-unwind" fn futex(
     }
 }
 
+/// Makes the system call.
+///
 /// # Safety
 /// The arguments are those that the program gave to `syscall`, and fit its number.
 #[inline(always)]
 unsafe fn call(&[word, operation, value, limit, other, last]: &Arguments) -> c_long {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that the arguments are the program's own for this system call.
     unsafe { real::syscall.get()(SYS_futex, word, operation, value, limit, other, last) }
 }
 
@@ -79,15 +82,17 @@ fn is_of_runtime(site: usize) -> bool {
     (RUNTIME[0].load(Relaxed)..RUNTIME[1].load(Relaxed)).contains(&site)
 }
 
+/// Makes a futex call that waits, between its events.
+///
 /// # Safety
 /// The arguments are those that the program gave to `syscall`, and fit its number.
 unsafe fn wait(site: usize, arguments: &Arguments) -> c_long {
     let Some(thread) = events::recorded_thread().filter(|_| !is_of_runtime(site)) else {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller says that the arguments are the program's own for this system call.
         return unsafe { call(arguments) };
     };
     events::futex_wait(thread, arguments[0], site, arguments[3] != 0);
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that the arguments are the program's own for this system call.
     let answer = unsafe { call(arguments) };
     events::futex_wait_ended(thread, arguments[0], end(answer));
     answer
@@ -105,18 +110,21 @@ fn end(answer: c_long) -> FutexEnd {
     }
 }
 
+/// Makes a futex call that wakes or requeues waiters, and records how many it woke.
+///
 /// # Safety
 /// The arguments are those that the program gave to `syscall`, and fit its number.
 unsafe fn wake(site: usize, arguments: &Arguments) -> c_long {
     let Some(thread) = events::recorded_thread().filter(|_| !is_of_runtime(site)) else {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller says that the arguments are the program's own for this system call.
         return unsafe { call(arguments) };
     };
     let moment = events::before_wake();
-    // SAFETY: as the caller says.
+    // SAFETY: the caller says that the arguments are the program's own for this system call.
     let answer = unsafe { call(arguments) };
     if let Ok(answer) = u32::try_from(answer) {
-        // A requeue's answer includes the waiters that it moved.
+        // The answer of a requeue also counts the waiters that it moved, so the count of woken
+        // waiters is at most the count asked for.
         let asked = arguments[2] as c_int as u32;
         events::futex_woke(thread, arguments[0], site, moment, [asked, answer.min(asked)]);
     }

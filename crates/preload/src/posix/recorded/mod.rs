@@ -26,7 +26,7 @@ use crate::hooks::real;
 use crate::hooks::{Code, slot};
 use core::ffi::{c_int, c_void};
 
-/// Points the slots here.
+/// Points the slots of the recorded functions to those of this room.
 pub fn install() {
     rwlock::install();
     spin::install();
@@ -38,7 +38,8 @@ pub fn install() {
     slot::dlclose.set(dlclose as Code);
 }
 
-/// Before an object file goes, its place is written down; behind it, that it has gone.
+/// Records the modules before an object file may be unloaded, and again afterwards, so that the
+/// trace has the file's place and its end.
 unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, _: usize) -> c_int {
     events::list_modules();
     // SAFETY: passed on.

@@ -1,9 +1,11 @@
-//! Input, output and sleep: what a thread waits for outside of locks, and what it tells others. A call in which the thread left its CPU
-//! gets an event with the time that it took, when it has returned. A call at a socket or pipe, or one for connections, readiness, a file's
-//! safety or sleep, gets an event with its outcome. Reads and writes of other files that did not block get none.
+//! Input, output and sleep: what a thread waits for outside of locks, and what it sends to other
+//! threads and processes. A call in which the thread left its CPU gets an event with the time that
+//! it took, when it has returned. A call at a socket or pipe, or one for connections, readiness, a
+//! file's safety or sleep, gets an event with its outcome. Reads and writes of other files that did
+//! not block get none.
 //!
-//! Each is a cancellation point, as glibc's, or may be called in a signal handler: nothing here has a destructor, and the event leaves
-//! `errno` alone.
+//! Each function is a cancellation point, as glibc's is, or may be called in a signal handler:
+//! nothing here has a destructor, and the event leaves `errno` alone.
 
 use crate::events::{self, About, streams};
 use crate::hooks::real;
@@ -12,7 +14,7 @@ use baton_trace::counts;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use libc::{clockid_t, timespec};
 
-/// The number of a call; [`UNTOLD`](events::UNTOLD) if it has none.
+/// The number of a call in the trace; [`UNTOLD`](events::UNTOLD) if it has none.
 const fn number(name: &str) -> u8 {
     match counts::column(name) {
         Some(column) => column as u8 - 1,
@@ -20,8 +22,9 @@ const fn number(name: &str) -> u8 {
     }
 }
 
-/// Functions that are called as they are, between two looks at whether the thread left its CPU. Behind `=`: the name under which the
-/// event has the call, and what the call was about.
+/// Declares hooks that call glibc's function, and see before and after it whether the thread left
+/// its CPU. Behind `=` stand the name under which the event has the call, and what the call is
+/// about.
 macro_rules! calls {
     ($($name:ident ($($argument:ident : $t:ty),*) -> $answer:ty = $named:ident, $about:expr;)*) => {
         pub(super) fn install() {
@@ -82,14 +85,15 @@ calls! {
     waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int = waitpid, About::Nothing;
 }
 
-/// The file's number may become that of another one.
+/// Forgets the kind of the file, because its number may become that of another file.
 unsafe extern "C-unwind" fn close(file: c_int, _site: usize) -> c_int {
     streams::forget(file);
     // SAFETY: passed on.
     unsafe { real::close.get()(file) }
 }
 
-/// The stub left the call site in rax: the function gets it as its seventh argument, on the stack.
+/// Declares a shim for a function of six arguments: the stub left the call site in rax, and the
+/// function gets it as its seventh argument, on the stack.
 macro_rules! shim {
     ($name:ident, $function:path) => {
         #[unsafe(naked)]

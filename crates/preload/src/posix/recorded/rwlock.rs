@@ -44,10 +44,11 @@ unsafe extern "C-unwind" fn destroy(lock: Rwlock, _: usize) -> c_int {
     unsafe { real::pthread_rwlock_destroy.get()(lock) }
 }
 
-/// Tries, and if that fails calls `wait`, between two events. `until`: the wait has a deadline.
+/// Tries to take the lock, and if that fails calls `wait` between two events. `until`: the wait has
+/// a deadline.
 ///
 /// # Safety
-/// As `pthread_rwlock_rdlock`.
+/// As for `pthread_rwlock_rdlock`.
 unsafe fn taking(lock: Rwlock, mode: Mode, site: usize, until: bool, wait: impl FnOnce() -> c_int) -> c_int {
     let tried = match mode {
         // SAFETY: passed on.
@@ -75,16 +76,18 @@ unsafe fn taking(lock: Rwlock, mode: Mode, site: usize, until: bool, wait: impl 
             }
             return answer;
         }
-        // What else a try may say, the lock itself says better.
+        // The try failed for another reason, such as a deadlock: the call itself reports the right
+        // error.
         _ => return wait(),
     }
     0
 }
 
-/// As [`taking`]. With a time or clock that is none, glibc refuses even a free lock: then nothing is tried.
+/// Does what [`taking`] does, if the time and the clock are valid. If not, glibc refuses even a
+/// free lock, so no try is made.
 ///
 /// # Safety
-/// As `pthread_rwlock_clockrdlock`.
+/// As for `pthread_rwlock_clockrdlock`.
 unsafe fn timed(
     lock: Rwlock,
     mode: Mode,
@@ -97,8 +100,10 @@ unsafe fn timed(
     unsafe { if time::is_valid(clock, at) { taking(lock, mode, site, true, wait) } else { wait() } }
 }
 
+/// Records the result of a try.
+///
 /// # Safety
-/// As `pthread_rwlock_tryrdlock`.
+/// As for `pthread_rwlock_tryrdlock`.
 unsafe fn tried(lock: Rwlock, mode: Mode, site: usize, answer: c_int) -> c_int {
     match answer {
         0 => {
@@ -154,9 +159,10 @@ unsafe extern "C-unwind" fn clockwrlock(lock: Rwlock, clock: clockid_t, at: *con
 }
 
 unsafe extern "C-unwind" fn unlock(lock: Rwlock, site: usize) -> c_int {
-    /// Offset of `__cur_writer` in glibc's `struct __pthread_rwlock_arch_t` on x86-64: zero while readers hold it.
+    /// Offset of `__cur_writer` in glibc's `struct __pthread_rwlock_arch_t` on x86-64. The field is
+    /// zero while readers hold the lock.
     const WRITER: usize = 24;
-    // SAFETY: the caller holds the lock, so that nobody else changes who writes.
+    // SAFETY: the caller holds the lock, so no other thread changes its writer.
     let writer = unsafe { (*lock.byte_add(WRITER).cast::<AtomicU32>()).load(Ordering::Relaxed) };
     let mode = if writer == 0 { Mode::Shared } else { Mode::Exclusive };
     events::lock_release::<Recorded>(name(lock), mode, site);

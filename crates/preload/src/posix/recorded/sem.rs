@@ -1,4 +1,5 @@
-//! Semaphores. `sem_post` may come from a signal handler, in the middle of another event: the writer allows that.
+//! Semaphores, recorded. `sem_post` may be called by a signal handler, in the middle of another
+//! event; the trace's writer allows that.
 
 use crate::base::{errno, time};
 use crate::events::{self, Recorded};
@@ -40,11 +41,12 @@ unsafe extern "C-unwind" fn destroy(semaphore: Semaphore, _: usize) -> c_int {
     unsafe { real::sem_destroy.get()(semaphore) }
 }
 
-/// Tries, and if that fails calls `wait`, between two events. `until`: the wait has a deadline. A cancellation point, as glibc's, at its beginning and in `wait`:
-/// nothing here has a destructor.
+/// Tries to take the semaphore, and if that fails calls `wait` between two events. `until`: the
+/// wait has a deadline. Like glibc's function this is a cancellation point, at its beginning and in
+/// `wait`, so nothing here has a destructor.
 ///
 /// # Safety
-/// As `sem_wait`.
+/// As for `sem_wait`.
 unsafe fn taking(semaphore: Semaphore, site: usize, until: bool, wait: impl FnOnce() -> c_int) -> c_int {
     let before = errno::get();
     // SAFETY: passed on.
@@ -69,10 +71,11 @@ unsafe fn taking(semaphore: Semaphore, site: usize, until: bool, wait: impl FnOn
     answer
 }
 
-/// As [`taking`]. With a time or clock that is none, glibc refuses even a free semaphore: then nothing is tried.
+/// Does what [`taking`] does, if the time and the clock are valid. If not, glibc refuses even a
+/// free semaphore, so no try is made.
 ///
 /// # Safety
-/// As `sem_clockwait`.
+/// As for `sem_clockwait`.
 unsafe fn timed(
     semaphore: Semaphore,
     site: usize,

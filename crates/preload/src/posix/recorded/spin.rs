@@ -1,4 +1,5 @@
-//! Spin locks. Four bytes: too small for most locks of ours, and quick enough as they are.
+//! Spin locks, recorded but not replaced: their four bytes are too small for most of Baton's locks,
+//! and glibc's are quick enough.
 
 use crate::events::{self, Recorded};
 use crate::hooks::real;

@@ -1,5 +1,6 @@
-//! Threads: creation, join, names, affinities. A thread's end is told by the destructor of a thread-local key ([`crate::thread`]), however
-//! it comes about: return, `pthread_exit`, cancellation.
+//! Threads, recorded: creation, join, names, affinities. A thread's end is recorded by the
+//! destructor of a thread-local key ([`crate::thread`]), whether the thread returns, calls
+//! `pthread_exit` or is cancelled.
 
 use crate::events::{self, Recorded};
 use crate::hooks::real::{self, Routine, ThreadStart};
@@ -22,7 +23,7 @@ pub(super) fn install() {
     slot::sched_setaffinity.set(sched_setaffinity as Code);
 }
 
-/// What a thread was to run.
+/// The function that the program gave a new thread, and its argument.
 struct Work<F> {
     run: F,
     argument: *mut c_void,
@@ -33,6 +34,8 @@ impl<F> Work<F> {
         Box::into_raw(Box::new(Work { run, argument })).cast()
     }
 
+    /// The function and the argument that were packed.
+    ///
     /// # Safety
     /// `packed` came from `pack` with the same `F`.
     unsafe fn unpack(packed: *mut c_void) -> (F, *mut c_void) {
@@ -42,22 +45,23 @@ impl<F> Work<F> {
     }
 }
 
-/// Where a recorded thread begins: its record, and with it its first event, comes before its work. Nothing in this frame has
-/// a destructor while the work runs, as the thread's exit unwinds through it.
+/// The first function of a recorded thread: makes its record, which writes its first event, and
+/// then calls the program's function. Nothing in this frame has a destructor while that function
+/// runs, because the thread's exit unwinds through the frame.
 unsafe extern "C-unwind" fn begin(packed: *mut c_void) -> *mut c_void {
     let _ = thread::current();
-    // SAFETY: `create` packed it.
+    // SAFETY: `create` packed this pointer, for this thread alone.
     let (run, argument) = unsafe { Work::<Routine>::unpack(packed) };
-    // SAFETY: as the program asked.
+    // SAFETY: calls the program's function with its argument, as the program asked.
     unsafe { run(argument) }
 }
 
-/// As [`begin`], for C11's threads.
+/// The first function of a C11 thread: does what [`begin`] does.
 unsafe extern "C-unwind" fn thrd_begin(packed: *mut c_void) -> c_int {
     let _ = thread::current();
-    // SAFETY: `thrd_create` packed it.
+    // SAFETY: `thrd_create` packed this pointer, for this thread alone.
     let (run, argument) = unsafe { Work::<ThreadStart>::unpack(packed) };
-    // SAFETY: as the program asked.
+    // SAFETY: calls the program's function with its argument, as the program asked.
     unsafe { run(argument) }
 }
 
@@ -73,7 +77,7 @@ unsafe extern "C-unwind" fn create(
     // SAFETY: passed on.
     let error = unsafe { real::pthread_create.get()(handle, attributes, begin, work) };
     if error != 0 {
-        // SAFETY: no thread has it.
+        // SAFETY: no thread was created, so no other code unpacks the pointer.
         unsafe { Work::<Routine>::unpack(work) };
     }
     created(handle, error);
@@ -91,7 +95,7 @@ unsafe extern "C-unwind" fn thrd_create(
     // SAFETY: passed on.
     let answer = unsafe { real::thrd_create.get()(handle, thrd_begin, work) };
     if answer != 0 {
-        // SAFETY: no thread has it.
+        // SAFETY: no thread was created, so no other code unpacks the pointer.
         unsafe { Work::<ThreadStart>::unpack(work) };
     }
     created(handle, if answer == 0 { 0 } else { libc::EAGAIN });
@@ -99,12 +103,13 @@ unsafe extern "C-unwind" fn thrd_create(
 }
 
 fn created(handle: *const pthread_t, error: c_int) {
-    // SAFETY: the creator owns the place; glibc has written it.
+    // SAFETY: the program passes a place for the handle, which glibc has just written.
     let handle = if error == 0 { unsafe { *handle } } else { 0 };
     events::post_ordered::<Recorded>(|_| What::Created { handle, error: error as u32 });
 }
 
-/// A join, which is a cancellation point: nothing here has a destructor. `until`: it has a deadline.
+/// Calls `join` between its events. A join is a cancellation point, so nothing here has a
+/// destructor. `until`: the join has a deadline.
 fn joining(handle: pthread_t, site: usize, until: bool, join: impl FnOnce() -> c_int) -> c_int {
     events::join_begin::<Recorded>(handle, site);
     if until {
@@ -156,7 +161,7 @@ unsafe extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char, _: u
     // SAFETY: passed on.
     let error = unsafe { real::pthread_setname_np.get()(handle, name) };
     if error == 0 && handle as usize == thread::pointer() {
-        // SAFETY: glibc has just read it.
+        // SAFETY: `name` is a string, which glibc has just read.
         events::name_current(unsafe { CStr::from_ptr(name) });
     }
     error
