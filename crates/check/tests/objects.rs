@@ -76,7 +76,7 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
         let mut serving = self.serving.load(Self::unless(WEAK_LOAD, Acquire));
         while serving != mine {
             if F == WEAK_LOAD {
-                // Waits with its own loop, because the machine's verb acquires.
+                // Waits with its own loop, because `wait_while` of the machine would acquire.
                 M::relax();
                 serving = self.serving.load(Relaxed);
             } else if let WaitResult::Changed(now) = M::wait_while(&self.serving, serving, wait, None) {
@@ -222,9 +222,9 @@ fn loom_reports_guests_that_wait_for_ever() {
 struct Message(<LoomMachine as Machine>::Slot<u64>);
 type LoomMachine = <Loom as World>::M;
 
-// SAFETY: that one guest reads it after the other's write is what is tested.
+// SAFETY: that one guest reads the message after the other guest's write is what is tested.
 unsafe impl Send for Message {}
-// SAFETY: that one guest reads it after the other's write is what is tested.
+// SAFETY: that one guest reads the message after the other guest's write is what is tested.
 unsafe impl Sync for Message {}
 
 /// Passes a message through the queue device, with an acquire after the dequeue or without.

@@ -54,9 +54,9 @@ named! {
         Recall = "Recall",
         /// Forward: the home has finished with a Put or Push.
         PutAck = "PutAck",
-        /// Forward: the Upgrade is granted, and the upgrader must await this many acknowledgements.
-        /// It is a forward and not a response, because it tells the upgrader which forwards came
-        /// before its turn and which after.
+        /// Forward: the Upgrade is granted, and the upgrader must await the number of
+        /// acknowledgements that the message names. It is a forward and not a response, because it
+        /// tells the upgrader which forwards came before its turn and which after.
         Count = "Count",
         /// Forward, with data: a pushed line is offered, to read.
         OfferS = "OfferS",

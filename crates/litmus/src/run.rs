@@ -145,8 +145,8 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
     let mut noise = Noise::new(memory.round.seed, run, id as u64 + 1);
     let (late, gap) = (common.one_of(&LATE), common.one_of(&GAPS));
     let gaps = common.below(2) == 0;
-    // If the threads start one after the other: the place of this thread in the row, and the
-    // distance of two starts.
+    // If the threads start one after the other: this thread's place in the order of the starts, and
+    // the cycles from one start to the next.
     let row = (common.below(2) == 0).then(|| (place(&mut common, test.threads.len(), id), common.one_of(&STEPS)));
     if id == 0 {
         memory.queues.make(run, |devices| noise.below(devices));
@@ -246,8 +246,8 @@ fn exchange<M: Machine>(cell: &M::Atomic<u64>, locked: Locked) -> u64 {
             let (Ok(old) | Err(old)) = cell.compare_exchange(expected, new, ORDER, ORDER);
             old
         }
-        // The machine has no such instruction: a loop of compare-and-exchange; a try that fails
-        // reads the value that the next try expects.
+        // The machine has no operation for this, so a loop of compare-and-exchange performs it. A
+        // try that fails reads the value that the next try expects.
         Locked::Compute(..) => {
             let mut old = cell.load(Ordering::Relaxed);
             while let Err(found) = cell.compare_exchange(old, locked.result(old), ORDER, ORDER) {

@@ -104,10 +104,10 @@ pub trait Device<P: Protocol>: Copy {
 /// A request in flight. Dropping the ticket makes the request a posted one: its answer is thrown
 /// away.
 pub trait Ticket<P: Protocol> {
-    /// Whether the answer is here.
+    /// Whether the answer has arrived.
     fn is_here(&self) -> bool;
 
-    /// Waits until the answer is here.
+    /// Waits until the answer has arrived.
     fn wait(self) -> P::Answer;
 }
 

@@ -224,8 +224,8 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// fetched.
     fn prefetch(start: *const u8, bytes: usize, write: bool);
 
-    /// Hints that the lines at `start` were written here and will be read elsewhere next. The
-    /// machine moves them out of this core's private caches, after all earlier stores (CAF's
+    /// Hints that this core wrote the lines at `start` and that another core will read them next.
+    /// The machine moves them out of this core's private caches, after all earlier stores (CAF's
     /// prepush: Wang and others, 2016).
     fn prepush(start: *const u8, bytes: usize, to: PushTo);
 

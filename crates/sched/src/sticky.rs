@@ -28,7 +28,7 @@ struct Queue {
     /// The time at which the current thread began to run; `None` while the CPU switches.
     since: Option<Cycles>,
     ready: VecDeque<ThreadId>,
-    /// Number of threads that live here, including blocked ones.
+    /// Number of threads that have this CPU as their home, including blocked ones.
     lives: usize,
     off: bool,
 }
@@ -53,7 +53,8 @@ impl Sticky {
         &mut self.queues[cpu.0 as usize]
     }
 
-    /// Returns the CPU with the fewest threads among those on which this one may run.
+    /// Returns the CPU with the fewest threads among those on which a thread with this affinity may
+    /// run.
     fn home(&self, affinity: &Affinity) -> Option<CpuId> {
         let all = (0..self.queues.len() as u32).map(CpuId);
         all.filter(|&cpu| affinity.has(cpu) && !self.queues[cpu.0 as usize].off)

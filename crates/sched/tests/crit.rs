@@ -134,8 +134,8 @@ fn a_ring_of_holders_is_no_chain() {
     assert_eq!(alone.waits(a, Some(1), Some(a)), []);
 }
 
-/// The thread whose wait is over has taken the lock. The others wait for it, although they have
-/// named another one.
+/// A thread whose wait is over has taken the lock. The other waiters then wait for this thread,
+/// although they have named another holder.
 #[test]
 fn a_lock_that_is_handed_over_has_a_new_holder() {
     let mut table = Table::new(AMP);
@@ -327,8 +327,8 @@ fn a_wait_begins_anew_with_what_is_said_then() {
     }
 }
 
-/// No thread waits any longer for one that leaves its CPU for another reason; the others of its
-/// application get its part of the weight at once.
+/// A thread that sleeps for another reason than a wait is no longer waited for. The other threads
+/// of its application get its part of the spinners' weight at once.
 #[test]
 fn a_sleep_shares_the_weight_out_anew() {
     let mut table = Table::new(AMP);

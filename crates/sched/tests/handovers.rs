@@ -20,7 +20,7 @@ struct One {
 impl One {
     fn new() -> One {
         let cpu = Cpu { core: CoreId(0), cluster: 0, socket: 0, kind: 0, speed: FULL_SPEED, fast: None };
-        // This time slice is far longer than anything here runs.
+        // The time slice is far longer than any thread runs in these tests.
         let params = Params { time_slice: Cycles(1_000_000), ..PARAMS };
         let policy = (baton_sched::find("eevdf").unwrap().make)(&Cpus(vec![cpu]), &params);
         let mut one = One { policy, out: vec![] };

@@ -40,7 +40,7 @@ pub fn alone<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
-/// Other guests take the places of those that ended.
+/// Guests of a later wave take the places of guests that have ended.
 pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -59,9 +59,9 @@ pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
-/// A participant that waits at the barrier is told something by the user's bit of the barrier's
-/// word. It sees what was done before, answers, and waits on until all have arrived. Barriers
-/// without such a word are skipped.
+/// A participant that waits at the barrier is notified by the user's bit of the barrier's word. It
+/// sees what was done before the notification, answers, and waits on until all have arrived.
+/// Barriers without such a word are skipped.
 pub fn told<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -249,7 +249,8 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
     }
 
-    /// Tells the other guest, which may wait at the barrier, and arrives when it has answered.
+    /// Notifies the other guest, which may wait at the barrier, and arrives when the other guest
+    /// has answered.
     fn tell(&self, wait: Wait) {
         let Some(gate) = self.barrier.gate() else { return };
         // SAFETY: the other guest reads the note only when the bit is set.

@@ -1,4 +1,4 @@
-//! Contracts of every machine: its verbs themselves.
+//! Contracts of every machine: tests of the machine's operations themselves.
 
 use crate::world::{Scenario, World, share};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};

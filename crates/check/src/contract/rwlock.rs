@@ -64,7 +64,7 @@ impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
     }
 }
 
-/// A writer is alone, each gets in, and those after it see what it wrote.
+/// A writer is alone in the lock, each writer gets in, and later holders see what it wrote.
 pub fn exclusion<W: World, L: RawRwLock<W::M>>() {
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {

@@ -22,7 +22,7 @@ use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-/// The machine. Only guests of [`crate::world::Loom`] may call its verbs.
+/// The machine. Only guests of [`crate::world::Loom`] may call its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Loom;
 

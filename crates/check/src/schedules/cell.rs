@@ -98,8 +98,8 @@ impl<T> ShuttleSlot<T> {
         let others = self.inside.fetch_add(me, SeqCst);
         assert!(!excludes(others), "a race on a slot: {} inside, {} writing", others % WRITER, others / WRITER);
         let result = f(self.value.get());
-        // Another guest may run before this line; one that should have been excluded then finds
-        // this one inside.
+        // Another guest may run before this line. A guest that should have been excluded then finds
+        // the calling guest inside.
         self.inside.fetch_sub(me, SeqCst);
         result
     }

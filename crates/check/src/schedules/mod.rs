@@ -22,7 +22,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use std::panic::Location;
 
-/// The machine. Only guests of [`crate::world::Shuttle`] may call its verbs.
+/// The machine. Only guests of [`crate::world::Shuttle`] may call its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuttle;
 

@@ -25,21 +25,22 @@ named! {
         /// GetS sent, and the copy was invalidated before the data arrived: the load is served
         /// once, and no copy is kept.
         IsDI = "IS_D_I",
-        /// GetS sent, and requests of readers were forwarded here before the data arrived.
+        /// GetS sent, and requests of readers were forwarded to this cache before the data arrived.
         IsDO = "IS_D_O",
-        /// GetS sent, and the request of the next owner was forwarded here before the data arrived.
+        /// GetS sent, and the request of the next owner was forwarded to this cache before the data
+        /// arrived.
         IsDX = "IS_D_X",
         /// GetM sent (or an Upgrade whose copy was lost); no data yet.
         ImAd = "IM_AD",
-        /// IM_AD, and requests of readers were forwarded here.
+        /// IM_AD, and requests of readers were forwarded to this cache.
         ImAdO = "IM_AD_O",
-        /// IM_AD, and the request of the next owner was forwarded here.
+        /// IM_AD, and the request of the next owner was forwarded to this cache.
         ImAdX = "IM_AD_X",
         /// The data has arrived, but acknowledgements are missing.
         ImA = "IM_A",
-        /// IM_A, and requests of readers were forwarded here.
+        /// IM_A, and requests of readers were forwarded to this cache.
         ImAO = "IM_A_O",
-        /// IM_A, and the request of the next owner was forwarded here.
+        /// IM_A, and the request of the next owner was forwarded to this cache.
         ImAX = "IM_A_X",
         /// Upgrade sent from S; as far as this cache knows, the home has not received it yet.
         SmA = "SM_A",
@@ -56,7 +57,7 @@ named! {
         SiA = "SI_A",
         /// A Put was sent and the line is gone already; only the PutAck is awaited.
         IiA = "II_A",
-        /// FarAtomic sent; no copy here.
+        /// FarAtomic sent; this cache has no copy.
         IF = "IF_A",
         /// FarAtomic sent from S; the home will recall this copy.
         SF = "SF_A",

@@ -51,9 +51,10 @@ named! {
         Ack = "Ack",
         /// The last recalled copy is dropped.
         AckLast = "Ack-last",
-        /// The owner's recalled copy is dropped and its data is here; more answers are awaited.
+        /// The owner's recalled copy is dropped and its data has arrived; more answers are awaited.
         Data = "DataHome",
-        /// The owner's recalled copy is dropped and its data is here; no more answers are awaited.
+        /// The owner's recalled copy is dropped and its data has arrived; no more answers are
+        /// awaited.
         DataLast = "DataHome-last",
         /// The offered core took the line.
         Accept = "Accept",

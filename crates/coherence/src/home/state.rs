@@ -32,9 +32,9 @@ named! {
         OR = "O_R",
         /// The only sharer beside an owner is being recalled.
         XR = "X_R",
-        /// The line was pushed here and is offered to a core; no other core has it.
+        /// The line was pushed to the home and is offered to a core; no other core has it.
         IP = "I_P",
-        /// The line was pushed here and is offered to a core; sharers have it.
+        /// The line was pushed to the home and is offered to a core; sharers have it.
         SP = "S_P",
     }
 }

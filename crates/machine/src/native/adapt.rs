@@ -10,14 +10,14 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Assumed cost of leaving UMWAIT at C0.1, MWAITX or WFE. Vendors state less than a microsecond for
-/// such states.
+/// these states.
 const EXIT: Nanos = Nanos(500);
 /// A yield that takes longer than this has let another thread run; the system call itself takes a
 /// fraction of it.
 const YIELD: Nanos = Nanos(5_000);
 
-/// Live threads that have used this policy and do not sleep in such a wait now. (A forked child
-/// also counts its parent's threads, and so sleeps sooner.)
+/// Number of live threads that have used the policy `adaptive` and do not sleep under it now. (A
+/// forked child also counts its parent's threads, and so sleeps sooner.)
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// What the thread has learnt, and whether the thread is counted in [`THREADS`].

@@ -42,8 +42,8 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
-/// Up to this many bytes, memory is zeroed here: glibc's `calloc` does not use its per-thread cache
-/// for small blocks.
+/// Memory of up to this many bytes is zeroed by this code: glibc's `calloc` does not use its
+/// per-thread cache for small blocks.
 const SMALL: usize = 512;
 
 // SAFETY: cells are core's atomics, memory comes from the global allocator, and storage is

@@ -29,7 +29,7 @@ const OF_USED: u64 = 10;
 /// Length of a waiter's first sleep that may not be ended by a wake-up. Each further sleep is twice
 /// as long, so that a missed wake-up at most doubles a wait.
 const FIRST_SLEEP: Nanos = Nanos(1_000_000);
-/// Upper bound of the length of such sleeps.
+/// Upper bound of the length of a sleep that may not be ended by a wake-up.
 const LAST_SLEEP: Nanos = Nanos(128_000_000);
 
 /// What the watch measured when the program stalled.

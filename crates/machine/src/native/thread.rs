@@ -160,8 +160,8 @@ fn place(index: u32) -> &'static Place {
             Err(theirs) => {
                 // A piece of the reserve is not returned.
                 if mapped {
-                    // SAFETY: another thread stored its piece first, so no thread has seen this
-                    // one.
+                    // SAFETY: another thread stored its piece first, so no thread has seen the
+                    // piece `new`.
                     unsafe { libc::munmap(new.cast(), bytes) };
                 }
                 theirs
@@ -198,8 +198,8 @@ fn sweep() -> bool {
             left &= left - 1;
             let place = place(index);
             let owner = place.owner.load(Ordering::Relaxed);
-            // The owner may belong to another process: this one is a forked child, or shares its
-            // parent's memory.
+            // The owner may belong to another process, because this process is a forked child or
+            // shares its parent's memory.
             if owner >> 32 != pid as u64 || is_alive(owner) {
                 alive += 1;
                 continue;
@@ -240,7 +240,8 @@ fn end_with_thread(place: &'static Place) {
         key = match KEY.compare_exchange(0, made + 1, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => made + 1,
             Err(theirs) => {
-                // SAFETY: another thread created the key first, so no thread has used this one.
+                // SAFETY: another thread created the key first, so no thread has used the key
+                // `made`.
                 unsafe { libc::pthread_key_delete(made) };
                 theirs
             }

@@ -48,7 +48,7 @@ pub struct Terms {
     pub sibling: bool,
     /// Number of CPUs.
     pub cpus: u32,
-    /// Number of threads that can run, including this one.
+    /// Number of threads that can run, including the one that plans the wait.
     pub threads: u32,
 }
 

@@ -152,7 +152,7 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         let waited = if parts.0[Part::L1 as usize] == 0 { Part::Remote } else { Part::L1 };
         parts.add(waited, (at - issued).saturating_sub(parts.total()));
         if event == Event::FarAtomic {
-            // The access was performed at the home, so no copy changes here.
+            // The access was performed at the home, so no copy of this core changes.
         } else if once {
             // The copy is not kept: the load took a value that was the newest at some time after
             // the load was issued.

@@ -18,7 +18,8 @@ pub(super) struct HomeEffects<'a, S: CoreSet> {
     pub(super) visit: Visit,
     /// The message that is presented.
     pub(super) flight: &'a Flight,
-    /// Whether the message's data was stored in this step, and is at hand.
+    /// Whether the message's data was stored in this step, so that the home need not read it from
+    /// the bank or memory.
     pub(super) carried: bool,
     /// The core whose far atomic was performed in this step.
     pub(super) atomic: Option<CoreId>,

@@ -11,8 +11,8 @@ struct Lines {
     sets: Vec<f64>,
 }
 
-/// The private caches of a core: the lines of each thread, that of the thread that ran there last
-/// at the end.
+/// The private caches of a core: the lines of each thread that ran there. The thread that came last
+/// is at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held(Vec<Lines>);
 

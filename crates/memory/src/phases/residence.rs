@@ -44,7 +44,8 @@ impl Residence {
         let (mut fetched, mut brought) = (Vec::new(), Vec::new());
         for (at, ((set, kept), cold)) in sets.zip(&mut self.cold).enumerate() {
             let lines = set.bytes as f64 / common.line;
-            // This share of randomly accessed lines is not accessed at all.
+            // The share of the set's lines that the instructions do not access at all, because they
+            // access the set's lines at random.
             let untouched = decay(instructions * set.accesses / 1000.0 / lines);
             let touched = 1.0 - untouched;
             let all = lines * kept.0;

@@ -22,19 +22,20 @@ pub struct Technology {
     pub source: String,
     /// Width of a flit for which the prices hold, in bits.
     pub flit_bits: u32,
-    /// Writing one flit into a buffer.
+    /// Energy of writing one flit into a buffer.
     pub buffer_write: Picojoules,
-    /// Reading one flit from a buffer.
+    /// Energy of reading one flit from a buffer.
     pub buffer_read: Picojoules,
-    /// Virtual-channel and switch allocation of one flit.
+    /// Energy of virtual-channel and switch allocation for one flit.
     pub arbitration: Picojoules,
-    /// One flit's crossing of the switch.
+    /// Energy of one flit's crossing of the switch.
     pub crossbar: Picojoules,
-    /// One flit's crossing of a link of one tile.
+    /// Energy of one flit's crossing of a link of one tile.
     pub link: Picojoules,
-    /// Clock of one input port of a router for one cycle, whether flits move or not.
+    /// Energy of the clock of one input port for one cycle, whether flits move or not.
     pub clock_port: Picojoules,
-    /// Leakage of the place of one flit for one cycle. The registers of a port count as two places.
+    /// Leakage energy of the place of one flit for one cycle. The registers of a port count as two
+    /// places.
     pub leakage_place: Picojoules,
     /// The clock frequency for which `leakage_place` holds.
     pub frequency: Hertz,

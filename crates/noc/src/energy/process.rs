@@ -86,8 +86,8 @@ pub(super) struct Shape {
     pub(super) bits: f64,
 }
 
-/// Width of a flip-flop of 24 transistors in gate pitches, diffusion breaks included; then that of
-/// a tri-state inverter and of a two-input gate.
+/// Widths in gate pitches: of a flip-flop of 24 transistors, diffusion breaks included; then of a
+/// tri-state inverter and of a two-input gate.
 const FLIP_FLOP: f64 = 14.0;
 const TRI_STATE: f64 = 3.0;
 const GATE: f64 = 3.0;

@@ -14,7 +14,8 @@ pub(crate) struct Queue {
     pub(crate) tail: u32,
     /// Number of flits of the front packet already sent.
     pub(crate) sent: u32,
-    /// Virtual channel of the front packet; before its head is sent, that of the previous packet.
+    /// Virtual channel of the front packet; until the packet's head is sent, the virtual channel of
+    /// the previous packet.
     pub(crate) vc: u32,
 }
 

@@ -7,13 +7,13 @@ use crate::topology::{Graph, LinkAt};
 /// What a packet may choose on its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Nothing: the table decides alone.
+    /// The packet chooses nothing: the table decides alone.
     None,
-    /// One of two tables, at the source.
+    /// The packet's source chooses one of two tables.
     Table,
-    /// An intermediate node, at the source.
+    /// The packet's source chooses an intermediate node.
     Intermediate,
-    /// An output port, in each router and in each cycle in which the packet waits.
+    /// Each router chooses an output port, anew in each cycle in which the packet waits there.
     Port {
         /// Whether the packet may take the table's entry when no adaptive port is free.
         escape: bool,

@@ -1,6 +1,6 @@
 //! Shared bus: all nodes send into one router, whose only link is the bus, and receive from a
 //! second router. The bus carries one flit per cycle, and the arbiter of the first router decides
-//! which node's.
+//! which node sends it.
 
 use super::graph::Graph;
 

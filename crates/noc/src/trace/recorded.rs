@@ -17,7 +17,7 @@ pub struct TracePacket {
     pub flits: u32,
     /// Message class; in Netrace, 0 for requests and 1 for responses.
     pub class: u8,
-    /// Packets that may not be injected before this one has arrived, by position in the trace.
+    /// Packets that may not be injected before this packet has arrived, by position in the trace.
     pub dependents: Vec<u32>,
 }
 

@@ -35,7 +35,7 @@ pub struct Injector {
 /// What a closed flow knows of each node.
 #[derive(Clone, Debug)]
 struct Closed {
-    /// By node: number of packets that it may add to those under way.
+    /// By node: number of further packets that the node may have under way.
     room: Vec<u32>,
     /// By node: number of packets that it has still to send.
     left: Vec<u64>,

@@ -160,8 +160,8 @@ fn a_full_endpoint_backs_up_into_routers_and_comes_to_rest() {
         let mut came: Vec<Delivered> = vec![];
         let last = network.run_to_arrival(Cycles(1 << 40), &mut came);
         assert!(last.is_some() && came.len() == 1);
-        // Two more packets get a place. The others stand in routers and sources, and then nothing
-        // has anything to do.
+        // Two more packets get a place at node 5. The others wait in routers and sources, until no
+        // router and no source can do anything.
         while let Some(at) = network.next_activity() {
             network.run_to(Cycles(at.0 + 1), &mut came);
             assert!(at.0 < 1 << 16, "it does not come to rest");

@@ -55,7 +55,8 @@ struct Queue {
     /// The time at which the current thread began to run; `None` while the CPU switches.
     since: Option<u64>,
     ready: Vec<ThreadId>,
-    /// The least run time of any thread here so far; a thread that slept long starts from it.
+    /// The least run time that a thread of this queue has had so far; a thread that slept long
+    /// starts from it.
     least: u64,
     off: bool,
     timer: bool,

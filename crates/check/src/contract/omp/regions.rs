@@ -122,7 +122,7 @@ pub fn reduction<W: World>() {
     );
 }
 
-/// Each task runs once, and its end comes before that of the wait of its creator or of the barrier.
+/// Each task runs once, and ends before its creator's wait or the barrier ends.
 pub fn tasks<W: World>() {
     under_each_queue::<W>(
         Steps::VeryMany,

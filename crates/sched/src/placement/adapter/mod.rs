@@ -36,7 +36,8 @@ struct Thread {
     state: ThreadState,
     /// The CPU to which the thread goes when it has lost its own.
     bound_for: Option<CpuId>,
-    /// The time since which the thread waits, and its number among those that entered a queue.
+    /// The time since which the thread waits, and the number of its entry into a queue, which
+    /// breaks ties.
     waits: (u64, u64),
     /// The CPU on which the thread ran last.
     last: Option<CpuId>,
