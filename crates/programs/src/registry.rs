@@ -56,8 +56,9 @@ macro_rules! every_workload {
         impl Chosen {
             /// The workload of that name with these settings.
             ///
-            /// # Errors Fails if no workload has that name, or if a setting has a value that the
-            /// workload cannot have.
+            /// # Errors
+            /// Fails if no workload has that name, or if a setting has a value that the workload
+            /// cannot have.
             pub fn named(name: &str, knobs: &Knobs<'_>) -> Result<Chosen, Refused> {
                 $(if name == <$home::$room::$workload as Workload>::INFO.name {
                     return Workload::choose(knobs).map(Chosen::$workload);

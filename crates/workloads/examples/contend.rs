@@ -1,5 +1,6 @@
-//! One lock on this machine: threads that think, lock, compute and unlock, as `baton sim --workload lock` has them, and how
-//! often they had the lock within a window. What `scripts/measure/zoo` runs beside the simulator.
+//! Measures one lock on this machine: threads think, lock, compute and unlock, as in `baton sim
+//! --workload lock`; how often they had the lock within a window is counted. `scripts/measure/zoo`
+//! compares the counts with those of the simulator.
 //!
 //! `target/release/examples/contend mcs --wait spin --threads 4 --cs 1000 --think 4000 --ms 100`
 //!
@@ -46,7 +47,7 @@ impl Probe for Counts {
         0
     }
     fn acquired(&self, _: u32, _: u64) {
-        // No other thread writes there.
+        // No other thread writes this count, so a load and a store suffice.
         let count = &self.0[NUMBER.get()].0;
         count.store(count.load(Relaxed) + 1, Relaxed);
     }

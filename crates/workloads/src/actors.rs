@@ -88,7 +88,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
     /// Sends the kept messages for which there is room. Returns whether none is left.
     fn deliver(&mut self) -> bool {
         while let Some(&(to, word)) = self.kept.front() {
-            // SAFETY: a mailbox is for many senders: `Settings::team` sees to that.
+            // SAFETY: a mailbox is a queue for any number of senders, which `Settings::team`
+            // checks.
             if unsafe { self.mailboxes[to].try_enqueue(word, self.wait) }.is_err() {
                 return false;
             }
@@ -101,7 +102,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
         let mine = self.mailboxes[self.me].clone();
         loop {
             if self.deliver() {
-                // SAFETY: this actor alone reads its mailbox; below likewise.
+                // SAFETY: (here and below) only this actor reads its mailbox.
                 return Message::of(unsafe { mine.dequeue(self.wait) });
             }
             // SAFETY: as above.
@@ -113,13 +114,13 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
     }
 }
 
-/// What an actor has seen.
+/// The counts of what an actor has received.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     pings: u64,
     /// Digest of the pings that came.
     digest: u64,
-    /// Answers to another ping than the actor's last one.
+    /// Number of answers to another ping than the actor's last one.
     wrong: u64,
 }
 
@@ -146,7 +147,7 @@ impl Settings {
     /// that the ping was for, and was answered.
     ///
     /// # Errors
-    /// The settings that cannot be.
+    /// Fails if a setting has a value that the workload cannot have.
     pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, Refused> {
         if !(2..=4096).contains(&self.actors) {
             return Err(Refused::because(format!("actors: {}; expected 2 to 4096", self.actors)));
@@ -172,8 +173,8 @@ impl Settings {
             }) as Body
         };
         let bodies = (0..self.actors).map(body).collect();
-        // A queue in a device is given back by a system call, which is no part of the run: the
-        // check keeps the mailboxes until after it.
+        // A queue in a device is freed by a system call, which is no part of the run, so the check
+        // keeps the mailboxes until the run is over.
         let verify = move || {
             drop(mailboxes);
             self.verify(*seen.lock().unwrap_or_else(PoisonError::into_inner))

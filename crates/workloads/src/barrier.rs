@@ -62,8 +62,8 @@ impl Meetings {
     pub fn team_in_device<M: Machine>(self, barrier: DeviceBarrier, wait: Wait) -> Result<Team, Refused> {
         let barrier = InDevice::<M>::new(barrier, self.threads.get())?;
         let team = self.team_at::<M, InDevice<M>>(&barrier, wait);
-        // A queue in a device is given back by a system call, which is no part of the run: the
-        // check keeps the barrier until after it.
+        // A queue in a device is freed by a system call, which is no part of the run, so the check
+        // keeps the barrier until the run is over.
         let verify = move || {
             drop(barrier);
             (team.verify)()

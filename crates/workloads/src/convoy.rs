@@ -102,7 +102,7 @@ impl Convoy {
                         behind = true;
                     }
                     let released = M::now(Clock::Monotonic);
-                    // SAFETY: locked above, with the same policy.
+                    // SAFETY: this thread took the lock above, with the same policy.
                     unsafe { lock.unlock(token, wait) };
                     if behind {
                         **this = Hold { requested, acquired, released, stalled: stalls };
@@ -132,8 +132,8 @@ struct Stall<M: Machine> {
 }
 
 impl<M: Machine> Stall<M> {
-    /// Counts one more acquisition of a thread. Returns whether this thread is to stall now, which
-    /// waits until all threads run.
+    /// Notes that a thread has had the lock `done` times. Returns whether the thread is to stall
+    /// now: only thread 0 stalls, once all threads have had the lock often enough.
     fn is_due(&self, thread: u32, done: u32, convoy: Convoy) -> bool {
         // Relaxed: the lock orders the accesses.
         if done == convoy.before {

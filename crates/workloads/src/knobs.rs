@@ -77,7 +77,8 @@ pub struct Knobs<'a> {
 }
 
 impl Default for Knobs<'_> {
-    /// Two threads at an `mcs`, with the defaults of the simulator's command.
+    /// Returns settings for two threads at the lock `mcs`, with the defaults of the simulator's
+    /// command.
     fn default() -> Self {
         Knobs {
             threads: None,

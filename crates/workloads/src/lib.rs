@@ -17,13 +17,13 @@
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
 //! | [`sharing`] | counters side by side in a line, or apart |
-//! | [`mostly`] | lines that all read and few write |
-//! | [`hot`] | one line that all want |
+//! | [`mostly`] | lines that all threads read and seldom write |
+//! | [`hot`] | one word that all threads add to |
 //! | [`timing`] | what a workload times of itself |
 //! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
 //! | [`probe`] | what hears about locks |
 //! | [`registry`] | what a workload of the registry is |
-//! | `knobs`, [`inputs`] | what can be set of a workload |
+//! | `knobs`, [`inputs`] | the settings of workloads |
 //! | [`team`] | the threads of a workload, and the check of what they computed |
 //! | [`shared`] | values that all threads use |
 //! | [`think`] | times between a thread's accesses |

@@ -35,7 +35,8 @@ pub(crate) unsafe trait Exclusion: Send + Sync + 'static {
 #[repr(transparent)]
 struct Locked<M: Machine, L: RawLock<M>>(L, core::marker::PhantomData<M>);
 
-// SAFETY: a lock excludes by its own contract.
+// SAFETY: a `RawLock` lets one thread in at a time, and orders the threads' accesses, by its own
+// contract.
 unsafe impl<M: Machine, L: RawLock<M>> Exclusion for Locked<M, L> {
     type Token = L::Token;
 
@@ -101,14 +102,14 @@ impl Contention {
                         unsafe { line.0.write(|count| *count += 1) };
                     }
                     probe.release(0);
-                    // SAFETY: entered above, with the same policy.
+                    // SAFETY: this thread entered above, with the same policy.
                     unsafe { lock.leave(token, wait) };
                 }
             }) as crate::Body
         };
         let bodies = (0..self.threads).map(body).collect();
-        // A lock in a device is given back by a system call, which is no part of the run: the check
-        // keeps the lock until after it.
+        // A lock in a device is freed by a system call, which is no part of the run, so the check
+        // keeps the lock until the run is over.
         let kept = lock.clone();
         let expected = u64::from(self.threads).saturating_mul(self.iterations);
         let verify = Box::new(move || {

@@ -51,8 +51,8 @@ impl Loop {
     fn team_at<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
         let counter = || share::<M, Counter<M>>(Counter(M::Atomic::new(0)));
         let barrier = share::<M, B>(B::new(self.threads));
-        // The loops use the two counters in turn, so that one can be set back while the other is in
-        // use.
+        // The loops use the two counters in turn, so that one can be reset to 0 while the other is
+        // in use.
         let next = [counter(), counter()];
         let done: Vec<_> = (0..self.threads.get()).map(|_| counter()).collect();
         let body = |thread: u32| {
@@ -79,7 +79,7 @@ impl Loop {
                         },
                     }
                     if barrier.wait(thread, wait) {
-                        // The counter is used again only behind the next barrier.
+                        // This counter is used again only after the next barrier.
                         next.store(0, Relaxed);
                     }
                 }

@@ -51,7 +51,7 @@ pub trait Workload: Clone {
     /// The workload with these settings.
     ///
     /// # Errors
-    /// The settings that the workload cannot have.
+    /// Fails if a setting has a value that the workload cannot have.
     fn choose(knobs: &Knobs<'_>) -> Result<Self, Refused>;
 
     /// Number of threads of the workload.
@@ -65,10 +65,10 @@ pub trait Workload: Clone {
     /// The threads, on machine `M`.
     ///
     /// # Errors
-    /// The settings that the workload cannot have on this machine.
+    /// Fails if a setting has a value that the workload cannot have on this machine.
     fn team<M: Machine, P: Probe + Sync>(&self, wait: Wait, probe: P) -> Result<Team, Refused>;
 
-    /// The name of the lock, barrier or queue under test, in the registry of such.
+    /// The name of the lock, barrier or queue under test, in its registry.
     fn algorithm(&self) -> Option<&'static str> {
         None
     }

@@ -141,7 +141,7 @@ impl<M: Machine> DeviceQueues<M> {
 
     /// Gives a group of these queues back. The group must be given back before the queues.
     pub fn release_group(&self, group: QueueId) {
-        // A group that outlives its machine went with the machine.
+        // A group that outlives its machine ended with the machine, and need not be given back.
         if M::queues(self.number).is_some() {
             let released = self.call(QueueRequest::Release(group));
             debug_assert!(released.is_ok(), "{released:?}");
@@ -213,7 +213,7 @@ fn operand(queue: QueueId) -> Operand {
 
 impl<M: Machine> Drop for DeviceQueues<M> {
     fn drop(&mut self) {
-        // Queues that outlive their machine, as those of a simulation that is gone, went with the
+        // Queues that outlive their machine (say, of a simulation that has ended) ended with the
         // machine.
         if M::queues(self.number).is_some() {
             for queue in 0..self.count {

@@ -59,7 +59,8 @@ impl Transport {
     /// the items that went in.
     ///
     /// # Errors
-    /// The settings that cannot be.
+    /// Fails if the queue does not allow the threads, cannot be made, or the items cannot be shared
+    /// out evenly.
     pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, BadTransport> {
         self.check_sides(Q::INFO.producers, Q::INFO.consumers)?;
         let queue = Q::with_capacity(self.capacity).map_err(|error| BadTransport::Queue(Q::INFO.name, error))?;
@@ -75,7 +76,8 @@ impl Transport {
     /// [`Transport::team`].
     ///
     /// # Errors
-    /// The settings that cannot be.
+    /// Fails if the model does not allow the threads, cannot be made, or the items cannot be shared
+    /// out evenly.
     pub fn team_of_model<M: Machine, C: Model<M>>(self, wait: Wait) -> Result<Team, BadTransport> {
         self.check_sides(C::INFO.producers, C::INFO.consumers)?;
         let channel = C::new([self.producers, self.consumers], self.capacity);
@@ -106,7 +108,8 @@ impl Transport {
             let channel = channel.clone();
             let think = Think::new(self.think, self.spread, u64::from(thread));
             Box::new(move || {
-                // SAFETY: each producer is one thread, and as many as the sides allow.
+                // SAFETY: one thread is this producer, and there are no more producers than the
+                // channel allows.
                 unsafe { self.send::<M, C>(&channel, thread, think, wait) };
             }) as crate::Body
         };
@@ -115,7 +118,8 @@ impl Transport {
             let think = Think::new(self.think, self.spread, u64::from(self.producers + thread));
             let items = channel.share(thread, sides, self.iterations, self.bulk as u64);
             Box::new(move || {
-                // SAFETY: each consumer is one thread, and as many as the sides allow.
+                // SAFETY: one thread is this consumer, and there are no more consumers than the
+                // channel allows.
                 let total = unsafe { self.receive::<M, C>(&channel, thread, items, think, wait) };
                 // Relaxed: the end of the thread orders the store.
                 sum.0.store(total, Relaxed);
@@ -123,8 +127,8 @@ impl Transport {
         };
         let producers = (0..self.producers).map(producer);
         let bodies = producers.chain((0..).zip(&sums).map(consumer)).collect();
-        // A queue in a device is given back by a system call, which is no part of the run: the
-        // check keeps the queue until after it.
+        // A queue in a device is freed by a system call, which is no part of the run, so the check
+        // keeps the queue until the run is over.
         let kept = channel.clone();
         let verify = Box::new(move || {
             drop(kept);

@@ -45,11 +45,13 @@ impl Stream {
                         let mut at = 0;
                         while at < read.max(bytes - read) {
                             if at < read {
-                                // SAFETY: within this thread's own range; it is read only.
+                                // SAFETY: the piece lies within this thread's own range, and is
+                                // only read.
                                 unsafe { M::touch(start.add(at), PIECE.min(read - at), false) };
                             }
                             if at < bytes - read {
-                                // SAFETY: as above; a touch that writes leaves zeroes or what stands there.
+                                // SAFETY: the piece lies within this thread's own range. A touch
+                                // that writes leaves the bytes as they are, or zeroes.
                                 unsafe { M::touch(start.add(read + at), PIECE.min(bytes - read - at), true) };
                             }
                             at += PIECE;

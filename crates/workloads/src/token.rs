@@ -20,7 +20,7 @@ unsafe impl<M: Machine, Q: RawQueue<M, Item = u64>> Exclusion for Token<M, Q> {
     type Token = u64;
 
     fn open(&self, wait: Wait) {
-        // SAFETY: the queue is for many threads on each side: `TokenLock::choose` sees to that.
+        // SAFETY: the queue allows many threads on each side, which `TokenLock::choose` checks.
         unsafe { self.0.enqueue(TOKEN, wait) };
     }
 

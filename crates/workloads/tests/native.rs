@@ -143,7 +143,8 @@ fn models_of_queues() {
     assert!(models::visit::<Native, _>("ring", Each).is_none());
 }
 
-/// What a lane's consumers receive is what producers deal to them, bulk by bulk.
+/// `Lanes::share` tells each consumer as many items as a producer deals to it, which the test
+/// counts bulk by bulk.
 #[test]
 fn lanes_deal_all_items_out() {
     for (sides, items, bulk) in [([1, 1], 10, 3), ([3, 2], 25, 4), ([2, 5], 7, 8), ([4, 4], 96, 8), ([5, 3], 100, 1)] {
@@ -159,7 +160,9 @@ fn lanes_deal_all_items_out() {
     }
 }
 
-/// Shared out and by grains, also where shares are uneven, a grain is beyond the loop, and there are fewer iterations than threads.
+/// Three threads run a loop that is divided beforehand, and one whose iterations they take by
+/// grains: also with uneven shares, a grain larger than the loop, and fewer iterations than
+/// threads.
 #[test]
 fn loops_do_each_iteration_once() {
     for (size, grain) in [(100, None), (7, None), (2, None), (100, Some(1)), (100, Some(7)), (5, Some(100))] {
@@ -181,7 +184,7 @@ fn ping_pong() {
     run(PingPong { iterations: 500 }.team::<Native>(WAIT));
 }
 
-/// Runs a team that measures itself, and gives its one figure.
+/// Runs a team that measures itself. Returns its one figure.
 fn measured(team: Team) -> f64 {
     let figures = team.figures;
     run(Team { figures: Box::new(Vec::new), ..team });

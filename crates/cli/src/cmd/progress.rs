@@ -19,7 +19,8 @@ pub(crate) struct ProgressArgs {
 impl ProgressArgs {
     /// Returns the progress point as the user wrote it; `None` without the option.
     ///
-    /// # Errors Fails if the user's text is no progress point.
+    /// # Errors
+    /// Fails if the user's text is no progress point.
     pub(crate) fn text(&self) -> Result<Option<&str>, BadInput> {
         if let Some(text) = &self.progress {
             text.parse::<Progress>().map_err(|error| BadInput::new(format!("--progress: {error}")))?;
@@ -29,7 +30,8 @@ impl ProgressArgs {
 
     /// Adds the point to the trace's description.
     ///
-    /// # Errors Fails if the user's text is no progress point.
+    /// # Errors
+    /// Fails if the user's text is no progress point.
     pub(crate) fn tell(&self, trace: &mut Trace) -> Result<(), BadInput> {
         if let Some(text) = self.text()? {
             trace.meta.get_or_insert_default().extra.insert(PROGRESS.to_owned(), text.into());

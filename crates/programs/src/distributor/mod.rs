@@ -74,7 +74,8 @@ impl Settings {
     /// [`Dispatch::Dealt`] jobs go through queues of the type `Q`. The result is an error if a job
     /// was not done, or was done twice.
     ///
-    /// # Errors Fails if a setting has a value that the program cannot have.
+    /// # Errors
+    /// Fails if a setting has a value that the program cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(&self, wait: Wait) -> Result<Work<Outcome>, Refused> {
         if !(1..=4095).contains(&self.workers) {
             return Err(Refused::because(format!("{} workers; expected 1 to 4095", self.workers)));

@@ -75,7 +75,8 @@ impl Settings {
 
     /// Checks the settings.
     ///
-    /// # Errors Fails at the first setting whose value the pipeline cannot have.
+    /// # Errors
+    /// Fails at the first setting whose value the pipeline cannot have.
     pub fn check(&self) -> Result<(), Refused> {
         let threads = self.stages.iter().try_fold(0u32, |sum, one| sum.checked_add(*one));
         if self.stages.len() < 2 || self.stages.contains(&0) || threads.is_none_or(|threads| threads > 4096) {
@@ -89,7 +90,8 @@ impl Settings {
     /// The threads, stage by stage, at queues of the type `Q`. The result is an error if a packet
     /// was lost, doubled or changed, or did not pass every stage.
     ///
-    /// # Errors Fails if a setting has a value that the pipeline cannot have.
+    /// # Errors
+    /// Fails if a setting has a value that the pipeline cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         traffic: &Traffic,

@@ -83,7 +83,8 @@ impl Settings {
     /// The threads, at queues of the type `Q`: the source, the filters, the analyser, the sink. The
     /// result is an error if it differs from the result of one thread.
     ///
-    /// # Errors Fails if a setting has a value that the firewall cannot have.
+    /// # Errors
+    /// Fails if a setting has a value that the firewall cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         input: &Input,

@@ -82,8 +82,9 @@ pub trait Own: Send + Sync {
     fn wait(&self, asked: Option<Wait>) -> Wait;
     /// [`Workload::team`] on the machine of this type.
     ///
-    /// # Errors Fails if a setting cannot be on this machine, or if the workload was not added for
-    /// the machine.
+    /// # Errors
+    /// Fails if a setting cannot be on this machine, or if the workload was not added for the
+    /// machine.
     fn team(&self, machine: (TypeId, &'static str), wait: Wait, probe: AnyProbe) -> Result<Team, Refused>;
     /// [`Workload::algorithm`].
     fn algorithm(&self) -> Option<&'static str>;

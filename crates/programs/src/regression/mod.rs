@@ -140,7 +140,8 @@ impl Settings {
     /// result is an error if a worker has learnt weights that differ from those of one thread, to
     /// the last bit.
     ///
-    /// # Errors Fails if a setting has a value that the regression cannot have.
+    /// # Errors
+    /// Fails if a setting has a value that the regression cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(
         &self,
         data: &Arc<Data>,

@@ -107,7 +107,8 @@ impl Settings {
     /// The threads. With [`Dispatch::Shared`] tasks go through a queue of the type `Q`. The result
     /// is an error if a task was not done, or was done twice.
     ///
-    /// # Errors Fails if a setting has a value that the program cannot have.
+    /// # Errors
+    /// Fails if a setting has a value that the program cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(&self, wait: Wait) -> Result<Work<Outcome>, Refused> {
         if !(1..=4096).contains(&self.workers) || !(1..=Task::MOST).contains(&self.tasks) {
             let (workers, tasks) = (self.workers, self.tasks);

@@ -85,9 +85,10 @@ pub fn is_added(name: &str) -> bool {
 /// Adds a lock with its verbs on each machine that it is to run on. The lock has no timed wait, and does not replace mutexes of
 /// running programs.
 ///
-/// # Errors Fails if `verbs` is empty, or names differ between machines; if the name is taken or is
-/// no valid name; if the list of locks has been read already, or [`MOST`] locks are added; or if
-/// the lock's description has not `try_lock: true` and `timed: false`.
+/// # Errors
+/// Fails if `verbs` is empty, or names differ between machines; if the name is taken or is no valid
+/// name; if the list of locks has been read already, or [`MOST`] locks are added; or if the lock's
+/// description has not `try_lock: true` and `timed: false`.
 pub fn add(verbs: &[Verbs]) -> Result<(), NotAdded> {
     let Some(Verbs { info, .. }) = verbs.first().copied() else {
         return Err(NotAdded::Misfit { kind: "lock", name: "?", why: "it has no machine" });

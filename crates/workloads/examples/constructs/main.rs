@@ -1,11 +1,12 @@
-//! What OpenMP's constructs take on Baton's runtime, for counting: a team of eight, whose threads have the processor by turns.
+//! Runs OpenMP's constructs on Baton's runtime, for counting their instructions and accesses: a
+//! team of eight threads, which take turns on one processor.
 //!
 //! | `constructs` | prints, or does |
 //! | --- | --- |
-//! | `epcc N`, `tasks N` | the workload `epcc` with N iterations; N regions of eight threads with twenty tasks each: how many turns there were |
-//! | `epcc N accesses` | the same, and how many accesses |
-//! | `turns N` | N turns of each of eight threads that do nothing else |
-//! | `said` | what is charged for an iteration: the name, tenths of an instruction, accesses |
+//! | `epcc N`, `tasks N` | runs the workload `epcc` with N iterations, or N regions whose eight threads make twenty tasks each; prints how many turns the threads had |
+//! | `epcc N accesses` | runs the same, and prints how many accesses there were as well |
+//! | `turns N` | runs eight threads that do nothing but give their turn back N times each |
+//! | `said` | prints what the simulated chip charges for an iteration: the name, tenths of an instruction, accesses |
 //!
 //! `scripts/check/omp-instructions` counts the instructions.
 

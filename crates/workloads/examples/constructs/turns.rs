@@ -1,5 +1,6 @@
-//! The real machine with one thread, which its guest threads have by turns: where one waits, the next goes on. So what each executes can
-//! be counted without its waiting, and the same each time.
+//! The real machine with one host thread, on which guest threads take turns: where one waits, the
+//! next goes on. So the instructions of each guest thread can be counted without those of its
+//! waits, and are the same in each run.
 
 use baton_machine::native::cell::{NativeAtomic, NativeSlot};
 use baton_machine::units::{Cycles, Nanos};
@@ -12,7 +13,8 @@ use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 
-/// The machine. With `COUNT` its cells and slots count accesses, else nothing is added to what they execute.
+/// The machine. With `COUNT` its cells and slots count their accesses; without it they execute what
+/// those of the real machine do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns<const COUNT: bool>;
 
@@ -20,7 +22,8 @@ pub(crate) struct Turns<const COUNT: bool>;
 struct State {
     /// Storage of the guest threads.
     locals: RefCell<Vec<&'static Local>>,
-    /// The guest thread that runs, and what it gives its turn back with.
+    /// The number of the guest thread that runs; `yielder` is the object by which that thread gives
+    /// its turn back.
     running: Cell<usize>,
     yielder: Cell<Option<NonNull<Yielder<(), ()>>>>,
     turns: Cell<u64>,
@@ -31,7 +34,7 @@ thread_local! {
     static STATE: State = State::default();
 }
 
-/// What a run came to.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// How often a guest thread gave its turn back.
@@ -39,14 +42,14 @@ pub(crate) struct Run {
     pub(crate) accesses: u64,
 }
 
-/// Gives the turn back.
+/// Suspends the guest thread that runs, so that the next one has its turn.
 #[inline(never)]
 pub(crate) fn turn() {
     let yielder = STATE.with(|state| {
         state.turns.set(state.turns.get() + 1);
         state.yielder.get().expect("a guest thread waits")
     });
-    // SAFETY: it is the running coroutine's, which lives on its stack.
+    // SAFETY: the yielder is that of the running coroutine, and lives on the coroutine's stack.
     unsafe { yielder.as_ref() }.suspend(());
 }
 

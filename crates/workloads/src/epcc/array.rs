@@ -24,7 +24,8 @@ impl<M: Machine> Bench<M> {
             return;
         }
         let bytes = SIZE * size_of::<f64>();
-        // SAFETY: both are arrays of at least that many numbers; this one is the thread's, and no thread writes the other one meanwhile.
+        // SAFETY: both pointers are to arrays of at least `SIZE` numbers. `own` belongs to this
+        // thread, and no thread writes `from` meanwhile.
         unsafe {
             M::touch(from.cast(), bytes, false);
             M::touch(own.cast(), bytes, true);

@@ -107,7 +107,7 @@ impl<M: Machine> Bench<M> {
         for _ in 0..self.iterations {
             self.section.lock(wait);
             self.delay();
-            // SAFETY: locked above, with the same policy.
+            // SAFETY: this thread took the lock above, with the same policy.
             unsafe { self.section.unlock(wait) };
         }
     }
@@ -122,7 +122,7 @@ impl<M: Machine> Bench<M> {
     /// Makes a task as a child of the calling thread's current task. What `body` borrows must
     /// outlive the region; the bench does.
     pub(super) fn task(&self, context: &Context<M>, body: impl FnOnce() + Send) {
-        // SAFETY: what the task borrows outlives the region, which ends behind its tasks.
+        // SAFETY: what the task borrows outlives the region, which ends after all of its tasks.
         unsafe { context.task(body) };
     }
 

@@ -129,7 +129,7 @@ impl<M: Machine> Model<M> for FreeRing<M> {
         producers: Side::Multi,
         consumers: Side::Multi,
         device: false,
-        // The accesses of algorithm 1, and the look at the side's own tail on each side.
+        // The accesses of the ring's algorithm 1, and on each side a load of the side's own tail.
         counted: Counted { accesses: 12, ..<RingSingle<M, u64> as RawQueue<M>>::INFO.counted },
         counted_bulk: match <RingSingle<M, u64> as RawQueue<M>>::INFO.counted_bulk {
             Some(bulk) => Some(CountedBulk { call: Counted { accesses: 10, ..bulk.call }, ..bulk }),
@@ -138,7 +138,7 @@ impl<M: Machine> Model<M> for FreeRing<M> {
     };
 
     fn new(_: [u32; 2], capacity: usize) -> Result<Self, QueueError> {
-        // The ring itself checks which capacities there are.
+        // A ring is made only for its check of the capacity, and dropped.
         drop(RingSingle::<M, u64>::with_capacity(capacity)?);
         Ok(FreeRing {
             ends: OwnedSlice::new(2, |_| End::new()),

@@ -35,7 +35,7 @@ pub struct Haqu<M: Machine> {
     places: OwnedSlice<M, M::Slot<u64>>,
 }
 
-// SAFETY: a state is its side's, which is one thread; places are handed over by counts.
+// SAFETY: each state belongs to one side, which is one thread; places are handed over by counts.
 unsafe impl<M: Machine> Sync for Haqu<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Haqu<M> {}
@@ -80,13 +80,14 @@ impl<M: Machine> Model<M> for Haqu<M> {
         producers: Side::Single,
         consumers: Side::Single,
         device: false,
-        // One instruction each way, and the accesses that the instruction makes.
+        // An enqueue and a dequeue are one instruction each, with the accesses that the instruction
+        // makes.
         counted: Counted { instructions: 6.0, accesses: 6 },
         counted_bulk: Some(CountedBulk { call: Counted { instructions: 4.0, accesses: 4 }, item: 2.0 }),
     };
 
     fn new(_: [u32; 2], capacity: usize) -> Result<Self, QueueError> {
-        // The ring itself checks which capacities there are.
+        // A ring is made only for its check of the capacity, and dropped.
         drop(RingSingle::<M, u64>::with_capacity(capacity)?);
         Ok(Haqu {
             counts: OwnedSlice::new(2, |_| Count(M::Atomic::new(0))),

@@ -12,12 +12,13 @@ use baton_sync::queue::spsc::Spsc;
 use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::cell::Cell;
 
-/// The lane at which a thread goes on, alone in its pair of cache lines, because one thread uses
-/// it. It stands for a register.
+/// The number of the lane that a thread uses next, alone in its pair of cache lines, because one
+/// thread uses it. In a real program it is in a register.
 #[repr(align(128))]
 struct Turn(Cell<usize>);
 
-// SAFETY: each is one producer's or one consumer's, by the contract of the calls.
+// SAFETY: only one producer or one consumer uses each number, by the contract of `send` and
+// `receive`.
 unsafe impl Sync for Turn {}
 
 /// The lanes of all pairs.
@@ -57,7 +58,7 @@ unsafe impl<M: Machine> Channel<M> for Lanes<M> {
         let (lanes, turn) = (&self.lanes[producer as usize], &self.senders[producer as usize].0);
         let lane = &lanes[turn.get()];
         turn.set((turn.get() + 1) % lanes.len());
-        // SAFETY: this producer alone enqueues there.
+        // SAFETY: only this producer enqueues into the lane.
         unsafe { lane.enqueue_all(items, wait) };
     }
 
@@ -68,7 +69,7 @@ unsafe impl<M: Machine> Channel<M> for Lanes<M> {
         let (mut done, mut empty) = (0, 0);
         while done < items.len() {
             let lane = &self.lanes[turn.get()][consumer as usize];
-            // SAFETY: this consumer alone dequeues there.
+            // SAFETY: only this consumer dequeues from the lane.
             let got = match unsafe { lane.dequeue_burst(&mut items[done..], wait) } {
                 0 => {
                     empty += 1;
@@ -93,8 +94,8 @@ unsafe impl<M: Machine> Channel<M> for Lanes<M> {
     fn share(&self, consumer: u32, [producers, consumers]: [u32; 2], items: u64, bulk: u64) -> u64 {
         let (consumers, bulk) = (u64::from(consumers.max(1)), bulk.max(1));
         let dealt = |producer: u32| {
-            // Of each producer's bulks, the consumer gets the first with this number, and every
-            // `consumers`-th bulk after it.
+            // The number of the first bulk of a producer that the consumer gets. Every
+            // `consumers`-th bulk after it is the consumer's as well.
             let first = (u64::from(consumer) + consumers - u64::from(producer) % consumers) % consumers;
             let (whole, rest) = (items / bulk, items % bulk);
             let of_whole = (whole + consumers - 1 - first) / consumers * bulk;

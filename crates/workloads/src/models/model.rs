@@ -73,10 +73,11 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Whole<M, Q> {
     }
 }
 
-// SAFETY: the queue's contract.
+// SAFETY: a queue's contract promises all that a channel's does.
 unsafe impl<M: Machine, Q: RawQueue<M, Item = u64>> Channel<M> for Whole<M, Q> {
     unsafe fn send(&self, _: u32, items: &[u64], wait: Wait) {
-        // SAFETY: by contract; a queue for one producer has one.
+        // SAFETY: where a queue allows one producer, the channel has one, and by contract one
+        // thread at a time calls for it.
         unsafe {
             match items {
                 [item] => self.0.enqueue(*item, wait),
@@ -86,7 +87,8 @@ unsafe impl<M: Machine, Q: RawQueue<M, Item = u64>> Channel<M> for Whole<M, Q> {
     }
 
     unsafe fn receive(&self, _: u32, items: &mut [u64], wait: Wait) {
-        // SAFETY: by contract; a queue for one consumer has one.
+        // SAFETY: where a queue allows one consumer, the channel has one, and by contract one
+        // thread at a time calls for it.
         unsafe {
             match items {
                 [item] => *item = self.0.dequeue(wait),

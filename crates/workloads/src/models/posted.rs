@@ -69,7 +69,7 @@ pub struct Posted<M: Machine, const AHEAD: bool = false> {
     sides: [Threads<M>; 2],
 }
 
-// SAFETY: a state is its thread's; all else are cells of the machine.
+// SAFETY: only one thread uses each state; the other fields are cells of the machine.
 unsafe impl<M: Machine, const AHEAD: bool> Sync for Posted<M, AHEAD> {}
 // SAFETY: as above.
 unsafe impl<M: Machine, const AHEAD: bool> Send for Posted<M, AHEAD> {}
@@ -103,7 +103,7 @@ impl<M: Machine> Of<'_, M> {
             Post { request, answer: &self.lines.answers[cell], stamp }
         });
         let posts: Vec<_> = posts.collect();
-        // SAFETY: the channel, which has the cells, is kept until the run is over.
+        // SAFETY: the cells belong to the channel, which is kept until the run is over.
         let can = unsafe { M::post(self.device, &posts) };
         assert!(can, "a queue of this way was made");
     }
@@ -211,7 +211,7 @@ impl<M: Machine, const AHEAD: bool> Model<M> for Posted<M, AHEAD> {
 
     fn new(sides: [u32; 2], capacity: usize) -> Result<Self, QueueError> {
         let queue = Qmd::with_capacity(capacity)?;
-        // SAFETY: nothing is asked.
+        // SAFETY: the call has no request, so no cell must outlive it.
         if !unsafe { M::post(queue.place().0, &[]) } {
             return Err(QueueError::NoDevice);
         }
