@@ -114,8 +114,8 @@ impl Bars {
             end = end.max(x.at(theirs) + 5.0);
         }
         if let Some(value) = bar.value {
-            // The mark may lie anywhere along the bar, so both values are printed behind the longer
-            // one.
+            // A mark may lie beyond the end of its bar, so both values are printed to the right of
+            // whichever reaches further.
             let theirs =
                 bar.theirs.map_or_else(String::new, |theirs| format!(" ({} {})", escape(&self.theirs), number(theirs)));
             let (at, below, value) = (end + 5.0, middle + 4.0, number(value));

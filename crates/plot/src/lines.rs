@@ -134,7 +134,8 @@ impl Lines {
                     number(point.x)
                 );
             }
-            // A chart with a single series needs no name at its line.
+            // A series without a name, such as the only one of a chart, has no name at the end of
+            // its line.
             if let Some(end) = series.points.last().filter(|_| !series.name.is_empty()) {
                 labels.push((y.at(end.y), i));
             }
