@@ -15,7 +15,7 @@ pub(super) struct Code {
     pub(super) threads: Vec<Thread>,
     /// The labels of each thread, and where they stand.
     labels: Vec<Vec<(String, usize)>>,
-    /// A jump that is not in place yet: its thread, instruction, label and line.
+    /// A jump whose target is not known yet: its thread, instruction, label and line.
     jumps: Vec<(usize, usize, String, usize)>,
     /// A use of an address in a register: its thread, register and line.
     pub(super) used: Vec<(usize, usize, usize)>,

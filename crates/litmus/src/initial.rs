@@ -43,7 +43,7 @@ impl Names {
         }
     }
 
-    /// The number of the queue with that name.
+    /// Returns the number of the queue called `name`.
     pub(super) fn queue(&self, name: &str) -> Option<usize> {
         self.queues.iter().position(|queue| queue.name == name)
     }

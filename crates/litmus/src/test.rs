@@ -61,7 +61,7 @@ impl Test {
         self.shown.iter().map(value).collect()
     }
 
-    /// Whether the state counts, by the filter.
+    /// Whether the state satisfies the filter, so that it counts.
     pub fn counts(&self, state: &[u64]) -> bool {
         self.filter.as_ref().is_none_or(|filter| self.holds(filter, state))
     }

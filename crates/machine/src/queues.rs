@@ -43,10 +43,10 @@ pub enum Direction {
 /// What a request does if the queue is full (enqueue) or empty (dequeue).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Waits at the device until it can be served: the paper's basic mode.
+    /// The request waits at the device until it can be served: the paper's basic mode.
     Block,
-    /// Is refused with [`QueueRefusal::Full`] or [`QueueRefusal::Empty`]. An addition of Baton; the
-    /// paper uses credits for this.
+    /// The device refuses the request with [`QueueRefusal::Full`] or [`QueueRefusal::Empty`]. This
+    /// mode is an addition of Baton; the paper uses credits instead.
     Try,
     /// A dequeue that takes no item, but all credits of the thread's local pool for this direction.
     TakeCredits(Direction),

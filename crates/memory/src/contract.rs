@@ -68,7 +68,8 @@ pub trait Memory {
     /// Begins the measured part: forgets the longest packet so far.
     fn forget_longest(&mut self) {}
 
-    /// Which units wait for what, with a text for each: for the report of a run that hangs.
+    /// Returns a text for each unit that waits, which says what the unit waits for; for the report
+    /// of a run that hangs.
     fn explain(&self) -> Vec<String> {
         Vec::new()
     }

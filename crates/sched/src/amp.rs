@@ -2,8 +2,8 @@
 //!
 //! Names and defaults are those of Saez and others, "Operating System Support for Mitigating
 //! Software Scalability Bottlenecks on Asymmetric Multicore Processors" (CF 2010), section 2.1.
-//! Values that the paper does not print are given as a rule or a range here, and are marked as
-//! unprinted.
+//! Values that the paper does not give are a rule or a range in this file, and their comments say
+//! so.
 
 /// Declares an `enum` whose values have names in a chip file.
 macro_rules! words {
@@ -30,7 +30,8 @@ macro_rules! words {
 }
 
 words! {
-    /// When the last runnable thread of an application enters the class SP (unprinted).
+    /// When the last runnable thread of an application enters the class SP (not given in the
+    /// paper).
     EnterSp {
         /// When the count of runnable threads falls to one.
         #[default] Falls = "falls",
@@ -41,7 +42,7 @@ words! {
 }
 
 words! {
-    /// The priority of a master thread for fast cores while it can run (unprinted).
+    /// The priority of a master thread for fast cores while it can run (not given in the paper).
     Master {
         /// The priority of the class SP, whatever the class of its application is.
         #[default] Sp = "sp",
@@ -74,14 +75,15 @@ pub struct Amp {
     pub hp_threshold: Option<u32>,
     /// Time slices after which a thread of the class SP is demoted, at least 1.
     pub boost_ticks: u64,
-    /// Time slices from one round of swaps to the next, at least 1 (unprinted).
+    /// Time slices from one round of swaps to the next, at least 1 (not given in the paper).
     pub swap_ticks: u64,
     /// When a thread enters SP.
     pub enter_sp: EnterSp,
     /// The priority of a master thread.
     pub master: Master,
     /// Whether threads that have reported that they spin count as runnable when the phases of an
-    /// application are detected (unprinted; the paper says only that such threads are marked).
+    /// application are detected (not given in the paper, which says only that such threads are
+    /// marked).
     pub count_marked: bool,
     /// Whether the nearest of several threads with equal rights gets a fast core.
     pub topology: bool,

@@ -270,7 +270,8 @@ fn fast_cores_are_busy_waits_and_swaps_are_bounded() {
             let most = (now / (SWAP_TICKS * slice) + 1) * history.most_fast as u64 * share;
             assert!(had <= most && (swaps || had == 0), "{}, {seed}: {had} swaps, {most} at most", policy.name);
             swapped += had;
-            // Everything that ran, ran on a fast or a slow core.
+            // Every thread runs on a fast or a slow core, so the applications' accounts sum to the
+            // run time of all threads.
             let ran: u64 = history.world.ran().iter().sum();
             assert_eq!((0..3).map(|app| of(app).fast + of(app).slow).sum::<u64>(), ran, "{}, {seed}", policy.name);
         }

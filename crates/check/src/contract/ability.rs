@@ -154,8 +154,8 @@ pub fn giving_up_together<W: World, L: TimedLock<W::M>>() {
     }
 }
 
-/// Waiters with and without deadlines together: those that give up block no thread and take no
-/// wake-up away.
+/// Tests waiters with and without deadlines together: waiters that give up block no thread and take
+/// no wake-up away.
 pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {

@@ -59,7 +59,7 @@ pub trait World: 'static {
     /// [`Scenario::finally`] are called where cells can be made and read, but not where a guest
     /// could lock or wait.
     ///
-    /// Panics if a guest does, if guests are stuck, or if the machine finds a race.
+    /// Panics if a guest panics, if guests are stuck, or if the machine finds a race.
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static);
 
     /// Like [`World::run`], for a plan of many steps. A world that explores all executions may

@@ -22,7 +22,8 @@ const WANTED: &str = "BATON_SCHEDULES";
 /// Number of schedules from which on a plan is too large to try all.
 const ALL: usize = 1_000_000;
 const SEED: u64 = 0x0ba7_0001;
-/// PCT finds any bug that needs this many orderings to go wrong, with a known probability.
+/// The depth of PCT (probabilistic concurrency testing): it finds any bug that shows if this many
+/// steps come in a certain order, with a known probability.
 const PCT_DEPTH: usize = 3;
 /// Number of steps after which an execution counts as making no progress.
 const STEPS: usize = 50_000;

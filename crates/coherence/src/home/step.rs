@@ -48,7 +48,7 @@ pub fn deliver<S: CoreSet>(
 /// has been called and no core holds the line.
 #[inline]
 pub fn evict<S: CoreSet>(table: &Table, line: &mut Line<S>, effects: &mut impl Effects<S>) -> Result<Then, Unhandled> {
-    // No row for an eviction reads the message.
+    // No row for an eviction reads the message, so any message will do.
     let message = Message { kind: Kind::Recall, from: Agent::Home, core: CoreId(0), acks: 0 };
     run(table, line, Event::Evict, &message, effects)
 }

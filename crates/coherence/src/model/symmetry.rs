@@ -113,8 +113,8 @@ impl World {
     }
 }
 
-/// Calls `f` with every naming of the cores without a name, beginning with the name `next`, in
-/// which names rise with the summaries.
+/// Gives the cores that have no name yet the names from `next` on, in every way in which names rise
+/// with the cores' summaries, and calls `f` with each naming.
 fn name_cores(looks: &[Looks], names: &mut Names, next: u32, f: &mut impl FnMut(&Names)) {
     let unnamed = |names: &Names, core: usize| names.cores[core] == u32::MAX;
     let Some(first) = (0..looks.len()).filter(|core| unnamed(names, *core)).map(|core| looks[core]).min() else {

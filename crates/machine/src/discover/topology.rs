@@ -9,13 +9,13 @@ use std::path::Path;
 pub struct Cpu {
     /// The kernel's number of the CPU.
     pub id: u32,
-    /// The CPUs of the same core, including this one.
+    /// The CPUs of the same core, including the CPU itself.
     pub siblings: Vec<u32>,
     /// The kernel's number of the CPU's socket.
     pub socket: u32,
     /// The CPU's NUMA node.
     pub node: u32,
-    /// The CPUs that share this CPU's last-level cache, including this one.
+    /// The CPUs that share this CPU's last-level cache, including the CPU itself.
     pub cluster: Vec<u32>,
 }
 

@@ -16,7 +16,7 @@ mod fixed {
     use core::arch::{asm, global_asm};
 
     // The word is zero in a new thread. It is hidden, so that each library that contains this code
-    // has its own.
+    // has a word of its own.
     global_asm!(
         ".pushsection .tbss.baton_thread_storage, \"awT\", @nobits",
         ".globl baton_thread_storage",

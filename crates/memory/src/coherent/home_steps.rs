@@ -1,9 +1,10 @@
 //! The steps of a home: a message comes, a request has its turn, a line comes from memory. The rows
 //! of `baton-coherence` say what a home does to a line.
 //!
-//! A request has its turn at the bank, one every `home.cycles`. If its line is busy the request
-//! waits there, and all later requests for the line wait behind it. Each has another turn when the
-//! line's state has changed, in order of arrival, or by its mark (`order.rs`).
+//! A request has its turn at the bank, one every `home.cycles`. If its line is busy, the request
+//! waits at the home, and all later requests for the line wait behind it. When the line's state has
+//! changed, the waiting requests have another turn: in order of arrival, or by their marks
+//! (`order.rs`).
 
 use super::bank::Room;
 use super::exchange::Exchange;

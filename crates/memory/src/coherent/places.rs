@@ -46,8 +46,8 @@ impl Map {
             cores_a_node: count / nodes,
             homes_a_node: coherent.home.banks / nodes,
             controllers_a_node: coherent.dram.controllers / nodes,
-            // An interleaving of more bytes than memory has lines for is cut to the largest number
-            // of lines that `stretch` may hold.
+            // The number is at least one line and at most 2^31, so that it fits the numbers of
+            // lines; more would change nothing.
             stretch: (coherent.dram.interleave_bytes / u64::from(line_bytes)).clamp(1, 1 << 31) as u32,
         }
     }

@@ -94,7 +94,7 @@ impl Running<'_> {
     }
 }
 
-/// Phases that are alike, on the way to the fixed point.
+/// A group of phases that are alike, with its values in the present step towards the fixed point.
 struct Trial {
     /// The sets of one phase behind its private caches: lines, and accesses per instruction.
     behind: Vec<Touched>,

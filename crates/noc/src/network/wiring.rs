@@ -64,7 +64,7 @@ pub(crate) struct Link {
     pub(crate) flit_delay: u16,
     /// Cycles from the grant downstream until the credit can be used upstream.
     pub(crate) credit_delay: u16,
-    /// Length in tiles, for energy.
+    /// Length of the link in tiles, to which its energy is in proportion.
     pub(crate) length: u32,
 }
 

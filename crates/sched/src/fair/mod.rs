@@ -275,8 +275,8 @@ impl Scheduler for Fair {
         self.queue(cpu).current = next;
         if stolen {
             self.queue(cpu).steals += 1;
-            // Other threads may have counted on this CPU; those that remain can go to the next idle
-            // one.
+            // Other waiting threads may have been about to go to this CPU; they go to the next idle
+            // one instead.
             self.cpus.ids().for_each(|other| self.offer(other, out));
         } else {
             self.offer(cpu, out);

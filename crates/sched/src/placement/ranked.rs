@@ -71,7 +71,7 @@ pub(crate) struct Ranked<R> {
     rule: R,
     /// The time of the next swaps.
     swap_at: u64,
-    /// The time of the period that was asked for.
+    /// The time for which the placement has last asked for [`Event::Period`].
     asked: u64,
     /// By CPU: the time until which the CPU takes part in no swap.
     held_until: Vec<u64>,
