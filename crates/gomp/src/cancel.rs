@@ -9,8 +9,8 @@ const LOOP: i32 = 2;
 const SECTIONS: i32 = 4;
 const TASKGROUP: i32 = 8;
 
-/// Whether the innermost construct of that kind around the caller is cancelled, so that the thread
-/// must go to its end.
+/// Whether the innermost construct of the kind `which` around the caller is cancelled, so that the
+/// thread must go to that construct's end.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancellation_point(which: i32) -> bool {
     let place = place();

@@ -14,18 +14,19 @@ pub extern "C" fn omp_display_env(verbose: i32) {
     shown::show_settings(&runtime().settings, verbose);
 }
 
-/// The program's format, or the environment's if the program passes none.
+/// The format that the program passes, or the environment's if the program passes none.
 unsafe fn chosen(format: *const c_char) -> Vec<u8> {
     // SAFETY: the program passes a string or null.
     let given = (!format.is_null()).then(|| unsafe { CStr::from_ptr(format) }.to_bytes().to_vec());
     given.filter(|format| !format.is_empty()).unwrap_or_else(shown::format)
 }
 
-/// Writes as much of a text as fits, and a zero. Returns the length of the whole text.
+/// Writes as much of `text` as fits into `size` bytes, with a zero at its end. Returns the length
+/// of the whole text.
 unsafe fn give(text: &[u8], buffer: *mut c_char, size: usize) -> usize {
     if size != 0 {
         let n = text.len().min(size - 1);
-        // SAFETY: the program's buffer has that size.
+        // SAFETY: the program's buffer has `size` bytes.
         unsafe {
             core::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), n);
             buffer.add(n).write(0);
@@ -59,12 +60,12 @@ pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     shown::show_affinity(place(), &unsafe { chosen(format) });
 }
 
-/// The text of an `error` directive; its length or a zero marks its end.
+/// The text of an `error` directive: `bytes` bytes long, or up to its zero.
 unsafe fn message(text: *const c_char, bytes: usize) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the compiler passes a string of that length, or one that a zero ends.
+    // SAFETY: the compiler passes a string of `bytes` bytes, or one that a zero ends.
     let text = unsafe {
         if bytes == usize::MAX {
             CStr::from_ptr(text).to_bytes()

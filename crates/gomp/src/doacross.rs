@@ -20,9 +20,10 @@ pub unsafe extern "C" fn GOMP_doacross_ull_post(at: *const u64) {
     unsafe { GOMP_doacross_post(at) };
 }
 
-/// The interface is variadic: a number for each loop. On x86-64 and on 64-bit Arm these numbers lie
-/// where the parameters of a function with as many parameters lie, in registers and then on the
-/// stack. Numbers that the caller did not pass are read from the caller's frames, and are not used.
+/// The interface is variadic: it takes a number for each loop. On x86-64 and on 64-bit Arm,
+/// variadic numbers lie where the parameters of a function with as many parameters lie: in
+/// registers, and then on the stack. Numbers that the caller did not pass are read from the
+/// caller's frames, and are not used.
 macro_rules! waits {
     ($($name:ident)* : $($n:ident)*) => {
         waits! { @each [$($name)*] [$($n: u64),*] [$($n),*] }
@@ -56,7 +57,8 @@ unsafe fn begin(
     reductions: *mut usize,
     memory: *mut *mut c_void,
 ) -> bool {
-    // SAFETY: the compiler passes a count for each loop of the nest, at least one, and words of its own.
+    // SAFETY: the compiler passes a count for each loop of the nest, which has at least one, and
+    // pointers to its own words.
     unsafe {
         let counts = core::slice::from_raw_parts(counts, count as usize);
         let (nest, schedule) = Nest::new(counts, schedule);
@@ -70,7 +72,7 @@ macro_rules! starts {
     ($($name:ident ($($chunk:ident: u64)?) $schedule:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(n: u32, counts: *const u64, $($chunk: u64,)? from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: the compiler passes what `begin` needs.
+            // SAFETY: the compiler passes counts and words as `begin` demands.
             unsafe { begin((n, counts), $schedule, (from, to), core::ptr::null_mut(), core::ptr::null_mut()) }
         }
     )*};
@@ -95,7 +97,7 @@ macro_rules! with_memory {
             n: u32, counts: *const u64, schedule: i64, chunk: u64, from: *mut u64, to: *mut u64,
             reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
-            // SAFETY: the compiler passes what `begin` needs.
+            // SAFETY: the compiler passes counts and words as `begin` demands.
             unsafe { begin((n, counts), numbered(schedule, chunk), (from, to), reductions, memory) }
         }
     )*};

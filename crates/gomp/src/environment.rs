@@ -21,7 +21,8 @@ pub(crate) const OFFLOAD: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
 
 /// The variables as they were read before `main`.
 pub(crate) struct Environment {
-    /// OMP_NUM_TEAMS and OMP_TEAMS_THREAD_LIMIT, which the program may change; 0: none is set.
+    /// OMP_NUM_TEAMS and OMP_TEAMS_THREAD_LIMIT, which the program may change; 0: the variable is
+    /// not set.
     pub(crate) teams: AtomicU32,
     pub(crate) teams_limit: AtomicU32,
     /// OMP_MAX_TASK_PRIORITY.
@@ -74,7 +75,7 @@ fn read() -> Environment {
 }
 
 impl Environment {
-    /// Sets a count; a negative number means none.
+    /// Sets a count; a negative `n` unsets it.
     pub(crate) fn set(count: &AtomicU32, n: i32) {
         // Relaxed: the store orders nothing.
         count.store(n.max(0) as u32, Relaxed);

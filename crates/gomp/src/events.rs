@@ -31,12 +31,13 @@ const SHELVES: usize = 64;
 static OPEN: [Shelf; SHELVES] = [const { Shelf(Mutex::new(BTreeMap::new())) }; SHELVES];
 
 fn shelf(handle: usize) -> MutexGuard<'static, BTreeMap<usize, Open>> {
-    // Allocations of an event's size lie some 100 bytes apart.
+    // The bits above bit 6 are hashed, because allocations of an event's size lie some 100 bytes
+    // apart.
     let at = (handle >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SHELVES.ilog2());
     OPEN[at].0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An event for a new task of the current one, and its handle.
+/// Makes an event for a new task of the current one. Returns the event and its handle.
 pub(crate) fn make(place: &Context<Native>) -> (Shared<Native, Event<Native>>, usize) {
     let event = Shared::new(Event::new());
     let handle = event.address().expose_provenance();
@@ -50,7 +51,7 @@ pub extern "C" fn omp_fulfill_event(handle: usize) {
         eprintln!("libbaton_gomp: omp_fulfill_event: {handle:#x} is no event, or was fulfilled before");
         std::process::exit(1);
     };
-    // SAFETY: the task of an event that is not fulfilled is not done.
+    // SAFETY: the event is not fulfilled, so its task is not done and holds the team open.
     unsafe { fulfil(open.team, &open.waits, &open.event) };
 }
 

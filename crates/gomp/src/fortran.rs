@@ -1,4 +1,5 @@
-//! The Fortran forms of functions with arguments: an argument is an address, and with `_8_` default integers have 8 bytes.
+//! The Fortran forms of functions with arguments. An argument is passed by its address; forms with
+//! `_8_` are for programs whose default integers have 8 bytes.
 #![allow(
     clippy::missing_safety_doc,
     reason = "the compiler calls these; each pointer leads to an argument of the program's"
@@ -22,12 +23,12 @@ macro_rules! one_number {
     ($($c:ident $fortran:ident $long:ident $(-> $out:ty)?;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $fortran(n: *const i32) $(-> $out)? {
-            // SAFETY: the program passes an integer.
+            // SAFETY: the program passes the address of an integer.
             $c(unsafe { n.read() })
         }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $long(n: *const i64) $(-> $out)? {
-            // SAFETY: the program passes an integer.
+            // SAFETY: the program passes the address of an integer.
             $c(short(unsafe { n.read() }))
         }
     )*};
@@ -48,26 +49,27 @@ one_number! {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_schedule_(kind: *const u32, chunk: *const i32) {
-    // SAFETY: the program passes both.
+    // SAFETY: the program passes the addresses of a kind and a chunk.
     unsafe { omp_set_schedule(kind.read(), chunk.read()) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64) {
-    // SAFETY: the program passes both.
+    // SAFETY: the program passes the addresses of a kind and a chunk.
     unsafe { omp_set_schedule(kind.read(), short(chunk.read())) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule_(kind: *mut u32, chunk: *mut i32) {
-    // SAFETY: the program passes both.
+    // SAFETY: the program passes the addresses of two variables for the results.
     unsafe { omp_get_schedule(kind, chunk) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
     let mut own = 0;
-    // SAFETY: the program passes both.
+    // SAFETY: the program passes the addresses of two variables for the results; `own` is a local
+    // variable.
     unsafe {
         omp_get_schedule(kind, &raw mut own);
         chunk.write(i64::from(own));
@@ -76,85 +78,86 @@ pub unsafe extern "C" fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids_(place: *const i32, ids: *mut i32) {
-    // SAFETY: the program passes a number, and an array with room for the place.
+    // SAFETY: the program passes the address of a number, and an array with room for the place's
+    // CPUs.
     unsafe { omp_get_place_proc_ids(place.read(), ids) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids_8_(place: *const i64, ids: *mut i64) {
-    // SAFETY: the program passes a number.
+    // SAFETY: the program passes the address of a number.
     let place = short(unsafe { place.read() });
     let mut own = vec![0; omp_get_place_num_procs(place) as usize];
-    // SAFETY: it has room for the place.
+    // SAFETY: `own` has room for the place's CPUs.
     unsafe { omp_get_place_proc_ids(place, own.as_mut_ptr()) };
     for (at, id) in own.into_iter().enumerate() {
-        // SAFETY: the program's array has room for the place, too.
+        // SAFETY: the program's array has room for the place's CPUs, too.
         unsafe { ids.add(at).write(i64::from(id)) };
     }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums_(places: *mut i32) {
-    // SAFETY: the program passes an array with room for all.
+    // SAFETY: the program passes an array with room for all places of the partition.
     unsafe { omp_get_partition_place_nums(places) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums_8_(places: *mut i64) {
     let mut own = vec![0; omp_get_partition_num_places() as usize];
-    // SAFETY: it has room for all.
+    // SAFETY: `own` has room for all places of the partition.
     unsafe { omp_get_partition_place_nums(own.as_mut_ptr()) };
     for (at, place) in own.into_iter().enumerate() {
-        // SAFETY: the program's array has room for all, too.
+        // SAFETY: the program's array has room for all places of the partition, too.
         unsafe { places.add(at).write(i64::from(place)) };
     }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_env_(verbose: *const i32) {
-    // SAFETY: the program passes a logical.
+    // SAFETY: the program passes the address of a logical.
     omp_display_env(unsafe { verbose.read() });
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_env_8_(verbose: *const i64) {
-    // SAFETY: the program passes a logical.
+    // SAFETY: the program passes the address of a logical.
     omp_display_env(i32::from(unsafe { verbose.read() } != 0));
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_pause_resource_(kind: *const i32, device: *const i32) -> i32 {
-    // SAFETY: the program passes both.
+    // SAFETY: the program passes the addresses of a kind and a device.
     unsafe { omp_pause_resource(kind.read(), device.read()) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_pause_resource_all_(kind: *const i32) -> i32 {
-    // SAFETY: the program passes it.
+    // SAFETY: the program passes the address of a kind.
     omp_pause_resource_all(unsafe { kind.read() })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_allocator_(space: *const usize, count: *const i32, traits: *const Trait) -> usize {
-    // SAFETY: the program passes all three.
+    // SAFETY: the program passes the addresses of a space and a count, and `count` traits.
     unsafe { memory::omp_init_allocator(space.read(), count.read(), traits) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_allocator_8_(space: *const usize, count: *const i64, traits: *const Trait) -> usize {
-    // SAFETY: the program passes all three.
+    // SAFETY: the program passes the addresses of a space and a count, and `count` traits.
     unsafe { memory::omp_init_allocator(space.read(), short(count.read()), traits) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_allocator_(handle: *const usize) {
-    // SAFETY: the program passes an allocator.
+    // SAFETY: the program passes the address of an allocator's handle.
     unsafe { memory::omp_destroy_allocator(handle.read()) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_default_allocator_(handle: *const usize) {
-    // SAFETY: the program passes an allocator.
+    // SAFETY: the program passes the address of an allocator's handle.
     memory::omp_set_default_allocator(unsafe { handle.read() });
 }
 
@@ -163,7 +166,8 @@ pub extern "C" fn omp_get_default_allocator_() -> usize {
     memory::omp_get_default_allocator()
 }
 
-/// Converts a Fortran text (its length behind the arguments, blanks at its end) to a C text.
+/// Converts a Fortran text to a C text. The compiler passes a text's length behind the arguments,
+/// and the text has blanks at its end.
 unsafe fn text(from: *const c_char, bytes: usize) -> Vec<u8> {
     // SAFETY: the program passes a text of `bytes` bytes.
     let bytes = unsafe { core::slice::from_raw_parts(from.cast::<u8>(), bytes) };
@@ -189,7 +193,8 @@ pub unsafe extern "C" fn omp_set_affinity_format_(format: *const c_char, bytes: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_affinity_format_(buffer: *mut c_char, bytes: usize) -> i32 {
     let mut own = vec![0; 4096];
-    // SAFETY: both have as many bytes as is said.
+    // SAFETY: `own` has room for what is written to it, and the program's variable has `bytes`
+    // bytes.
     unsafe {
         let whole = omp_get_affinity_format(own.as_mut_ptr().cast(), own.len());
         give(&own[..whole.min(own.len() - 1)], buffer, bytes);
@@ -211,7 +216,8 @@ pub unsafe extern "C" fn omp_capture_affinity_(
     format_bytes: usize,
 ) -> i32 {
     let mut own = vec![0; 4096];
-    // SAFETY: each has as many bytes as is said.
+    // SAFETY: `own` has room for what is written to it; the program's variable has `bytes` bytes,
+    // and its format `format_bytes`.
     unsafe {
         let format = text(format, format_bytes);
         let whole = omp_capture_affinity(own.as_mut_ptr().cast(), own.len(), format.as_ptr().cast());
@@ -220,11 +226,12 @@ pub unsafe extern "C" fn omp_capture_affinity_(
     }
 }
 
-/// A nested lock of Fortran has 8 bytes, too few for the lock itself: they hold its address.
+/// A nested lock of Fortran has 8 bytes, too few for the lock itself: they hold the address of the
+/// lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock_(lock: *mut *mut NestLock) {
     let own = Box::into_raw(Box::new(NestLock::default()));
-    // SAFETY: made above; the program passes its own 8 bytes.
+    // SAFETY: the lock was made above; the program passes 8 bytes of its own.
     unsafe {
         locks::omp_init_nest_lock(own);
         lock.write(own);
@@ -233,7 +240,8 @@ pub unsafe extern "C" fn omp_init_nest_lock_(lock: *mut *mut NestLock) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_nest_lock_(lock: *mut *mut NestLock) {
-    // SAFETY: `omp_init_nest_lock_` left it there, and no thread uses it any more.
+    // SAFETY: `omp_init_nest_lock_` left the lock's address there, and no thread uses the lock any
+    // more.
     unsafe {
         let own = lock.replace(core::ptr::null_mut());
         locks::omp_destroy_nest_lock(own);
@@ -243,7 +251,7 @@ pub unsafe extern "C" fn omp_destroy_nest_lock_(lock: *mut *mut NestLock) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_nest_lock_(lock: *const *mut NestLock) {
-    // SAFETY: `omp_init_nest_lock_` left it there.
+    // SAFETY: `omp_init_nest_lock_` left the lock's address there.
     unsafe { locks::omp_set_nest_lock(lock.read()) };
 }
 

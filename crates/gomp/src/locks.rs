@@ -51,7 +51,7 @@ fn is_not_initialised(caller: &str) -> ! {
 #[inline]
 fn entry(number: u32) -> Option<&'static Entry> {
     let chunk = number.checked_ilog2()?;
-    // Acquire: see the chunk's entries.
+    // Acquire: the chunk's entries are seen with its address.
     let entries = TABLE[chunk as usize].load(Ordering::Acquire);
     // SAFETY: a chunk that is not null has 2^chunk entries, and the number without its first bit is less.
     (!entries.is_null()).then(|| unsafe { &*entries.add((number ^ (1 << chunk)) as usize) })
@@ -66,12 +66,13 @@ fn make(caller: &str) -> u32 {
     });
     if number.is_power_of_two() && entry(number).is_none() {
         let entries: Box<[Entry]> = (0..number).map(|_| Entry::default()).collect();
-        // Release: the entries. They are never given back.
+        // Release: a thread that sees the chunk's address sees its entries. They are never given
+        // back.
         TABLE[number.ilog2() as usize].store(Box::into_raw(entries).cast(), Ordering::Release);
     }
     let entry = entry(number).expect("numbers are given out in order, and the first of a chunk makes it");
     entry.lock.get_or_init(new_lock);
-    // Relaxed: the program hands its lock over to other threads.
+    // Relaxed suffices: if the program hands its lock to another thread, it orders that itself.
     entry.initialised.store(true, Ordering::Relaxed);
     number
 }
@@ -79,7 +80,7 @@ fn make(caller: &str) -> u32 {
 #[inline]
 fn find(number: u32, caller: &str) -> &'static Entry {
     match entry(number) {
-        // Relaxed: as in `make`.
+        // Relaxed suffices, as in `make`.
         Some(entry) if entry.initialised.load(Ordering::Relaxed) => entry,
         _ => is_not_initialised(caller),
     }
@@ -91,7 +92,8 @@ fn destroy(number: u32, caller: &str) {
     if !lock.try_lock() {
         fail(&format!("{caller} of a lock that is held"));
     }
-    // SAFETY: locked just above, by a try; the number may stand for another lock from now on.
+    // SAFETY: this function took the lock just above, by a try. From here on the number may stand
+    // for another lock.
     unsafe { lock.unlock(place().waits().of(Why::Lock)) };
     entry.initialised.store(false, Ordering::Relaxed);
     NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).0.push(number);
@@ -113,7 +115,7 @@ fn set(number: u32, caller: &str) {
 
 #[inline]
 fn unset(number: u32, caller: &str) {
-    // SAFETY: OpenMP asks that the calling task holds it.
+    // SAFETY: OpenMP demands that the calling task holds the lock.
     unsafe { find(number, caller).lock().unlock(place().waits().of(Why::Lock)) };
 }
 
@@ -124,7 +126,7 @@ fn me() -> usize {
     (core::ptr::from_ref(place).addr() << 16) + (place.depth.get() & 0xffff) as usize
 }
 
-/// Makes a function and its Fortran form.
+/// Defines a function and its Fortran form.
 macro_rules! both {
     ($($name:ident $fortran:ident ($at:ident: $type:ty) $(-> $out:ty)? $body:block)*) => {$(
         #[unsafe(no_mangle)]
@@ -162,11 +164,15 @@ both! {
     }
 }
 
+/// Takes a nested lock, or takes it once more; without `wait`, only if it is free or the task's
+/// own. Returns how often the task holds it now, 0 if not.
+///
 /// # Safety
-/// `lock` is a nested lock of the program. Other threads may hold it meanwhile, so its parts are
-/// read as they are.
+/// `lock` is a nested lock of the program. Other threads may hold and change it meanwhile, so
+/// `owner` is read and written by volatile accesses.
 unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
-    // SAFETY: by contract; `owner` equals ours only if this thread wrote it, and only the holder writes the count.
+    // SAFETY: the caller says that `lock` is a nested lock; `owner` equals this task's mark only if
+    // this thread wrote it, and only the holder writes the count.
     unsafe {
         let number = (*lock).number;
         if (&raw const (*lock).owner).read_volatile() != me() {
@@ -231,13 +237,16 @@ fn thread() -> usize {
     HERE.with(|here| core::ptr::from_ref(here).addr())
 }
 
+/// Does what [`nest`] does for a nested lock of the old form, which belongs to a thread.
+///
 /// # Safety
 /// `lock` is a nested lock of the old form; its number does not change meanwhile.
 unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
     // SAFETY: by contract.
     let number = unsafe { (*lock).number };
     let entry = find(number, caller);
-    // Relaxed, here and below: the value equals this thread's only if this thread stored it.
+    // Relaxed here and in the store below: the value equals this thread's only if this thread
+    // stored it.
     if entry.thread.load(Ordering::Relaxed) != thread() {
         if wait {
             set(number, caller);
@@ -246,16 +255,19 @@ unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
         }
         entry.thread.store(thread(), Ordering::Relaxed);
     }
-    // SAFETY: the calling thread holds it, and only the holder touches the count.
+    // SAFETY: the calling thread holds the lock, and only the holder touches the count.
     unsafe {
         (*lock).count += 1;
         (*lock).count
     }
 }
 
-/// Makes the old form of a function, and gives it that name and its Fortran form's at the version `OMP_1.0`. The map of versions gives
-/// a name one version alone. The linker drops a name without a version where one with a version has the same address, so an old form
-/// has code of its own: it calls with a name of its own.
+/// Defines the old form of a function, for programs of GCC 4.3 and before: the C name and the
+/// Fortran name get a second symbol at the version `OMP_1.0`.
+///
+/// The map of versions can give a name one version only, so the symbols are set in assembly. The
+/// linker drops a name without a version if a versioned name has the same address, so an old form
+/// has code of its own: its messages name the function with `@OMP_1.0`.
 macro_rules! old {
     ($($name:ident as $outside:ident $fortran:ident ($at:ident: $type:ty, $caller:ident) $(-> $out:ty)? $body:block)*) => {$(
         #[unsafe(no_mangle)]
@@ -312,7 +324,7 @@ old! {
         unsafe {
             (*lock).count -= 1;
             if (*lock).count == 0 {
-                // Relaxed: as in `old_nest`.
+                // Relaxed suffices, as in `old_nest`.
                 find((*lock).number, caller).thread.store(0, Ordering::Relaxed);
                 unset((*lock).number, caller);
             }

@@ -1,4 +1,5 @@
-//! Loops, sections and scopes. Each loop function comes with its schedule, for `long` and for `unsigned long long`.
+//! Loops, sections and scopes. There is a function for each schedule of a loop, for `long` and for
+//! `unsigned long long`.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::nest::Nest;
@@ -20,7 +21,8 @@ pub(crate) fn of(kind: ScheduleKind, chunk: u64) -> Schedule {
     Schedule { kind, chunk, monotonic: false }
 }
 
-/// The schedule of a number that the compiler passes; the high bit says monotonic.
+/// The schedule that the compiler's number stands for. The number's high bit, which says monotonic,
+/// is ignored.
 pub(crate) fn numbered(number: i64, chunk: u64) -> Schedule {
     match number & 0x7fff_ffff {
         0 => runtime_schedule(),
@@ -30,11 +32,11 @@ pub(crate) fn numbered(number: i64, chunk: u64) -> Schedule {
     }
 }
 
-/// Writes the bounds of a chunk; whether there is one.
+/// Writes the bounds of a chunk, if there is one. Returns whether there is.
 #[inline(always)]
 unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool {
     if let Some((first, end)) = chunk {
-        // SAFETY: the compiler passes two words of its own.
+        // SAFETY: the compiler passes pointers to two words of its own.
         unsafe {
             from.write(first);
             to.write(end);
@@ -65,12 +67,13 @@ unsafe fn begin_as<const ORDERED: bool>(space: Space, schedule: Schedule, from: 
 
 #[inline(always)]
 unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
-    // A thread without a place is in no loop.
-    // SAFETY: by contract.
+    // A thread that has no place in a team is in no loop, so there is no chunk.
+    // SAFETY: the caller passes two words of its own.
     Runtime::<Native>::known().is_some_and(|place| unsafe { next_of(place, ordered, from, to) })
 }
 
-/// The calls stand last, have the same arguments first and cannot unwind, so that the path without them needs no frame.
+/// Gets the thread's next chunk. The calls stand last, take the same arguments first and cannot
+/// unwind, so that the common path, which has no call, needs no stack frame.
 #[inline(always)]
 unsafe fn next_of(place: &Context<Native>, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
     // SAFETY: by contract.
@@ -95,12 +98,12 @@ unsafe extern "C" fn next_ordered(from: *mut u64, to: *mut u64, place: &Context<
     unsafe { give(place.next_ordered_chunk(), from, to) }
 }
 
-/// The functions of a schedule with a chunk: begin and next, for both kinds of numbers.
+/// Defines the functions of schedules with a chunk size: begin and next, for both types of numbers.
 macro_rules! chunked {
     ($($start:ident $next:ident $ull_start:ident $ull_next:ident $kind:ident $ordered:literal)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $start(s: i64, e: i64, step: i64, chunk: i64, from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: the compiler passes two words of its own.
+            // SAFETY: the compiler passes pointers to two words of its own.
             unsafe { begin(Space::signed(s, e, step), of(ScheduleKind::$kind, chunk.max(0) as u64), $ordered, from, to) }
         }
         #[unsafe(no_mangle)]
@@ -112,12 +115,12 @@ macro_rules! chunked {
     )*};
 }
 
-/// The functions of `schedule(runtime)`.
+/// Defines the functions of `schedule(runtime)`.
 macro_rules! by_runtime {
     ($($start:ident $next:ident $ull_start:ident $ull_next:ident $ordered:literal)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $start(s: i64, e: i64, step: i64, from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: the compiler passes two words of its own.
+            // SAFETY: the compiler passes pointers to two words of its own.
             unsafe { begin(Space::signed(s, e, step), runtime_schedule(), $ordered, from, to) }
         }
         #[unsafe(no_mangle)]
@@ -133,7 +136,7 @@ macro_rules! nexts {
     ($($next:ident $ordered:literal)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $next(from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: the compiler passes two words of its own.
+            // SAFETY: the compiler passes pointers to two words of its own.
             unsafe { next($ordered, from, to) }
         }
     )*};
@@ -165,19 +168,20 @@ by_runtime! {
         GOMP_loop_ull_ordered_runtime_start GOMP_loop_ull_ordered_runtime_next true
 }
 
-/// The next chunk of a loop that is not ordered.
+/// Writes the bounds of the next chunk of a loop that is not ordered. Returns whether there is one.
 pub(crate) unsafe fn give_next(from: *mut u64, to: *mut u64) -> bool {
     // SAFETY: by contract.
     unsafe { next(false, from, to) }
 }
 
-/// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and reductions over tasks. Before it in the same
-/// memory is the record of a doacross loop.
+/// Begins a loop or sections of OpenMP 5, which may have memory that the team shares, and
+/// reductions over tasks. In the same memory, before the team's part, lies the record of a doacross
+/// loop.
 pub(crate) unsafe fn enter_with(loops: Work, reductions: *mut usize, memory: *mut *mut c_void, nest: Option<Nest>) {
     let bytes = if memory.is_null() {
         0
     } else {
-        // SAFETY: the compiler passes the size in the word that gets the address.
+        // SAFETY: the compiler passes the size in the word that is to get the address.
         unsafe { memory.read() }.addr()
     };
     let place = place();
@@ -186,7 +190,8 @@ pub(crate) unsafe fn enter_with(loops: Work, reductions: *mut usize, memory: *mu
         let memory = if bytes + record == 0 { (0, 0) } else { shared_memory::<Native>(bytes + record) };
         let doacross = if nest.is_some() { memory.0 } else { 0 };
         if let Some(nest) = nest {
-            // SAFETY: that much memory was taken, and no other thread has it before the work-share is open.
+            // SAFETY: the memory has room for the record, and no other thread uses it before the
+            // work-share is open.
             unsafe { nest.write(doacross) };
         }
         Work { memory, doacross, ..loops }
@@ -200,7 +205,7 @@ pub(crate) unsafe fn enter_with(loops: Work, reductions: *mut usize, memory: *mu
     }
 }
 
-/// Enters a work-share, with reductions over its tasks where there is a record of them.
+/// Enters a work-share; registers reductions over its tasks if `record` is not null.
 unsafe fn enter_reducing(place: &Context<Native>, record: *mut usize, fill: impl FnOnce() -> Work) {
     if record.is_null() {
         place.enter(fill);
@@ -208,12 +213,13 @@ unsafe fn enter_reducing(place: &Context<Native>, record: *mut usize, fill: impl
     }
     place.begin_group(true);
     let first = place.enter(|| {
-        // SAFETY: the compiler built the record.
+        // SAFETY: the compiler built the record, which stays until the reductions are unregistered.
         unsafe { reductions::register(place, record) };
         Work { reductions: record.expose_provenance(), ..fill() }
     });
     if !first {
-        // SAFETY: as above; the first thread's record stays until all have left the work-share's end.
+        // SAFETY: the compiler built this thread's record; the first thread's record stays until
+        // all threads have left the work-share's end.
         unsafe { reductions::join(place, record, place.work.get().reductions) };
     }
 }
@@ -225,7 +231,7 @@ macro_rules! started {
         pub unsafe extern "C" fn $name(
             $($arg: $type,)* sched: i64, chunk: i64, from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
-            // SAFETY: the compiler passes words of its own.
+            // SAFETY: the compiler passes pointers to words of its own.
             unsafe {
                 enter_with(work($space, numbered(sched, chunk.max(0) as u64), $ordered), reductions, memory, None);
                 from.is_null() || next($ordered, from, to)
@@ -252,13 +258,13 @@ pub extern "C" fn GOMP_loop_end_nowait() {
     let place = place();
     if place.in_order.get() {
         let (mut from, mut to) = (0, 0);
-        // SAFETY: both are words of this function.
+        // SAFETY: both words are local variables of this function.
         unsafe { next_ordered(&raw mut from, &raw mut to, place) };
     }
     place.leave();
 }
 
-/// The space of so many sections, numbered from 1.
+/// The work of `count` sections, which are numbered from 1.
 fn sections(count: u32) -> Work {
     work(Space::signed(1, i64::from(count) + 1, 1), of(ScheduleKind::Dynamic, 1), false)
 }
@@ -271,7 +277,7 @@ pub extern "C" fn GOMP_sections_start(count: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_sections2_start(count: u32, reductions: *mut usize, memory: *mut *mut c_void) -> u32 {
-    // SAFETY: the compiler passes words of its own.
+    // SAFETY: the compiler passes pointers to words of its own.
     unsafe { enter_with(sections(count), reductions, memory, None) };
     GOMP_sections_next()
 }
@@ -291,16 +297,18 @@ pub extern "C" fn GOMP_sections_end_nowait() {
     place().leave();
 }
 
-/// A scope with reductions over tasks: a work-share, to tell the first thread from the others.
+/// Begins a scope with reductions over tasks. It is a work-share, because one thread must be told
+/// apart as the first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_scope_start(record: *mut usize) {
     let place = place();
-    // SAFETY: the compiler built the record.
+    // SAFETY: the compiler built the record, which stays until the reductions are unregistered.
     unsafe { enter_reducing(place, record, Work::default) };
     place.leave();
 }
 
-/// Runs a region that begins in a work-share: each thread is in it when its body begins.
+/// Runs a region that is a single work-share: each thread has entered the work-share when its body
+/// begins.
 unsafe fn combined(function: Function, data: *mut c_void, threads: u32, work: Work, run: bool) {
     // SAFETY: the compiler outlined `function` for these data.
     unsafe {

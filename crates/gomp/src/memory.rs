@@ -1,4 +1,4 @@
-//! Allocators. Memory comes from `malloc`, with three words of ours before it.
+//! Allocators. Memory comes from `malloc`, with a header of three words before it.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
 use crate::environment::ALLOCATORS;
@@ -50,17 +50,18 @@ struct Allocator {
 }
 
 impl Allocator {
-    /// The program's own allocator with that handle.
+    /// The program's own allocator with that handle; `None` for a predefined allocator.
     fn of(handle: usize) -> Option<&'static Allocator> {
         let own = handle > ALLOCATORS.len();
-        // SAFETY: `omp_init_allocator` gave the handle, and the program uses it no more once it is destroyed.
+        // SAFETY: `omp_init_allocator` returned the handle, and the program does not use it after
+        // the allocator is destroyed.
         own.then(|| unsafe { &*core::ptr::with_exposed_provenance::<Allocator>(handle) })
     }
 
     /// Takes `bytes` bytes of the pool. Returns whether the pool had them.
     fn take(&self, bytes: usize) -> bool {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.pool);
-        // Relaxed: a count, which orders nothing.
+        // Relaxed suffices: the count orders nothing.
         self.pool == UNLIMITED || self.used.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 
@@ -126,7 +127,8 @@ pub unsafe extern "C" fn omp_init_allocator(space: usize, count: i32, traits: *c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_allocator(handle: usize) {
     if handle > ALLOCATORS.len() {
-        // SAFETY: `omp_init_allocator` gave it.
+        // SAFETY: `omp_init_allocator` returned the handle, and the program destroys an allocator
+        // once.
         drop(unsafe { Box::from_raw(core::ptr::with_exposed_provenance_mut::<Allocator>(handle)) });
     }
 }
@@ -148,12 +150,14 @@ pub extern "C" fn omp_get_default_allocator() -> usize {
 #[derive(Clone, Copy)]
 struct Header {
     begin: *mut c_void,
-    /// Bytes of the block, header and alignment included.
+    /// Bytes of the block, with the header and the alignment.
     bytes: usize,
     allocator: usize,
 }
 
 impl Header {
+    /// The header before `memory`.
+    ///
     /// # Safety
     /// The memory came from [`allocate`].
     unsafe fn of(memory: *mut c_void) -> Header {
@@ -162,7 +166,7 @@ impl Header {
     }
 }
 
-/// Allocates `bytes` bytes, or what the allocator falls back to.
+/// Allocates `bytes` bytes; if the allocator cannot, does what its fallback says.
 fn allocate(alignment: usize, bytes: usize, handle: usize) -> *mut c_void {
     if bytes == 0 {
         return null_mut();
@@ -180,7 +184,8 @@ fn allocate(alignment: usize, bytes: usize, handle: usize) -> *mut c_void {
             if !begin.is_null() {
                 let at = (begin.addr() + size_of::<Header>()).next_multiple_of(aligned);
                 let memory = begin.with_addr(at);
-                // SAFETY: there is room for the header and what the alignment takes before the memory.
+                // SAFETY: the block has room for the header and for the bytes that the alignment
+                // skips before the memory.
                 unsafe { memory.cast::<Header>().sub(1).write(Header { begin, bytes: all, allocator: handle }) };
                 return memory;
             }
@@ -238,12 +243,12 @@ pub unsafe extern "C" fn omp_free(memory: *mut c_void, _handle: usize) {
     if memory.is_null() {
         return;
     }
-    // SAFETY: the program passes what an allocator gave it.
+    // SAFETY: the program passes memory that an allocator of this file returned.
     let header = unsafe { Header::of(memory) };
     if let Some(own) = Allocator::of(header.allocator) {
         own.give_back(header.bytes);
     }
-    // SAFETY: `malloc` gave it.
+    // SAFETY: `begin` came from `malloc`, and is freed once.
     unsafe { libc::free(header.begin) };
 }
 
@@ -257,10 +262,11 @@ pub unsafe extern "C" fn omp_realloc(memory: *mut c_void, bytes: usize, handle: 
         unsafe { omp_free(memory, free) };
         return null_mut();
     }
-    // SAFETY: the program passes what an allocator gave it.
+    // SAFETY: the program passes memory that an allocator of this file returned.
     let header = unsafe { Header::of(memory) };
     let handle = if handle == NONE { header.allocator } else { handle };
-    // The pool that the old block came from may use the old block's bytes for the new one.
+    // If the old block came from the same pool, its bytes are given back first, so that the new
+    // block may use them.
     let pool = Allocator::of(header.allocator).filter(|_| handle == header.allocator);
     if let Some(pool) = pool {
         pool.give_back(header.bytes);
@@ -269,15 +275,15 @@ pub unsafe extern "C" fn omp_realloc(memory: *mut c_void, bytes: usize, handle: 
     if let Some(pool) = pool
         && pool.pool != UNLIMITED
     {
-        // The old block is still there: below it is given back once more, or kept.
+        // The old block still exists, so its bytes are counted again: `omp_free` below gives them
+        // back, or the block is kept.
         pool.used.fetch_add(header.bytes, Relaxed);
     }
     if new.is_null() {
         return null_mut();
     }
     let had = header.bytes - (memory.addr() - header.begin.addr());
-    // SAFETY: both blocks have at least the copied number of bytes; the old block is given back
-    // once.
+    // SAFETY: both blocks have at least as many bytes as are copied; the old block is freed once.
     unsafe {
         core::ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast(), had.min(bytes));
         omp_free(memory, free);
@@ -296,6 +302,6 @@ pub extern "C" fn GOMP_alloc(alignment: usize, bytes: usize, handle: usize) -> *
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_free(memory: *mut c_void, handle: usize) {
-    // SAFETY: `GOMP_alloc` gave it.
+    // SAFETY: `GOMP_alloc` returned the memory.
     unsafe { omp_free(memory, handle) };
 }

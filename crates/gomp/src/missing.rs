@@ -1,4 +1,5 @@
-//! What is not implemented: a call ends the program with a message that names the missing function.
+//! Functions that are not implemented: a call of one ends the program with a message that names the
+//! function.
 
 /// Ends the program with a message that it needs `what`.
 pub fn missing(what: &str) -> ! {

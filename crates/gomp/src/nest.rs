@@ -15,13 +15,13 @@ const MOST: usize = 64;
 
 type Word = <Native as Machine>::Atomic<u64>;
 
-/// What the threads know of the nest. It stands at the start of the work-share's memory, before the
-/// words of the chunks.
+/// The record of a nest that all threads of the team share. It stands at the start of the
+/// work-share's memory, before the words of the chunks.
 #[repr(C, align(64))]
 pub(crate) struct Record {
     counts: [u64; MOST],
     pub(crate) loops: usize,
-    /// Outermost iterations for each word.
+    /// Number of outermost iterations in each chunk, which has one word.
     chunk: u64,
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct Nest {
 }
 
 impl Nest {
-    /// The nest of `counts`, and its schedule, with chunks long enough that each has a word.
+    /// Describes the nest of loops with these counts, and adapts its schedule: chunks are so long
+    /// that each has a word.
     pub(crate) fn new(counts: &[u64], schedule: Schedule) -> (Nest, Schedule) {
         if counts.len() > MOST {
             missing("a doacross loop with more than 64 nested loops");
@@ -52,7 +53,7 @@ impl Nest {
         (Nest { record: Record { counts: own, loops: counts.len(), chunk }, words }, schedule)
     }
 
-    /// Bytes of the record and its words.
+    /// Bytes of the record with the words behind it.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Record>() + self.words * size_of::<Word>()
     }
@@ -63,7 +64,8 @@ impl Nest {
     /// `at` is [`Nest::bytes`] of zeroed memory, aligned to 64 bytes, which no other thread uses
     /// yet.
     pub(crate) unsafe fn write(self, at: usize) {
-        // SAFETY: by contract. The words of a native cell are zero already.
+        // SAFETY: the caller says that the memory has room for the record. The words behind it are
+        // zeroed, which is their initial state.
         unsafe { core::ptr::with_exposed_provenance_mut::<Record>(at).write(self.record) };
     }
 }
@@ -74,7 +76,7 @@ pub(crate) fn record() -> &'static Record {
     if at == 0 {
         missing("GOMP_doacross_post or _wait outside a doacross loop");
     }
-    // SAFETY: written by the first thread; it stays until all have left the loop.
+    // SAFETY: the first thread wrote the record; it stays until all threads have left the loop.
     unsafe { &*core::ptr::with_exposed_provenance(at) }
 }
 
@@ -85,13 +87,14 @@ impl Record {
         let inner = self.counts[1..self.loops].iter().zip(&at[1..]);
         let number = inner.fold(outer, |flat, (count, at)| flat * count + at);
         let words = core::ptr::from_ref(self).wrapping_add(1).cast::<Word>();
-        // SAFETY: the memory has a word for each chunk of outermost iterations, of which this is one.
+        // SAFETY: the memory has a word for each chunk of outermost iterations, and `word` is the
+        // number of one.
         (unsafe { &*words.add(word as usize) }, number + 1)
     }
 
     pub(crate) fn post(&self, at: &[u64]) {
         let (word, number) = self.find(at);
-        // Release: a thread that sees the number sees what the iteration did.
+        // Release: a thread that sees the number sees what the iterations up to it did.
         word.store(number, Ordering::Release);
         place().waits().wake::<Native, u64>(Why::Barrier, word);
     }

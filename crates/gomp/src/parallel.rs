@@ -10,7 +10,7 @@ use baton_omp::team::Function;
 use core::ffi::c_void;
 use std::sync::OnceLock;
 
-/// Notes what the flags of a region say about binding.
+/// Notes the binding of threads that a region's flags ask for.
 pub(crate) fn bind(flags: u32) {
     if flags & 7 != 0 {
         runtime().proc_bind(flags & 7);
@@ -40,7 +40,7 @@ pub extern "C" fn GOMP_barrier() {
     place().barrier(Why::Barrier);
 }
 
-/// A lock of the kind that the settings name.
+/// A lock of the algorithm that the settings name.
 pub(crate) type Lock = Box<dyn AnyLock<Native>>;
 
 pub(crate) fn new_lock() -> Lock {
@@ -83,18 +83,21 @@ pub extern "C" fn GOMP_atomic_end() {
 /// of a lock that is never freed.
 type Name = <Native as Machine>::Atomic<Ptr<Lock>>;
 
+/// The lock of a critical section's name.
+///
 /// # Safety
 /// `name` is the word of a critical section.
 #[inline]
 unsafe fn named(name: *mut *mut c_void) -> &'static Lock {
-    // SAFETY: by contract the word is zero or what was stored by `name_it`, and a native cell has a pointer's layout.
+    // SAFETY: the caller says that this is the section's word, which is zero or holds what
+    // `name_it` stored; a native cell has a pointer's layout.
     let word = unsafe { &*name.cast::<Name>() };
-    // Acquire: the thread sees the lock that the address leads to.
+    // Acquire: the thread sees the lock to which the address leads.
     let known = word.load(Ordering::Acquire);
     if known.is_null() {
         return name_it(word);
     }
-    // SAFETY: stored by `name_it`, and never given back.
+    // SAFETY: `name_it` stored the address of this lock, which is never freed.
     unsafe { &*known.0 }
 }
 
@@ -102,13 +105,14 @@ unsafe fn named(name: *mut *mut c_void) -> &'static Lock {
 #[inline(never)]
 fn name_it(word: &Name) -> &'static Lock {
     let made = Box::into_raw(Box::new(new_lock()));
-    // Release: publishes the lock. Acquire: the reason is the same as above, where another thread
-    // was first.
+    // Release: other threads see the lock with its address. Acquire: if another thread was first,
+    // this thread sees that thread's lock.
     match word.compare_exchange(Ptr::NULL, Ptr(made), Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: published just now, and never given back.
+        // SAFETY: the lock was published just now, and is never freed.
         Ok(_) => unsafe { &*made },
         Err(first) => {
-            // SAFETY: made above, and no other thread has seen it; the other one is never given back.
+            // SAFETY: `made` was made above, and no other thread has seen it; the lock of the
+            // thread that was first is never freed.
             unsafe {
                 drop(Box::from_raw(made));
                 &*first.0

@@ -1,4 +1,4 @@
-//! The process's one runtime.
+//! The process's only runtime, and how it is set up before `main`.
 
 use crate::environment::{environment, stack};
 use crate::shown;
@@ -9,7 +9,8 @@ use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
 use std::sync::{Once, OnceLock};
 
-/// The process's threads; with OMP_DISPLAY_AFFINITY they show themselves.
+/// Where the runtime's threads come from. With OMP_DISPLAY_AFFINITY each thread prints its
+/// affinity.
 struct Shown(NativeThreads);
 
 impl Threads for Shown {
@@ -60,7 +61,8 @@ pub fn runtime() -> &'static Runtime<Native> {
             }
             Err(error) => {
                 eprintln!("libbaton_gomp: {error}");
-                // SAFETY: ends the process; no handler of the program may run before its `main`.
+                // SAFETY: `_exit` ends the process without the program's exit handlers, which must
+                // not run before its `main`.
                 unsafe { libc::_exit(2) }
             }
         }
@@ -70,7 +72,7 @@ pub fn runtime() -> &'static Runtime<Native> {
 /// The calling thread's place in its team.
 #[inline]
 pub fn place() -> &'static Context<Native> {
-    // A thread that has a place got it from the one runtime.
+    // A thread with a place got it from this runtime, as the process has no other.
     Runtime::known().unwrap_or_else(first_place)
 }
 
@@ -91,7 +93,8 @@ extern "C" fn set_up() {
         "verbose" => shown::show_settings(settings, 1),
         _ => {}
     }
-    // SAFETY: `child` only lets go of memory of the one thread that a child has.
+    // SAFETY: `child` only releases memory of the forking thread, the only thread of a fork's
+    // child.
     unsafe { libc::pthread_atfork(None, None, Some(child)) };
 }
 

@@ -7,10 +7,10 @@ use baton_omp::settings::{Icv, MOST_LEVELS};
 use baton_omp::team::Context;
 use baton_omp::{Schedule, ScheduleKind};
 
-/// The place of a thread that is not bound.
+/// The place number that is reported for a thread that is not bound.
 const NOT_BOUND: i32 = -1;
 
-/// Makes queries without an argument, each with its Fortran form.
+/// Defines queries without an argument, each with its Fortran form.
 macro_rules! queries {
     ($($name:ident $fortran:ident -> $out:ty $body:block)*) => {$(
         #[unsafe(no_mangle)]
@@ -100,14 +100,17 @@ pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
     };
     let least = i32::from(kind != ScheduleKind::Static);
     change(|icv| {
-        // `auto` has no chunk: the last one stays to be asked for, as in libgomp.
+        // `auto` has no chunk: the chunk that was set before is kept, and still reported, as in
+        // libgomp.
         let chunk = if kind == ScheduleKind::Auto { icv.schedule.chunk } else { chunk.max(least) as u64 };
         icv.schedule = Schedule { kind, chunk, monotonic };
     });
 }
 
+/// Writes the kind and the chunk of the calling task's `schedule(runtime)`.
+///
 /// # Safety
-/// Both are the program's to write.
+/// `kind` and `chunk` point to variables of the program.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut i32) {
     let schedule = place().icv.get().schedule;
@@ -124,7 +127,8 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut i32) {
     }
 }
 
-/// The calling thread's place at that level, or that of the thread it descends from.
+/// The context, at the nesting level `level`, of the calling thread or of the thread from which it
+/// descends; `None` if there is no such level.
 fn at_level(level: i32) -> Option<&'static Context<Native>> {
     let mut at = place();
     if level < 0 || level as u32 > at.region.level {
@@ -154,7 +158,7 @@ pub extern "C" fn omp_set_default_device(device: i32) {
     change(|icv| icv.device = device.max(0));
 }
 
-/// The CPUs of a place; of one that is not there, none.
+/// The CPUs of a place; none if the place does not exist.
 fn cpus_of(place: i32) -> &'static [u32] {
     let places = &runtime().settings.places;
     usize::try_from(place).ok().and_then(|place| places.get(place)).map_or(&[], Vec::as_slice)
@@ -165,8 +169,10 @@ pub extern "C" fn omp_get_place_num_procs(place: i32) -> i32 {
     cpus_of(place).len() as i32
 }
 
+/// Writes the CPUs of a place.
+///
 /// # Safety
-/// `ids` has room for as many as `omp_get_place_num_procs` says.
+/// `ids` has room for as many numbers as `omp_get_place_num_procs` returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
     for (at, cpu) in cpus_of(place).iter().enumerate() {
@@ -175,8 +181,10 @@ pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
     }
 }
 
+/// Writes the numbers of the places in the partition.
+///
 /// # Safety
-/// `places` has room for as many as `omp_get_partition_num_places` says.
+/// `places` has room for as many numbers as `omp_get_partition_num_places` returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums(places: *mut i32) {
     let Some(seat) = place().seat else { return };

@@ -31,6 +31,8 @@ const WORDS: usize = 3;
 struct Record(*mut usize);
 
 impl Record {
+    /// The record at an address; `None` for 0.
+    ///
     /// # Safety
     /// The address is zero or that of a record.
     unsafe fn at(address: usize) -> Option<Record> {
@@ -47,12 +49,13 @@ impl Record {
     }
 
     fn set(self, word: usize, value: usize) {
-        // SAFETY: as above; the compiler's code reads them after the call.
+        // SAFETY: a record has these words, and stays until it is unregistered; the compiler's code
+        // reads them after the call.
         unsafe { self.0.add(word).write(value) };
     }
 
     fn next(self) -> Option<Record> {
-        // SAFETY: the word leads to a record or is zero.
+        // SAFETY: the word holds zero or the address of a record.
         unsafe { Record::at(self.get(NEXT)) }
     }
 
@@ -70,9 +73,9 @@ impl Record {
     }
 }
 
-/// Registers the compiler's records for a team of `threads` threads. `outer`: the records around
-/// them. `theirs`: the records of the thread that came first to the work-share; both threads then
-/// share one memory.
+/// Registers the compiler's records for a team of `threads` threads. `outer`: the records of the
+/// enclosing groups. `theirs`: the records of the thread that came first to the work-share, whose
+/// memory this thread's records then share.
 fn enter(own: Record, outer: usize, theirs: Option<Record>, threads: u32) {
     let mut theirs = theirs;
     let mut at = own;
@@ -86,7 +89,8 @@ fn enter(own: Record, outer: usize, theirs: Option<Record>, threads: u32) {
             None => {
                 let bytes = at.get(BLOCK) * threads as usize;
                 let align = at.get(BEGIN).max(64);
-                // SAFETY: an alignment is a power of two, and the size is made a multiple of it.
+                // SAFETY: the alignment is a power of two, and the size is rounded up to a multiple
+                // of it.
                 let memory = unsafe { libc::aligned_alloc(align, bytes.next_multiple_of(align).max(align)) };
                 assert!(!memory.is_null(), "no memory for a reduction of {bytes} bytes");
                 // SAFETY: taken above.
@@ -102,10 +106,10 @@ fn enter(own: Record, outer: usize, theirs: Option<Record>, threads: u32) {
     at.set(NEXT, outer);
 }
 
-/// Gives back the memory of records that were registered together.
+/// Frees the memory of records that were registered together.
 fn free(own: Record) {
     for record in own.chain().take_while(|record| record.get(FIRST) == own.address()) {
-        // SAFETY: `enter` took it, and the region's tasks that used it are done.
+        // SAFETY: `enter` allocated the memory, and the tasks that used it are done.
         unsafe { libc::free(core::ptr::with_exposed_provenance_mut::<c_void>(record.get(BEGIN))) };
     }
 }
@@ -136,7 +140,7 @@ pub(crate) unsafe fn join(place: &Context<Native>, record: *mut usize, first: us
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(record: *mut usize) {
-    // SAFETY: the compiler built it.
+    // SAFETY: the compiler built the record, which stays until it is unregistered.
     unsafe { register(place(), record) };
 }
 
@@ -148,7 +152,7 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(record: *mut usize)
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
     let place = place();
-    // SAFETY: what was registered with the group is a record.
+    // SAFETY: the group's word holds zero or the address of a record that was registered with it.
     let record = place.group().and_then(|group| unsafe { Record::at(group.reductions()) });
     place.end_group();
     if let Some(record) = record.filter(|_| place.id == 0) {
@@ -159,7 +163,8 @@ pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
     }
 }
 
-/// Where the calling thread's copy of the variable at `address` is, and the variable.
+/// The address of the calling thread's copy of the variable at `address`, and the address of the
+/// variable itself.
 fn copy_of(records: Option<Record>, address: usize, thread: usize) -> Option<(usize, usize)> {
     let chain = || records.into_iter().flat_map(Record::chain);
     let own = |record: Record| record.get(BEGIN) + thread * record.get(BLOCK);
@@ -167,7 +172,8 @@ fn copy_of(records: Option<Record>, address: usize, thread: usize) -> Option<(us
         let (variable, offset) = record.variables().find(|(variable, _)| *variable == address)?;
         Some((own(record) + offset, variable))
     });
-    // A task within a task may name the copy of any thread.
+    // Inside a task, `address` may be that of another thread's copy, because the task's creator
+    // passed its own copy on.
     by_address.or_else(|| {
         let record = chain().find(|record| (record.get(BEGIN)..record.get(END)).contains(&address))?;
         let offset = (address - record.get(BEGIN)) % record.get(BLOCK);
@@ -179,7 +185,7 @@ fn copy_of(records: Option<Record>, address: usize, thread: usize) -> Option<(us
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
     let place = place();
-    // SAFETY: what was registered with the group is a record.
+    // SAFETY: the group's word holds zero or the address of a record that was registered with it.
     let records = place.group().and_then(|group| unsafe { Record::at(group.reductions()) });
     for n in 0..count {
         // SAFETY: the compiler passes `count` addresses, and behind them room for `count`

@@ -1,4 +1,5 @@
-//! The settings and a thread's affinity as text, for `display` and for threads that show themselves.
+//! The settings and a thread's affinity as text: for `display`, and for threads that print their
+//! affinity.
 
 use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment, stack};
 use baton_machine::Native;
@@ -63,7 +64,7 @@ fn values(settings: &Settings) -> String {
     })
 }
 
-/// Prints the settings; a `verbose` other than 0 adds those of Baton's own.
+/// Prints the settings; with a `verbose` other than 0 also the settings that only Baton has.
 pub(crate) fn show_settings(own: &Settings, verbose: i32) {
     let more = match verbose {
         0 => String::new(),
@@ -91,7 +92,7 @@ const FIELDS: [(&str, u8); 11] = [
     ("", 0),
 ];
 
-/// Ends the program because of a bad format, as libgomp does.
+/// Ends the program because of a bad format, with libgomp's message.
 fn bad(what: &str) -> ! {
     eprintln!("\nlibgomp: {what} in affinity format");
     std::process::exit(1);
@@ -102,7 +103,8 @@ fn affinity() -> String {
     cpulist::show(&allowed_cpus())
 }
 
-/// The value of a field for the thread of `place`, which calls, and whether it is a number.
+/// The value of a field for the calling thread, whose context is `place`, and whether the value is
+/// a number.
 fn field(place: &Context<Native>, letter: u8) -> (Vec<u8>, bool) {
     let number = |n: i64| (n.to_string().into_bytes(), true);
     match letter {
@@ -113,12 +115,13 @@ fn field(place: &Context<Native>, letter: u8) -> (Vec<u8>, bool) {
         b'N' => number(place.team().size.into()),
         b'a' => number(place.outer().map_or(-1, |outer| outer.id.into())),
         b'P' => number(std::process::id().into()),
-        // SAFETY: it names the calling thread.
+        // SAFETY: `pthread_self` takes no argument and cannot fail.
         b'i' => (format!("{:#x}", unsafe { libc::pthread_self() }).into_bytes(), true),
         b'A' => (affinity().into_bytes(), false),
         b'H' => {
             let mut name = [0u8; 256];
-            // SAFETY: the name is cut off before the last byte, which stays zero.
+            // SAFETY: the buffer has one byte more than the call may write, so the name ends with a
+            // zero.
             unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
             (CStr::from_bytes_until_nul(&name).map_or(Vec::new(), |name| name.to_bytes().to_vec()), false)
         }
@@ -126,7 +129,7 @@ fn field(place: &Context<Native>, letter: u8) -> (Vec<u8>, bool) {
     }
 }
 
-/// Fills a format with the values of the thread of `place`, which calls.
+/// Fills a format with the values of the calling thread, whose context is `place`.
 pub(crate) fn formatted(place: &Context<Native>, format: &[u8]) -> Vec<u8> {
     let (mut text, mut rest) = (Vec::new(), format);
     while let Some((&first, after)) = rest.split_first() {
@@ -164,7 +167,7 @@ pub(crate) fn formatted(place: &Context<Native>, format: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Reads a long name up to its closing brace. Returns the letter of the field.
+/// Reads the long name of a field up to its closing brace. Returns the field's letter.
 fn long(rest: &mut &[u8]) -> u8 {
     let Some(end) = rest.iter().position(|byte| *byte == b'}') else { bad("unterminated long type name") };
     let name = &rest[..end];
@@ -176,7 +179,7 @@ fn long(rest: &mut &[u8]) -> u8 {
     )
 }
 
-/// Writes a value into a field of that width.
+/// Appends a value, padded to the width of its field.
 fn pad(text: &mut Vec<u8>, value: &[u8], width: usize, right: bool, zeros: bool) {
     let missing = width.saturating_sub(value.len());
     let fill = |text: &mut Vec<u8>, byte: u8| text.resize(text.len() + missing, byte);
@@ -199,7 +202,7 @@ pub(crate) fn format() -> Vec<u8> {
     environment().format.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Prints the thread of `place`, which calls, in a format.
+/// Prints the affinity of the calling thread, whose context is `place`, in a format.
 pub(crate) fn show_affinity(place: &Context<Native>, format: &[u8]) {
     eprintln!("{}", String::from_utf8_lossy(&formatted(place, format)));
 }

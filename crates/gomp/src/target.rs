@@ -1,6 +1,7 @@
-//! Target regions, which run on the host: there is no device beside it.
+//! Target regions, which run on the host, as there is no device beside it.
 //!
-//! A region runs as an initial thread of its own would. What it maps is where it was; what it has firstprivate is copied.
+//! A region runs as an initial thread of its own would. Its mapped variables stay where they are;
+//! its firstprivate variables are copied.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::environment::{OFFLOAD, environment};
@@ -14,20 +15,23 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 
 const NOWAIT: u32 = 1;
-/// The kind of a mapping, below its alignment.
+/// The kind of a firstprivate variable, in the lower byte of its kind; the byte above holds its
+/// alignment.
 const FIRSTPRIVATE: u16 = 0xc;
-/// The device that the environment says, and the host whatever the environment says.
+/// The numbers of the default device (which the environment or the program sets) and of the host.
 const DEFAULT: i32 = -1;
 const HOST: i32 = -2;
 
-/// Words of a region's arguments: for which device, which argument, whether the value follows.
+/// Bits of a word in a region's list of arguments: the device that the argument is for, which
+/// argument it is, and whether its value is the next word.
 const ALL_DEVICES: usize = 0;
 const DEVICE_MASK: usize = (1 << 7) - 1;
 const FOLLOWS: usize = 1 << 7;
 const ARGUMENT_MASK: usize = 0xff << 8;
 const THREAD_LIMIT: usize = 2 << 8;
 
-/// Ends the program where it must run on a device: there is none.
+/// Ends the program if OMP_TARGET_OFFLOAD demands a device and this region names one: there is
+/// none.
 fn on_the_host(device: i32) {
     let device = if device == DEFAULT { place().icv.get().device } else { device };
     if OFFLOAD[environment().offload] == "MANDATORY" && device != HOST && device != 0 {
@@ -36,20 +40,20 @@ fn on_the_host(device: i32) {
     }
 }
 
-/// A region with what it works on.
+/// A target region with its arguments.
 struct Target {
     function: Function,
     addresses: Vec<*mut c_void>,
-    /// Copies of what it has firstprivate.
+    /// Copies of the region's firstprivate variables.
     _copies: Vec<Data>,
     threads: u32,
 }
 
 impl Target {
-    /// Copies what must be copied.
+    /// Makes the region, with copies of its firstprivate variables.
     ///
     /// # Safety
-    /// The compiler built the lists, of `count` each.
+    /// The compiler built the lists, which have `count` elements each.
     unsafe fn new(
         function: Function,
         count: usize,
@@ -68,7 +72,8 @@ impl Target {
             }
             let layout = Layout::from_size_align(size, 1 << (kind >> 8)).expect("the compiler says how much there is");
             let mut copy = Data::apart(layout);
-            // SAFETY: as it says.
+            // SAFETY: the compiler says that the variable has `size` bytes, and the copy has as
+            // many.
             unsafe { core::ptr::copy_nonoverlapping(address.cast::<u8>(), copy.as_ptr().cast(), size) };
             own.push(copy.as_ptr());
             copies.push(copy);
@@ -80,33 +85,34 @@ impl Target {
 
     fn run(mut self) {
         let body = || {
-            // SAFETY: the compiler outlined the function for a list of such addresses.
+            // SAFETY: the compiler outlined the function for a list of these addresses.
             unsafe { (self.function)(self.addresses.as_mut_ptr().cast()) };
         };
         let set = |icv: &mut Icv| {
-            // The variables of the environment, not the calling thread's.
+            // A target region begins with the environment's settings, not with the calling
+            // thread's.
             *icv = runtime().settings.icv;
             limit(icv, self.threads);
         };
         runtime().apart(League::default(), set, body);
     }
 
-    /// Runs the region whose address the data hold.
+    /// Runs the region whose address stands in `data`.
     unsafe extern "C-unwind" fn as_task(data: *mut c_void) {
-        // SAFETY: `GOMP_target_ext` put it there, for this one call.
+        // SAFETY: `GOMP_target_ext` stored the address of a leaked box there, for this one call.
         unsafe { Box::from_raw(data.cast::<*mut Target>().read()) }.run();
     }
 }
 
-/// The limit of threads among a region's arguments; 0: none.
+/// The limit of threads among a region's arguments; 0: there is none.
 ///
 /// # Safety
-/// Null, or a list that a zero ends.
+/// `arguments` is null, or a list that a zero ends.
 unsafe fn thread_limit(mut arguments: *const usize) -> u32 {
     if arguments.is_null() {
         return 0;
     }
-    // SAFETY: by contract, here and below.
+    // SAFETY: the caller says that a zero ends the list; no word behind it is read.
     let mut next = || unsafe {
         let word = arguments.read();
         arguments = arguments.add(1);
@@ -139,7 +145,7 @@ pub unsafe extern "C" fn GOMP_target_ext(
 ) {
     on_the_host(device);
     let place = place();
-    // SAFETY: the compiler built the lists.
+    // SAFETY: the compiler built the lists, which have `count` elements each.
     let target = unsafe { Target::new(function, count, addresses, sizes, kinds, arguments) };
     // SAFETY: as above.
     let depends = if depend.is_null() { Vec::new() } else { unsafe { depends(depend.cast()) } };
@@ -148,12 +154,12 @@ pub unsafe extern "C" fn GOMP_target_ext(
         return target.run();
     }
     let target = Box::into_raw(Box::new(target));
-    // SAFETY: the data have room for an address.
+    // SAFETY: the task's data have room for an address.
     let fill = |data: *mut c_void| unsafe { data.cast::<*mut Target>().write(target) };
     place.defer(Target::as_task, Layout::new::<*mut Target>(), fill, Clauses { depends, ..Clauses::none() });
 }
 
-/// A region of GCC 4.9.
+/// The target region of GCC 4.9, which has no firstprivate variables and no arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_target(
     device: i32,
@@ -165,20 +171,21 @@ pub unsafe extern "C" fn GOMP_target(
     _kinds: *const u8,
 ) {
     on_the_host(device);
-    // SAFETY: the compiler outlined the function for this list.
+    // SAFETY: the compiler outlined the function for this list of addresses.
     runtime().apart(League::default(), |icv| *icv = runtime().settings.icv, || unsafe { function(addresses.cast()) });
 }
 
 unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
 
-/// Mapping to the host moves nothing. With dependences it has its place among the tasks.
+/// Maps variables, which moves nothing, as the device is the host. With dependences it becomes an
+/// empty task, on which other tasks can depend.
 unsafe fn mapped(device: i32, flags: u32, depend: *mut *mut c_void) {
     on_the_host(device);
     if depend.is_null() {
         return;
     }
     let place = place();
-    // SAFETY: the compiler built the list.
+    // SAFETY: the compiler built the list of dependences.
     let depends = unsafe { depends(depend.cast()) };
     if flags & NOWAIT == 0 || begins_at_once(place, Kind::Target, &depends) {
         return place.await_dependences(&depends);
@@ -196,7 +203,7 @@ pub unsafe extern "C" fn GOMP_target_update_ext(
     flags: u32,
     depend: *mut *mut c_void,
 ) {
-    // SAFETY: the compiler built the list.
+    // SAFETY: the compiler built the list of dependences.
     unsafe { mapped(device, flags, depend) };
 }
 
@@ -210,7 +217,7 @@ pub unsafe extern "C" fn GOMP_target_enter_exit_data(
     flags: u32,
     depend: *mut *mut c_void,
 ) {
-    // SAFETY: the compiler built the list.
+    // SAFETY: the compiler built the list of dependences.
     unsafe { mapped(device, flags, depend) };
 }
 
@@ -232,7 +239,7 @@ pub extern "C" fn GOMP_target_update(device: i32, _: *const c_void, _: usize, _:
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_target_end_data() {}
 
-/// What a program has for devices is not needed.
+/// Ignores the program's code and tables for devices, as there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_offload_register(_: *const c_void, _: i32, _: *const c_void) {}
 
@@ -245,7 +252,7 @@ pub extern "C" fn GOMP_offload_unregister(_: *const c_void, _: i32, _: *const c_
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_offload_unregister_ver(_: u32, _: *const c_void, _: i32, _: *const c_void) {}
 
-/// The host's number as a device, as there is no other.
+/// The host's device number: 0, as there is no other device.
 pub(crate) const HOST_NUMBER: i32 = 0;
 
 #[unsafe(no_mangle)]
@@ -257,7 +264,7 @@ pub extern "C" fn omp_target_alloc(bytes: usize, device: i32) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_target_free(memory: *mut c_void, device: i32) {
     if device == HOST_NUMBER {
-        // SAFETY: `omp_target_alloc` gave it.
+        // SAFETY: `omp_target_alloc` returned the memory.
         unsafe { libc::free(memory) };
     }
 }
@@ -290,12 +297,13 @@ pub unsafe extern "C" fn omp_target_memcpy(
     if to_device != HOST_NUMBER || from_device != HOST_NUMBER {
         return libc::EINVAL;
     }
-    // SAFETY: the program says how much there is at both.
+    // SAFETY: the program says how many bytes both blocks have.
     unsafe { core::ptr::copy(from.byte_add(from_offset).cast::<u8>(), to.byte_add(to_offset).cast(), bytes) };
     0
 }
 
-/// A part of an array in some dimensions: its size, and for both arrays where it begins and their sizes.
+/// A part of an array, in some number of dimensions: its extent, and for both arrays the offsets at
+/// which the part begins and the arrays' extents.
 struct Part<'a> {
     element: usize,
     volume: &'a [usize],
@@ -306,10 +314,10 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Copies from dimension `at` on. `None`: a size is too large to count.
+    /// Copies the part from dimension `at` on. Returns `None` if a size overflows.
     ///
     /// # Safety
-    /// The arrays are as large as is said.
+    /// The arrays have the extents that the part gives.
     unsafe fn copy(&self, at: usize, to: *mut u8, from: *const u8) -> Option<()> {
         let last = at + 1 == self.volume.len();
         let bytes = |sizes: &[usize]| sizes[at + 1..].iter().try_fold(self.element, |all, size| all.checked_mul(*size));
@@ -346,14 +354,14 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
     from_device: i32,
 ) -> i32 {
     if to.is_null() && from.is_null() {
-        // How many dimensions it can.
+        // The number of dimensions that can be copied.
         return i32::MAX;
     }
     let count = usize::try_from(dimensions).unwrap_or(0);
     if to_device != HOST_NUMBER || from_device != HOST_NUMBER || count == 0 {
         return libc::EINVAL;
     }
-    // SAFETY: the program passes so many numbers in each list.
+    // SAFETY: the program passes `count` numbers in each list.
     let list = |at: *const usize| unsafe { core::slice::from_raw_parts(at, count) };
     let part = Part {
         element,
@@ -363,7 +371,7 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
         to_sizes: list(to_sizes),
         from_sizes: list(from_sizes),
     };
-    // SAFETY: the arrays are as large as the program says.
+    // SAFETY: the program says that the arrays have these extents.
     unsafe { part.copy(0, to.cast(), from.cast()) }.map_or(libc::EINVAL, |()| 0)
 }
 
@@ -377,7 +385,7 @@ pub extern "C" fn omp_target_disassociate_ptr(_: *const c_void, _: i32) -> i32 {
     libc::EINVAL
 }
 
-/// Gives back what the host keeps: the idle workers of the calling thread.
+/// Frees the resources that the host keeps: the idle workers of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
     if device == HOST_NUMBER { omp_pause_resource_all(0) } else { -1 }

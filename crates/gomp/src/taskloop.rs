@@ -17,8 +17,9 @@ const NOGROUP: u32 = 1 << 11;
 const REDUCTION: u32 = 1 << 12;
 const STRICT: u32 = 1 << 14;
 
-/// How the iterations are cut into `tasks` tasks: the first `longer` tasks have one iteration more
-/// than `each`. With `last` the last task has another number.
+/// How the iterations are cut into `tasks` tasks: each has `each` iterations, and the first
+/// `longer` tasks have one more. `last` is the number of iterations of the last task, if it
+/// differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
     tasks: u64,
@@ -28,14 +29,16 @@ struct Cut {
 }
 
 impl Cut {
-    /// Cuts `count` iterations (not 0) into `asked` tasks; 0: one task for each of `threads`.
+    /// Cuts `count` iterations (not 0) into `asked` tasks; if `asked` is 0, into a task for each of
+    /// `threads`.
     fn into_tasks(count: u64, asked: u64, threads: u64) -> Cut {
         let tasks = if asked == 0 { threads } else { asked }.min(count);
         Cut { tasks, each: count / tasks, longer: count % tasks, last: None }
     }
 
-    /// Cuts `count` iterations into tasks of `grain` to twice as many iterations; with `strict`
-    /// into tasks of exactly `grain`, except for the last.
+    /// Cuts `count` iterations into tasks of at least `grain` and less than twice as many
+    /// iterations (a single task if there are fewer than `grain`); with `strict`, into tasks of
+    /// exactly `grain`, except for the last.
     fn by_grain(count: u64, grain: u64, strict: bool) -> Cut {
         let (grain, tasks) = (grain.max(1), count / grain.max(1));
         if strict {
@@ -50,7 +53,7 @@ impl Cut {
         Cut::into_tasks(count, tasks.max(1), 1)
     }
 
-    /// The iterations of each task, as from and to.
+    /// The iterations of each task, as the first one and the end.
     fn parts(self) -> impl Iterator<Item = (u64, u64)> {
         let mut from = 0;
         (0..self.tasks).map(move |task| {
@@ -62,18 +65,20 @@ impl Cut {
     }
 }
 
-/// Makes the tasks. The data of a task begin with the bounds of its part.
+/// Makes the tasks of a loop. The data of each task begin with the bounds of its part.
 ///
 /// # Safety
 /// The compiler outlined `function` for the data.
 unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, priority: i32, space: Space) {
     let place = place();
-    // SAFETY: with reductions, which are asked for below, what they are registered with stands behind the bounds.
+    // SAFETY: called only with reductions; then the address of their record stands behind the
+    // bounds.
     let registered = || unsafe { source.data.cast::<*mut usize>().add(2).read() };
     let own_reductions = flags & (NOGROUP | REDUCTION) == REDUCTION;
     if place.region_cancelled() || space.count == 0 {
         if own_reductions {
-            // SAFETY: the compiler put the address there; its third word tells that nothing was registered.
+            // SAFETY: the compiler put the address of its record there; a zero in the record's
+            // third word says that nothing was registered.
             unsafe { registered().add(2).write(0) };
         }
         return;
@@ -97,11 +102,12 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
     let priority = priority.min(environment().priority);
     let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
     for (from, to) in cut.parts() {
-        // Decided for each task: other threads run waiting tasks while this thread runs one.
+        // Decided anew for each task: while this thread runs a task, other threads take waiting
+        // tasks, so that there is room again.
         let at_once = flags & IF == 0 || place.is_inline(Kind::OfLoop);
         let (start, end) = space.values(from, to);
         let bounds = |data: *mut c_void| {
-            // SAFETY: the data begin with two such words.
+            // SAFETY: the compiler's data for a task begin with two words for the bounds.
             unsafe {
                 data.cast::<u64>().write(start);
                 data.cast::<u64>().add(1).write(end);

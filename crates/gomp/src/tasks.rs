@@ -15,13 +15,13 @@ const DEPEND: u32 = 1 << 3;
 const PRIORITY: u32 = 1 << 4;
 const DETACH: u32 = 1 << 13;
 
-/// What an `omp_depend_t` says in its second word.
+/// The value, in the second word of an `omp_depend_t`, of a dependence that only reads.
 const IN: usize = 1;
 
-/// Copies a task's data from where they are to the task's own.
+/// Copies a task's data from the creator's memory to the task's own.
 pub(crate) type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
-/// Where a task's data are, and how it gets its own.
+/// The data that a task is created with, and how the task gets its own copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
     pub(crate) data: *mut c_void,
@@ -31,20 +31,22 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// How much memory the task's own data take.
+    /// The size and alignment of the task's own data.
     ///
     /// # Safety
-    /// The compiler tells their size and alignment.
+    /// The compiler gave `bytes` and `align`.
     #[inline]
     pub(crate) unsafe fn layout(self) -> Layout {
-        // SAFETY: by contract they are those of a type.
+        // SAFETY: the caller says that the compiler gave the size and alignment, which are those of
+        // a type.
         unsafe { Layout::from_size_align_unchecked(self.bytes as usize, self.align.max(1) as usize) }
     }
 
-    /// Writes the task's own data to `own`, where they stay.
+    /// Writes the task's own data to `own`.
     ///
     /// # Safety
-    /// There is memory as [`layout`](Source::layout) says, and the compiler tells how they are copied.
+    /// `own` is memory of the size and alignment of [`layout`](Source::layout), and the compiler
+    /// gave `copy` and `data`.
     #[inline]
     pub(crate) unsafe fn fill(self, own: *mut c_void) {
         // SAFETY: by contract.
@@ -56,10 +58,11 @@ impl Source {
         }
     }
 
-    /// Runs a task on its data, or on a copy where they must be copied, at once.
+    /// Runs the task at once, on its creator's data, or on a copy if the data have a copy function.
     ///
     /// # Safety
-    /// As [`layout`](Source::layout) and [`fill`](Source::fill); the compiler outlined `function` for these data.
+    /// As [`layout`](Source::layout) and [`fill`](Source::fill); the compiler outlined `function`
+    /// for these data.
     #[inline]
     pub(crate) unsafe fn run_at_once(self, place: &Context<Native>, is_final: bool, function: Function) {
         if self.copy.is_none() {
@@ -90,13 +93,16 @@ pub(crate) unsafe fn run_on_copy(
     place.run_at_once(is_final, || unsafe { function(own) });
 }
 
-/// The dependences of a task. Two forms: count, count of those that write, addresses; or 0, count, counts of `out` and `inout`, of
-/// `mutexinoutset`, of `in`, addresses, and then the addresses of `omp_depend_t` objects.
+/// Reads the dependences of a task from the compiler's list, which has two forms. Either: the
+/// count, the count of those that write, the addresses. Or: 0, the count, the counts of `out` and
+/// `inout`, of `mutexinoutset` and of `in`, the addresses of these, and then the addresses of
+/// `omp_depend_t` objects.
 ///
 /// # Safety
 /// The compiler built the list.
 pub(crate) unsafe fn depends(list: *const usize) -> Vec<Depend> {
-    // SAFETY: by contract, here and below.
+    // SAFETY: the caller says that the compiler built the list; only words that its counts announce
+    // are read.
     let word = |at: usize| unsafe { list.add(at).read() };
     let plain = |at: usize, reads: bool| Depend { address: word(at), reads };
     if word(0) != 0 {
@@ -141,7 +147,8 @@ pub unsafe extern "C" fn GOMP_task(
     let source = Source { data, copy, bytes, align };
     if flags & (DEPEND | DETACH | PRIORITY) != 0 {
         let said = Said { is_final, deferred, flags, depend, priority, detach };
-        // SAFETY: the compiler outlined the function for these data, and passes what it says.
+        // SAFETY: the compiler outlined the function for these data, and passes what the flags
+        // announce.
         return unsafe { task_of_which_more_is_said(place, function, source, said) };
     }
     if !deferred || place.is_inline(Kind::Plain) {
@@ -152,10 +159,10 @@ pub unsafe extern "C" fn GOMP_task(
     unsafe { deferred_task(place, function, source, is_final) };
 }
 
-/// Leaves a task of which nothing is said but whether it is final for later.
+/// Creates a task for later that has no clause but perhaps `final`.
 ///
 /// # Safety
-/// The compiler tells of its data, and outlined `function` for them.
+/// The compiler gave `source`, and outlined `function` for its data.
 #[inline(never)]
 unsafe fn deferred_task(place: &Context<Native>, function: Function, source: Source, is_final: bool) {
     let clauses = Clauses { is_final, constructed: source.copy.is_some(), ..Clauses::none() };
@@ -163,7 +170,7 @@ unsafe fn deferred_task(place: &Context<Native>, function: Function, source: Sou
     place.defer(function, unsafe { source.layout() }, |own| unsafe { source.fill(own) }, clauses);
 }
 
-/// What a task says beside its data.
+/// The clauses of a task, and the pointers that go with them.
 struct Said {
     is_final: bool,
     deferred: bool,
@@ -173,21 +180,23 @@ struct Said {
     detach: *mut c_void,
 }
 
-/// A task with dependences, a priority or an event.
+/// Creates a task with dependences, a priority or an event, or runs it at once.
 ///
 /// # Safety
-/// The compiler outlined `function` for the data, and passes the list and the word for the handle with their flags.
+/// The compiler outlined `function` for the data; it passes the list of dependences and the word
+/// for the event's handle if the flags announce them.
 #[cold]
 #[inline(never)]
 unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function, source: Source, said: Said) {
     let Said { is_final, deferred, flags, depend, priority, detach } = said;
-    // SAFETY: the compiler passes the list with the flag.
+    // SAFETY: the compiler passes the list of dependences if this flag is set.
     let depends = if flags & DEPEND == 0 { Vec::new() } else { unsafe { depends(depend.cast()) } };
     let kind = if flags & DETACH == 0 { Kind::Plain } else { Kind::Detached };
     let at_once = !deferred || begins_at_once(place, kind, &depends);
     let event = (flags & DETACH != 0).then(|| {
         let (event, handle) = events::make(place);
-        // SAFETY: the compiler passes a word for the handle; the first of the data is the task's own copy of it.
+        // SAFETY: the compiler passes a word for the event's handle; the first word of the data is
+        // the task's own copy of the handle.
         unsafe {
             detach.cast::<usize>().write(handle);
             if !source.data.is_null() {
@@ -211,7 +220,8 @@ unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function
     place.defer(function, unsafe { source.layout() }, |own| unsafe { source.fill(own) }, clauses);
 }
 
-/// Whether the maker of a task with these dependences runs it at once, after those that it follows.
+/// Whether the creating thread runs a task with these dependences at once, after the tasks that it
+/// depends on.
 pub(crate) fn begins_at_once(place: &Context<Native>, kind: Kind, depends: &[Depend]) -> bool {
     place.is_inline(kind) && (place.is_included() || !place.follows(depends))
 }
@@ -225,12 +235,12 @@ pub extern "C" fn GOMP_taskwait() {
 pub unsafe extern "C" fn GOMP_taskwait_depend(depend: *mut *mut c_void) {
     let place = place();
     if !place.task_cancelled() {
-        // SAFETY: the compiler built the list.
+        // SAFETY: the compiler built the list of dependences.
         place.await_dependences(&unsafe { depends(depend.cast()) });
     }
 }
 
-/// A scheduling point that takes no task.
+/// A point at which a thread may switch to another task; it never does here.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskyield() {}
 

@@ -1,4 +1,4 @@
-//! Leagues of teams. On the host their initial threads run one after another.
+//! Leagues of teams. On the host, the initial threads of a league's teams run one after another.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::environment::{Environment, environment};
@@ -7,11 +7,11 @@ use baton_omp::settings::{Icv, NO_LIMIT};
 use baton_omp::team::{Function, League};
 use core::ffi::c_void;
 
-/// Teams of a region that names no number, where the environment names none either; libgomp uses
-/// the same number.
+/// The number of teams if neither the construct nor the environment names one; libgomp uses the
+/// same number.
 const TEAMS: u32 = 3;
 
-/// Sets the limit of threads that a construct names; 0: none.
+/// Sets the limit of threads that a construct names; 0 means no limit, and changes nothing.
 pub(crate) fn limit(icv: &mut Icv, limit: u32) {
     if limit != 0 {
         icv.limit = limit.min(NO_LIMIT);
@@ -29,7 +29,8 @@ pub unsafe extern "C" fn GOMP_teams_reg(function: Function, data: *mut c_void, t
     }
 }
 
-/// A league in a target region of GCC 4.9 to 11: one team.
+/// Begins a league in a target region of programs that GCC 4.9 to 11 compiled: the league has one
+/// team.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_teams(_teams: u32, threads: u32) {
     set_limit(threads);
@@ -42,7 +43,7 @@ fn set_limit(threads: u32) {
     place.icv.set(icv);
 }
 
-/// The next team of a league in a target region, if there is one.
+/// Begins the next team of a league in a target region. Returns false if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_teams4(least: u32, _most: u32, threads: u32, first: bool) -> bool {
     let place = place();

@@ -1,4 +1,5 @@
-//! A C program of every construct prints the same under GCC's libgomp and under ours.
+//! Tests that a C program with every construct prints the same under GCC's libgomp and under
+//! Baton's library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +10,7 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// A folder with our library under libgomp's name, and the program.
+/// Makes a folder with Baton's library under libgomp's name, and the compiled program `all`.
 fn built() -> Option<tempfile::TempDir> {
     if !baton_needs::has("gcc", "gomp") {
         return None;
@@ -38,19 +39,20 @@ fn compile(folder: &Path, program: &str) {
     run(Command::new("gcc").args(["-O1", "-fopenmp", "-o"]).arg(folder.join(program)).arg(source));
 }
 
-/// A program with a time limit.
+/// A command that runs a program of the folder for at most 30 seconds.
 fn limited(folder: &Path, program: &str, settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new("timeout");
     command.arg("30").arg(folder.join(program)).envs(settings.iter().copied());
     command
 }
 
-/// The program under ours.
+/// Runs the program `all` under Baton's library.
 fn ours(folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
     limited(folder, "all", settings).args(arguments).env("LD_LIBRARY_PATH", folder).output().unwrap()
 }
 
-/// The program ends well and prints the same under both libraries, with each of the settings. What it prints.
+/// Runs a program under both libraries, with each of the settings, and checks that it succeeds and
+/// prints the same. Returns the texts that it printed.
 fn same(program: &str, all_settings: &[&[(&str, &str)]]) -> Vec<String> {
     let Some(folder) = built() else { return Vec::new() };
     compile(folder.path(), program);
@@ -147,7 +149,8 @@ fn initial_threads_have_teams_at_the_same_time() {
 
 #[test]
 fn detached_tasks_never_make_their_maker_wait() {
-    // The program says itself what is right: libgomp hangs in it with one thread, and now and then with eight.
+    // The output is not compared with libgomp's, which hangs in this program with one thread and
+    // now and then with eight. Each line has numbers that must be equal.
     let Some(folder) = built() else { return };
     compile(folder.path(), "detach");
     for threads in ["1", "2", "3", "8", "17"] {
@@ -261,7 +264,7 @@ fn fewer_threads_than_asked_for_are_said_once() {
                   #pragma omp parallel num_threads(400) reduction(+ : sum)\nsum++;\n}\nprintf(\"%d\\n\", sum); }";
     std::fs::write(folder.path().join("big.c"), source).unwrap();
     run(Command::new("gcc").current_dir(folder.path()).args(["-fopenmp", "-o", "big", "big.c"]));
-    // Address space for some of the stacks alone.
+    // Under this limit there is address space for the stacks of only some of the 400 threads.
     let mut command = Command::new("sh");
     command.current_dir(folder.path()).args(["-c", "ulimit -v 1500000; exec timeout 30 ./big"]);
     let output = run(command.env("LD_LIBRARY_PATH", folder.path()));
@@ -271,7 +274,8 @@ fn fewer_threads_than_asked_for_are_said_once() {
     assert!(said.contains("asked for 400 threads and gets") && said.lines().count() == 1, "{said}");
 }
 
-/// `scripts/check/omp-takes-part` has more threads, numbers and settings.
+/// Runs the quick part of `scripts/check/omp-takes-part`: every construct ends, and every thread
+/// takes part in it.
 #[test]
 fn every_construct_ends_and_every_thread_takes_part() {
     let Some(folder) = built() else { return };
@@ -290,7 +294,7 @@ fn valgrind_tells_of_races_of_the_program_alone() {
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/watched.c");
     run(Command::new("gcc").args(["-g", "-fopenmp", "-o"]).arg(folder.path().join("watched")).arg(source));
-    // The library stands where `make install` places it: the suppressions name its path.
+    // The library must lie where `make install` puts it, because the suppressions name its path.
     let libraries = folder.path().join("baton/openmp");
     std::fs::create_dir_all(&libraries).unwrap();
     std::fs::copy(folder.path().join("libgomp.so.1"), libraries.join("libgomp.so.1")).unwrap();
@@ -329,7 +333,8 @@ fn thread_sanitizer_tells_of_races_of_the_program_alone() {
     }
 }
 
-/// Functions that break a construct, put before either library.
+/// Libraries in C that each break one function. Preloaded before Baton's library, each must change
+/// what `all` prints.
 const BROKEN: [&str; 5] = [
     "int GOMP_single_start(void) { return 1; }",
     "unsigned GOMP_sections_next(void) { return 0; }",
@@ -352,13 +357,13 @@ fn a_broken_construct_is_seen() {
     }
 }
 
-/// The symbols of a library at their versions.
+/// The `GOMP_*` and `omp_*` symbols of a library, with their versions.
 fn symbols(library: &Path) -> std::collections::BTreeSet<String> {
     let text = run(Command::new("readelf").args(["-W", "--dyn-syms"]).arg(library)).stdout;
     let text = String::from_utf8(text).unwrap();
     let last = text.lines().filter(|line| !line.contains(" UND ")).filter_map(|line| line.split_whitespace().nth(7));
     let host = |name: &&str| (name.starts_with("GOMP_") || name.starts_with("omp_")) && !name.contains("PLUGIN");
-    // The version nodes themselves have the names of versions.
+    // Symbols of the version nodes themselves have no `@`, and are left out.
     last.filter(|name| name.contains('@')).filter(host).map(ToOwned::to_owned).collect()
 }
 
@@ -376,12 +381,13 @@ fn each_symbol_of_libgomp_is_there_at_its_version() {
     let nodes = |all: &std::collections::BTreeSet<String>| -> std::collections::BTreeSet<String> {
         all.iter().map(|name| version(name)).collect()
     };
-    // The installed GCC and ours may each have versions that the other lacks.
+    // Baton's library and the installed GCC's may each have version nodes that the other lacks;
+    // only nodes of both are compared.
     let both: std::collections::BTreeSet<_> = nodes(&ours).intersection(&nodes(&theirs)).cloned().collect();
     assert!(both.contains("GOMP_5.1") && both.contains("OMP_5.1"), "{both:?}");
     let differ: Vec<_> = ours.symmetric_difference(&theirs).filter(|name| both.contains(&version(name))).collect();
     assert!(differ.is_empty(), "in one of the two alone: {differ:?}");
-    // Symbols at an old version, for programs that were linked long ago.
+    // Symbols at an old version (with a single `@`), for programs that were linked long ago.
     let old = |all: &std::collections::BTreeSet<String>| -> Vec<String> {
         all.iter().filter(|name| !name.contains("@@")).cloned().collect()
     };
@@ -399,7 +405,7 @@ fn threads_are_bound_as_libgomp_binds_them() {
             &[("OMP_PROC_BIND", "spread,close"), ("OMP_PLACES", "threads")],
             &[("OMP_PROC_BIND", "primary"), ("OMP_PLACES", "cores(1)")],
             &[("OMP_PROC_BIND", "close"), ("OMP_PLACES", "sockets")],
-            // Places of the same CPU are places.
+            // Several places may have the same CPU.
             &[("OMP_PROC_BIND", "close"), ("OMP_PLACES", "{0}:3:0,{0}")],
             &[("OMP_PROC_BIND", "spread,spread"), ("OMP_PLACES", "{0}:8:0")],
         ],
@@ -410,7 +416,8 @@ fn threads_are_bound_as_libgomp_binds_them() {
     }
 }
 
-/// What a program of ours and theirs says on stderr, with the lines between two marks in order.
+/// With OMP_DISPLAY_AFFINITY, a program must write the same lines on standard error under both
+/// libraries. Lines of threads that begin at the same time are sorted.
 #[test]
 fn affinity_is_shown_when_it_is_new() {
     let Some(folder) = built() else { return };
@@ -424,7 +431,8 @@ fn affinity_is_shown_when_it_is_new() {
         let sorted = |output: Output| {
             let text = String::from_utf8(output.stderr).unwrap();
             let mut lines: Vec<&str> = text.lines().collect();
-            // Threads show themselves, each when it begins.
+            // Each thread prints its line when it begins, so lines between two others come in any
+            // order.
             lines.split_mut(|line| !line.starts_with("level")).for_each(<[&str]>::sort_unstable);
             lines.join("\n")
         };
@@ -446,6 +454,7 @@ fn loading_changes_no_affinity() {
     };
     let all = std::thread::available_parallelism().unwrap();
     assert_eq!(text(&[]), format!("{all} -1 {all}\n"));
-    // An initial thread gets its place when it first asks for something.
+    // A thread is bound to its place when it first asks the runtime for something, so one CPU is
+    // left.
     assert_eq!(text(&[("OMP_PLACES", "threads")]), format!("{all} 0 1\n"));
 }

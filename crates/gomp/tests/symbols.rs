@@ -1,11 +1,11 @@
-//! The linker map and the tables of `docs/reference/omp.md` say what `symbols.txt` declares.
+//! Checks that the linker map and the tables of `docs/reference/omp.md` agree with `symbols.txt`.
 //! `BLESS=1 cargo test -p baton-gomp --test symbols` writes both anew.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const DECLARED: &str = include_str!("../symbols.txt");
-/// The lines of the page around the tables.
+/// The lines of the page between which the tables stand.
 const MARKS: [&str; 2] =
     ["<!-- symbols: made from crates/gomp/symbols.txt by `make tables` -->", "<!-- end of the symbols -->"];
 
@@ -23,7 +23,7 @@ struct Node<'a> {
     symbols: Vec<Symbol<'a>>,
 }
 
-/// Reads declarations; the error names the line and says what was expected.
+/// Reads the declarations. The error names the line and says what was expected.
 fn read(text: &str) -> Result<Vec<Node<'_>>, String> {
     let mut nodes: Vec<Node> = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -97,7 +97,7 @@ fn tables(nodes: &[Node]) -> String {
     tables
 }
 
-/// A page with other tables between the marks.
+/// Returns the page with new tables between the marks.
 fn with_tables(page: &str, tables: &str) -> String {
     let parts = page.split_once(MARKS[0]).and_then(|(before, rest)| Some((before, rest.split_once(MARKS[1])?.1)));
     let (before, after) = parts.expect("docs/reference/omp.md has both marks around the tables of symbols");
