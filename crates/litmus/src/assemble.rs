@@ -33,8 +33,8 @@ pub(super) fn bare(mnemonic: &str) -> Option<Instruction> {
     }
 }
 
-/// A jump by its name: `None` inside for `jmp`, otherwise whether the last comparison must have
-/// been equal.
+/// Returns the condition of the jump with this name: `Some(None)` for `jmp`, otherwise whether the
+/// last comparison must have found equality. Returns `None` if the name is not a jump's.
 pub(super) fn jump(mnemonic: &str) -> Option<Option<bool>> {
     match mnemonic {
         "jmp" => Some(None),

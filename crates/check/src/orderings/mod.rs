@@ -112,7 +112,7 @@ unsafe impl Machine for Loom {
             if seen != value {
                 return WaitResult::Changed(seen);
             }
-            // Other guests may have run during the read, and left the execution.
+            // Other guests may have run during the read, and abandoned the execution.
             fairness::leave_if_abandoned();
             if abandoned() {
                 // This guest unwinds, and no other guest will end its wait.

@@ -6,8 +6,8 @@ named! {
     /// A line's state in one core's private caches. Transient states are named as in the Primer:
     /// the state from which the line comes, the state to which it goes, and what it still awaits (D
     /// for data, A for acknowledgements). A trailing letter says what must happen to the line once
-    /// it is here, because the forward of a later transaction came first (only under a non-blocking
-    /// home).
+    /// it has arrived, because the forward of a later transaction came first (only under a
+    /// non-blocking home).
     State {
         /// No copy here.
         I = "I",

@@ -59,8 +59,8 @@ impl Terms {
     }
 }
 
-/// The plan of a wait: when each stage ends, measured from the beginning of the wait. After both
-/// the thread sleeps.
+/// The plan of a wait: when the tries and the monitor's stage end, measured from the beginning of
+/// the wait. The thread sleeps afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// End of the tries.

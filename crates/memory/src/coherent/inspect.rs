@@ -71,7 +71,7 @@ impl<S: CoreSet> Coherent<S> {
         lines
     }
 
-    /// What a line's home waits for, and the requests that wait there.
+    /// Returns texts that say what a line's home waits for, and which requests wait for the line.
     fn waits_at(&self, entry: usize) -> Vec<String> {
         let entry = &self.state.homes.entries[entry];
         let directory = &entry.directory;

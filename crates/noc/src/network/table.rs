@@ -37,7 +37,8 @@ impl<T> IndexMut<usize> for Table<T> {
     #[inline(always)]
     fn index_mut(&mut self, index: usize) -> &mut T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: the index is in range for the same reason as in `index`.
+        // SAFETY: the index is below the length by construction, as the module's documentation
+        // explains.
         unsafe { self.0.get_unchecked_mut(index) }
     }
 }
@@ -74,7 +75,8 @@ impl<T> Index<usize> for View<'_, T> {
     #[inline(always)]
     fn index(&self, index: usize) -> &T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: the index is in range for the same reason as for `Table`.
+        // SAFETY: the index is below the length by construction, as the module's documentation
+        // explains.
         unsafe { self.0.get_unchecked(index) }
     }
 }
@@ -83,7 +85,8 @@ impl<T> IndexMut<usize> for View<'_, T> {
     #[inline(always)]
     fn index_mut(&mut self, index: usize) -> &mut T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: the index is in range for the same reason as for `Table`.
+        // SAFETY: the index is below the length by construction, as the module's documentation
+        // explains.
         unsafe { self.0.get_unchecked_mut(index) }
     }
 }
@@ -96,7 +99,8 @@ impl<T> Index<usize> for Reading<'_, T> {
     #[inline(always)]
     fn index(&self, index: usize) -> &T {
         debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
-        // SAFETY: the index is in range for the same reason as for `Table`.
+        // SAFETY: the index is below the length by construction, as the module's documentation
+        // explains.
         unsafe { self.0.get_unchecked(index) }
     }
 }
