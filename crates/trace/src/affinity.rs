@@ -6,21 +6,21 @@ use crate::kinds::Kinds;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
-/// Number of CPUs that a record covers.
+/// Number of CPUs that one [`What::Affinity`] record covers.
 const GROUP: u32 = 32;
 
-/// A thread's allowed CPUs from some moment on.
+/// The CPUs that a thread was allowed to run on from some moment on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affinity {
-    /// When the set came into force.
+    /// When this set of CPUs came into force.
     pub since: Ticks,
-    /// The kernel's numbers of the CPUs, ascending.
+    /// The kernel's numbers of the allowed CPUs, ascending.
     pub cpus: Vec<u32>,
 }
 
 impl Affinity {
-    /// Returns the records that say that thread `tid` (0: the writing thread) may run on the CPUs
-    /// whose bits are set in `words`, 64 CPUs a word. Allocates nothing.
+    /// Returns the [`What::Affinity`] records which say that thread `tid` (0: the writing thread)
+    /// may run on the CPUs whose bits are set in `words`, 64 CPUs a word. Allocates nothing.
     pub fn records(tid: u32, words: &[u64]) -> impl Iterator<Item = What> {
         let half = |at: u32| (words[at as usize / 2] >> (GROUP * (at % 2))) as u32;
         let groups = (0..2 * words.len() as u32).map(move |group| (group, half(group)));
@@ -60,16 +60,16 @@ impl Trace {
         found
     }
 
-    /// Returns which of the threads with one kernel number had it at `time`: the last that had
-    /// begun by then, or the first if none had.
+    /// Returns which of the threads `all`, to which the kernel gave the same number one after the
+    /// other, had that number at `time`: the last that had begun by then, or the first if none had.
     fn bearer(&self, all: &[ThreadIndex], time: Ticks) -> Option<ThreadIndex> {
         let first = |thread: &ThreadIndex| self.threads[thread.index()].first;
         let begun = all.iter().filter(|thread| first(thread) <= time).max_by_key(|thread| first(thread));
         begun.or_else(|| all.iter().min_by_key(|thread| first(thread))).copied()
     }
 
-    /// Returns the affinity that each thread had for the longest time, and whether it also had
-    /// others. `None` if nothing was recorded.
+    /// Returns for each thread the set of CPUs that it was allowed to run on for the longest time,
+    /// and whether other sets were in force as well. `None` for a thread without a record.
     pub fn main_affinities(&self) -> Vec<Option<(Vec<u32>, bool)>> {
         let longest = |(sets, thread): (Vec<Affinity>, &crate::Thread)| {
             let mut times: BTreeMap<&[u32], u64> = BTreeMap::new();
@@ -78,8 +78,8 @@ impl Trace {
                 *times.entry(&set.cpus).or_default() += end.0.saturating_sub(set.since.0);
             }
             let changed = times.len() > 1;
-            // Takes the last of equals: a set that was replaced at the same moment was never in
-            // force.
+            // Takes the last of several sets that were in force equally long: a set that was
+            // replaced at the very moment at which it came into force was never used.
             let cpus = sets.iter().rev().max_by_key(|set| times[set.cpus.as_slice()])?.cpus.clone();
             Some((cpus, changed))
         };
@@ -109,7 +109,9 @@ mod tests {
         assert_eq!(sets, [expected]);
     }
 
-    /// The builder gives thread N the kernel number N + 1.
+    /// Thread 0 records the CPUs of thread 1, to which the builder gives the kernel number 2.
+    /// Thread 1 has {0, 1} for 2 ticks, then {1} for 38: the second set counts, and thread 1 had
+    /// others.
     #[test]
     fn one_thread_speaks_of_another_and_the_longest_counts() {
         let mut trace = TraceBuilder::new(Clock::nanoseconds());

@@ -12,14 +12,15 @@
 use crate::clock::Ticks;
 use crate::event::{Mode, SiteId, ThreadIndex};
 
-/// The account of one lock. `W` is the data that its owner keeps for each wait.
+/// The account of one lock. `W` is the data that the account's owner keeps for each wait.
 #[derive(Clone, Debug)]
 pub struct Account<W = ()> {
     holders: Vec<Holder>,
     waiters: Vec<Waiter<W>>,
     /// Since when the lock has been free; `None` while it is held.
     free_since: Option<Ticks>,
-    /// Total free time before that.
+    /// Total time that the lock was free up to `free_since`, or, if it is held, up to its
+    /// acquisition.
     free_total: Ticks,
 }
 
@@ -28,13 +29,14 @@ pub struct Account<W = ()> {
 pub struct Holder {
     /// The thread that holds the lock.
     pub thread: ThreadIndex,
-    /// The mode in which it holds the lock.
+    /// The mode in which the thread holds the lock.
     pub mode: Mode,
     /// The call site that took the lock.
     pub site: SiteId,
     /// When the lock was taken, or when the account was last restarted, if that was later.
     pub since: Ticks,
-    /// Acquisitions without a release: more than one if the thread holds the lock recursively.
+    /// Acquisitions without a release so far: more than one if the thread holds the lock
+    /// recursively.
     depth: u32,
 }
 
@@ -62,9 +64,10 @@ pub struct Taken<W> {
     pub site: SiteId,
     /// Whether the thread already held the lock.
     pub recursive: bool,
-    /// Holds that exclude this acquisition, so that their releases must be missing; they end now.
+    /// Earlier holds that exclude this acquisition. Their releases must have been lost, so they end
+    /// now.
     pub lost: Vec<Holder>,
-    /// Since when the lock was free; `None` if it was not.
+    /// Since when the lock was free before this acquisition; `None` if it was held.
     pub free_since: Option<Ticks>,
 }
 
@@ -85,8 +88,8 @@ impl<W: Default> Account<W> {
         Account { holders: Vec::new(), waiters: Vec::new(), free_since: Some(now), free_total: Ticks(0) }
     }
 
-    /// Records the beginning of a wait. Returns an earlier wait of the same thread whose end is
-    /// missing; it ends now.
+    /// Records that a thread begins to wait. Returns an earlier wait of the same thread, if its end
+    /// is missing; that wait ends now.
     pub fn request(&mut self, now: Ticks, thread: ThreadIndex, site: SiteId) -> Option<Waiter<W>> {
         let unfinished = self.leave(thread);
         let free_before = self.free_time(now);
@@ -94,7 +97,7 @@ impl<W: Default> Account<W> {
         unfinished
     }
 
-    /// Records that the lock is taken, after a wait or without one.
+    /// Records that a thread takes the lock, after a wait or without one.
     pub fn acquire(&mut self, now: Ticks, thread: ThreadIndex, mode: Mode, site: Option<SiteId>) -> Taken<W> {
         let waited = self.leave(thread);
         let site = site.or(waited.as_ref().map(|w| w.site)).unwrap_or(SiteId::UNKNOWN);
@@ -113,16 +116,16 @@ impl<W: Default> Account<W> {
         Taken { waited, site, recursive: false, lost, free_since }
     }
 
-    /// Ends a wait without an acquisition. Returns `None` if the thread does not wait.
+    /// Ends a thread's wait without an acquisition. Returns the wait; `None` if the thread does not
+    /// wait.
     pub fn leave(&mut self, thread: ThreadIndex) -> Option<Waiter<W>> {
         let at = self.waiters.iter().position(|w| w.thread == thread)?;
-        // Keeps the order, because time that cannot be shared evenly goes to the oldest.
+        // Keeps the waiters in the order in which they came.
         Some(self.waiters.remove(at))
     }
 
-    /// Records that the lock is released. Returns `None` if the thread does not hold it and cannot
-    /// release it for another: a mutex of some kinds may be unlocked by a thread that did not lock
-    /// it.
+    /// Records that the lock is released. A thread that does not hold the lock releases it for the
+    /// only exclusive holder, as some kinds of mutexes allow; `None` if there is no such holder.
     pub fn release(&mut self, now: Ticks, thread: ThreadIndex) -> Option<Released> {
         let own = self.holders.iter().position(|h| h.thread == thread);
         let at = match (own, self.holders.as_slice()) {
@@ -143,7 +146,7 @@ impl<W: Default> Account<W> {
         Some(Released { hold: Some(hold), foreign, free })
     }
 
-    /// Restarts the account: holds and waits in progress count from `now`.
+    /// Restarts the account: holds and waits in progress count as if they had begun at `now`.
     pub fn restart(&mut self, now: Ticks) {
         let free_before = self.free_time(now);
         for waiter in &mut self.waiters {
@@ -166,7 +169,8 @@ impl<W> Account<W> {
         &self.waiters
     }
 
-    /// Returns holders and waiters, so that the caller can update its data of each wait.
+    /// Returns the threads that hold the lock and those that wait for it, so that the caller can
+    /// update the data that it keeps of each wait.
     pub fn parties(&mut self) -> (&[Holder], &mut [Waiter<W>]) {
         (&self.holders, &mut self.waiters)
     }
@@ -181,13 +185,14 @@ impl<W> Account<W> {
         self.free_total + self.free_since.map_or(Ticks(0), |since| now.since(since))
     }
 
-    /// Returns the overhead of a wait that is in progress, or has just ended.
+    /// Returns the overhead of a wait that is in progress at `now`, or has just ended: the time in
+    /// it during which the lock was free.
     pub fn overhead(&self, now: Ticks, waiter: &Waiter<W>) -> Ticks {
         self.free_time(now).since(waiter.free_before)
     }
 
-    /// Returns since when the thread has waited while the lock was free; `None` while the lock is
-    /// held.
+    /// Returns since when the lock has been free while this thread waits for it; `None` while the
+    /// lock is held.
     pub fn competes_since(&self, waiter: &Waiter<W>) -> Option<Ticks> {
         self.free_since.map(|free| free.max(waiter.since))
     }

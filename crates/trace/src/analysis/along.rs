@@ -1,25 +1,25 @@
-//! Where a thread was while the critical path runs along it: on a CPU, ready for one, or blocked by
-//! something that the trace does not show.
+//! What a thread did while the critical path ran along it: it was on a CPU, ready for one, or
+//! blocked by something that the trace does not show.
 
 use super::off_cpu::{OffCpu, ThreadOffCpu};
 use super::segment::{Doing, PathSegment};
 use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 
-/// Time along a thread, split by where the thread was.
+/// Time that the critical path runs along a thread, split by what the thread did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Along {
-    /// On a CPU, or at an unknown place.
+    /// Time on a CPU, or in which nothing is known about the thread's CPU.
     pub running: Ticks,
-    /// Ready to run, without a CPU.
+    /// Time ready to run, without a CPU.
     pub ready: Ticks,
-    /// Blocked by something that the trace does not show.
+    /// Time blocked by something that the trace does not show.
     pub blocked: Ticks,
-    /// Blocked in a call for input, output or sleep.
+    /// Time blocked in a call for input, output or sleep.
     pub calls: Ticks,
-    /// Blocked in the recorder, which was making room for events.
+    /// Time blocked in the recorder, which made room for events.
     pub recorder: Ticks,
-    /// Off the CPU, where the reason is not known.
+    /// Time off the CPU for an unknown reason.
     pub off: Ticks,
 }
 
@@ -51,7 +51,7 @@ impl Along {
     }
 }
 
-/// The parts of the path along each thread, in order.
+/// For each thread, the parts of the critical path that run along it, in order.
 pub(super) struct AlongThreads(Vec<Vec<PathSegment>>);
 
 impl AlongThreads {
@@ -63,7 +63,7 @@ impl AlongThreads {
         AlongThreads(along)
     }
 
-    /// Adds the time of `thread` in `begin..end` that lies on the path.
+    /// Adds to `to` the time between `begin` and `end` in which the path runs along `thread`.
     pub(super) fn add(&self, thread: ThreadIndex, begin: Ticks, end: Ticks, to: &mut Along) {
         let stretches = &self.0[thread.index()];
         let from = stretches.partition_point(|s| s.end <= begin);
@@ -73,7 +73,8 @@ impl AlongThreads {
     }
 }
 
-/// Splits the path's parts along threads where a thread left its CPU and came back.
+/// Splits the path's parts at the times at which their thread left its CPU and came back, as `off`
+/// tells.
 pub(super) fn tell_apart(path: Vec<PathSegment>, off: &[ThreadOffCpu]) -> Vec<PathSegment> {
     let mut cut = Vec::with_capacity(path.len());
     for segment in path {

@@ -1,9 +1,10 @@
 //! Work on the critical path that others wait for at one futex, or at one lock of the C library.
 //!
-//! The trace does not show who holds such a lock: taking it without a wait is no call, and a futex
-//! may also be an event. But if the path comes to a thread by a wake there, leaves it by its next
-//! wake there, and other threads wait there meanwhile, then the path goes through that object: what
-//! the thread does in between happens one thread at a time.
+//! The trace does not show which thread holds a lock of the C library or a lock made of a futex:
+//! taking either without a wait makes no system call, and a futex may also be an event. But if a
+//! wake at an object brings the path to a thread, the thread's next wake at the same object leads
+//! the path away, and other threads wait at the object meanwhile, then the path goes through that
+//! object: what the thread does between the two wakes happens one thread at a time.
 
 use super::causes::WaitKind;
 use super::objects::ObjectId;
@@ -11,7 +12,7 @@ use super::segment::{Doing, PathSegment};
 use crate::clock::Ticks;
 use std::collections::BTreeMap;
 
-/// When any thread waited at each object.
+/// For each object without a known holder, the intervals in which any thread waited there.
 #[derive(Default)]
 pub(super) struct Awaited(BTreeMap<ObjectId, Vec<(Ticks, Ticks)>>);
 
@@ -23,7 +24,7 @@ impl Awaited {
         }
     }
 
-    /// Merges waits that overlap.
+    /// Sorts each object's waits, and merges those that overlap.
     pub(super) fn settle(&mut self) {
         for waits in self.0.values_mut() {
             waits.sort_unstable();
@@ -37,8 +38,8 @@ impl Awaited {
         }
     }
 
-    /// Marks the parts of the path in which a thread runs between two hand-offs of one object while
-    /// others wait there.
+    /// Marks as [`Doing::Awaited`] the parts of the path in which a thread runs between two
+    /// hand-offs of one object while other threads wait at that object.
     pub(super) fn mark(&self, path: Vec<PathSegment>) -> Vec<PathSegment> {
         let mut marked = Vec::with_capacity(path.len());
         let mut from = 0;
@@ -58,7 +59,8 @@ impl Awaited {
         marked
     }
 
-    /// Cuts a part of the path where others begin or cease to wait at an object.
+    /// Cuts a part of the path where other threads begin or cease to wait at `object`; marks the
+    /// pieces in which they wait.
     fn cut(&self, segment: PathSegment, kind: WaitKind, object: ObjectId, marked: &mut Vec<PathSegment>) {
         let waits = self.0.get(&object).map_or(&[][..], Vec::as_slice);
         let first = waits.partition_point(|(_, end)| *end <= segment.begin);
@@ -78,7 +80,7 @@ impl Awaited {
     }
 }
 
-/// Whether the trace does not show who holds the objects of such waits.
+/// Whether the trace does not show which thread holds an object at which threads wait in this way.
 fn has_no_holder(kind: WaitKind) -> bool {
     matches!(kind, WaitKind::Futex | WaitKind::LibcLock)
 }
@@ -87,7 +89,7 @@ fn is_along(doing: Doing) -> bool {
     matches!(doing, Doing::Running | Doing::OffCpu(_))
 }
 
-/// The object of a hand-off, if the trace does not show who holds it.
+/// Returns the object of a hand-off, if the trace does not show which thread holds that object.
 fn handed(segment: &PathSegment) -> Option<(WaitKind, ObjectId)> {
     match segment.doing {
         Doing::HandOff { kind, object: Some(object) } if has_no_holder(kind) => Some((kind, object)),

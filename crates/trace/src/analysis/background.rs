@@ -1,26 +1,28 @@
 //! Threads that end because another thread tells them to: a monitor, a flusher, a logger.
 //!
 //! Such a thread goes round in a loop until another thread sets a flag, and a thread then joins it.
-//! Its life is as long as the program's, whatever its own work. So the joiner does not wait for the
-//! thread's work: it waits for the rest of one turn of the loop. The critical path therefore stays
-//! with the joiner, and a replay lets the thread turn until the joiner has come.
+//! The thread lives as long as the program, whatever its own work is. So the joiner does not wait
+//! for the thread's work: it waits for the rest of one turn (one pass) of the loop. The critical
+//! path therefore stays with the joiner, and a replay lets the thread's loop go round until the
+//! joiner has come.
 //!
 //! The trace shows no flag. A joined thread counts as such a **background thread** if
 //!
 //! - it ended within one turn of its own loop after the joiner had come, and had made at least
 //!   [`TURNS`] turns before. A turn lies between two releases at one place in the code with no lock
 //!   held after them, or between two sleeps or calls for input and output at one place; the place
-//!   that the thread came to most often counts, and its longest turn. A thread with no such place
-//!   has to be off the CPU for nearly all of its life, and to end soon after the joiner came;
-//! - it is no **peer** of the joiner, and of no thread that the joiner joined just before: peers
-//!   come to the same places in the code. Workers with equal shares of the work end at about the
-//!   same time, so that the last of them seem to end when they are joined. The first
-//!   join of a row of joined peers tells when the joiner came.
+//!   that the thread came to most often counts, and the longest turn there. A thread that came to
+//!   no place at all has to be off the CPU for nearly all of its life, and to end soon after the
+//!   joiner came;
+//! - it is no **peer** of the joiner: peers come to the same places in the code. If the joiner
+//!   joins several peers of each other in a row, it came at the first of these joins: workers with
+//!   equal shares of the work end at about the same time, so that the last of them seem to end when
+//!   they are joined.
 //!
 //! Threads that take their locks through one function of the program (a wrapper) come to the same
-//! place there, though they do different things. They are no peers if different calls created them,
-//! and either their locks begin at different places ([`Lives`]), or they waited with different
-//! callers of that function. Where neither is known, they are peers.
+//! place there, though they do different things. Such threads are no peers if different calls
+//! created them, and either their locks begin at different places ([`Lives`]), or they waited with
+//! different callers of that function. Where neither is known, the threads count as peers.
 
 use super::lock_lives::Lives;
 use crate::clock::Ticks;
@@ -29,11 +31,12 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A loop has been seen once it has gone round this often, so that the thread came to the loop's
-/// place once more than this.
+/// A loop counts as seen once a thread has gone round in it this often, so that the thread came to
+/// the loop's place once more than this.
 const TURNS: u64 = 3;
-/// A thread without any place in the code is asleep if it was on a CPU for less than one part in
-/// this many of its life, and ends soon if it outlives the joiner's arrival by less than that.
+/// A thread that came to no place in the code counts as a background thread if it was on a CPU for
+/// less than 1/`ASLEEP` of its life, and ended less than 1/`ASLEEP` of its life after the joiner
+/// came.
 const ASLEEP: u64 = 10;
 
 /// A background thread, and the join that it ends with.

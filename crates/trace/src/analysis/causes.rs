@@ -1,11 +1,11 @@
-//! Finds what ended each wait: the release that a lock's next holder waited for, the signal behind
-//! a wake-up, the last arrival at a barrier, the post that a semaphore's taker got, the wake that a
-//! futex's waiter got, the end of a joined thread, the creation of a started one, the region that a team waited for, the task that a
-//! thread had to run or wait for.
+//! Finds the event that ended each wait: the release that a lock's next holder waited for, the
+//! signal behind a wake-up, the last arrival at a barrier, the post that a semaphore's taker got,
+//! the wake that a futex's waiter got, the end of a joined thread, the creation of a started one,
+//! the region that a team waited for, the task that a thread had to run or wait for.
 //!
-//! A single walk over the events, shared by the statistics of waits, the critical path and the
-//! relaxed replay. Each of them chooses what a cause carries along (`T`): nothing, or the times of
-//! its scenarios.
+//! The statistics of waits, the critical path and the relaxed replay each feed all events to one
+//! [`Causes`], and choose the data that a cause carries along (`T`): nothing, or the event's time
+//! in each scenario.
 
 use super::futexes::Wakes;
 use super::objects::ObjectId;
@@ -15,10 +15,11 @@ use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Data that a cause carries along.
+/// Data that a cause carries along: nothing, or the event's time in each scenario of the relaxed
+/// replay.
 pub(super) trait Carry: Clone {
-    /// Combines with the data of another cause that was also needed: the later of the two, part by
-    /// part.
+    /// Combines with the data of another cause that the wait's end also needed: keeps the later of
+    /// the two, scenario by scenario.
     fn join(&mut self, other: &Self);
 }
 
@@ -31,13 +32,14 @@ impl Carry for () {
 pub(super) struct Cause<T> {
     pub(super) thread: ThreadIndex,
     pub(super) time: Ticks,
-    /// Number of the event in the walk.
+    /// Number of the event in the walk; the first event has number 1.
     pub(super) number: u64,
     pub(super) carried: T,
 }
 
 impl<T: Carry> Cause<T> {
-    /// Combines with another cause that was also needed: the later one becomes the cause.
+    /// Combines with another cause that the wait's end also needed: the later of the two becomes
+    /// the cause.
     pub(super) fn join(&mut self, other: &Cause<T>) {
         let mut carried = self.carried.clone();
         carried.join(&other.carried);
@@ -61,7 +63,7 @@ pub enum WaitKind {
     Semaphore,
     /// The thread waited for another thread's end.
     Join,
-    /// The time from a thread's creation to its start.
+    /// The thread was created and had not started yet.
     Start,
     /// The thread waited for the next parallel region of its team.
     Idle,
@@ -73,7 +75,7 @@ pub enum WaitKind {
     LibcLock,
 }
 
-/// Number of kinds of waits.
+/// Number of variants of [`WaitKind`].
 const KINDS: usize = 10;
 
 /// A wait that has ended, or an acquisition that did not wait.
@@ -96,17 +98,18 @@ pub(super) struct Begun {
     pub(super) site: SiteId,
 }
 
-/// A lock's last releases, which the next holder had to wait for.
+/// A lock's last releases: the next holder had to wait for them.
 pub(super) struct Releases<T> {
     exclusive: Option<Cause<T>>,
-    /// The last release by a reader since the last writer.
+    /// The latest release by a reader since the last release by a writer.
     shared: Option<Cause<T>>,
 }
 
 /// Signals and posts that no waiter has used yet.
 pub(super) struct Tokens<T>(VecDeque<Cause<T>>);
 
-/// A semaphore that is only ever posted would keep all posts; the oldest no longer matter.
+/// Most signals or posts that are kept: a semaphore that is posted and never taken would keep all
+/// of its posts, of which the oldest no longer matter.
 const TOKENS_KEPT: usize = 4096;
 
 impl<T: Carry> Tokens<T> {
@@ -117,7 +120,8 @@ impl<T: Carry> Tokens<T> {
         self.0.push_back(cause);
     }
 
-    /// Takes the first cause since `begin`. If there is none and `any`, takes the oldest.
+    /// Takes the first cause at or after `begin`. If there is none, takes the oldest of all with
+    /// `any`, and nothing without.
     fn take(&mut self, begin: Ticks, any: bool) -> Option<Cause<T>> {
         let at = self.0.partition_point(|c| c.time < begin);
         if at < self.0.len() {
@@ -130,12 +134,12 @@ impl<T: Carry> Tokens<T> {
 pub(super) struct Condition<T> {
     signals: Tokens<T>,
     waiting: Vec<ThreadIndex>,
-    /// For each waiter, the first broadcast since it began to wait.
+    /// For each waiting thread, the first broadcast since the thread began to wait.
     broadcast: BTreeMap<ThreadIndex, Cause<T>>,
 }
 
-/// The rounds of a barrier. Once a thread has left, the round is complete: later arrivals belong to
-/// the next.
+/// The rounds of a barrier. Once a thread has left, its round is complete: later arrivals belong to
+/// the next round.
 pub(super) struct Barrier<T> {
     pub(super) arrived: Vec<ThreadIndex>,
     pub(super) last: Option<Cause<T>>,
@@ -149,11 +153,12 @@ pub(super) enum State<T> {
     Semaphore(Tokens<T>),
     Barrier(Barrier<T>),
     Futex(Wakes<T>),
-    /// The last release that woke a waiter.
+    /// The last release of a lock of the C library that woke a waiter.
     LibcLock(Option<Cause<T>>),
 }
 
-/// What a state of one kind holds. An object that has another state gets a new one of that kind.
+/// Returns the data that an object's state of kind `$kind` holds. If the object has a state of
+/// another kind, replaces it by `$new` first.
 macro_rules! of_kind {
     ($state:expr, $kind:ident, $new:expr) => {{
         let state = $state;
@@ -166,7 +171,7 @@ macro_rules! of_kind {
 }
 pub(super) use of_kind;
 
-/// State of the walk.
+/// State of the walk over the events.
 pub(super) struct Causes<T> {
     number: u64,
     /// For each thread, the waits in progress, at most one of each kind.
@@ -176,11 +181,11 @@ pub(super) struct Causes<T> {
     pub(super) teams: Teams<T>,
 }
 
-/// Creations and ends of threads.
+/// Creations and ends of threads that no start or join has used yet.
 struct Threads<T> {
-    /// `Create` events without their `Created` so far, oldest first.
+    /// `Create` events whose `Created` has not come yet, oldest first.
     creating: VecDeque<(ProcessIndex, Cause<T>)>,
-    /// Creations whose handle is known, of threads that have not started yet.
+    /// Creations of threads that have not started yet, by the thread's process and handle.
     created: BTreeMap<(ProcessIndex, u64), Cause<T>>,
     /// Threads that started before their creator's `Created`.
     started_early: BTreeSet<(ProcessIndex, u64)>,
@@ -193,8 +198,8 @@ impl<T: Carry> Threads<T> {
         if let Some(cause) = self.created.remove(&key) {
             return Some(cause);
         }
-        // The handle is not known yet: assumes that the thread is the child of the oldest creation
-        // in progress.
+        // No `Created` has named the thread's handle yet: assumes that the thread is the child of
+        // the oldest creation in progress in its process.
         let at = self.creating.iter().position(|(process, _)| *process == key.0)?;
         self.started_early.insert(key);
         self.creating.remove(at).map(|(_, cause)| cause)
@@ -203,8 +208,8 @@ impl<T: Carry> Threads<T> {
     fn created(&mut self, key: (ProcessIndex, u64), parent: ThreadIndex, failed: bool) {
         let at = self.creating.iter().position(|(_, cause)| cause.thread == parent);
         if self.started_early.remove(&key) {
-            // The thread's start has already consumed a creation, perhaps one of another parent;
-            // removing this parent's makes the count right again.
+            // The thread's start has already used up a creation in progress, perhaps that of
+            // another parent. Removing this parent's creation makes their number right again.
             return;
         }
         let Some((_, cause)) = at.and_then(|at| self.creating.remove(at)) else { return };
@@ -440,18 +445,20 @@ impl<T: Carry> Causes<T> {
         self.begun(thread)[WaitKind::Idle as usize].map(|begun| begun.time)
     }
 
-    /// Returns the waits that a thread is in, other than for locks and for its team's next region.
+    /// Returns the waits that a thread is in, except those for locks and for its team's next
+    /// region.
     pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
         use WaitKind::{Barrier, Condition, Futex, Join, Semaphore, Tasks};
         let begun = *self.begun(thread);
         let kinds = [Condition, Barrier, Semaphore, Futex, Join, Tasks];
         let mut open: Vec<_> = kinds.into_iter().filter_map(|kind| Some((kind, begun[kind as usize]?))).collect();
-        // A worker of OpenMP tells only later that it has left a barrier.
+        // Leaves out a barrier that all threads have reached: a worker of OpenMP records late that
+        // it has left one.
         open.retain(|(kind, begun)| *kind != Barrier || !begun.object.is_some_and(|id| self.has_passed(id, thread)));
         open
     }
 
-    /// Returns the wait that a thread began last, of those that it is in.
+    /// Returns the wait that a thread began last among those that it is still in.
     pub(super) fn innermost(&mut self, thread: ThreadIndex) -> Option<(WaitKind, Begun)> {
         let begun = *self.begun(thread);
         let others =
@@ -483,8 +490,8 @@ impl<T: Carry> Causes<T> {
         gave_up: bool,
         cause: Option<Cause<T>>,
     ) -> Option<Ended<T>> {
-        // If the recorded beginning concerns another object, it does not belong to this wait: that
-        // wait's end was lost.
+        // A beginning recorded at another object belongs to an earlier wait, the end of which was
+        // lost.
         let begun = self.begun(event.thread)[kind as usize].take().filter(|b| b.object == object);
         let site = begun.map_or(SiteId::UNKNOWN, |b| b.site);
         Some(Ended { kind, object, begin: begun.map(|b| b.time), site, gave_up, cause })
@@ -516,7 +523,8 @@ impl<T: Carry> Causes<T> {
 }
 
 impl<T: Carry> Releases<T> {
-    /// Returns what had to happen before an acquisition in this mode.
+    /// Returns the release that had to come before an acquisition in this mode; `None` if there was
+    /// none.
     fn before(&self, mode: Mode) -> Option<Cause<T>> {
         match (mode, &self.exclusive, &self.shared) {
             (Mode::Exclusive, Some(exclusive), Some(shared)) => {

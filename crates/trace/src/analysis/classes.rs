@@ -1,4 +1,4 @@
-//! Classes of locks: locks that one call site initialised are instances of one lock in the
+//! Classes of locks: locks that one call site initialised count as instances of one lock in the
 //! program's text.
 
 use super::locks::LockReport;
@@ -9,28 +9,28 @@ use crate::event::{Address, SiteId};
 use crate::process::ProcessIndex;
 use std::collections::BTreeMap;
 
-/// The property that a class of locks shares.
+/// The property that the locks of a class share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClassKey {
-    /// The program gave all of them this name.
+    /// The program gave all locks of the class this name.
     Name(String),
-    /// This call site of the process initialised all of them.
+    /// This call site of the process initialised all locks of the class.
     InitSite(ProcessIndex, SiteId),
-    /// For locks that no call initialised: the address, so that the class is one global variable or
-    /// field, and the time when the object file at that address was loaded.
+    /// No call initialised the locks: they share an address, so that the class is one global
+    /// variable or field, and the time when the object file at that address was loaded.
     Address(ProcessIndex, Address, Ticks),
 }
 
 /// A class of locks and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassReport {
-    /// The property that its locks share.
+    /// The property that the locks of the class share.
     pub key: ClassKey,
-    /// The kind of its locks.
+    /// The kind of the class's locks.
     pub kind: ObjectKind,
-    /// Indices of its locks in [`Analysis::locks`](super::Analysis::locks).
+    /// Indices of the class's locks in [`Analysis::locks`](super::Analysis::locks).
     pub locks: Vec<usize>,
-    /// The figures of all its locks, merged.
+    /// The figures of all locks of the class, merged.
     pub stats: LockStats,
 }
 

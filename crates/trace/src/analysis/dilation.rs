@@ -1,10 +1,11 @@
 //! What recording cost the run: the recorder's own time along the critical path.
 //!
-//! The trace tells its parts: what an event costs on this machine ([`What::ProbeCost`]), how many
-//! events and CPU times each thread recorded, the pauses in which it made room for more, and its
-//! context switches, each of which the kernel writes down. Only the path's parts count: what a
-//! thread records while others work costs the run nothing. Caches that the events displace, and a
-//! program that takes other turns when it is recorded, are not among them.
+//! The trace tells what this time consists of: what an event costs on this machine
+//! ([`What::ProbeCost`]), how many events and CPU times each thread recorded, the pauses in which
+//! the thread made room for more, and its context switches, each of which the kernel writes down.
+//! Only time on the critical path counts: what a thread records beside the path does not make the
+//! run longer. The figure leaves out two costs: cache lines that the recorded events displace, and
+//! that a recorded program may run in another order.
 
 use super::path::CriticalPath;
 use crate::clock::Ticks;
@@ -12,23 +13,24 @@ use crate::event::What;
 use crate::trace::Trace;
 use baton_units::Nanos;
 
-/// What the kernel adds to one switch away from a CPU and back when it writes both down, in
-/// nanoseconds. Measured as 600 ns with two threads that take turns on one CPU, less two events.
+/// What the kernel adds, in nanoseconds, to a switch away from a CPU and back when it records both:
+/// 600 ns, measured with two threads that take turns on one CPU, less the cost of two events.
 pub const SWITCH_NS: f64 = 550.0;
 
 /// What recording cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Recording {
-    /// Cost of one event in nanoseconds; `None` if it was not measured.
+    /// Cost of one recorded event in nanoseconds; `None` if it was not measured.
     pub event_ns: Option<f64>,
-    /// Cost of the two events around a contended wait, with the CPU times if these were read.
+    /// Cost in nanoseconds of the two events around a contended wait, with the thread's CPU times
+    /// if they were read; `None` if it was not measured.
     pub contended_ns: Option<f64>,
-    /// The recorder's time along the critical path.
+    /// The recorder's time on the critical path.
     pub on_path: Nanos,
 }
 
 impl Recording {
-    /// Walks over the trace.
+    /// Computes what recording the trace cost along `path`, in one walk over its events.
     pub fn of(trace: &Trace, path: &CriticalPath) -> Recording {
         let mut costs = Recording::default();
         let mut seen = Seen::default();
@@ -62,7 +64,8 @@ impl Recording {
     }
 }
 
-/// How many times longer a run took than it would without the recorder's time on its path.
+/// Returns how many times as long the run took as it would have without the recorder's time on the
+/// critical path.
 pub fn dilation(recorded: Nanos, recorder: Nanos) -> f64 {
     let alone = recorded.0.saturating_sub(recorder.0).max(1);
     recorded.0.max(1) as f64 / alone as f64
@@ -78,8 +81,8 @@ struct Seen {
 
 impl Seen {
     fn count(&mut self, what: &What) {
-        // Events that measure the cost of an event, or say what the recorder did, are no part of
-        // what a hook costs; a pause contains the cost of its own.
+        // Does not count the events that measure the cost of an event, and a pause's own event: its
+        // cost lies inside the pause.
         match what {
             What::Pause { ticks } => self.pauses += Ticks(*ticks),
             What::ProbeCost { .. } => {}

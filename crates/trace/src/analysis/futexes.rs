@@ -1,9 +1,10 @@
 //! Causes of waits in futexes of the program's own, and for locks inside of the C library.
 //!
-//! The kernel tells how many waiters each wake woke, so a wake that found no waiter is no cause. The
-//! kernel wakes in the order of arrival: the cause of a waiter's wake-up is the oldest wake since
-//! its wait began that woke more waiters than have been found yet. The analysis does not tell apart
-//! bit sets, and waiters that a requeue moved to another futex.
+//! The kernel tells how many waiters each wake woke, so a wake that found no waiter is no cause.
+//! The kernel wakes waiters in the order of their arrival: the cause of a waiter's wake-up is the
+//! oldest wake since its wait began to which fewer waiters are assigned so far than it woke. The
+//! analysis knows neither the bit sets of futex calls nor the waiters that a requeue moved to
+//! another futex.
 //!
 //! The cause of a wait for a lock inside of the C library is the last release that woke a waiter:
 //! the woken thread competes for the lock, and may have to wait for later releases as well.
@@ -14,10 +15,12 @@ use crate::clock::Ticks;
 use crate::event::{Event, FutexEnd, ThreadIndex, What};
 use std::collections::VecDeque;
 
-/// Wakes that are kept; a futex on which threads are woken that are not recorded would keep all.
+/// Most wakes that are kept of one futex: if the trace lacks the threads that are woken there, no
+/// wake is ever used up.
 const KEPT: usize = 4096;
 
-/// Wakes of one futex, each with the number of woken waiters that have not been found yet.
+/// Wakes of one futex, each with the number of its woken waiters that no recorded wait has been
+/// assigned to yet.
 pub(super) struct Wakes<T>(VecDeque<(Cause<T>, u32)>);
 
 impl<T> Default for Wakes<T> {
@@ -27,7 +30,7 @@ impl<T> Default for Wakes<T> {
 }
 
 impl<T: Carry> Wakes<T> {
-    /// Adds a wake. Until its numbers are known, it is taken to have woken one waiter.
+    /// Adds a wake. Until [`Wakes::count`] corrects it, the wake counts as having woken one waiter.
     fn put(&mut self, cause: Cause<T>) {
         if self.0.len() == KEPT {
             self.0.pop_front();
@@ -35,7 +38,8 @@ impl<T: Carry> Wakes<T> {
         self.0.push_back((cause, 1));
     }
 
-    /// Corrects the number of waiters that a thread's last wake woke.
+    /// Corrects the number of waiters that a thread's last wake woke; removes a wake that woke
+    /// none.
     fn count(&mut self, thread: ThreadIndex, woken: u32) {
         let Some(at) = self.0.iter().rposition(|(cause, _)| cause.thread == thread) else { return };
         match woken {
@@ -44,7 +48,7 @@ impl<T: Carry> Wakes<T> {
         }
     }
 
-    /// Takes one waiter of the oldest wake since `begin`.
+    /// Assigns a wait that began at `begin` to the oldest wake since then, and returns that wake.
     fn take(&mut self, begin: Ticks) -> Option<Cause<T>> {
         let at = self.0.partition_point(|(cause, _)| cause.time < begin);
         let (cause, left) = self.0.get_mut(at)?;
@@ -92,7 +96,7 @@ impl<T: Carry> Causes<T> {
         };
         let gave_up = matches!(end, FutexEnd::TimedOut | FutexEnd::Interrupted | FutexEnd::Failed);
         let ended = self.end(event, WaitKind::Futex, Some(object), gave_up, cause)?;
-        // The call returned at once: there was no wait.
+        // The word had changed, so the call returned at once: there was no wait.
         let begin = ended.begin.filter(|_| end != FutexEnd::Changed);
         Some(Ended { begin, ..ended })
     }

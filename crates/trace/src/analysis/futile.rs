@@ -1,10 +1,10 @@
 //! Futile wake-ups: a broadcast wakes threads that find nothing to do, and wait again.
 //!
-//! A wake-up is futile if the thread waits at the same condition variable again, and has done
-//! nothing in between that the trace shows except taking the mutex. If all threads
-//! that one broadcast woke wait again, one of them still counts as having found what it waited for: a
-//! thread may do its work under the mutex. Wakes of futexes are not looked at, because the trace does not
-//! show what a thread does between two of them.
+//! A wake-up is futile if the woken thread waits at the same condition variable again, and has only
+//! taken the mutex in between as far as the trace shows. If all threads that one broadcast woke
+//! wait again, one of them still counts as having found what it waited for, because a thread may do
+//! its work under the mutex. Wakes of futexes are left out, because the trace does not show what a
+//! thread does between two of them.
 
 use super::causes::{Ended, WaitKind};
 use super::objects::ObjectId;
@@ -14,21 +14,22 @@ use crate::clock::Ticks;
 use crate::event::{Address, Event, SiteId, ThreadIndex, WakeReason, What};
 use std::collections::BTreeMap;
 
-/// Numbers of the broadcasts of one condition variable that woke several threads.
+/// Counts for one condition variable: how often its broadcasts woke several threads, and for
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FutileWakes {
-    /// Number of broadcasts that woke two threads or more.
+    /// Number of broadcasts that woke at least two threads.
     pub broadcasts: u64,
     /// Number of threads that these broadcasts woke.
     pub woken: u64,
     /// Number of these threads that found nothing to do.
     pub futile: u64,
-    /// Number of futile wake-ups, by the call site of the broadcast.
+    /// Number of futile wake-ups, by the call site of the broadcast that caused them.
     pub sites: BTreeMap<SiteId, u64>,
 }
 
 impl FutileWakes {
-    /// Whether most wake-ups are futile.
+    /// Whether more than half of the wake-ups are futile.
     pub fn is_herd(&self) -> bool {
         self.futile * 2 > self.woken
     }
@@ -39,7 +40,8 @@ struct Broadcast {
     site: SiteId,
     time: Ticks,
     woken: u64,
-    /// The threads that waited again at once, in the order in which they did.
+    /// The woken threads that waited again without having acted, in the order in which they waited:
+    /// for each, the time from the broadcast to the new wait.
     again: Vec<Stretch>,
 }
 
@@ -50,20 +52,20 @@ struct Awake {
     since: Ticks,
 }
 
-/// The search, fed by a walk over the events.
+/// The search for futile wake-ups, fed by a walk over the events.
 #[derive(Default)]
 pub(super) struct Wakes {
-    /// By the number of the event.
+    /// The broadcasts, each by its event's number in the walk.
     broadcasts: BTreeMap<u64, Broadcast>,
     awake: BTreeMap<ThreadIndex, Awake>,
-    /// The mutex of each thread's last wait at a condition variable.
+    /// The mutex that each thread gave up in its last wait at a condition variable.
     mutexes: BTreeMap<ThreadIndex, Address>,
-    /// The mutex of each condition variable.
+    /// The mutex with which threads wait at each condition variable.
     locks: BTreeMap<ObjectId, ObjectId>,
 }
 
 impl Wakes {
-    /// Follows an event, with its number and the wait that it ended.
+    /// Follows an event: `number` is its number in the walk, `ended` the wait that it ended.
     pub(super) fn step(&mut self, event: &Event, number: u64, object: Option<ObjectId>, ended: Option<&Ended<()>>) {
         let (thread, time) = (event.thread, event.time);
         match (event.what, object) {
@@ -95,7 +97,8 @@ impl Wakes {
         }
     }
 
-    /// Whether a thread takes the mutex of the wait that it has left.
+    /// Whether the event takes, or begins to take, the mutex that the thread gave up in its last
+    /// wait at a condition variable.
     fn takes_mutex(&mut self, event: &Event, object: Option<ObjectId>) -> bool {
         let (What::Acquire { lock, .. } | What::Request { lock, .. } | What::Acquired { lock, .. }) = event.what else {
             return false;
@@ -107,8 +110,8 @@ impl Wakes {
         takes
     }
 
-    /// Returns the numbers of each condition variable inside the window. Adds the time of threads that
-    /// were woken in vain to `vain`, for conditions of which most wake-ups are futile.
+    /// Returns the counts of each condition variable for broadcasts inside the window. Where most
+    /// wake-ups of a variable are futile, adds them to `vain`.
     pub(super) fn finish(self, window: &Window, vain: &mut Vain, cpus: usize) -> BTreeMap<ObjectId, FutileWakes> {
         let mut numbers: BTreeMap<ObjectId, FutileWakes> = BTreeMap::new();
         let mut stretches: BTreeMap<ObjectId, Vec<Stretch>> = BTreeMap::new();

@@ -1,9 +1,9 @@
 //! The ledger of one lock: its account, and what the waiters' time was spent on.
 //!
-//! The ledger is settled at every change, for the interval since the last one, in which holders and
-//! waiters stayed the same. A waiter's time lost to sections is summed interval by interval; its
-//! overhead comes from the account, which computes it from the lock's total free time. The two must
-//! add up to the wait (see [`super`]).
+//! The ledger is settled at every change, for the interval since the last change, in which the
+//! holders and waiters stayed the same. A waiter's time lost to sections is summed interval by
+//! interval; its overhead comes from the account, which computes it from the lock's total free
+//! time. The two must add up to the wait (see [`super`]).
 
 use super::account::{Account, Holder, Waiter};
 use super::starved::Passed;
@@ -14,13 +14,13 @@ use crate::event::{Mode, SiteId, ThreadIndex};
 /// State and figures of a lock.
 pub(super) struct Ledger {
     account: Account<Lost>,
-    /// Whether a thread was waiting when the lock became free.
+    /// Whether a thread was waiting for the lock when it last became free.
     awaited_at_release: bool,
     settled: Ticks,
     pub(super) stats: LockStats,
 }
 
-/// What a wait has cost so far. Times are summed interval by interval.
+/// What a wait has cost so far, summed over the intervals between changes.
 #[derive(Clone, Copy, Default)]
 struct Lost {
     /// Time in which other threads held the lock.
@@ -62,7 +62,8 @@ impl Ledger {
                 continue;
             }
             waiter.noted.sections += length;
-            // Readers share the blame evenly; the first ones get the remainder.
+            // Readers that hold the lock together share the blame evenly. Ticks that cannot be
+            // divided go to those that took the lock first, one each.
             let (each, mut rest) = (length.0 / others, length.0 % others);
             for holder in holders.iter().filter(|h| h.thread != waiter.thread) {
                 let part = Ticks(each + u64::from(rest > 0));
@@ -130,7 +131,7 @@ impl Ledger {
         waited
     }
 
-    /// Ends a wait without the lock, or one whose end was never recorded. Returns false if the
+    /// Ends a wait that did not get the lock, or whose end was never recorded. Returns false if the
     /// thread was not waiting.
     pub(super) fn give_up(&mut self, now: Ticks, thread: ThreadIndex, counted: bool) -> bool {
         self.settle(now, counted);
@@ -169,7 +170,8 @@ impl Ledger {
         self.stats.threads.entry(thread).or_default().held += now.since(since);
     }
 
-    /// Charges a wait that has ended. Returns its length inside the window.
+    /// Charges a wait that has ended to the lock, its call site and its thread. Returns the wait's
+    /// length inside the window.
     fn end_wait(&mut self, now: Ticks, waiter: &Waiter<Lost>, counted: bool) -> Ticks {
         let length = now.since(waiter.since);
         if counted {
@@ -198,18 +200,19 @@ impl Ledger {
         stats.threads.entry(waiter.thread).or_default().merge(&part);
     }
 
-    /// Opens the window: holds and waits in progress count from `now`.
+    /// Opens the window: holds and waits in progress count as if they had begun at `now`.
     pub(super) fn open_window(&mut self, now: Ticks) {
         self.settle(now, false);
         self.account.restart(now);
         if self.account.holders().is_empty() {
-            // Does not count a hand-off that began outside of the window, because its part inside
-            // would be too short.
+            // Does not count a hand-off that began before the window opened, because its part
+            // inside the window would be too short.
             self.awaited_at_release = false;
         }
     }
 
-    /// Closes the window: holds and waits in progress count up to `now`, but not as ended ones.
+    /// Closes the window: holds and waits in progress are charged up to `now`, but not counted as
+    /// ended ones.
     pub(super) fn close_window(&mut self, now: Ticks) {
         self.settle(now, true);
         for waiter in self.account.waiters().to_vec() {

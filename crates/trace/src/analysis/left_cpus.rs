@@ -1,5 +1,6 @@
-//! When the program left CPUs to others: fewer of its threads ran than it may use CPUs. A thread
-//! that was ready meanwhile did not lack a CPU because of the program's own threads.
+//! When the program left CPUs to other programs: fewer of its threads were on CPUs than it was
+//! allowed to use. A thread that was ready then did not lack a CPU because of the program's own
+//! threads.
 
 use crate::clock::Ticks;
 use crate::event::What;
@@ -7,16 +8,17 @@ use crate::kinds::Kinds;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 
-/// The intervals in which a CPU ran none of the program's threads, in order and without overlap.
+/// The intervals in which at least one CPU ran none of the program's threads, in order and without
+/// overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftCpus(Vec<(Ticks, Ticks)>);
 
 impl LeftCpus {
-    /// Finds the intervals by the context switches. A thread without switches is taken to have run
-    /// for all of its life, so that too few intervals are found rather than too many.
+    /// Finds the intervals from the context switches. A thread without recorded switches counts as
+    /// having run all its life, so that rather too few intervals are found than too many.
     pub fn of(trace: &Trace) -> LeftCpus {
         let Some(cpus) = cpus(trace) else { return LeftCpus::default() };
-        // At the beginning no thread runs.
+        // Before the first event no thread runs, so that CPUs are left to others.
         let found = vec![(Ticks(0), OPEN)];
         let mut left = Walk { running: vec![false; trace.threads.len()], count: 0, cpus, found };
         for (time, thread, runs) in edges(trace) {
@@ -25,7 +27,7 @@ impl LeftCpus {
         LeftCpus(left.found)
     }
 
-    /// Returns the time of the intervals inside of `begin..end`.
+    /// Returns how much of `begin..end` lies in the intervals.
     pub fn overlap(&self, begin: Ticks, end: Ticks) -> Ticks {
         let from = self.0.partition_point(|(_, last)| *last <= begin);
         let within = self.0[from..].iter().take_while(|(first, _)| *first < end);
@@ -40,7 +42,8 @@ fn cpus(trace: &Trace) -> Option<usize> {
     if allowed.is_empty() { all } else { Some(allowed.len()) }
 }
 
-/// Each moment at which a thread got a CPU or left it, in the order of time.
+/// Returns each moment at which a thread got a CPU (true) or left it (false), in the order of time.
+/// A thread's first event counts as getting one, its last as leaving it.
 fn edges(trace: &Trace) -> Vec<(Ticks, usize, bool)> {
     let lives = trace.threads.iter().enumerate();
     let mut edges: Vec<_> = lives.flat_map(|(at, life)| [(life.first, at, true), (life.last, at, false)]).collect();
@@ -54,12 +57,12 @@ fn edges(trace: &Trace) -> Vec<(Ticks, usize, bool)> {
     edges
 }
 
-/// The end of an interval whose end is not known yet.
+/// Stands for the end of an interval until that end is known.
 const OPEN: Ticks = Ticks(u64::MAX);
 
 struct Walk {
     running: Vec<bool>,
-    /// How many of `running` are true.
+    /// Number of threads that are on a CPU: the `true` entries of `running`.
     count: usize,
     cpus: usize,
     found: Vec<(Ticks, Ticks)>,

@@ -1,5 +1,5 @@
-//! Where locks begin: the call that initialises a lock, or the one that first takes it. The call's
-//! site has its callers, if the recorder has walked them.
+//! Where locks begin to live: the call site that initialises a lock, or, if none does, the one that
+//! first takes it. The site includes the call's callers if the recorder has walked the stack.
 
 use super::objects::AddressHasher;
 use crate::event::{Address, SiteId, What};
@@ -7,7 +7,7 @@ use crate::process::ProcessIndex;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-/// The beginnings of the locks that live at a moment of a trace.
+/// For each lock that lives at a moment of the trace, the call site at which it began to live.
 #[derive(Default)]
 pub(super) struct Lives(HashMap<(ProcessIndex, Address), SiteId, BuildHasherDefault<AddressHasher>>);
 
@@ -24,7 +24,8 @@ impl Lives {
         }
     }
 
-    /// The beginning of the lock that an event releases; `None` if nothing is known of it.
+    /// Returns the call site at which the lock that this event releases began to live; `None` if
+    /// that is not known, or the event is no release.
     pub(super) fn released(&self, what: &What, process: ProcessIndex) -> Option<SiteId> {
         let What::Release { lock, .. } = *what else { return None };
         self.0.get(&(process, lock.address)).copied().filter(|site| *site != SiteId::UNKNOWN)

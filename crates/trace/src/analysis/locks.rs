@@ -1,4 +1,4 @@
-//! The walk over a trace that keeps the ledger of every lock, and its results.
+//! The walk over a trace that keeps the ledger of every lock, and the results of that walk.
 
 use super::causes::{Causes, WaitKind};
 use super::classes::{ClassReport, classes};
@@ -40,12 +40,12 @@ pub struct Analysis {
     pub threads: Vec<ThreadReport>,
     /// Notes about objects: process, address and code of each, without duplicates.
     pub notes: Vec<(ProcessIndex, u64, u32)>,
-    /// Time that the recording itself took to get new segments, summed over threads.
+    /// Time that the recorder took from the threads to get new segments, summed over threads.
     pub pauses: Ticks,
-    /// Time in which at least one lock was free while a thread waited for it. No other lock can win
-    /// more.
+    /// Time in which at least one lock was free while a thread waited for it: the most that other
+    /// locks can win.
     pub free_while_wanted: Ticks,
-    /// When threads were awake in vain.
+    /// When threads were awake in vain: woken for nothing, or polling.
     pub vain: Vain,
 }
 
@@ -63,34 +63,34 @@ pub struct LockReport {
 /// A thread's time inside the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadReport {
-    /// Time from the thread's first event to its last, or to the end of its last wait.
+    /// Time inside the window from the thread's first event to [`ThreadReport::last`].
     pub lifetime: Ticks,
-    /// When the thread's last event was, or the window's end if the thread waits then.
+    /// When the thread's last event was; if it still waits, when its process or the window ended.
     pub last: Ticks,
-    /// Figures of all locks together. Nested holds each count in full.
+    /// Figures of all locks together. Where holds are nested, each hold counts in full.
     pub locks: ThreadLockStats,
-    /// Time waited at condition variables.
+    /// Time that the thread waited at condition variables.
     pub conditions: Ticks,
-    /// Time waited at barriers.
+    /// Time that the thread waited at barriers.
     pub barriers: Ticks,
-    /// Time waited for semaphores.
+    /// Time that the thread waited for semaphores.
     pub semaphores: Ticks,
-    /// Time waited for other threads' ends.
+    /// Time that the thread waited, in joins, for other threads' ends.
     pub joins: Ticks,
-    /// Time waited for the team's next parallel region.
+    /// Time that the thread waited for its team's next parallel region.
     pub idle: Ticks,
-    /// Time waited for tasks.
+    /// Time that the thread waited for tasks.
     pub tasks: Ticks,
-    /// Time waited in futexes of the program's own.
+    /// Time that the thread waited in futexes of the program's own.
     pub futexes: Ticks,
-    /// Time waited for locks inside of the C library.
+    /// Time that the thread waited for locks inside of the C library.
     pub libc_locks: Ticks,
-    /// Time off the CPU, if context switches were recorded.
+    /// Time that the thread was off the CPU, if context switches were recorded.
     pub off_cpu: Ticks,
     /// Time off the CPU according to CPU time: for each interval between two records of CPU time,
-    /// the elapsed time that was not used. Other intervals are not covered.
+    /// the elapsed time in which the thread used no CPU. Other intervals are not covered.
     pub off_cpu_inferred: Ticks,
-    /// Changes of CPU that events noticed.
+    /// How often an event showed the thread on another CPU than before.
     pub migrations: u64,
 }
 
@@ -120,14 +120,14 @@ impl Analysis {
         walk.finish()
     }
 
-    /// Returns BT, ΣCS and ΣCOH of all locks together.
+    /// Returns the blocked time (BT), sections (ΣCS) and overhead (ΣCOH) of all locks together.
     pub fn totals(&self) -> (Ticks, Ticks, Ticks) {
         let sum = |of: fn(&LockStats) -> Ticks| self.locks.iter().map(|l| of(&l.stats)).sum();
         (sum(|s| s.blocked), sum(|s| s.sections), sum(|s| s.overhead))
     }
 }
 
-/// A border of the window.
+/// A border of a part of the window.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Border {
     Open,
@@ -162,10 +162,10 @@ enum Book {
 struct ThreadState {
     /// The lock that the thread waits for.
     waits_for: Option<ObjectId>,
-    /// The thread's CPU time, if it was recorded in the wait in progress.
+    /// The thread's CPU time at the start of the wait in progress, if it was recorded there.
     cpu_ns: Option<u64>,
-    /// A wait that ended: the lock, the wait's length, the CPU time at its start, and whether it is
-    /// unknown how it ended.
+    /// The wait that ended last, if the thread's next CPU time is to classify it: the lock, the
+    /// wait's length, the CPU time at its start, and whether it is unknown if the thread slept.
     to_classify: Option<(ObjectId, Ticks, u64, bool)>,
     off: OffInWait,
     /// The latest record of the thread's CPU time, with the time of the record.
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
     }
 
     fn step(&mut self, event: &Event) {
-        // An event at the very beginning or end of a part of the window belongs to it.
+        // An event at the very beginning or end of a part of the window counts as inside that part.
         while let Some((at, border)) =
             self.borders.next_if(|(at, border)| *at < event.time || (*at == event.time && *border == Border::Open))
         {
@@ -310,7 +310,7 @@ impl<'a> Walk<'a> {
         self.free.change(now, before, ledger.is_free_while_wanted(), self.window);
     }
 
-    /// Looks for loops that take a lock until a value changes.
+    /// Passes the event to the search for loops that take a lock until a value changes.
     fn follow_polls(&mut self, event: &Event, process: ProcessIndex, object: Option<ObjectId>) {
         let thread = event.thread;
         let site = match (event.what, object) {
@@ -379,8 +379,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Charges the waits that threads are in at the end, up to the end of their process or of the
-    /// window. The ledgers charge those for locks.
+    /// Charges the waits that threads are in when the trace ends, up to the end of their process or
+    /// of the window. The ledgers have charged the waits for locks.
     fn carry(&mut self) {
         for (number, state) in (0..).zip(&self.threads).filter(|(_, state)| !state.ended) {
             let (thread, report) = (ThreadIndex(number), &mut self.reports[number as usize]);
@@ -399,9 +399,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Enters polls and futile wake-ups into the books. Returns the time of the threads in them.
+    /// Enters polls and futile wake-ups into the books. Returns when threads were awake in vain.
     fn vain(&mut self) -> Vain {
-        // Where their number is not known, no threads take all CPUs.
+        // If the number of CPUs is not known, no number of threads takes them all.
         let cpus = self.trace.meta.as_ref().map_or(usize::MAX, |meta| meta.host.cpus as usize);
         let mut vain = Vain::default();
         let found = std::mem::take(&mut self.polls).finish();
@@ -452,7 +452,7 @@ impl<'a> Walk<'a> {
         for ((number, thread), report) in (0..).zip(&self.trace.threads).zip(&mut self.reports) {
             report.last = report.last.max(thread.last);
             report.lifetime = self.window.overlap(thread.first, report.last);
-            // A worker that waits when the process ends waits to the end of its life.
+            // A worker that waits for a region at the trace's end is idle up to its last event.
             if let Some(since) = self.causes.idle_since(ThreadIndex(number)) {
                 report.idle += self.window.overlap(since, thread.last.max(since));
             }
@@ -476,8 +476,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Counts how a contended acquisition ended its wait. Whether an opaque wait slept is decided by
-/// the next record of CPU time.
+/// Counts how the wait of a contended acquisition ended. If glibc did the waiting, the thread's
+/// next record of CPU time decides whether it slept.
 fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited: Ticks, how: How) {
     stats.tries += u64::from(how.tries);
     match (how.known, how.slept) {
@@ -488,7 +488,7 @@ fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited
     state.to_classify = state.cpu_ns.take().map(|before| (id, waited, before, !how.known));
 }
 
-/// Counts the CPU time `used` in a wait, and how the wait went if that was not known.
+/// Counts the CPU time `used` in a wait. With `unknown`, it also decides whether the thread slept.
 fn decide(stats: &mut LockStats, clock: &Clock, waited: Ticks, used: Nanos, unknown: bool) {
     stats.wait_cpu_ns += used.0;
     if unknown {

@@ -1,5 +1,5 @@
-//! Identifies the object that an event concerns. An address is not enough, because memory is reused
-//! and each process has its own.
+//! Identifies the object that an event concerns. An address alone does not identify it, because
+//! memory is reused and each process has its own addresses.
 
 use crate::clock::Ticks;
 use crate::event::{Address, Event, Lock, LockKind, SiteId, Waitable, What};
@@ -8,7 +8,7 @@ use crate::trace::Trace;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Number of an object in an analysis: dense, in the order of first appearance.
+/// Number of an object in an analysis, counted from 0 in the order of first appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);
 
@@ -37,24 +37,27 @@ pub struct Object {
     pub address: Address,
     /// The object's kind.
     pub kind: ObjectKind,
-    /// The name that the program gave it, if any.
+    /// The name that the program gave the object, if any.
     pub name: Option<String>,
-    /// The call site that initialised it; `None` for a static initialiser, or memory that was zero.
+    /// The call site that initialised the object; `None` for a static initialiser, or memory that
+    /// was zero.
     pub init_site: Option<SiteId>,
-    /// The call site that first took it, or waited for it; `None` if it is no lock, or none did.
+    /// The call site that first took the lock, or waited for it; `None` if the object is no lock,
+    /// or no call site did either.
     pub first_site: Option<SiteId>,
-    /// Time of its initialisation or first use.
+    /// Time of the object's initialisation or first use.
     pub born: Ticks,
-    /// When the object file that contains it was loaded; 0 for heap and stack.
+    /// When the object file that contains the object was loaded; 0 for objects on the heap or a
+    /// stack.
     pub loaded: Ticks,
 }
 
-/// All objects seen so far, and which of them is alive at which address.
+/// All objects seen so far, and which object is alive at which address.
 pub(crate) struct Objects<'a> {
     trace: &'a Trace,
     pub(crate) all: Vec<Object>,
     living: HashMap<(ProcessIndex, Address), ObjectId, BuildHasherDefault<AddressHasher>>,
-    /// The last object looked up: events of one lock come in groups.
+    /// The object looked up last: events of one lock often follow one another.
     latest: Option<((ProcessIndex, Address), ObjectId)>,
 }
 
@@ -63,8 +66,8 @@ impl<'a> Objects<'a> {
         Objects { trace, all: Vec::new(), living: HashMap::default(), latest: None }
     }
 
-    /// Returns the object that an event acts on. Beginnings and ends of objects' lives are
-    /// recorded, but act on no object.
+    /// Returns the object that an event acts on. Also follows the beginnings and ends of objects'
+    /// lives; their events act on no object.
     #[inline]
     pub(crate) fn follow(&mut self, event: &Event, process: ProcessIndex) -> Option<ObjectId> {
         let lock_kind = |lock: Lock| ObjectKind::Lock(lock.kind);
@@ -124,15 +127,16 @@ impl<'a> Objects<'a> {
         Some(id)
     }
 
-    /// Returns the object at an address. Begins a new life if there is none, or one of another
-    /// kind.
+    /// Returns the object at an address. If none lives there, or one of another kind, a new object
+    /// begins its life.
     #[inline]
     fn at(&mut self, key: (ProcessIndex, Address), kind: ObjectKind, now: Ticks) -> ObjectId {
         let known = match self.latest {
             Some((latest, id)) if latest == key => Some(id),
             _ => self.living.get(&key).copied(),
         };
-        // Memory of a statically initialised object can become another object without any event.
+        // A statically initialised object leaves no event behind when its memory becomes another
+        // object.
         let id = known.filter(|id| self.all[id.index()].kind == kind).unwrap_or_else(|| self.add(key, kind, None, now));
         self.latest = Some((key, id));
         id
@@ -161,7 +165,8 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// Multiplies and folds: addresses need no more, and the same run always gives the same table.
+/// Hashes an address by multiplying and folding. That spreads addresses well enough, and the same
+/// run always gives the same table.
 #[derive(Default)]
 pub(crate) struct AddressHasher(u64);
 

@@ -1,16 +1,18 @@
-//! When threads were off their CPUs although they waited for no object that the trace shows: ready
-//! to run, or blocked in the kernel: in a recorded call for I/O or sleep, or for an unknown reason.
+//! When threads were off their CPUs although they waited for no object that the trace shows. Such a
+//! thread was ready to run, or blocked in the kernel: in a recorded call for I/O or sleep, or for
+//! an unknown reason.
 //!
-//! There are two sources, in this order. **Context switches** ([`What::OffCpu`], [`What::OnCpu`])
-//! tell when and why; a thread with one of them had all of them recorded. Without them, **CPU
-//! times** ([`What::CpuTime`]) tell how much of the time between two of them was not used; exactly
-//! when and why is unknown, so the time is put into the longest gaps between the thread's events
-//! there. A thread with neither is assumed to have run, and [`Known::Nothing`] says so.
+//! There are two sources; the first that a thread has counts. **Context switches**
+//! ([`What::OffCpu`], [`What::OnCpu`]) tell when and why a thread was off; all switches of a thread
+//! are recorded or none. Without them, **CPU times** ([`What::CpuTime`]) tell how much CPU time the
+//! thread did not use between two records; exactly when and why it was off is unknown, so the
+//! unused time is put into the longest gaps between the thread's events there. A thread with
+//! neither source is assumed to have run, and [`Known::Nothing`] says so.
 //!
 //! Time inside a wait that the trace shows belongs to that wait, and is not counted here.
 //!
-//! After a thread's last event there is neither. If the launcher saw that no thread of the program
-//! ran any more ([`LastLook`]), the thread was blocked to the end.
+//! After a thread's last event there is neither source. If the launcher saw that no thread of the
+//! program ran any more ([`LastLook`]), the thread was blocked to the end.
 
 use super::window::Window;
 use crate::clock::{Clock, Ticks};
@@ -23,16 +25,16 @@ use baton_units::Nanos;
 /// Why a thread was off its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OffCpu {
-    /// It was ready to run, and had no CPU.
+    /// The thread was ready to run, and had no CPU.
     Ready,
-    /// It blocked in the kernel, for a reason that the trace does not show. Includes the time from
-    /// its wake-up until it got a CPU.
+    /// The thread blocked in the kernel, for a reason that the trace does not show. Includes the
+    /// time from its wake-up until it got a CPU.
     Blocked,
-    /// It blocked in a call for input, output or sleep ([`What::Blocked`]).
+    /// The thread blocked in a call for input, output or sleep ([`What::Blocked`]).
     Call,
-    /// It blocked in the recorder, which was making room for events ([`What::Pause`]).
+    /// The thread blocked in the recorder, which made room for events ([`What::Pause`]).
     Recorder,
-    /// The reason is unknown.
+    /// Why the thread was off its CPU is unknown.
     Unknown,
 }
 
@@ -45,48 +47,49 @@ pub struct OffStretch {
     pub end: Ticks,
     /// Why the thread was off its CPU.
     pub why: OffCpu,
-    /// Call site of the thread's last act before the interval; `None` if there was none since its
-    /// start.
+    /// Call site of the thread's last act before the interval; `None` if the thread had not acted
+    /// since its start.
     pub after: Option<SiteId>,
-    /// Call site of the thread's next act; `None` if there was none until its end.
+    /// Call site of the thread's next act after the interval; `None` if the thread ended without
+    /// one.
     pub before: Option<SiteId>,
 }
 
 /// What the trace tells about a thread's time off the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
-    /// Neither context switches nor CPU times were recorded.
+    /// Neither context switches nor CPU times of the thread were recorded.
     #[default]
     Nothing,
-    /// CPU times tell how much, but not why, and not exactly when.
+    /// CPU times tell how much time the thread was off, but not why, and not exactly when.
     HowMuch,
-    /// Context switches tell when and why.
+    /// Context switches tell when and why the thread was off.
     All,
 }
 
 /// The intervals in which a thread was off the CPU, in order and without overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadOffCpu {
-    /// How much is known about them.
+    /// What the trace tells about the intervals.
     pub known: Known,
     /// The intervals.
     pub stretches: Vec<OffStretch>,
 }
 
 impl ThreadOffCpu {
-    /// Returns the time off the CPU for reason `why` inside the window.
+    /// Returns the time that the thread was off the CPU for reason `why` inside the window.
     pub fn time(&self, why: OffCpu, window: &Window) -> Ticks {
         self.stretches.iter().filter(|s| s.why == why).map(|s| window.overlap(s.begin, s.end)).sum()
     }
 
-    /// Returns the intervals that overlap `begin..end`.
+    /// Returns the intervals off the CPU that overlap `begin..end`.
     pub fn within(&self, begin: Ticks, end: Ticks) -> impl Iterator<Item = &OffStretch> {
         let from = self.stretches.partition_point(|s| s.end <= begin);
         self.stretches[from..].iter().take_while(move |s| s.begin < end)
     }
 }
 
-/// Finds the intervals of all threads in one walk; the result is in the order of
+/// Finds the intervals off the CPU of all threads in one walk; the result is in the order of
 /// [`Trace::threads`].
 pub fn off_cpu(trace: &Trace) -> Vec<ThreadOffCpu> {
     let mut threads: Vec<ThreadState> = trace.threads.iter().map(|_| ThreadState::default()).collect();
@@ -100,7 +103,7 @@ pub fn off_cpu(trace: &Trace) -> Vec<ThreadOffCpu> {
     threads.map(|(state, thread)| state.finish(rest.filter(|rest| rest.process == thread.process))).collect()
 }
 
-/// The end of a process, in which none of its threads ran.
+/// The last part of a process's life, in which none of its threads ran, as the launcher saw.
 #[derive(Clone, Copy)]
 struct Rest {
     process: ProcessIndex,
@@ -116,37 +119,39 @@ fn rest(trace: &Trace) -> Option<Rest> {
     Some(Rest { process: ProcessIndex(at as u32), begin: Ticks(end.0.saturating_sub(still.0)), end })
 }
 
-/// Number of gaps between two CPU times that are kept, the longest ones: further gaps would hold
+/// Number of gaps between two CPU times that are kept: the longest ones, because the others hold
 /// little of the time.
 const GAPS: usize = 16;
-/// Unused time below this many nanoseconds, or below 1/`LEAST_SHARE` of the interval, is within the
-/// difference of the two clocks.
+/// Unused time is ignored if it is below this many nanoseconds, or below 1/`LEAST_SHARE` of the
+/// gaps' time: the two clocks may differ by as much.
 const LEAST: u64 = 2_000;
 const LEAST_SHARE: u64 = 100;
 
 #[derive(Default)]
 struct ThreadState {
     switched: bool,
-    /// Intervals according to context switches.
+    /// Intervals off the CPU according to context switches.
     seen: Vec<OffStretch>,
-    /// Intervals according to CPU times.
+    /// Intervals off the CPU according to CPU times.
     inferred: Vec<OffStretch>,
     off: Option<(Ticks, OffReason)>,
-    /// Number of waits in progress.
+    /// Number of waits that the thread is in.
     waits: u32,
-    /// Numbers of waits that are suspended while the thread runs tasks, one for each task.
+    /// For each task that the thread runs inside of a wait, the number of waits that are suspended
+    /// meanwhile.
     stopped: Vec<u32>,
     /// Call site of the thread's last act.
     site: Option<SiteId>,
-    /// Index in `seen` of the first interval whose next act is not known yet.
+    /// Index in `seen` of the first interval after which the thread has not acted yet.
     unfinished: usize,
-    /// Time of the last act, where the gap to the next one begins; `None` inside a wait.
+    /// Time of the thread's last act, from which the gap to the next act counts; `None` inside a
+    /// wait.
     gap_since: Option<Ticks>,
-    /// The longest gaps since the last CPU time; `between` sums all gaps.
+    /// The longest gaps between acts since the last CPU time. `between` is the sum of all gaps.
     gaps: Vec<OffStretch>,
     between: Ticks,
     clocked: Option<u64>,
-    /// Whether two CPU times were recorded.
+    /// Whether at least two CPU times of the thread are known.
     timed: bool,
     ended: bool,
 }
@@ -172,7 +177,7 @@ impl ThreadState {
                 }
                 return;
             }
-            // These events are not acts of the program.
+            // None of these events is an act of the program.
             What::Cpu { .. }
             | What::Affinity { .. }
             | What::Construct { .. }
@@ -192,11 +197,11 @@ impl ThreadState {
             }
             _ => {}
         }
-        // A thread's CPU time counts from its start.
+        // A thread's CPU time counts from the thread's start.
         if let What::ThreadStart { .. } = event.what {
             self.clocked = Some(0);
         }
-        // Intervals inside the call belong to the call's site.
+        // Intervals off the CPU inside of the call get the call's site.
         if let (What::Blocked { ticks, .. }, Some(site)) = (event.what, event.what.site()) {
             self.explain(now, ticks, OffCpu::Call, Some(site));
         }
@@ -222,8 +227,8 @@ impl ThreadState {
         self.gap_since = (self.waits == 0).then_some(now);
     }
 
-    /// Says of the intervals that began in the last `ticks` before `now` that the thread blocked for
-    /// the reason `why`, after its act at `site`, if there is one.
+    /// Notes why the thread blocked in the intervals that began in the last `ticks` before `now`:
+    /// `why`, and the call `site` that blocked, if there is one.
     fn explain(&mut self, now: Ticks, ticks: u64, why: OffCpu, site: Option<SiteId>) {
         for stretch in self.seen[self.unfinished..].iter_mut().filter(|s| s.begin.0 + ticks >= now.0) {
             stretch.after = site.or(stretch.after);
@@ -233,7 +238,8 @@ impl ThreadState {
         }
     }
 
-    /// Ends the gap since the last act.
+    /// Ends the gap that began at the thread's last act. `before` is the call site of the act that
+    /// ends it.
     fn close_gap(&mut self, now: Ticks, before: Option<SiteId>) {
         let Some(begin) = self.gap_since.take().filter(|begin| *begin < now) else { return };
         self.between += now.since(begin);
@@ -248,7 +254,8 @@ impl ThreadState {
         }
     }
 
-    /// Processes a CPU time: assigns the unused time since the last one to the longest gaps.
+    /// Processes a record of CPU time: assigns the time that the thread did not use since the last
+    /// record to the longest gaps.
     fn clocked(&mut self, ns: u64, clock: &Clock) {
         let mut gaps = std::mem::take(&mut self.gaps);
         let all = clock.nanos(std::mem::take(&mut self.between).0).0;
@@ -282,7 +289,8 @@ impl ThreadState {
         off
     }
 
-    /// Returns the stretch from the thread's last act to the end in which no thread ran.
+    /// Returns the interval from the thread's last act to the end of the process, as far as no
+    /// thread of the process ran in it.
     fn rested(&self, rest: Rest) -> Option<OffStretch> {
         let awake = self.seen.last().map_or(Ticks(0), |stretch| stretch.end);
         let begin = rest.begin.max(self.gap_since?).max(awake);

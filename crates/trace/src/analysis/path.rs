@@ -1,10 +1,10 @@
 //! The critical path: the chain of work and hand-offs that determines the length of the run.
 //!
 //! The chain is followed backwards from the last event: along a thread while it runs; at a wait
-//! that another thread ended, over to that thread at the moment of the cause (release, signal, last
-//! arrival, post, end, creation). The time between cause and end of the wait is the hand-off, which
-//! is charged to the object. A wait without such a cause, or with one from before the wait, stays
-//! on its thread.
+//! that another thread ended, over to the other thread at the moment of the cause (release, signal,
+//! last arrival, post, end, creation). The time between the cause and the end of the wait is the
+//! hand-off, which is charged to the object. If a wait has no such cause, or its cause lies before
+//! the wait, the chain stays on the waiting thread.
 //!
 //! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
 //! that joined it. The chain begins at the end of the thread that ended the program: the first
@@ -12,7 +12,7 @@
 //!
 //! Along a thread that does not wait for anything the trace shows, time off its CPU
 //! ([`super::off_cpu()`]) is separated from running: ready without a CPU, or blocked by something
-//! that the trace does not show (pipes, files, sleeping, futexes of the program's own).
+//! that the trace does not show (pipes, files, sleeping).
 
 use super::along::{Along, tell_apart};
 use super::awaited::Awaited;
@@ -30,7 +30,7 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
-/// The chain, and each object's share of it.
+/// The critical path, and each object's share of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CriticalPath {
     /// The parts of the path in the order of time, without gaps inside the window.
@@ -41,16 +41,16 @@ pub struct CriticalPath {
     pub sections: Along,
     /// The part of `sections` in holds during which another thread waited for the lock.
     pub wanted: Along,
-    /// For a lock, and another one that threads took while they held the first, the time inside the
-    /// second one's sections.
+    /// For a lock, and another lock that threads took while they held the first: the time that the
+    /// path runs inside the second lock's sections there.
     pub nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
 }
 
 /// An object's share of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathShare {
-    /// Time that the path runs inside this lock's critical sections; time in nested ones counts for
-    /// each lock.
+    /// Time that the path runs inside this lock's critical sections. Where sections are nested, the
+    /// time counts for each of their locks.
     pub sections: Along,
     /// The part of `sections` in holds during which another thread waited for the lock.
     pub wanted: Along,
@@ -58,7 +58,7 @@ pub struct PathShare {
     pub handoffs: Ticks,
     /// Number of the object's hand-offs.
     pub hops: u64,
-    /// Time of the object's waits without a cause.
+    /// Time of the object's waits that no other thread's act explains.
     pub waiting: Ticks,
     /// Time of [`Doing::Awaited`].
     pub awaited: Ticks,
@@ -66,7 +66,8 @@ pub struct PathShare {
     pub vain: Ticks,
 }
 
-/// The ends of each process's first thread: when that thread ends, the others are ended with it.
+/// For each process, the end of its first thread, which ends the whole process. A first thread that
+/// other threads outlive is left out.
 #[derive(Default)]
 struct Exits {
     firsts: BTreeMap<ProcessIndex, ThreadIndex>,
@@ -90,7 +91,7 @@ impl Exits {
     }
 }
 
-/// A wait that ended.
+/// A wait that ended, with the event that caused its end.
 struct Stop {
     number: u64,
     begin: Ticks,
@@ -101,14 +102,14 @@ struct Stop {
 }
 
 impl CriticalPath {
-    /// Finds the path through the complete part of the trace, and returns its part inside the
-    /// window. Threads that are awake in vain are not told apart.
+    /// Finds the path through the complete part of the trace, and returns the part of the path
+    /// inside the window. Does not mark threads that are awake in vain.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
         CriticalPath::with(trace, window, &off_cpu(trace), &background(trace), &Vain::default())
     }
 
-    /// The same, for a caller that has already found the threads' times off their CPUs, the
-    /// background threads, and when threads were awake in vain.
+    /// Like [`CriticalPath::of`], for a caller that has already found the threads' times off their
+    /// CPUs, the background threads, and when threads were awake in vain.
     pub fn with(
         trace: &Trace,
         window: &Window,
@@ -162,7 +163,8 @@ struct Stops {
 }
 
 impl Stops {
-    /// Collects the waits up to `end`. If that lies after the last event, threads wait then.
+    /// Collects the waits up to `end`. If `end` lies after the last event, the run ends at `end`,
+    /// with threads that wait.
     fn of(trace: &Trace, background: &[Background], end: Ticks) -> Stops {
         let threads = trace.threads.iter().map(|_| Vec::new()).collect();
         let mut stops = Stops { threads, last: None, awaited: Awaited::default() };
@@ -203,9 +205,9 @@ impl Stops {
         stops
     }
 
-    /// Lets the path end at `end`, in the thread that acted last of those that wait for nothing.
-    /// If all wait, in the one that began to wait last. `lives` has the number of each thread's last
-    /// event, and whether the thread has ended.
+    /// Lets the path end at `end`: in the thread that acted last among those that wait for nothing,
+    /// or, if all wait, in the one that began to wait last. `lives` has the number of each thread's
+    /// last event, and whether the thread has ended.
     fn carry(&mut self, lives: &[(u64, bool)], causes: &mut Causes<()>, end: Ticks) {
         let number = causes.number();
         let living = (0..).map(ThreadIndex).zip(lives).filter(|(_, (last, ended))| *last > 0 && !ended);
@@ -235,8 +237,8 @@ impl Stops {
         loop {
             let mine = &self.threads[thread.index()];
             let before = &mine[..mine.partition_point(|s| s.number < number)];
-            // A wait that seems to end later belongs to a signal handler that ran inside the wait
-            // just left.
+            // Skips waits that seem to end later: they belong to a signal handler that ran inside
+            // the wait which the path has just left.
             let Some(stop) = before.iter().rev().find(|s| s.end <= time) else { break };
             push(thread, stop.end, time, Doing::Running);
             let (kind, object) = (stop.kind, stop.object);

@@ -3,9 +3,9 @@
 //!
 //! A run of acquisitions is a poll if the thread did nothing else that the trace shows in between,
 //! the run has at least [`LEAST`] of them, and another thread took the lock elsewhere since the
-//! run's last but one acquisition from each place: its change let the loop end. Meanwhile the lock
-//! must be taken elsewhere at most half as often; otherwise the run is two threads working on the
-//! same data.
+//! run's last but one acquisition from each place: a change that the other thread made there let
+//! the loop end. During the run, others must take the lock elsewhere at most half as often as the
+//! run does; otherwise two threads work on the same data.
 
 use super::objects::ObjectId;
 use super::vain::Stretch;
@@ -13,13 +13,14 @@ use crate::clock::Ticks;
 use crate::event::{Address, SiteId, ThreadIndex};
 use std::collections::BTreeMap;
 
-/// Smallest length of a run: a loop that finds its value almost at once loses nothing.
+/// Fewest acquisitions of a run that counts as a poll: a loop that finds its value almost at once
+/// loses nothing.
 const LEAST: u64 = 8;
 
-/// Greatest number of places of a run, such as "is there more to do" and "take it".
+/// Most places that a run takes the lock from, such as "is there more to do" and "take it".
 const PLACES: usize = 2;
 
-/// Acquisitions of one lock, by the return address of the acquiring place.
+/// Counts the acquisitions of one lock, by the return address of the acquiring place.
 #[derive(Default)]
 struct Taken {
     all: u64,
@@ -43,15 +44,17 @@ impl Taken {
 /// Consecutive acquisitions of one lock by one thread from a few places.
 struct Run {
     object: ObjectId,
-    /// The places, each with the number of the acquisitions there, by all threads, before the run.
+    /// The places of the run, each with the number of acquisitions that all threads made there
+    /// before the run.
     places: Vec<(Address, u64)>,
     /// Number of all acquisitions of the lock before the run.
     before: u64,
-    /// Number of acquisitions by site: a place has another site where it had to wait.
+    /// Number of acquisitions by call site: one place has a second site for acquisitions that
+    /// waited.
     sites: BTreeMap<SiteId, u64>,
     count: u64,
-    /// Acquisitions made elsewhere during the run, up to each of the last acquisitions, the last
-    /// one first.
+    /// How often the lock had been taken at other places since the run began, as of each of the
+    /// run's latest acquisitions, the latest first.
     elsewhere: [u64; PLACES + 1],
     begin: Ticks,
     end: Ticks,
@@ -63,12 +66,12 @@ impl Run {
         Run { object, places, before, sites, count: 0, elsewhere: [0; PLACES + 1], begin: time, end: time }
     }
 
-    /// Whether an acquisition from a place can belong to this run.
+    /// Whether an acquisition of this lock from this place can belong to the run.
     fn goes_on(&self, object: ObjectId, place: Address) -> bool {
         self.object == object && (self.places.len() < PLACES || self.places.iter().any(|(known, _)| *known == place))
     }
 
-    /// Adds an acquisition. `taken` does not count it yet.
+    /// Adds an acquisition to the run. `taken` does not count that acquisition yet.
     fn add(&mut self, taken: &Taken, place: Address, site: SiteId, time: Ticks) {
         if !self.places.iter().any(|(known, _)| *known == place) {
             self.places.push((place, taken.at(place)));
@@ -87,7 +90,7 @@ impl Run {
     }
 }
 
-/// The search, fed by a walk over the events.
+/// The search for polls, fed by a walk over the events.
 #[derive(Default)]
 pub(super) struct Polls {
     taken: Vec<Taken>,
@@ -98,14 +101,14 @@ pub(super) struct Polls {
 /// The polls that were found.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Number of acquisitions of each lock from each site that were polls.
+    /// Number of acquisitions that belong to polls, by lock and call site.
     pub(super) counts: BTreeMap<(ObjectId, SiteId), u64>,
-    /// When threads polled under each lock.
+    /// For each lock, when threads polled under it.
     pub(super) stretches: BTreeMap<ObjectId, Vec<Stretch>>,
 }
 
 impl Polls {
-    /// Records that a thread took a lock from a known place.
+    /// Records that a thread took a lock from a place in the code that is known.
     pub(super) fn acquired(
         &mut self,
         thread: ThreadIndex,
@@ -126,7 +129,7 @@ impl Polls {
         taken.count(place);
     }
 
-    /// Records that a thread did something else, which ends its run.
+    /// Records that a thread did something else than taking and releasing the lock: its run ends.
     pub(super) fn acted(&mut self, thread: ThreadIndex) {
         let Some(run) = self.runs.remove(&thread).filter(Run::is_poll) else { return };
         let Run { object, sites, begin, end, .. } = run;

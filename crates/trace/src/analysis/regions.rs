@@ -14,16 +14,17 @@ pub struct RegionReport {
     pub process: ProcessIndex,
     /// The call site.
     pub site: SiteId,
-    /// Durations, inside the window, of the regions that ended inside it: from the master's opening
-    /// of a region until it continues after the end.
+    /// Durations, inside the window, of the regions that ended inside it: from the moment at which
+    /// the master opens a region until the master leaves the barrier at its end.
     pub time: Distribution,
-    /// That time multiplied by the threads of the team: the time in which they could have worked.
+    /// For each of these regions, its duration times the threads of its team, summed: the time in
+    /// which the threads could have worked.
     pub capacity: Ticks,
-    /// Size of the smallest team.
+    /// Number of threads of the smallest team.
     pub least: u32,
-    /// Size of the largest team.
+    /// Number of threads of the largest team.
     pub most: u32,
-    /// The barriers at the regions' ends: one for each master and depth of nesting.
+    /// Addresses of the barriers at the regions' ends: one for each master and depth of nesting.
     pub barriers: BTreeSet<Address>,
 }
 
@@ -34,10 +35,10 @@ pub struct TaskWaitReport {
     pub process: ProcessIndex,
     /// The call site.
     pub site: SiteId,
-    /// Durations of the waits that ended inside the window, including tasks that the thread ran in
-    /// them.
+    /// Durations of the waits that ended inside the window, including the tasks that the thread ran
+    /// while it waited.
     pub whole: Distribution,
-    /// The part of that time that the waiting thread spent running tasks.
+    /// The part of these waits in which the waiting thread ran tasks.
     pub running: Ticks,
 }
 
@@ -49,9 +50,9 @@ pub struct TaskReport {
     /// The call site.
     pub site: SiteId,
     /// Durations of the tasks that ended inside the window, including other tasks that ran inside
-    /// them.
+    /// of them.
     pub run: Distribution,
-    /// Number of these tasks that another thread ran than the one that created them.
+    /// Number of these tasks that were run by another thread than the one that created them.
     pub moved: u64,
 }
 
@@ -63,7 +64,7 @@ struct Open {
     threads: u32,
 }
 
-/// A wait for tasks, or a running task.
+/// What a thread is inside of: a wait for tasks, or a running task.
 #[derive(Clone, Copy)]
 enum Inside {
     Wait { site: SiteId, since: Ticks, running: Ticks },
@@ -126,7 +127,8 @@ impl Regions {
         self.inside.entry(thread).or_default().push(inside);
     }
 
-    /// Records that the master leaves the barrier at its region's end.
+    /// Records that a thread leaves a barrier. If it is the barrier at the end of a region that the
+    /// thread opened, the region has ended.
     fn leave(&mut self, now: Ticks, thread: ThreadIndex, process: ProcessIndex, barrier: Address, window: &Window) {
         let Some(open) = self.open.get_mut(&thread) else { return };
         let Some(at) = open.iter().rposition(|open| open.region == barrier) else { return };

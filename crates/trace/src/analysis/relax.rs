@@ -1,5 +1,5 @@
 //! Answers two questions about a lock: how long would the program have run without the lock's
-//! competition overhead, and how long without its exclusion?
+//! competition overhead, and how long if the lock excluded no thread?
 //!
 //! # The model
 //!
@@ -9,8 +9,8 @@
 //!
 //! - **without overhead**: this lock's hand-offs take no time. Its critical sections still exclude
 //!   each other.
-//! - **without exclusion**: no thread waits for this lock. Its critical sections still take their
-//!   time.
+//! - **without exclusion**: no thread waits for this lock. The threads' time in its critical
+//!   sections stays as it is.
 //!
 //! A wait costs nothing if its cause comes before it in the new timing. An acquisition of this lock
 //! that did not wait when recorded, but now finds the lock taken, waits for the release and pays no
@@ -38,20 +38,21 @@ const LOCKS_A_WALK: usize = 8;
 /// Number of timings: the recorded one, and two for each lock.
 const LANES: usize = 1 + 2 * LOCKS_A_WALK;
 
-/// Length of the run as recorded, and without one lock's costs.
+/// Length of the run as recorded, without one lock's overhead, and without its exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relaxed {
-    /// The lock in question.
+    /// The lock that the two other lengths leave out.
     pub lock: ObjectId,
     /// The model's length with nothing changed, which is the trace's length.
     pub recorded: Ticks,
-    /// Length without this lock's hand-off times.
+    /// Length of the run if this lock's hand-offs took no time.
     pub without_overhead: Ticks,
-    /// Length without any wait for this lock.
+    /// Length of the run if no thread waited for this lock.
     pub without_exclusion: Ticks,
 }
 
-/// Answers the questions for each of `locks`. Needs a walk over the trace for every eight locks.
+/// Computes the lengths of the run for each of `locks`. Walks over the trace once for every eight
+/// locks.
 pub fn relax(trace: &Trace, locks: &[ObjectId], background: &[Background]) -> Vec<Relaxed> {
     let mut answers = Vec::with_capacity(locks.len());
     for group in locks.chunks(LOCKS_A_WALK) {
@@ -68,7 +69,7 @@ pub fn relax(trace: &Trace, locks: &[ObjectId], background: &[Background]) -> Ve
     answers
 }
 
-/// A moment in each of the timings.
+/// A moment in each of the timings: the recorded one, and two for each lock.
 #[derive(Clone, Copy)]
 struct Lanes([u64; LANES]);
 
@@ -88,7 +89,7 @@ impl Lanes {
     }
 }
 
-/// How a timing treats a wait for a lock.
+/// How a timing treats the waits for a lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Treatment {
     AsRecorded,
@@ -102,7 +103,8 @@ struct Walk<'a> {
     background: &'a [Background],
     objects: Objects<'a>,
     causes: Causes<Lanes>,
-    /// For each thread, the time of its last event as recorded and in each timing.
+    /// For each thread, its last event's time as recorded, and the same event's time in each
+    /// timing.
     threads: Vec<Option<(Ticks, Lanes)>>,
 }
 
@@ -114,8 +116,8 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self, event: &Event) {
         if matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. } | What::Cpu { .. } | What::Sample { .. }) {
-            // These are not acts of the thread: a switch to the CPU in the middle of a wait is no
-            // progress.
+            // None of these events is an act of the thread: a switch to the CPU in the middle of a
+            // wait, for example, is no progress.
             return;
         }
         let process = self.trace.process_of(event.thread);
@@ -127,14 +129,14 @@ impl<'a> Walk<'a> {
         let own = event.time.since(last).0;
         let mut local = before;
         local.add(own);
-        // Effects of this event happen at its new time. A release ends no wait, so its new time is
-        // `local`.
+        // Whatever the event causes happens at its new time. Only events that end no wait are
+        // causes, so their new time is `local`.
         let ended = self.causes.step(event, process, object, || local);
         let now = ended.map_or(local, |ended| self.retime(event, &ended, last, before, local));
         self.threads[event.thread.index()] = Some((event.time, now));
     }
 
-    /// Returns the time of the event in each timing, if the event ends a wait or takes a lock.
+    /// Returns the new time of an event that ends a wait or takes a lock, in each timing.
     fn retime(&self, event: &Event, ended: &Ended<Lanes>, last: Ticks, before: Lanes, local: Lanes) -> Lanes {
         let Some(cause) = &ended.cause else { return self.without_cause(ended, before, local) };
         if ended.kind == WaitKind::Join && is_background(self.background, cause.thread) {
@@ -142,14 +144,15 @@ impl<'a> Walk<'a> {
         }
         let mut now = local;
         let handoff = event.time.since(cause.time).0;
-        // The thread itself was late: the time since its last event is its own.
+        // Time since the thread's last event: if the cause came before that event, the thread
+        // itself was late by this time.
         let own = event.time.since(last).0;
         let caused = cause.time >= last || ended.kind == WaitKind::Start;
         for lane in 0..LANES {
             let treatment = self.treatment(lane, ended);
             let cause = cause.carried.0[lane];
             now.0[lane] = match (ended.begin, treatment) {
-                // A started thread has no time of its own before.
+                // A thread has no time of its own before it starts.
                 _ if ended.kind == WaitKind::Start => cause + handoff,
                 (None, Treatment::NoExclusion | Treatment::AsRecorded) => local.0[lane],
                 (None, Treatment::NoOverhead) => local.0[lane].max(cause),
@@ -163,8 +166,8 @@ impl<'a> Walk<'a> {
         now
     }
 
-    /// Returns the times for a wait for a lock that no thread had released yet: the first
-    /// acquisition, which noticed too late that the lock was free.
+    /// Returns the new times of an event whose wait has no cause. If the wait was for a lock, no
+    /// thread had released it yet: it was free, and the wait noticed that too late.
     fn without_cause(&self, ended: &Ended<Lanes>, before: Lanes, local: Lanes) -> Lanes {
         let mut now = local;
         if ended.begin.is_some() && !ended.gave_up {

@@ -1,5 +1,5 @@
-//! The critical sections that the critical path runs through: those of each lock, those that another
-//! thread waited for, and those inside of other locks' sections.
+//! The critical sections that the critical path runs through: of each lock, of locks that another
+//! thread waited for meanwhile, and inside of other locks' sections.
 
 use super::along::{Along, AlongThreads};
 use super::objects::{ObjectId, Objects};
@@ -9,17 +9,17 @@ use crate::event::{Event, ThreadIndex, What};
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
-/// A hold counts as waited for if others waited for at least a hundredth of it: the end of a long
-/// hold may meet a waiter by chance.
+/// A hold counts as waited for if the first waiter came before the last hundredth of the hold: the
+/// end of a long hold may meet a waiter by chance.
 const HUNDREDTH: u64 = 100;
 
 /// A thread's hold of a lock.
 struct Hold {
     since: Ticks,
     depth: u32,
-    /// Since when another thread has waited for the lock during the hold.
+    /// When the first other thread began to wait for the lock during the hold.
     wanted: Option<Ticks>,
-    /// The locks that the thread held already.
+    /// The other locks that the thread held already when the hold began.
     inside: Vec<ObjectId>,
 }
 
@@ -27,31 +27,32 @@ struct Hold {
 #[derive(Default)]
 pub(super) struct Inside {
     pub(super) all: Along,
-    /// The part in holds during which another thread waited for the lock.
+    /// The part of `all` in holds during which another thread waited for the lock.
     pub(super) wanted: Along,
 }
 
-/// The sections that the path runs through.
+/// Time that the path runs through critical sections.
 #[derive(Default)]
 pub(super) struct Sections {
-    /// Time inside sections of any locks; nested ones count once.
+    /// Time inside critical sections of any locks; nested sections count once.
     pub(super) any: Along,
     /// The part of `any` in holds during which another thread waited for the lock.
     pub(super) wanted: Along,
-    /// Time inside each lock's sections; time in nested ones counts for each lock.
+    /// Time inside each lock's critical sections. Where sections are nested, the time counts for
+    /// each of their locks.
     pub(super) objects: BTreeMap<ObjectId, Inside>,
-    /// Time inside the second lock's sections that are inside of the first one's.
+    /// Time inside the second lock's sections where they lie inside of the first lock's sections.
     pub(super) nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
 }
 
-/// The walk that finds them.
+/// The walk that finds the sections on the path.
 struct Walk {
     found: Sections,
     along: AlongThreads,
-    /// For each thread, its holds that another one waited for.
+    /// For each thread, the holds during which another thread waited for the lock.
     wanted: BTreeMap<ThreadIndex, Vec<(Ticks, Ticks)>>,
     holds: BTreeMap<(ObjectId, ThreadIndex), Hold>,
-    /// For each thread, the locks that it holds, and since when it holds any.
+    /// For each thread, the locks that it holds, and since when it has held at least one.
     held: Vec<(Vec<ObjectId>, Ticks)>,
     /// The lock that each thread waits for.
     waits: BTreeMap<ThreadIndex, ObjectId>,
@@ -60,7 +61,8 @@ struct Walk {
 }
 
 impl Sections {
-    /// Walks over the trace for the sections of the path's parts. Holds that do not end last to `end`.
+    /// Finds the sections that the path's parts run through, in one walk over the trace. A hold
+    /// without a release lasts to `end`, or to the last event if that is later.
     pub(super) fn of(segments: &[PathSegment], trace: &Trace, end: Ticks) -> Sections {
         let mut walk = Walk {
             found: Sections::default(),

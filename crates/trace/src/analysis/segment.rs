@@ -6,7 +6,7 @@ use super::off_cpu::OffCpu;
 use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 
-/// A part of the path.
+/// A part of the critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSegment {
     /// The thread that the path runs along; for a hand-off, the receiving thread.
@@ -15,39 +15,40 @@ pub struct PathSegment {
     pub begin: Ticks,
     /// When the part ends.
     pub end: Ticks,
-    /// What happens in it.
+    /// What happens in this part of the path.
     pub doing: Doing,
 }
 
 /// What happens in a part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// The thread runs. If nothing tells about its CPU ([`Known::Nothing`](super::Known::Nothing)),
-    /// it may have been off it.
+    /// The thread runs. If the trace tells nothing about the thread's CPU
+    /// ([`Known::Nothing`](super::Known::Nothing)), the thread may have been off its CPU.
     Running,
     /// The thread is off its CPU, and waits for nothing that the trace shows.
     OffCpu(OffCpu),
-    /// The thread runs while others wait at an object of which the trace does not show who holds
-    /// it; it was woken there, and wakes the next thread there. Critical sections of locks inside
-    /// of this time are not counted as theirs.
+    /// The thread runs while others wait at an object of which the trace does not show the holder.
+    /// A wake at the object let the thread go on, and the thread wakes the next waiter there.
+    /// Critical sections of locks inside of this time are not counted.
     Awaited {
-        /// Kind of the others' waits.
+        /// Kind of the waits of the other threads.
         kind: WaitKind,
-        /// The object that they wait at.
+        /// The object that the other threads wait at.
         object: ObjectId,
     },
-    /// The cost of threads that are awake in vain: time of such a thread, or time in which another
-    /// one waits for a CPU, a lock or its wake-up because of them. Critical sections inside of this
-    /// time are not counted.
+    /// The cost of threads that are awake in vain: the time of such a thread, or the time in which
+    /// another thread waits for a CPU, a lock or its wake-up because of them. Critical sections
+    /// inside of this time are not counted.
     Vain {
-        /// The condition variable whose broadcasts wake them, or the lock under which they poll.
+        /// The condition variable whose broadcasts wake the threads, or the lock under which they
+        /// poll.
         object: ObjectId,
     },
-    /// The time from a cause in one thread to its effect in the next.
+    /// The time from a cause in one thread to the end of the wait that it ends in the next thread.
     HandOff {
         /// Kind of the wait that the cause ended.
         kind: WaitKind,
-        /// The object waited at, if any.
+        /// The object that the thread waited at, if any.
         object: Option<ObjectId>,
     },
     /// A wait that no other thread's act explains: a time-out, a lock that was already free, a lost
@@ -55,7 +56,7 @@ pub enum Doing {
     Waiting {
         /// Kind of the wait.
         kind: WaitKind,
-        /// The object waited at, if any.
+        /// The object that the thread waited at, if any.
         object: Option<ObjectId>,
     },
 }

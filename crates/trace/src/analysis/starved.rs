@@ -7,24 +7,24 @@ use crate::event::Mode;
 /// The waits of one lock in which threads were overtaken by threads of the other mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Starved {
-    /// Waits of writers that readers overtook.
+    /// Waits of writers that readers who came later overtook.
     pub writers: Overtaken,
-    /// Waits of readers that writers overtook.
+    /// Waits of readers that writers who came later overtook.
     pub readers: Overtaken,
 }
 
-/// Waits in which threads that came later got the lock first.
+/// Waits in which threads of the other mode that came later got the lock first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overtaken {
     /// Number of such waits.
     pub waits: u64,
-    /// Number of acquisitions that came later and got the lock first, summed over waits.
+    /// Number of acquisitions by which the waiting threads were overtaken, summed over waits.
     pub by: u64,
-    /// The greatest number of them in one wait.
+    /// The greatest number of acquisitions that overtook one wait.
     pub most: u64,
-    /// Time from the first such acquisition to the wait's end, summed over waits.
+    /// Time from the first acquisition that overtook a wait to the wait's end, summed over waits.
     pub time: Ticks,
-    /// The longest such time.
+    /// The longest of these times.
     pub longest: Ticks,
 }
 
@@ -56,14 +56,15 @@ impl Starved {
     }
 }
 
-/// What a wait in progress has seen pass.
+/// By what a wait in progress has been overtaken so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Passed {
-    /// The mode that the thread waits for; `None` for a wait that began outside of the window.
+    /// The mode in which the waiting thread wants the lock; `None` for a wait that began outside of
+    /// the window.
     mode: Option<Mode>,
-    /// Acquisitions of the other mode that came later.
+    /// Number of acquisitions in the other mode by threads that came later.
     by: u64,
-    /// When the first of them was.
+    /// When the first of these acquisitions was.
     since: Option<Ticks>,
 }
 
@@ -72,7 +73,7 @@ impl Passed {
         Passed { mode: Some(mode), by: 0, since: None }
     }
 
-    /// Records that a thread which came later took the lock.
+    /// Records that a thread which came later took the lock in `mode`. Only the other mode counts.
     pub(super) fn passed(&mut self, now: Ticks, mode: Mode) {
         if self.mode.is_some_and(|own| own != mode) {
             self.by += 1;

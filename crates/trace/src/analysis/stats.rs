@@ -19,7 +19,8 @@ pub struct Distribution {
     buckets: BTreeMap<u16, u64>,
 }
 
-/// Each power of two has 2^`SUB_BITS` = 16 buckets, so a bucket is at most 1/16 of its value wide.
+/// Number of bits that tell a bucket within its power of two: each power of two has 16 buckets, so
+/// a bucket is at most 1/16 of its value wide.
 const SUB_BITS: u32 = 4;
 
 fn bucket(value: u64) -> u16 {
@@ -30,7 +31,7 @@ fn bucket(value: u64) -> u16 {
     (((power - SUB_BITS + 1) << SUB_BITS) as u64 + (value >> (power - SUB_BITS)) - (1 << SUB_BITS)) as u16
 }
 
-/// Returns the smallest value of a bucket.
+/// Returns the smallest value that falls into a bucket.
 fn bucket_floor(bucket: u16) -> u64 {
     let (power, sub) = (u32::from(bucket) >> SUB_BITS, u64::from(bucket) & ((1 << SUB_BITS) - 1));
     if power == 0 { sub } else { (sub + (1 << SUB_BITS)) << (power - 1) }
@@ -74,30 +75,32 @@ impl Distribution {
         Ticks(self.sum.0.checked_div(self.count).unwrap_or(0))
     }
 
-    /// Returns the smallest length and the count of each bucket that is not empty, ascending.
+    /// Returns each bucket that is not empty, in ascending order: its smallest length, and how many
+    /// lengths fell into it.
     pub fn buckets(&self) -> impl Iterator<Item = (Ticks, u64)> {
         self.buckets.iter().map(|(bucket, n)| (Ticks(bucket_floor(*bucket)), *n))
     }
 }
 
-/// Inconsistencies in a lock's events: an event was lost, or something began before the trace.
+/// Counts of inconsistencies in a lock's events: an event was lost, or something began before the
+/// trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
     /// Acquisitions while another thread held the lock: a release is missing, or the clocks of two
     /// cores disagree.
     pub overlaps: u64,
-    /// Releases by a thread that did not hold the lock while no other thread held it.
+    /// Releases by a thread that did not hold the lock while no other thread held it exclusively.
     pub unmatched_releases: u64,
-    /// Releases by a thread other than the holder.
+    /// Releases of a lock that another thread held exclusively.
     pub foreign_releases: u64,
     /// `Acquired` or `Timeout` events without a `Request`.
     pub unmatched_waits: u64,
-    /// Waits that had not ended when their thread or the trace did.
+    /// Waits that had not ended when their thread or the trace ended.
     pub unfinished_waits: u64,
 }
 
 impl Anomalies {
-    /// Whether there are no inconsistencies; unfinished waits do not count as one.
+    /// Whether there are no inconsistencies; unfinished waits do not count as inconsistencies.
     pub fn is_clean(&self) -> bool {
         self.overlaps + self.unmatched_releases + self.foreign_releases + self.unmatched_waits == 0
     }
@@ -111,8 +114,8 @@ impl Anomalies {
     }
 }
 
-/// Figures of a lock, or of a class of locks. All times lie inside the window; what crosses its
-/// border counts with its part inside.
+/// Figures of a lock, or of a class of locks. All times lie inside the window: a wait or hold that
+/// crosses the window's border counts with its part inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockStats {
     /// Acquisitions, contended or not, without recursive ones.
@@ -121,13 +124,13 @@ pub struct LockStats {
     pub shared: u64,
     /// Acquisitions that waited.
     pub contended: u64,
-    /// Acquisitions that did not wait although other threads were waiting.
+    /// Acquisitions that did not wait although other threads were waiting for the lock.
     pub barged: u64,
     /// Acquisitions by a thread that already held the lock.
     pub recursive: u64,
     /// Failed tries (`trylock`).
     pub try_fails: u64,
-    /// Waits that ended without the lock.
+    /// Waits that ended without the lock: by a time-out, a cancellation or an error.
     pub timeouts: u64,
     /// Contended acquisitions whose thread did not sleep.
     pub entered_spinning: u64,
@@ -135,7 +138,7 @@ pub struct LockStats {
     pub entered_sleeping: u64,
     /// Contended acquisitions for which it is not known whether the thread slept.
     pub entered_unknown: u64,
-    /// Atomic tries of contended acquisitions, where they were counted.
+    /// Atomic tries of contended acquisitions, where the recorder counted them.
     pub tries: u64,
     /// BT: time that threads waited, summed over threads.
     pub blocked: Ticks,
@@ -149,8 +152,7 @@ pub struct LockStats {
     pub wait_cpu_ns: u64,
     /// Time in which a thread held the lock.
     pub busy: Ticks,
-    /// Time in which the lock was free while threads waited: the overhead of the lock itself, not
-    /// summed over waiters.
+    /// Time in which the lock was free while threads waited: its overhead, not summed over waiters.
     pub idle_contended: Ticks,
     /// Lengths of waits, one for each contended acquisition or time-out.
     pub wait: Distribution,
@@ -158,13 +160,13 @@ pub struct LockStats {
     pub hold: Distribution,
     /// Lengths of hand-offs: from a release while a thread waited to the next acquisition.
     pub handoff: Distribution,
-    /// Time with each number of waiters above 0.
+    /// How long each number of threads above 0 waited for the lock.
     pub queue: BTreeMap<u32, Ticks>,
-    /// How long the first thread of a pair waited while the second held the lock.
+    /// For each pair of threads, how long the first waited while the second held the lock.
     pub waited_for: BTreeMap<(ThreadIndex, ThreadIndex), Ticks>,
-    /// Figures of each acquiring call site.
+    /// Figures of each call site that took the lock or waited for it.
     pub sites: BTreeMap<SiteId, SiteStats>,
-    /// Figures of each thread.
+    /// Figures of each thread that took the lock or waited for it.
     pub threads: BTreeMap<ThreadIndex, ThreadLockStats>,
     /// Writers and readers that waited while others of the other mode overtook them.
     pub starved: Starved,
@@ -183,7 +185,7 @@ impl LockStats {
         self.sites.values().map(|site| site.polls).sum()
     }
 
-    /// Adds the figures of another lock of the class.
+    /// Adds the figures of `other`, another lock of the class.
     pub fn merge(&mut self, other: &LockStats) {
         for (into, from) in [
             (&mut self.acquisitions, other.acquisitions),
@@ -247,11 +249,11 @@ pub struct SiteStats {
     pub sections: Ticks,
     /// The part of `blocked` in which no thread held the lock.
     pub overhead: Ticks,
-    /// Time that the lock was held by acquisitions from this call site.
+    /// Time in which the lock was held by acquisitions from this call site.
     pub held: Ticks,
-    /// **Blame**: time that other threads waited while this call site held the lock, counted for
-    /// each waiter. Readers that hold the lock together share it evenly. The sum over a lock's
-    /// sites is the lock's `sections`.
+    /// **Blame**: time in which other threads waited while an acquisition from this call site held
+    /// the lock, summed over the waiting threads. Readers that hold the lock together share the
+    /// blame evenly. The blame of a lock's sites sums up to the lock's `sections`.
     pub blame: Ticks,
 }
 
@@ -283,7 +285,7 @@ pub struct ThreadLockStats {
     pub overhead: Ticks,
     /// Time that the thread held the lock.
     pub held: Ticks,
-    /// Time that other threads waited while this thread held the lock.
+    /// Time in which other threads waited while this thread held the lock.
     pub blame: Ticks,
     /// The thread's longest wait.
     pub longest_wait: Ticks,

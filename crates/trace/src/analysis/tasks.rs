@@ -1,9 +1,9 @@
-//! Finds what ends the waits of OpenMP's teams: a region that opens, a task that can be run, the
-//! tasks that a thread waits for.
+//! Finds what ends the waits of OpenMP's teams: the opening of a region, the creation of a task,
+//! the end of the tasks that a thread waits for.
 //!
 //! A thread that waits at a barrier or for tasks runs tasks meanwhile. Its wait ends where a task
-//! begins, caused by the task's creation, and begins again where the task ends. After the last task
-//! at a barrier, that task's end is what the other threads wait for.
+//! begins, with the task's creation as the cause, and begins again where the task ends. The end of
+//! the last task that is run at a barrier is what the other threads there wait for.
 
 use super::causes::{Begun, Carry, Cause, Causes, Ended, WaitKind};
 use crate::clock::Ticks;
@@ -24,17 +24,17 @@ struct Task<T> {
     parent: Parent,
 }
 
-/// A task that a thread runs, and the wait that is suspended meanwhile.
+/// A task that a thread runs, and the wait of the thread that is suspended meanwhile.
 struct Running {
     task: u64,
     stopped: Option<(WaitKind, Begun)>,
 }
 
-/// Regions that were opened, and tasks.
+/// The parallel regions that were opened, and the tasks.
 pub(super) struct Teams<T> {
     forks: BTreeMap<(ProcessIndex, Address), Cause<T>>,
     tasks: BTreeMap<(ProcessIndex, u64), Task<T>>,
-    /// For each creator, the latest end of a task that it created.
+    /// For each creator of tasks, the latest end of a task that it created.
     ended: BTreeMap<Parent, Cause<T>>,
     running: BTreeMap<ThreadIndex, Vec<Running>>,
 }
@@ -44,7 +44,7 @@ impl<T> Teams<T> {
         Teams { forks: BTreeMap::new(), tasks: BTreeMap::new(), ended: BTreeMap::new(), running: BTreeMap::new() }
     }
 
-    /// Returns the creator under which a thread creates tasks now.
+    /// Returns the creator of the tasks that a thread creates now.
     fn parent(&self, process: ProcessIndex, thread: ThreadIndex) -> Parent {
         match self.running.get(&thread).and_then(|running| running.last()) {
             Some(running) => Parent::Task(process, running.task),
@@ -89,8 +89,8 @@ impl<T: Carry> Causes<T> {
         None
     }
 
-    /// Records that a task begins. Suspends the wait in which it begins, and returns that wait as
-    /// ended.
+    /// Records that a thread begins to run a task. Suspends the thread's latest wait for tasks or
+    /// at a barrier, and returns that wait as ended.
     fn task_begins(&mut self, event: &Event, process: ProcessIndex, task: u64) -> Option<Ended<T>> {
         let begun = self.begun(event.thread);
         let since = |kind: WaitKind| begun[kind as usize].map_or(Ticks(0), |begun| begun.time);
@@ -103,7 +103,7 @@ impl<T: Carry> Causes<T> {
         Some(Ended { kind, object, begin: Some(time), site, gave_up: false, cause: created })
     }
 
-    /// Records that a task ends. The suspended wait continues from here.
+    /// Records that a thread's task ends. The wait that the task suspended continues from here.
     fn task_ends(&mut self, event: &Event, process: ProcessIndex, task: u64, cause: &Cause<T>) {
         let running = self.teams.running.entry(event.thread).or_default();
         let stopped = match running.iter().rposition(|running| running.task == task) {

@@ -1,6 +1,6 @@
-//! Time in which threads are awake in vain, and what it costs along the critical path: threads that a
-//! broadcast woke for nothing ([`super::futile`]), and threads that take a lock again and again
-//! until another thread changes a value ([`super::polls`]).
+//! Time in which threads are awake in vain, and what that costs along the critical path. Such
+//! threads were woken by a broadcast for nothing ([`super::futile`]), or take a lock again and
+//! again until another thread changes a value ([`super::polls`]).
 
 use super::causes::WaitKind;
 use super::objects::ObjectId;
@@ -28,18 +28,18 @@ type Intervals = Vec<(Ticks, Ticks)>;
 
 #[derive(Clone, Debug)]
 struct Awake {
-    /// The lock that such threads take.
+    /// The lock that the threads which are awake in vain take.
     lock: Option<ObjectId>,
     threads: BTreeMap<ThreadIndex, Intervals>,
     /// When any thread was awake in vain.
     any: Intervals,
-    /// When at least as many were as the machine has CPUs.
+    /// When at least as many threads were awake in vain as the machine has CPUs.
     crowd: Intervals,
 }
 
 impl Vain {
-    /// Adds the stretches of an object's threads, which take `lock`. `cpus` is the number of the
-    /// machine's CPUs.
+    /// Adds the intervals in which threads were awake in vain because of `object`. These threads
+    /// take `lock`; `cpus` is the number of the machine's CPUs.
     pub(super) fn add(&mut self, object: ObjectId, lock: Option<ObjectId>, stretches: &[Stretch], cpus: usize) {
         let mut threads: BTreeMap<ThreadIndex, Intervals> = BTreeMap::new();
         for stretch in stretches {
@@ -50,7 +50,8 @@ impl Vain {
         self.0.insert(object, Awake { lock, threads, any, crowd });
     }
 
-    /// Marks the parts of the path that such threads cost.
+    /// Marks as [`Doing::Vain`] the parts of the path that are time or costs of threads awake in
+    /// vain.
     pub(super) fn mark(&self, mut path: Vec<PathSegment>) -> Vec<PathSegment> {
         for (object, awake) in &self.0 {
             path = path.into_iter().flat_map(|segment| awake.cut(*object, segment)).collect();
@@ -60,8 +61,8 @@ impl Vain {
 }
 
 impl Awake {
-    /// Cuts a part of the path where its thread is awake in vain, and marks these pieces; or marks it
-    /// if it is a cost of other such threads.
+    /// Marks a whole part of the path if it is a cost of other threads that are awake in vain.
+    /// Otherwise cuts it, and marks the pieces in which its own thread is awake in vain.
     fn cut(&self, object: ObjectId, segment: PathSegment) -> Vec<PathSegment> {
         let vain = Doing::Vain { object };
         if self.costs(object, &segment) {
@@ -82,8 +83,9 @@ impl Awake {
         pieces
     }
 
-    /// Whether in a part of the path a thread wakes, or waits for a CPU or the lock, while other
-    /// threads are awake in vain. Wake-ups at other objects count if such threads can take all CPUs.
+    /// Whether a part of the path, in which a thread wakes or waits for a CPU or the lock, lies
+    /// mostly in time in which other threads are awake in vain. For wake-ups at other objects than
+    /// `of` and the lock, as many threads must be awake in vain as there are CPUs.
     fn costs(&self, of: ObjectId, segment: &PathSegment) -> bool {
         let mostly = |intervals: &Intervals| {
             let inside: u64 = inside(intervals, segment).map(|(begin, end)| end.since(begin).0).sum();
@@ -103,7 +105,7 @@ impl Awake {
     }
 }
 
-/// The intervals in which at least `least` of the stretches overlap.
+/// Returns the intervals in which at least `least` of the stretches overlap.
 fn overlaps(stretches: &[Stretch], least: usize) -> Intervals {
     let borders = stretches.iter().flat_map(|stretch| [(stretch.begin, 1), (stretch.end, -1)]);
     let mut borders: Vec<(Ticks, isize)> = borders.collect();
@@ -124,7 +126,7 @@ fn overlaps(stretches: &[Stretch], least: usize) -> Intervals {
     out
 }
 
-/// The pieces of the intervals that lie in a part of the path.
+/// Returns the pieces of the intervals that lie inside a part of the path.
 fn inside<'a>(intervals: &'a Intervals, segment: &PathSegment) -> impl Iterator<Item = (Ticks, Ticks)> + use<'a> {
     let PathSegment { begin: from, end: to, .. } = *segment;
     let first = intervals.partition_point(|(_, end)| *end <= from);

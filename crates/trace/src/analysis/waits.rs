@@ -1,5 +1,5 @@
 //! Waits at objects other than locks: condition variables, barriers, semaphores, futexes of the
-//! program's own, locks inside of the C library. Joins are waits too.
+//! program's own, locks inside of the C library.
 
 use super::causes::Ended;
 use super::futile::FutileWakes;
@@ -16,32 +16,34 @@ pub struct WaitableStats {
     /// Lengths, inside the window, of the waits that ended inside it. A wait at a barrier in which
     /// the thread runs tasks counts once for each interval between tasks.
     pub wait: Distribution,
-    /// Lengths from the cause (signal, last arrival, post) until the waiter ran, where the cause is
-    /// known.
+    /// Lengths from the cause of a wait's end (signal, last arrival, post) until the waiter ran,
+    /// where the cause is known.
     pub wake: Distribution,
-    /// Waits that were given up.
+    /// Waits that ended without what the thread waited for: by a deadline, a cancellation or an
+    /// error.
     pub timeouts: u64,
-    /// Signals, posts of a semaphore, or wakes.
+    /// Signals of a condition variable, posts of a semaphore, or wakes of a futex.
     pub signals: u64,
     /// Broadcasts of a condition variable.
     pub broadcasts: u64,
-    /// Takes of a semaphore without a wait, or waits in a futex whose value had changed.
+    /// Takes of a semaphore without a wait, or calls to wait in a futex whose value had changed.
     pub immediate: u64,
     /// Failed tries to take a semaphore.
     pub try_fails: u64,
-    /// Broadcasts of a condition variable that woke several threads, and threads woken for nothing.
+    /// How many broadcasts of a condition variable woke several threads, and how many of these for
+    /// nothing.
     pub futile: FutileWakes,
     /// The OpenMP construct that a barrier belongs to, if known.
     pub construct: Option<Construct>,
     /// Rounds of a barrier with two threads or more.
     pub rounds: u64,
-    /// For a barrier, the number of rounds in which each thread came last.
+    /// For a barrier, the number of rounds in which each thread arrived last.
     pub last: BTreeMap<ThreadIndex, u64>,
-    /// Threads that have arrived for the current round.
+    /// Threads that have arrived at the barrier for the current round.
     pub(super) arrived: Vec<ThreadIndex>,
-    /// Number and total time of waits, by the waiting call site.
+    /// Number and total time of the waits of each call site.
     pub sites: BTreeMap<SiteId, (u64, Ticks)>,
-    /// Number and total time of waits, by thread.
+    /// Number and total time of each thread's waits.
     pub threads: BTreeMap<ThreadIndex, (u64, Ticks)>,
 }
 
@@ -57,7 +59,7 @@ pub struct WaitableReport {
 }
 
 impl WaitableStats {
-    /// Records that a wait ended at `now`. Returns its length inside the window.
+    /// Records that a wait ended at `now`. Returns the wait's length inside the window.
     pub(super) fn ended<T>(&mut self, now: Ticks, thread: ThreadIndex, ended: &Ended<T>, window: &Window) -> Ticks {
         let inside = window.contains(now);
         let Some(begin) = ended.begin else {
@@ -79,14 +81,14 @@ impl WaitableStats {
         length
     }
 
-    /// Adds the time of a wait that does not end before the window does.
+    /// Adds the part inside the window of a wait that has not ended when the window does.
     pub(super) fn carried(&mut self, thread: ThreadIndex, site: SiteId, length: Ticks) {
         self.sites.entry(site).or_default().1 += length;
         self.threads.entry(thread).or_default().1 += length;
     }
 
-    /// Records that a thread arrives at a barrier, or leaves it. The first thread to leave shows
-    /// that all have arrived.
+    /// Records that a thread arrives at a barrier (`arrives`), or leaves it. The first thread to
+    /// leave shows that all threads of the round have arrived.
     pub(super) fn meet(&mut self, thread: ThreadIndex, arrives: bool, counted: bool) {
         if arrives {
             self.arrived.push(thread);
@@ -99,7 +101,7 @@ impl WaitableStats {
         }
     }
 
-    /// Counts events that involve no wait.
+    /// Counts an event at the object that neither begins nor ends a wait.
     pub(super) fn count(&mut self, what: &What) {
         match what {
             What::CondSignal { .. } | What::SemPost { .. } | What::FutexWake { .. } | What::LibcWake { .. } => {

@@ -6,11 +6,11 @@ use crate::event::What;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 
-/// Intervals of time, in order and without overlap.
+/// The part of a run that is analysed, as intervals of time, in order and without overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(Vec<(Ticks, Ticks)>);
 
-/// Why there is nothing to analyse.
+/// Why there is nothing to analyse: the window cannot be found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     /// No region of interest of the process has this name.
@@ -18,7 +18,7 @@ pub enum WindowError {
     UnknownRegion {
         /// The requested name.
         name: String,
-        /// The names that exist.
+        /// The names of the process's regions that exist.
         known: Vec<String>,
     },
 }
@@ -35,8 +35,9 @@ impl Window {
         Window::between(trace, &[(first, last)])
     }
 
-    /// The whole trace, and the time after its last event up to `end`, in which threads wait. Like
-    /// [`Window::whole`] if `end` is not later, or if events were dropped.
+    /// The whole trace, and the time after its last event up to `end`, in which threads still wait.
+    /// Like [`Window::whole`] if `end` does not lie after the last event, or if events were
+    /// dropped.
     pub fn until(trace: &Trace, end: Option<Ticks>) -> Window {
         let (first, last) = trace.span();
         match end.filter(|end| *end > last && trace.complete_until().is_none()) {
@@ -50,7 +51,8 @@ impl Window {
         self.0.last().map_or(Ticks(0), |(_, end)| *end)
     }
 
-    /// The given intervals, merged where they overlap, clipped to the complete part of the trace.
+    /// The intervals `stretches`, merged where they overlap, and clipped to the complete part of
+    /// the trace.
     pub fn between(trace: &Trace, stretches: &[(Ticks, Ticks)]) -> Window {
         let last = trace.span().1;
         let end = trace.complete_until().map_or(last, |complete| complete.min(last));
@@ -66,12 +68,12 @@ impl Window {
         Window(joined)
     }
 
-    /// All intervals in which a process had a region called `name` open in any of its threads: each
-    /// `RoiBegin` up to the next `RoiEnd` of that name. A region that never ends lasts to the end of
-    /// the trace. Regions of this name in other processes are other regions.
+    /// The regions of interest called `name` of a process: each `RoiBegin` of that name up to the
+    /// next `RoiEnd`, whichever of the process's threads recorded them. A region that never ends
+    /// lasts to the end of the trace. Regions of this name in other processes are left out.
     ///
     /// # Errors
-    /// Fails if no region of the process has that name; the error lists the names that exist.
+    /// Fails if no region of the process has that name; the error lists the names of its regions.
     pub fn region(trace: &Trace, process: ProcessIndex, name: &str) -> Result<Window, WindowError> {
         let mut stretches = Vec::new();
         let mut open = None;
@@ -99,18 +101,18 @@ impl Window {
         &self.0
     }
 
-    /// Total length of the intervals.
+    /// Returns the total length of the intervals.
     pub fn length(&self) -> Ticks {
         self.0.iter().map(|(begin, end)| end.since(*begin)).sum()
     }
 
-    /// Returns how much of `begin..end` lies inside.
+    /// Returns how much of `begin..end` lies inside the window.
     pub fn overlap(&self, begin: Ticks, end: Ticks) -> Ticks {
         let from = self.0.partition_point(|(_, e)| *e <= begin);
         self.0[from..].iter().take_while(|(b, _)| *b < end).map(|(b, e)| end.min(*e).since(begin.max(*b))).sum()
     }
 
-    /// Whether `time` lies inside, borders included.
+    /// Whether `time` lies inside the window, borders included.
     pub fn contains(&self, time: Ticks) -> bool {
         let from = self.0.partition_point(|(_, e)| *e < time);
         self.0.get(from).is_some_and(|(begin, _)| *begin <= time)

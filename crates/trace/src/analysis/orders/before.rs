@@ -1,33 +1,33 @@
 //! Which acts must come before which, whatever the scheduler does: by threads' creations and joins,
-//! barriers, and OpenMP's regions. A vector clock for each thread, with a component for each thread
-//! that takes locks inside of others.
+//! barriers, and OpenMP's regions. Each thread has a vector clock, with a component for each thread
+//! that takes one lock inside of another.
 
 use crate::analysis::objects::ObjectId;
 use crate::event::{Address, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The count of each component.
+/// Counts of a vector clock, one for each component.
 type Counts = Vec<u32>;
 
-/// Number of a [`Stamp`].
+/// Index of a [`Stamp`] in [`Clocks::stamps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StampId(pub(super) u32);
 
-/// A time of one thread: what came before it.
+/// A time of one thread, as the counts of what came before it.
 pub(super) struct Stamp {
     component: usize,
     counts: Counts,
 }
 
 impl Stamp {
-    /// Whether acts at this time must come before acts at the other.
+    /// Whether acts at this time must come before acts at the time `other`.
     fn is_before(&self, other: &Stamp) -> bool {
         let mine = self.counts.get(self.component).copied().unwrap_or(0);
         other.counts.get(self.component).is_some_and(|seen| *seen >= mine)
     }
 
-    /// Whether acts at the two times can come together.
+    /// Whether acts at the two times can happen in either order.
     pub(super) fn is_beside(&self, other: &Stamp) -> bool {
         !self.is_before(other) && !other.is_before(self)
     }
@@ -37,12 +37,12 @@ impl Stamp {
 struct Clock {
     counts: Counts,
     component: Option<usize>,
-    /// The stamp of the present time, if one was made.
+    /// The stamp of the thread's present time, if one was made.
     stamp: Option<StampId>,
 }
 
-/// A round of a barrier: what came before the arrivals, and before the departures of a round that
-/// is complete.
+/// A round of a barrier: what came before its arrivals, and, once the round is complete, what comes
+/// before each departure.
 #[derive(Default)]
 struct Round {
     arrived: BTreeSet<ThreadIndex>,
@@ -58,7 +58,7 @@ pub(super) struct Clocks {
     pub(super) stamps: Vec<Stamp>,
     creating: BTreeMap<ThreadIndex, (ProcessIndex, Counts)>,
     created: BTreeMap<(ProcessIndex, u64), Counts>,
-    /// Threads that started before their creator told their handles.
+    /// Threads that started before their creator recorded their handles.
     early: BTreeSet<(ProcessIndex, u64)>,
     ended: BTreeMap<(ProcessIndex, u64), Counts>,
     regions: BTreeMap<(ProcessIndex, Address), Counts>,
@@ -97,8 +97,8 @@ impl Clocks {
         stamp
     }
 
-    /// What the thread does from here on no longer comes before what was let go so far. Returns what
-    /// did come before.
+    /// Returns what came before an act by which the thread lets others go on (a creation, an
+    /// arrival). From here on the thread's acts are no longer before what that act lets go.
     fn let_go(&mut self, thread: ThreadIndex) -> Counts {
         let clock = &mut self.threads[thread.index()];
         let before = clock.counts.clone();
@@ -167,8 +167,8 @@ impl Clocks {
     fn start(&mut self, thread: ThreadIndex, key: (ProcessIndex, u64)) {
         self.ended.remove(&key);
         let before = self.created.remove(&key).or_else(|| {
-            // The handle is not known yet: assumes that the thread is the child of a creation in
-            // progress, of which there is mostly one.
+            // No `Created` has named the thread's handle yet: assumes that the thread is the child
+            // of a creation in progress in its process, of which there is mostly one.
             let creating = self.creating.values().find(|(process, _)| *process == key.0)?;
             self.early.insert(key);
             Some(creating.1.clone())
@@ -180,7 +180,8 @@ impl Clocks {
 }
 
 impl Round {
-    /// The first thread to leave shows that all have arrived.
+    /// Returns what comes before a thread's departure. The first thread to leave shows that all
+    /// threads of the round have arrived.
     fn leave(&mut self, thread: ThreadIndex) -> Option<Counts> {
         if self.arrived.contains(&thread) {
             let before = std::mem::take(&mut self.before);

@@ -6,23 +6,23 @@ use crate::analysis::objects::ObjectId;
 use crate::event::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most locks of a circle.
+/// Most locks that a circle may have.
 const LONGEST: usize = 6;
-/// The most edges that the search looks at.
+/// Most edges that the search looks at before it gives up.
 const STEPS: u32 = 2_000_000;
 
 struct Search<'a> {
     nestings: &'a Nestings,
-    /// The edges that begin at each held lock.
+    /// For each lock, the edges of threads that hold it while they want another.
     from: BTreeMap<ObjectId, Vec<usize>>,
     path: Vec<usize>,
     steps: u32,
     cut: bool,
-    /// The locks of each circle, with its edges.
+    /// The circles found: the number of locks and the locks of each, with its edges.
     found: BTreeMap<(usize, Vec<ObjectId>), Vec<usize>>,
 }
 
-/// Finds circles of orders that can come together, one for each circle of locks.
+/// Finds circles of orders that can happen together, one for each circle of locks.
 pub(super) fn find(nestings: &Nestings) -> Orders {
     let mut from: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
     for (n, (key, _)) in nestings.edges.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn find(nestings: &Nestings) -> Orders {
     Orders { circles, cut: search.cut }
 }
 
-/// How often each order was taken, by all threads.
+/// Counts how often each order of two locks was taken, by all threads.
 fn times(nestings: &Nestings) -> BTreeMap<(ObjectId, ObjectId), u64> {
     let mut times = BTreeMap::new();
     for (key, edge) in &nestings.edges {
@@ -54,8 +54,8 @@ fn times(nestings: &Nestings) -> BTreeMap<(ObjectId, ObjectId), u64> {
 }
 
 impl Search<'_> {
-    /// Extends the path, which begins at the lock `start`, from the lock `at`. A circle is found from
-    /// its lowest lock.
+    /// Extends the path, which begins at the lock `start`, by the edges that leave the lock `at`.
+    /// Visits no lock below `start`, so that a circle is found once, from its lowest lock.
     fn go_on(&mut self, start: ObjectId, at: ObjectId) {
         for n in self.from.get(&at).cloned().unwrap_or_default() {
             self.steps += 1;
@@ -81,7 +81,8 @@ impl Search<'_> {
         self.path.iter().any(|n| self.nestings.edges[*n].0.wanted.0 == lock)
     }
 
-    /// Whether an edge can come together with all edges of the path, and blocks on the last one.
+    /// Whether an edge can happen together with all edges of the path, and its held lock makes the
+    /// path's last edge wait.
     fn fits(&self, n: usize) -> bool {
         let edges = &self.nestings.edges;
         let blocks = self.path.last().is_none_or(|last| blocks(&edges[*last].0, &edges[n].0));
@@ -108,8 +109,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether a thread with the first order has to wait for one with the second: readers do not wait
-/// for readers.
+/// Whether a thread with the order `waits` has to wait for one with the order `holds`: readers do
+/// not wait for readers.
 fn blocks(waits: &Key, holds: &Key) -> bool {
     (waits.wanted.1, holds.held.1) != (Mode::Shared, Mode::Shared)
 }

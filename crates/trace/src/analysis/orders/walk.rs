@@ -1,4 +1,4 @@
-//! The walk that finds locks taken inside of others.
+//! The walk that finds locks which threads take while they hold others.
 
 use super::before::{Clocks, Stamp, StampId};
 use crate::analysis::objects::{ObjectId, Objects};
@@ -6,22 +6,23 @@ use crate::event::{Event, Mode, SiteId, ThreadIndex, What};
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
-/// Number of times of a nesting that are kept, each between two acts that order threads.
+/// Most stamps that are kept of an edge. Each stands for the time between two acts that order its
+/// thread with others.
 const TIMES_KEPT: usize = 64;
 
-/// All locks taken inside of others.
+/// All orders of two locks that threads have taken, as edges.
 pub(super) struct Nestings {
     pub(super) edges: Vec<(Key, Edge)>,
     pub(super) stamps: Vec<Stamp>,
 }
 
-/// A thread takes a lock while it holds others.
+/// A thread takes the lock `wanted` while it holds the lock `held`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) thread: ThreadIndex,
     pub(super) held: (ObjectId, Mode),
     pub(super) wanted: (ObjectId, Mode),
-    /// All locks that it holds, `held` among them.
+    /// All locks that the thread holds, `held` among them.
     pub(super) all: Vec<(ObjectId, Mode)>,
 }
 
@@ -40,13 +41,14 @@ struct Held {
     depth: u32,
 }
 
-/// An acquisition that may still turn out to have been a try.
+/// An acquisition, or the beginning of a wait, that may still turn out to be a try or to have a
+/// deadline.
 #[derive(Clone, Copy)]
 struct Pending {
     object: ObjectId,
     mode: Mode,
     site: SiteId,
-    /// Number of locks that the thread held before.
+    /// Number of locks that the thread held before this acquisition.
     held: usize,
 }
 
@@ -86,7 +88,8 @@ pub(super) fn nestings(trace: &Trace) -> Nestings {
 }
 
 impl Walk {
-    /// Decides about a pending acquisition: the thread's next act shows whether it was a try.
+    /// Decides about a pending acquisition by the thread's next event: `Bounded` says that it was a
+    /// try or has a deadline, and drops it; an act of the program confirms it.
     fn settle(&mut self, thread: ThreadIndex, what: &What) {
         let state = &mut self.threads[thread.index()];
         if state.pending.is_none() {
@@ -99,7 +102,7 @@ impl Walk {
         }
     }
 
-    /// Records the orders that a pending acquisition shows.
+    /// Records the orders of locks that a pending acquisition shows.
     fn commit(&mut self, thread: ThreadIndex) {
         let state = &mut self.threads[thread.index()];
         let Some(Pending { object, mode, site, held }) = state.pending.take() else { return };
@@ -138,14 +141,15 @@ impl Walk {
 
     fn release(&mut self, thread: ThreadIndex, object: ObjectId) {
         if !self.threads[thread.index()].give(object) {
-            // A thread may release a lock for another.
+            // A thread may release a lock that another thread took.
             self.threads.iter_mut().any(|other| other.give(object));
         }
     }
 }
 
 impl Thread {
-    /// Notes that the thread begins to take a lock, if it holds others and not this one.
+    /// Notes that the thread begins to take a lock, if it holds other locks and does not hold this
+    /// one.
     fn want(&mut self, object: ObjectId, mode: Mode, site: SiteId) {
         let held = self.held.len();
         if held > 0 && self.held.iter().all(|held| held.object != object) {
@@ -160,7 +164,8 @@ impl Thread {
         }
     }
 
-    /// Gives a lock up. Returns false if the thread does not hold it.
+    /// Ends the thread's latest acquisition of a lock. Returns false if the thread does not hold
+    /// it.
     fn give(&mut self, object: ObjectId) -> bool {
         let Some(at) = self.held.iter().rposition(|held| held.object == object) else { return false };
         self.held[at].depth -= 1;

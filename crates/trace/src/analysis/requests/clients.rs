@@ -4,24 +4,25 @@
 use super::found::Requests;
 use crate::clock::Ticks;
 
-/// How the requests of a trace depend on its answers.
+/// How the requests of a trace depend on the answers before them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clients {
-    /// The connections with a request.
+    /// Number of connections that have had a request.
     pub connections: u32,
     /// Whether every connection's next request comes only when all connections have been answered.
     pub together: bool,
-    /// The think times, sorted.
+    /// The think times, sorted: from an answer to the next request.
     pub think: Vec<Ticks>,
 }
 
-/// The share of requests that must come after all answers of the round before, in tenths.
+/// Clients count as waiting for each other if at least this share, in tenths, of the requests come
+/// after all answers of the round before.
 const TOGETHER: u64 = 9;
-/// Rounds that are needed to tell.
+/// Fewest requests of a connection from which that can be told.
 const ROUNDS: usize = 5;
 
 impl Clients {
-    /// Looks at the order of requests and answers.
+    /// Computes the clients' behaviour from the order of requests and answers.
     pub fn of(requests: &Requests) -> Clients {
         let together = together(requests);
         let mut think: Vec<Ticks> = pairs(requests)
@@ -37,14 +38,16 @@ impl Clients {
         Clients { connections, together, think }
     }
 
-    /// The think time that a share of all is not longer than; 0 without any.
+    /// Returns the think time that the given share (0 to 1) of all think times do not exceed; 0 if
+    /// there are none.
     pub fn quantile(&self, share: f64) -> Ticks {
         let last = self.think.len().saturating_sub(1);
         self.think.get((share * last as f64).round() as usize).copied().unwrap_or_default()
     }
 }
 
-/// Each answered request with its round, and the request that follows it on its connection.
+/// Returns each request that another one follows on its connection, with its round, and the request
+/// that follows it.
 fn pairs(requests: &Requests) -> impl Iterator<Item = ((usize, u32), u32)> + '_ {
     let next = |one: &'_ super::found::Connection| {
         let of = one.requests.clone();
@@ -53,14 +56,16 @@ fn pairs(requests: &Requests) -> impl Iterator<Item = ((usize, u32), u32)> + '_ 
     requests.connections.iter().flat_map(next)
 }
 
-/// The last answer of a round: of the requests that are their connections' n-th ones.
+/// Returns when the last request of a round was answered. Round n consists of every connection's
+/// n-th request.
 fn last_answer(requests: &Requests, round: usize) -> Ticks {
     let of_round = requests.connections.iter().filter_map(|one| one.requests.get(round));
     of_round.map(|&request| requests.all[request as usize].end).max().unwrap_or_default()
 }
 
-/// Whether a client sends its next requests only when it has had all answers: then no connection's
-/// next request comes before the last answer of the round.
+/// Whether all connections wait for each other: hardly any connection's next request comes before
+/// the last answer of the round. False if fewer than two connections had requests, or too few, or
+/// unequally many.
 fn together(requests: &Requests) -> bool {
     let lengths = || requests.connections.iter().map(|one| one.requests.len()).filter(|length| *length > 0);
     let (Some(least), Some(most)) = (lengths().min(), lengths().max()) else { return false };

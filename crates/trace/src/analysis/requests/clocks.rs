@@ -1,4 +1,4 @@
-//! What each thread's time went to, so that a request can be given its part of it.
+//! What each thread spent its time on, so that a request can be given the part that belongs to it.
 
 use super::found::Part;
 use crate::analysis::objects::ObjectId;
@@ -6,46 +6,48 @@ use crate::clock::Ticks;
 use crate::event::{Event, OffReason, ThreadIndex, What};
 use std::collections::BTreeMap;
 
-/// The kinds of parts that are summed for the whole life of a thread.
+/// Number of the kinds of time that are summed over a thread's whole life.
 const SUMS: usize = 4;
 const CPU: usize = 0;
 const READY: usize = 1;
 const OUTSIDE: usize = 2;
 const THREADS: usize = 3;
 
-/// A moment of a thread, from which on its time is counted.
+/// A moment in a thread's life, with the sums of its time so far: time is counted from there on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moment {
     pub(super) time: Ticks,
     sums: [u64; SUMS],
-    /// How many waits for locks the thread had had.
+    /// How many entries for waits for locks the thread had had.
     waits: u64,
 }
 
-/// A thread's state, and the sums of its time.
+/// A thread's state, and the sums of its time by what it did.
 #[derive(Default)]
 struct Clock {
     last: Ticks,
     sums: [u64; SUMS],
     off: Option<OffReason>,
     waits_for: Option<Part>,
-    /// The waits for locks since `forgotten` were forgotten.
+    /// Time in waits for locks, in order, one entry for each interval between two events. The first
+    /// `forgotten` entries are left out.
     waits: Vec<(ObjectId, Ticks)>,
     forgotten: u64,
     /// When the thread was last given a CPU.
     on_cpu: Ticks,
-    /// When the thread's last call for readiness returned.
+    /// When the thread's last `poll`, `select` or `epoll_wait` returned.
     polled: Option<Ticks>,
-    /// When its latest turn began: its last wait for other threads ended, or it wrote an answer.
+    /// When the thread's latest turn began: with its start, the end of its last wait for other
+    /// threads, or its last answer, whichever came last.
     turn: Moment,
-    /// Number of open requests.
+    /// Number of requests that the thread has begun and that have not ended.
     open: u32,
 }
 
 /// The clocks of all threads.
 pub(super) struct Clocks(Vec<Clock>);
 
-/// Waits for locks that a thread keeps while no request is open.
+/// Most entries for waits for locks that a thread keeps while it has no open request.
 const KEPT: usize = 1 << 12;
 
 impl Clocks {
@@ -53,7 +55,7 @@ impl Clocks {
         Clocks((0..threads).map(|_| Clock::default()).collect())
     }
 
-    /// Follows an event; `object` is the one that the event acts on.
+    /// Follows an event; `object` is the object that the event acts on.
     pub(super) fn step(&mut self, event: &Event, object: Option<ObjectId>) {
         let Some(clock) = self.0.get_mut(event.thread.index()) else { return };
         clock.advance(event.time);
@@ -75,41 +77,42 @@ impl Clocks {
         }
     }
 
-    /// The thread's moment now.
+    /// Returns the thread's present moment.
     pub(super) fn now(&mut self, thread: ThreadIndex) -> Moment {
         self.0[thread.index()].moment()
     }
 
-    /// When the thread's latest turn began.
+    /// Returns the moment at which the thread's latest turn began.
     pub(super) fn turn(&self, thread: ThreadIndex) -> Moment {
         self.0[thread.index()].turn.clone()
     }
 
-    /// The thread has answered: its next turn begins.
+    /// Records that the thread has written an answer: its next turn begins.
     pub(super) fn answered(&mut self, thread: ThreadIndex) {
         let clock = &mut self.0[thread.index()];
         clock.turn = clock.moment();
     }
 
-    /// A request is open in the thread from now on, or no longer.
+    /// Records that the thread has begun a request (`opens`), or that one of its requests has
+    /// ended.
     pub(super) fn open(&mut self, thread: ThreadIndex, opens: bool) {
         let clock = &mut self.0[thread.index()];
         clock.open = if opens { clock.open + 1 } else { clock.open.saturating_sub(1) };
     }
 
-    /// When a call that returned now, and took `ticks`, had something to return: when its thread
-    /// was given a CPU if it had to wait, else when the call began.
+    /// Returns when a call that returns at `now` after `ticks` had something to return: when the
+    /// thread was given a CPU, if it had to wait inside of the call, else when the call began.
     pub(super) fn came(&self, thread: ThreadIndex, now: Ticks, ticks: u64) -> Ticks {
         let (clock, began) = (&self.0[thread.index()], Ticks(now.0.saturating_sub(ticks)));
         if clock.on_cpu >= began { clock.on_cpu } else { began }
     }
 
-    /// When the thread's last call for readiness returned.
+    /// Returns when the thread's last `poll`, `select` or `epoll_wait` returned.
     pub(super) fn polled(&self, thread: ThreadIndex) -> Option<Ticks> {
         self.0[thread.index()].polled
     }
 
-    /// What the thread's time since `from` went to.
+    /// Returns what the thread has spent its time on since `from`.
     pub(super) fn since(&self, thread: ThreadIndex, from: &Moment) -> BTreeMap<Part, Ticks> {
         let clock = &self.0[thread.index()];
         let mut parts = BTreeMap::new();
@@ -125,7 +128,7 @@ impl Clocks {
     }
 }
 
-/// Adds to a part, unless it is nothing.
+/// Adds a length of time to a part; leaves out a length of zero.
 pub(super) fn add(parts: &mut BTreeMap<Part, Ticks>, part: Part, length: Ticks) {
     if length > Ticks(0) {
         *parts.entry(part).or_default() += length;
@@ -141,13 +144,13 @@ impl Clock {
         Moment { time: self.last, sums: self.sums, waits: self.forgotten + self.waits.len() as u64 }
     }
 
-    /// Counts the time up to `now` as what the thread did in it.
+    /// Counts the time from the last event to `now` as what the thread did in it.
     fn advance(&mut self, now: Ticks) {
         let length = now.since(self.last);
         self.last = self.last.max(now);
         let at = match (self.waits_for, self.off) {
             (Some(Part::Lock(lock)), _) => {
-                // One wait is one entry, however many events it has.
+                // A wait with several events has several entries.
                 self.waits.push((lock, length));
                 return;
             }

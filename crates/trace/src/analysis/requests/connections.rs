@@ -1,6 +1,6 @@
-//! Requests at sockets: the first successful read after an answer begins one, the last write before
-//! the next read ends it. A socket that is written before it is read is a client's, and its
-//! answers are no requests.
+//! Requests at sockets: the first successful read after an answer begins a request, the last write
+//! before the next read ends it. A socket that is written before it is read belongs to a client:
+//! what comes back there is an answer, and no request.
 
 use super::clocks::{Clocks, Moment, add};
 use super::found::{Connection, Direction, Part, Request, Requests, direction};
@@ -9,11 +9,12 @@ use crate::event::{Event, SystemCall, ThreadIndex};
 use crate::process::ProcessIndex;
 use std::collections::BTreeMap;
 
-/// A socket between two accepts of its number.
+/// What one file number stands for, from an accept or the end of a stream to the next.
 struct Life {
-    /// Its number among the connections, once it has had a request.
+    /// Index of the socket in [`Requests::connections`], once a request has been answered there.
     number: Option<u32>,
-    /// Whether the program serves it; `None` until it is read or written.
+    /// Whether the program is the server of this socket; `None` until the socket is read or
+    /// written.
     serves: Option<bool>,
     open: Option<Open>,
 }
@@ -26,7 +27,7 @@ struct Open {
     call: &'static str,
     behind: Ticks,
     at: Moment,
-    /// The request as of its latest write, and the call that wrote.
+    /// The request as it is if its latest write ends it, and the call that wrote.
     ended: Option<(Request, &'static str)>,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// A call has returned.
+    /// Follows a system call that has returned.
     pub(super) fn called(&mut self, event: &Event, process: ProcessIndex, call: SystemCall, clocks: &mut Clocks) {
         let (Some(file), Some(direction)) = (call.file, direction(call.name(), call.outcome)) else { return };
         let key = (process, file);
@@ -68,7 +69,8 @@ impl Connections {
         let answered = before.as_ref().map(|open| open.ended.as_ref().map_or(open.read, |(request, _)| request.end));
         self.count(before, clocks);
         let came = clocks.came(event.thread, event.time, u64::from(call.ticks));
-        // What was ready when the thread last asked has waited since then, unless it was read later.
+        // If data was ready when the thread last asked for readiness, the request has waited since
+        // then; but not if the answer before came later than that.
         let last = answered.unwrap_or_default();
         let polled = clocks.polled(event.thread).filter(|polled| *polled > last && *polled < came);
         let at = clocks.now(event.thread);
@@ -99,7 +101,7 @@ impl Connections {
         clocks.answered(event.thread);
     }
 
-    /// A request is over.
+    /// Counts a request that is over, or a beginning without an answer.
     fn count(&mut self, open: Option<Open>, clocks: &mut Clocks) {
         let Some(open) = open else { return };
         clocks.open(open.thread, false);
@@ -133,12 +135,12 @@ impl Connections {
 }
 
 impl Open {
-    /// The request, if the write of `event` ends it.
+    /// Returns the request as it is if the write of `event` ends it.
     fn request(&self, event: &Event, connection: u32, clocks: &Clocks) -> Request {
         let by = event.thread;
         let mut parts = if by == self.thread {
             let mut parts = clocks.since(by, &self.at);
-            // From the moment at which the data had come to the return of the read.
+            // Counts the time from the data's arrival to the return of the read as CPU time.
             add(&mut parts, Part::Cpu, self.read.since(self.begin).since(self.behind));
             add(&mut parts, Part::Behind, self.behind);
             parts
@@ -162,8 +164,8 @@ impl Open {
     }
 }
 
-/// Takes from a turn that began before its request what is more than the request's time: first from
-/// the time in which the turn's thread waited for others.
+/// Shortens the parts of a turn that began before its request, so that they sum up to the request's
+/// time: takes from the waits for other threads first.
 fn cut(parts: &mut BTreeMap<Part, Ticks>, latency: Ticks) {
     let all: Ticks = parts.values().copied().sum();
     let mut more = all.since(latency);

@@ -1,4 +1,4 @@
-//! What requests are, and the calls that make them.
+//! What requests consist of, and which system calls begin and end them.
 
 use crate::analysis::objects::ObjectId;
 use crate::clock::Ticks;
@@ -9,80 +9,82 @@ use std::collections::BTreeMap;
 /// Where a part of a request's time goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// A thread worked at it on a CPU.
+    /// A thread worked at the request on a CPU.
     Cpu,
-    /// Its thread was ready, and had no CPU.
+    /// The request's thread was ready, and had no CPU.
     Ready,
-    /// Its thread waited for this lock.
+    /// The request's thread waited for this lock.
     Lock(ObjectId),
-    /// Its thread waited for other threads: a condition, a barrier, a semaphore, an end.
+    /// The request's thread waited for other threads: a condition, a barrier, a semaphore, an end.
     Threads,
-    /// Its thread was blocked outside of what the trace shows: input, output, sleep.
+    /// The request's thread was blocked by something that the trace does not show: input, output,
+    /// sleep.
     Outside,
-    /// It was ready to be read, and its thread was busy with other requests.
+    /// The request was ready to be read, and its thread was busy with other requests.
     Behind,
-    /// The thread that read it passed it along, and it waited for the thread that answered.
+    /// The thread that read the request passed it along, and the request waited for the thread that
+    /// answered it.
     Passed,
 }
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The thread that read it.
+    /// The thread that read the request.
     pub thread: ThreadIndex,
-    /// The thread that answered it.
+    /// The thread that answered the request.
     pub answered_by: ThreadIndex,
-    /// The connection, by the number of its first request in [`Requests::connections`].
+    /// Index of the request's connection in [`Requests::connections`].
     pub connection: u32,
     /// When it began.
     pub begin: Ticks,
-    /// When the read that began it returned.
+    /// When the read that began the request returned.
     pub read: Ticks,
-    /// When its answer was written.
+    /// When the request's answer was written.
     pub end: Ticks,
-    /// Where its time went.
+    /// The parts of the request's time.
     pub parts: Vec<(Part, Ticks)>,
 }
 
 impl Request {
-    /// How long it took.
+    /// Returns how long the request took.
     pub fn latency(&self) -> Ticks {
         self.end.since(self.begin)
     }
 }
 
-/// A connection, or a thread between whose points requests lie.
+/// Where requests come from: a connection, or a thread that passes the two named points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// The process that serves it.
+    /// The process that serves the connection.
     pub process: ProcessIndex,
-    /// The file; `None` for requests between named points.
+    /// Number of the connection's file; `None` for requests between named points.
     pub file: Option<u16>,
-    /// The indices of its requests, in order.
+    /// Indices of the connection's requests in [`Requests::all`], in order.
     pub requests: Vec<u32>,
 }
 
 /// The requests of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// All that ended, in the order of their ends.
+    /// All requests that ended, in the order of their ends.
     pub all: Vec<Request>,
-    /// Where they came from.
+    /// The connections that the requests came from.
     pub connections: Vec<Connection>,
-    /// Requests that had not ended when the trace did.
+    /// Number of requests that had not ended when the trace did.
     pub unfinished: u64,
-    /// Beginnings at a named point while the thread's last request had not ended: that one is left
-    /// out.
+    /// How often a thread passed the begin point again before its request had ended; the earlier
+    /// request is left out.
     pub begun_twice: u64,
-    /// Passages of a point that was named alone, by thread.
+    /// When each thread passed the point, if the user named a single point.
     pub passages: BTreeMap<ThreadIndex, Vec<Ticks>>,
-    /// The names of the calls that most requests began and ended with.
+    /// The pair of system calls that most requests began and ended with.
     pub calls: Option<(&'static str, &'static str)>,
 }
 
 impl Requests {
-    /// From the beginning of the first request to the end of the last; with a point that was named
-    /// alone, from its first passage to its last.
+    /// Returns the time from the beginning of the first request to the end of the last. If the user
+    /// named a single point, returns its first and its last passage.
     pub fn span(&self) -> (Ticks, Ticks) {
         let times = self.passages.values().flatten().copied();
         let begin = self.all.iter().map(|request| request.begin).chain(times.clone()).min();
@@ -91,7 +93,7 @@ impl Requests {
     }
 }
 
-/// Whether a call reads a stream, and whether it writes one, if it did either.
+/// Returns what a system call did to a connection; `None` if the call failed or is of no such kind.
 pub(super) fn direction(name: &str, outcome: Outcome) -> Option<Direction> {
     match name {
         "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg" => match outcome {
@@ -113,17 +115,17 @@ pub(super) enum Direction {
     Accept,
     Read,
     Write,
-    /// The stream has ended.
+    /// The call found the end of the stream.
     End,
 }
 
-/// The site of an event, if it has one.
+/// Returns the call site of an event; [`SiteId::UNKNOWN`] if it has none.
 pub(super) fn site(what: &What) -> SiteId {
     what.site().unwrap_or(SiteId::UNKNOWN)
 }
 
-/// The place, in a sorted list of `count` values, of the first value that at least `share` (0 to 1)
-/// of all values do not exceed; 0 if the list is empty.
+/// Returns the index, in a sorted list of `count` values, of the first value that at least `share`
+/// (0 to 1) of all values do not exceed; 0 if the list is empty.
 pub fn nearest_rank(share: f64, count: usize) -> usize {
     ((share * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1
 }

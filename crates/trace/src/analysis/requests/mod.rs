@@ -1,9 +1,9 @@
 //! Requests: what a server is asked, how long each answer takes, and where that time goes.
 //!
 //! A request **begins** when data has come for the thread that reads it, and **ends** when the
-//! answer's last write returns. It is found at connections (sockets that are first read, then
-//! written), or named by two points. The thread that writes the answer may be another one than the
-//! one that read the request: then it was passed along.
+//! answer's last write returns. Requests are found at connections (sockets that are first read,
+//! then written), or lie between two points that the user names. If another thread writes the
+//! answer than the one that read the request, the request was passed along.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -33,7 +33,7 @@ use connections::Connections;
 use spans::Spans;
 
 impl Requests {
-    /// Finds the requests, or follows the points that were named.
+    /// Finds requests at sockets, or follows the points that the user named.
     pub fn of(trace: &Trace, asked: &Asked) -> Requests {
         let mut walk = Walk::new(trace, asked);
         for event in trace.complete_events() {
@@ -50,7 +50,7 @@ struct Walk<'a> {
     how: How<'a>,
 }
 
-/// The way to know a request.
+/// How requests are known: found at sockets, or between named points.
 enum How<'a> {
     Found(Connections),
     Named(Spans<'a>),
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Sorts the requests by their ends, and gives each connection the numbers of its own.
+/// Sorts the requests by their ends, and gives each connection the indices of its own requests.
 fn number(requests: &mut Requests) {
     requests.all.sort_by_key(|request| (request.end, request.begin, request.connection));
     requests.connections.iter_mut().for_each(|connection| connection.requests.clear());

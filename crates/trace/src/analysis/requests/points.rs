@@ -7,37 +7,37 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 
-/// The call sites that count; `None` for all.
+/// The call sites at which passages of a point count; `None` for all call sites.
 pub type Places = Option<BTreeSet<(ProcessIndex, SiteId)>>;
 
-/// A point, by the events that are passages of it.
+/// A point, described by the events that count as passing it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Calls of this number that did what they were called for.
+    /// System calls of this number that did what they were called for.
     Call(u8, Places),
-    /// Acquisitions of these locks.
+    /// Acquisitions of these locks, from these call sites.
     Locks(BTreeSet<ObjectId>, Places),
-    /// Ends of waits at these conditions.
+    /// Ends of waits at these condition variables, from these call sites.
     Conditions(BTreeSet<ObjectId>, Places),
-    /// Markers of this name.
+    /// Markers that have this name.
     Marker(String),
 }
 
-/// What the user asked for.
+/// What the user asked for: which point or requests to follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing: requests are found at sockets.
+    /// The user named nothing: requests are found at sockets.
     #[default]
     Find,
-    /// The passages of one point.
+    /// Follow the passages of this point.
     Point(Counted),
-    /// Requests from one point to another of the same thread.
+    /// Follow requests, each from the first point to the second one in the same thread.
     Request(Counted, Counted),
 }
 
 impl Counted {
-    /// Whether the event passes the point. An end of a wait has no call site, so `waits_at` is that
-    /// of the thread's last wait.
+    /// Whether the event passes the point. An event that ends a wait has no call site, so
+    /// `waits_at` gives the call site of the thread's last wait.
     pub(super) fn passes(
         &self,
         trace: &Trace,

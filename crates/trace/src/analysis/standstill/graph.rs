@@ -1,8 +1,9 @@
 //! Which threads can never go on: the graph of threads that wait for threads.
 //!
-//! A thread that waits for a lock waits for its holders; one that joins, for the joined thread. At a
-//! condition variable, a semaphore or a barrier it waits for any of the others. The threads that
-//! stand still are the largest set in which each waits for a member, or for a thread that has ended.
+//! A thread that waits for a lock waits for its holders; one that joins, for the joined thread. A
+//! thread at a condition variable, a semaphore or a barrier waits for any of the other threads. The
+//! threads that stand still are the largest set in which each thread waits for another of the set,
+//! or for a thread that has ended.
 
 use super::stuck::{Holding, OpenWait};
 use super::walk::{Book, Walk};
@@ -14,7 +15,7 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 
-/// The threads of one process at its end.
+/// The threads of one process when it ended.
 pub(super) struct Graph<'a> {
     walk: &'a Walk<'a>,
     living: Vec<ThreadIndex>,
@@ -22,15 +23,15 @@ pub(super) struct Graph<'a> {
     pub(super) strangers: bool,
 }
 
-/// What has to happen for a wait to end.
+/// What has to happen so that a wait ends.
 enum Needs {
     /// The holders release the lock.
     Holders(Vec<Holding>),
     /// The thread ends.
     End(ThreadIndex),
-    /// Any other thread acts.
+    /// Any one of the other threads acts.
     Anyone,
-    /// Nothing: the wait is about to end, or cannot be judged.
+    /// Nothing has to happen: the wait is about to end, or cannot be judged.
     Nothing,
 }
 
@@ -50,8 +51,9 @@ impl<'a> Graph<'a> {
         self.walk.lives[thread.index()].waits()
     }
 
-    /// Returns the threads that can never go on if `helped` (a thread that the trace does not know
-    /// could act), or if only the known threads act.
+    /// Returns the threads that can never go on. With `helped`, a thread that the trace does not
+    /// know might act, too, so that only waits for particular threads count; without, only the
+    /// known threads act.
     pub(super) fn stuck(&self, helped: bool) -> BTreeSet<ThreadIndex> {
         let waits = |t: &ThreadIndex| self.wait(*t).is_some_and(|wait| !wait.bounded);
         let mut stuck: BTreeSet<ThreadIndex> = self.living.iter().copied().filter(waits).collect();
@@ -86,7 +88,8 @@ impl<'a> Graph<'a> {
                 Some(target) if self.walk.lives[target.index()].lives() => Needs::End(target),
                 _ => Needs::Nothing,
             },
-            // A passed barrier of OpenMP is the wait for the next region.
+            // A thread that waits at a barrier which all have reached is about to leave it. But a
+            // worker of an OpenMP team waits there for the next region.
             WaitKind::Barrier if wait.passed && !self.is_of_team(thread) => Needs::Nothing,
             WaitKind::Semaphore if self.has_tokens(wait.object) => Needs::Nothing,
             WaitKind::Start => Needs::Nothing,
@@ -103,8 +106,9 @@ impl<'a> Graph<'a> {
         matches!(book, Some(Book::Semaphore(Some(value))) if *value > 0)
     }
 
-    /// Returns the holders that a wait needs to release its lock. A waiter of a condition variable
-    /// that was signalled waits for its mutex. Empty if any thread may release the lock.
+    /// Returns the threads that must release a lock before this wait can end. For a waiter of a
+    /// condition variable that was signalled, they are the holders of its mutex. Empty if any
+    /// thread may end the wait.
     pub(super) fn holders(&self, wait: &OpenWait) -> Vec<Holding> {
         let lock = match wait.kind {
             WaitKind::Lock => wait.object,
@@ -122,7 +126,7 @@ impl<'a> Graph<'a> {
         book.account.holders().iter().map(holding).collect()
     }
 
-    /// Returns the threads that a thread waits for, among `stuck`.
+    /// Returns those of the `stuck` threads that a thread waits for.
     fn waits_for(&self, thread: ThreadIndex, stuck: &BTreeSet<ThreadIndex>) -> Vec<ThreadIndex> {
         let all = match self.needs(thread) {
             Needs::Holders(holders) => holders.iter().map(|h| h.thread).collect(),
@@ -132,13 +136,14 @@ impl<'a> Graph<'a> {
         all.into_iter().filter(|t| stuck.contains(t)).collect()
     }
 
-    /// Returns circles of threads each of which waits for the next, at least one for each group of
-    /// threads that wait for each other.
+    /// Returns circles of threads in which each thread waits for the next. Groups of threads that
+    /// wait for each other have at least one circle each.
     pub(super) fn circles(&self, stuck: &BTreeSet<ThreadIndex>) -> Vec<Vec<ThreadIndex>> {
         let mut circles = Vec::new();
         let mut done: BTreeSet<ThreadIndex> = BTreeSet::new();
         for start in stuck {
-            // A path from `start`; for each thread on it, the threads that are still to be tried.
+            // A path of waits from `start`; for each thread on it, the threads that it waits for
+            // and that have not been tried yet.
             let mut path = vec![(*start, self.waits_for(*start, stuck))];
             while let Some((thread, left)) = path.last_mut() {
                 let (thread, next) = (*thread, left.pop());
@@ -163,7 +168,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Turns a circle so that it begins with its lowest thread.
+/// Rotates a circle so that it begins with its lowest thread.
 fn lowest_first(circle: &mut [ThreadIndex]) {
     let lowest = (0..circle.len()).min_by_key(|at| circle[*at]).unwrap_or(0);
     circle.rotate_left(lowest);

@@ -1,5 +1,6 @@
 //! What came before a standstill: the last signal of a condition variable, and the posts of a
-//! semaphore. A second walk, made only if threads stand at such an object.
+//! semaphore. This takes a second walk over the trace, made only if threads stand at a condition
+//! variable or a semaphore.
 
 use super::stuck::{Posts, Signal, Signals, Standstill, Why};
 use crate::analysis::objects::{ObjectId, Objects};
@@ -14,15 +15,17 @@ struct History {
     posts: Posts,
 }
 
-/// The objects at which threads stand, and for each thread how often it has taken its mutex.
+/// The histories of the objects at which threads stand, and how often each standing thread has
+/// taken its mutex since the last signal.
 #[derive(Default)]
 struct Histories {
     objects: BTreeMap<ObjectId, History>,
-    /// For each standing thread, its mutex, its condition variable, and the count.
+    /// For each thread that stands at a condition variable: the mutex, the condition variable, and
+    /// how often it has taken the mutex since the last signal.
     looks: BTreeMap<ThreadIndex, (ObjectId, ObjectId, u32)>,
 }
 
-/// Fills in the histories of the standstills.
+/// Fills in what came before: the signals and posts at the objects of the standstills.
 pub(super) fn add(trace: &Trace, standstills: &mut [Standstill]) {
     let mut histories = Histories::default();
     for stuck in standstills.iter().flat_map(|standstill| &standstill.threads) {

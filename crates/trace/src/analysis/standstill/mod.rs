@@ -5,18 +5,20 @@
 //! thread that signals, posts or arrives.
 //!
 //! - Threads are in a **deadlock** if each waits for a lock that the next one holds, or for the end
-//!   of the next one, in a circle. So is a thread that waits for a lock whose holder has ended.
-//!   Nothing that other threads do can end it, so it is a deadlock however short it lasted.
+//!   of the next one, in a circle. A thread that waits for a lock whose holder has ended is in a
+//!   deadlock, too. Nothing that other threads do can end such a wait, so it is a deadlock however
+//!   short a time it lasted.
 //! - The process **stands still** if all living threads wait, and none can be let go by another. A
-//!   signal handler, another process or a thread that the trace does not know could still do so. So
-//!   the process must have lived on for [`LEAST_REST`], and twice as long as it ever rested before:
-//!   a rest that ended shows how long the unseen cause may take.
+//!   signal handler, another process or a thread that the trace does not know could still let one
+//!   go. So the process must have lived on for [`LEAST_REST`], and twice as long as all its threads
+//!   ever waited together before: a common wait that ended shows how long such an unseen cause may
+//!   take.
 //! - A process is **suspected** to stand still if its first thread waits, by joins, for a thread at
 //!   a condition variable or semaphore that no thread has signalled for half of the process's life,
-//!   while other threads go on: a monitor, say. One of them could still signal it.
+//!   while other threads go on, such as a monitor. One of those could still signal the object.
 //! - Waits with a deadline end by themselves, and count as threads that can go on.
 //!
-//! Where events are missing nothing is claimed.
+//! Nothing is claimed of a trace in which events are missing.
 
 mod graph;
 mod history;
@@ -38,23 +40,24 @@ pub use stuck::{Holding, OpenWait, Posts, Signal, Signals, Standstill, Stuck, Wh
 use walk::Walk;
 
 /// The least time for which all threads must have waited before a process is said to stand still:
-/// ten times the longest time slice of a busy Linux system. Hand-offs and wake-ups take less.
+/// ten times the longest time slice of a busy Linux system. Hand-offs and wake-ups between threads
+/// take less.
 pub const LEAST_REST: Nanos = Nanos(100_000_000);
 
 /// How a trace ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// When the last process ended in which threads were waiting then; `None` if there is none, or
-    /// its end is not known. It may lie after the last event.
+    /// When the last process ended that had threads waiting at its end; `None` if there is no such
+    /// process, its end is not known, or its end does not lie after the last event.
     pub until: Option<Ticks>,
-    /// The living threads that are in no wait which the trace shows.
+    /// The living threads that the trace shows in no wait.
     pub free: Vec<ThreadIndex>,
-    /// The processes that stand still, or in which threads do.
+    /// The processes that stand still as a whole, or have threads that do.
     pub standstills: Vec<Standstill>,
 }
 
 impl Ending {
-    /// Walks over the trace, and looks at the end of each process.
+    /// Finds out how the trace ends, in one or two walks over its events.
     pub fn of(trace: &Trace) -> Ending {
         let walk = Walk::over(trace);
         let free = (0..).zip(&walk.lives).filter(|(_, life)| life.lives() && life.waits().is_none());
@@ -77,7 +80,7 @@ fn is_whole(trace: &Trace) -> bool {
     trace.losses.iter().all(|loss| harmless(loss.kind)) && trace.processes.iter().all(|p| p.dropped == 0)
 }
 
-/// Returns the latest end of a process with open waits, if it lies after the last event.
+/// Returns the latest end of a process in which threads wait, if it lies after the last event.
 fn until(trace: &Trace, walk: &Walk<'_>) -> Option<Ticks> {
     if trace.complete_until().is_some() {
         return None;
@@ -88,7 +91,7 @@ fn until(trace: &Trace, walk: &Walk<'_>) -> Option<Ticks> {
     ends.max().filter(|end| *end > trace.span().1)
 }
 
-/// Whether the launcher saw threads of the process that the trace does not know.
+/// Whether the launcher saw threads of this process that the trace does not know.
 fn has_strangers(trace: &Trace, process: ProcessIndex) -> bool {
     let Some(look) = trace.meta.as_ref().and_then(LastLook::of) else { return false };
     if trace.process(process).is_none_or(|p| p.pid != look.pid) {
@@ -128,7 +131,7 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     })
 }
 
-/// The threads of circles in the order of the circles, then the others.
+/// Returns the stuck threads: those of the circles first, in the circles' order, then the others.
 fn in_order(circles: &[Vec<ThreadIndex>], stuck: &BTreeSet<ThreadIndex>) -> Vec<ThreadIndex> {
     let mut order: Vec<ThreadIndex> = Vec::new();
     for thread in circles.iter().flatten().chain(stuck) {
@@ -139,13 +142,13 @@ fn in_order(circles: &[Vec<ThreadIndex>], stuck: &BTreeSet<ThreadIndex>) -> Vec<
     order
 }
 
-/// Returns when the first circle closed: with the last wait in it.
+/// Returns when the first circle closed: when the last of its threads began to wait.
 fn closed(circles: &[Vec<ThreadIndex>], threads: &[Stuck], order: &[ThreadIndex]) -> Option<Ticks> {
     let since = |thread: &ThreadIndex| Some(threads.get(order.iter().position(|t| t == thread)?)?.wait.since);
     circles.iter().filter_map(|circle| circle.iter().filter_map(since).max()).min()
 }
 
-/// Returns since when a thread waits for a lock whose holder has ended.
+/// Returns since when a thread has waited for a lock whose holder had ended; `None` if none does.
 fn orphaned(walk: &Walk<'_>, threads: &[Stuck]) -> Option<Ticks> {
     let since = |stuck: &Stuck| {
         let Why::Held(holders) = &stuck.why else { return None };

@@ -13,9 +13,9 @@ pub struct OpenWait {
     pub thread: ThreadIndex,
     /// The kind of the wait.
     pub kind: WaitKind,
-    /// The object waited at; `None` for waits for threads and tasks.
+    /// The object at which the thread waits; `None` for waits for threads and tasks.
     pub object: Option<ObjectId>,
-    /// The thread that is waited for in a join, if the trace knows it.
+    /// The thread that a join waits for, if the trace knows it.
     pub target: Option<ThreadIndex>,
     /// The call site of the wait.
     pub site: SiteId,
@@ -23,11 +23,12 @@ pub struct OpenWait {
     pub since: Ticks,
     /// The mutex that a wait at a condition variable gave up.
     pub mutex: Option<ObjectId>,
-    /// Whether a waiter of the condition variable was woken, and this one must be among them.
+    /// Whether waiters of the condition variable were woken, and this thread must be one of them.
     pub signalled: bool,
-    /// Whether the wait may end by itself: it has a deadline, or the thread acted inside of it.
+    /// Whether the wait may end by itself, because it has a deadline, or because the thread acted
+    /// while it waited.
     pub bounded: bool,
-    /// Whether all threads have arrived at the barrier.
+    /// Whether all threads have arrived at the barrier at which the thread waits.
     pub passed: bool,
 }
 
@@ -46,17 +47,18 @@ pub struct Standstill {
     pub process: ProcessIndex,
     /// Since when threads wait in a circle, or for a thread that has ended; `None` if none do.
     pub deadlock: Option<Ticks>,
-    /// Since when no thread of the process has moved; `None` if some still could.
+    /// Since when no thread of the process has acted; `None` if some threads could still go on.
     pub still: Option<Ticks>,
-    /// Since when the program's first thread has waited, by joins, for a thread at an object that no
-    /// thread has signalled since. Others go on, so that the program may stand still or not.
+    /// Since when a thread has waited at a condition variable or semaphore that no thread has
+    /// signalled since, while the program's first thread waits for it by joins. Other threads go
+    /// on, so that the program may stand still or not.
     pub suspected: Option<Ticks>,
     /// When the process ended, if that is known.
     pub end: Option<Ticks>,
-    /// Circles of threads, as places in `threads`: each waits for the next, and the last for the
-    /// first.
+    /// Circles of threads, as indices into `threads`: each thread waits for the next, and the last
+    /// for the first.
     pub circles: Vec<Vec<usize>>,
-    /// The threads that cannot go on; those of circles first.
+    /// The threads that cannot go on; those of the circles come first.
     pub threads: Vec<Stuck>,
     /// Number of living threads that could still go on.
     pub moving: u32,
@@ -67,30 +69,31 @@ pub struct Standstill {
 pub struct Stuck {
     /// The wait that the thread is in.
     pub wait: OpenWait,
-    /// Why the wait does not end.
+    /// Why the thread's wait does not end.
     pub why: Why,
 }
 
 /// Why a wait does not end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// These threads hold the lock. For a signalled waiter of a condition variable, its mutex.
+    /// These threads hold the lock that the thread waits for; for a waiter of a condition variable
+    /// that was signalled, its mutex.
     Held(Vec<Holding>),
     /// No thread is known to hold the lock.
     Unheld,
     /// The joined thread cannot end.
     Join,
-    /// No signal lets the thread go on.
+    /// No signal of the condition variable lets the thread go on.
     Condition(Signals),
     /// No post does.
     Semaphore(Posts),
     /// No wake does.
     Futex,
-    /// Threads are missing at the barrier.
+    /// Threads are missing at the barrier where the thread waits.
     Barrier {
-        /// Number of threads that have arrived.
+        /// Number of threads that have arrived at the barrier.
         arrived: u32,
-        /// Number of threads that it waits for, if known.
+        /// Number of threads that the barrier waits for, if known.
         expected: Option<u32>,
     },
     /// No thread opens the team's next region.
@@ -108,9 +111,9 @@ pub struct Holding {
     pub lock: ObjectId,
     /// The call site that took the lock.
     pub site: SiteId,
-    /// When it was taken.
+    /// When the lock was taken.
     pub since: Ticks,
-    /// Whether the thread has ended.
+    /// Whether the holding thread has ended.
     pub ended: bool,
 }
 
@@ -121,26 +124,26 @@ pub struct Signals {
     pub count: u64,
     /// The last one.
     pub last: Option<Signal>,
-    /// How often the waiting thread has taken the mutex since the last signal, before it began to
-    /// wait. At 0 it held the mutex during the signal; at 2 or more it looked at what the signal may
-    /// have told, gave the mutex up and came back.
+    /// How often the waiting thread had taken the mutex since the last signal when it began to
+    /// wait. At 0 it held the mutex during the signal; at 2 or more it saw under the mutex what the
+    /// signal was about, gave the mutex up and came back.
     pub looked: u32,
 }
 
-/// A signal or broadcast.
+/// A signal or broadcast of a condition variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// When it was sent.
+    /// When the signal was sent.
     pub time: Ticks,
-    /// The thread that sent it.
+    /// The thread that sent the signal.
     pub thread: ThreadIndex,
     /// The call site.
     pub site: SiteId,
-    /// Whether it was a broadcast.
+    /// Whether the signal was a broadcast.
     pub broadcast: bool,
-    /// Number of threads that waited then.
+    /// Number of threads that waited at the condition variable when the signal was sent.
     pub waiters: u32,
-    /// The first thread that woke after it.
+    /// The first thread that woke at the condition variable after the signal.
     pub woke: Option<ThreadIndex>,
 }
 
@@ -151,7 +154,7 @@ pub struct Posts {
     pub posts: u64,
     /// Number of takes.
     pub takes: u64,
-    /// First value, if known.
+    /// Value of the semaphore when it was initialised, if known.
     pub initial: Option<u32>,
     /// Time, thread and call site of the last post.
     pub last: Option<(Ticks, ThreadIndex, SiteId)>,

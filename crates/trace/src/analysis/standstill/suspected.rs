@@ -1,4 +1,4 @@
-//! A process that may stand still although threads of it go on.
+//! Finds processes that may stand still although some of their threads go on.
 
 use super::graph::Graph;
 use super::stuck::{OpenWait, Standstill, Why};
@@ -9,7 +9,8 @@ use crate::clock::Ticks;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 
-/// Follows the joins from the first thread to a thread that waits for a signal or a post.
+/// Suspects a process if its first thread waits, by joins, for a thread that waits for a signal or
+/// a post, and has done so for half of the process's life.
 pub(super) fn standstill(
     trace: &Trace,
     walk: &Walk<'_>,
@@ -33,7 +34,8 @@ pub(super) fn standstill(
     })
 }
 
-/// The waits from that of the first thread to the one that is no join.
+/// Returns the waits from the first thread's join, over the joins of the joined threads, to the
+/// wait that is no join; `None` if that is no wait for a signal or a post.
 fn chain(graph: &Graph<'_>) -> Option<Vec<OpenWait>> {
     let mut chain: Vec<OpenWait> = Vec::new();
     let mut thread = *graph.living().first()?;
@@ -48,8 +50,8 @@ fn chain(graph: &Graph<'_>) -> Option<Vec<OpenWait>> {
     }
 }
 
-/// Whether a signal or post came after the wait had begun: then others may wait in vain, and the
-/// program goes on.
+/// Whether a signal or post of the object came after the wait had begun: then the object is still
+/// in use, and the program goes on.
 pub(super) fn is_refuted(still: &Standstill) -> bool {
     let Some(since) = still.suspected else { return false };
     still.threads.iter().any(|stuck| match &stuck.why {

@@ -1,5 +1,5 @@
-//! The walk to the end of a trace: which threads live then, what each waits for, and which threads
-//! hold the locks.
+//! The walk to the end of a trace: which threads live at the end, what each waits for, and which
+//! threads hold the locks.
 
 use super::stuck::OpenWait;
 use crate::analysis::account::Account;
@@ -11,7 +11,7 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The state at the end.
+/// State of the walk: what every thread and object is doing at the end.
 pub(super) struct Walk<'a> {
     trace: &'a Trace,
     objects: Objects<'a>,
@@ -26,9 +26,9 @@ pub(super) struct Walk<'a> {
 pub(super) enum Book {
     Lock(LockBook),
     Barrier(BarrierBook),
-    /// How often a semaphore can be taken at once; `None` if its first value is not known.
+    /// How many takes of a semaphore would not wait; `None` if its first value is not known.
     Semaphore(Option<i64>),
-    /// The threads that wait at a condition variable.
+    /// The threads that wait at the condition variable.
     Condition(Vec<ThreadIndex>),
     /// Any other object, of which nothing is kept.
     Other,
@@ -36,8 +36,8 @@ pub(super) enum Book {
 
 pub(super) struct LockBook {
     pub(super) account: Account,
-    /// Whether a thread released the lock that did not hold it: the lock is used as a signal, and
-    /// any thread may release it.
+    /// Whether a thread that did not hold the lock has released it: the program uses the lock as a
+    /// signal, and any thread may release it.
     pub(super) handed_over: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct LockBook {
 pub(super) struct BarrierBook {
     /// Number of threads that the barrier waits for, if known.
     pub(super) expected: Option<u32>,
-    /// Threads that have arrived for the current round.
+    /// Threads that have arrived at the barrier for the current round.
     pub(super) arrived: Vec<ThreadIndex>,
 }
 
@@ -57,22 +57,23 @@ pub(super) struct Life {
     /// Time of the thread's last act.
     pub(super) last: Ticks,
     open: Vec<Doing>,
-    /// The handle that the thread joined last.
+    /// The handle of the thread that this thread joined last.
     joins: Option<u64>,
-    /// The OpenMP regions that the thread is in: the barrier at the end of each, and the size of its
-    /// team.
+    /// The OpenMP regions that the thread is inside of: the barrier at the end of each, and the
+    /// number of threads of its team.
     teams: Vec<(Address, u32)>,
 }
 
-/// What a thread is in the middle of.
+/// What a thread is doing at present: waiting, or running a task inside of a wait.
 enum Doing {
     Wait(OpenWait),
-    /// A task, inside of a wait.
+    /// Runs a task of OpenMP inside of a wait.
     Task,
 }
 
 impl Life {
-    /// Whether the thread can still act. Destructors of a thread's data may act after its end.
+    /// Whether the thread has begun and not ended. A thread that waits after its end still lives:
+    /// destructors of its thread-local data may act then.
     pub(super) fn lives(&self) -> bool {
         self.began && (self.ended.is_none() || !self.open.is_empty())
     }
@@ -103,26 +104,26 @@ impl Life {
     }
 }
 
-/// The threads of a process together.
+/// The threads of a process, counted together.
 #[derive(Default)]
 pub(super) struct Crowd {
     living: u32,
     standing: u32,
-    /// Since when all living threads wait.
+    /// Since when all living threads of the process have waited; `None` while one does not.
     since: Option<Ticks>,
-    /// The longest time in which all threads waited, and after which one went on.
+    /// The longest time in which all living threads waited before one went on.
     pub(super) longest_rest: Ticks,
     /// Threads that were created and have not started.
     pub(super) unborn: BTreeSet<u64>,
-    /// Threads that started before their creator told their handles.
+    /// Threads that started before their creator recorded their handles.
     early: BTreeSet<u64>,
-    /// When a thread acted for the last time.
+    /// When a thread of the process acted for the last time.
     pub(super) last: Ticks,
 }
 
 impl Crowd {
-    /// Counts the change of one thread's state. `counts`: whether a rest that ends is one that the
-    /// trace does not explain.
+    /// Counts the change of one thread's state (whether it lives, whether it waits). If a common
+    /// wait of all threads ends by it, `counts` tells whether its length counts for `longest_rest`.
     fn change(&mut self, now: Ticks, before: (bool, bool), after: (bool, bool), counts: bool) {
         let step = |sum: u32, before: bool, after: bool| sum + u32::from(after) - u32::from(before);
         self.living = step(self.living, before.0, after.0);
@@ -158,8 +159,8 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Finds the threads that are waited for at the end: a join may have begun before its thread
-    /// did.
+    /// Finds the threads that joins wait for at the end of the trace: a join may have begun before
+    /// its thread had started.
     fn find_joined(&mut self) {
         for (life, thread) in self.lives.iter_mut().zip(&self.trace.threads) {
             let target = life.joins.and_then(|handle| self.handles.get(&(thread.process, handle)).copied());
@@ -210,13 +211,13 @@ impl<'a> Walk<'a> {
         crowd.change(event.time, before, after, true);
     }
 
-    /// Whether the thread lives, and whether it waits without a deadline.
+    /// Whether the thread lives, and whether it is in a wait that cannot end by itself.
     fn state(&self, thread: ThreadIndex) -> (bool, bool) {
         let life = &self.lives[thread.index()];
         (life.lives(), life.stands())
     }
 
-    /// Follows events that are no acts of the program.
+    /// Follows an event that is no act of the program.
     fn remark(&mut self, event: &Event, process: ProcessIndex) {
         match event.what {
             What::Bounded { .. } => {
@@ -349,8 +350,8 @@ impl<'a> Walk<'a> {
         self.lives[wait.thread.index()].open.push(Doing::Wait(wait));
     }
 
-    /// Ends the thread's latest wait of this kind, and those that a signal handler left inside of
-    /// it.
+    /// Ends the thread's latest wait of this kind at this object, with the waits that a signal
+    /// handler began inside of it and left.
     fn end(&mut self, thread: ThreadIndex, kind: WaitKind, object: Option<ObjectId>) {
         let open = &mut self.lives[thread.index()].open;
         let is_it = |doing: &Doing| matches!(doing, Doing::Wait(wait) if wait.kind == kind && wait.object == object);
@@ -376,7 +377,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes that waiters of a condition were woken: all, or the only one.
+    /// Notes which waiters of a condition variable have been signalled: all by a broadcast (`all`),
+    /// the only waiter by a signal. Which of several waiters a signal wakes is not known.
     fn signal(&mut self, id: ObjectId, all: bool) {
         let Some(Book::Condition(waiting)) = self.books.get(id.index()) else { return };
         if all || waiting.len() == 1 {
@@ -400,7 +402,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The first thread to leave shows that all have arrived.
+    /// Records that a thread leaves a barrier. The first to leave shows that all threads of the
+    /// round have arrived.
     fn leave(&mut self, id: ObjectId, thread: ThreadIndex) {
         let Some(Book::Barrier(barrier)) = self.books.get_mut(id.index()) else { return };
         if barrier.arrived.contains(&thread) {
@@ -435,9 +438,9 @@ fn book(kind: ObjectKind, now: Ticks) -> Book {
     }
 }
 
-/// Whether a thread stays in its wait, or leaves it in order, by an event. Any other act comes from
-/// a signal handler, or from a thread that left the wait by a jump: whether such a wait lasts for
-/// ever cannot be told.
+/// Whether the event can be the next of a thread in this wait. Any other act comes from a signal
+/// handler, or from a thread that left the wait by a jump: then nothing tells whether the wait
+/// lasts for ever.
 fn goes_on(wait: Option<&OpenWait>, what: &What) -> bool {
     let Some(wait) = wait else { return true };
     match what {
