@@ -36,7 +36,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds a thread called `name`. Returns its index.
+    /// Adds a thread called `name`. Returns the thread's index.
     pub fn thread(&mut self, name: &str) -> ThreadIndex {
         let thread = ThreadIndex(self.threads.len() as u32);
         self.threads.push(Thread { name: Some(name.to_owned()), tid: thread.0 + 1, ..Thread::default() });
@@ -52,7 +52,8 @@ impl TraceBuilder {
         thread
     }
 
-    /// Adds an event. Adds the thread as well, and those before it, if it does not exist yet.
+    /// Adds an event. If its thread does not exist yet, adds the thread and those before it as
+    /// well.
     pub fn push(&mut self, time: Ticks, thread: ThreadIndex, what: What) -> &mut Self {
         while self.threads.len() <= thread.index() {
             let name = format!("thread {}", self.threads.len());
@@ -68,7 +69,7 @@ impl TraceBuilder {
         self
     }
 
-    /// Names a marker or region.
+    /// Names the marker or region of this number.
     pub fn name_marker(&mut self, number: u32, name: &str) -> &mut Self {
         self.marker_names.insert((ProcessIndex(0), number), name.to_owned());
         self
@@ -80,13 +81,13 @@ impl TraceBuilder {
         self
     }
 
-    /// Attaches metadata of the run.
+    /// Attaches the launcher's description of the run.
     pub fn meta(&mut self, meta: Meta) -> &mut Self {
         self.meta = Some(meta);
         self
     }
 
-    /// Sets the time at which the process ended.
+    /// Sets the time at which the first process ended.
     pub fn ends(&mut self, at: Ticks) -> &mut Self {
         self.process.end = Some(at);
         self

@@ -2,9 +2,9 @@
 //! to nanoseconds.
 //!
 //! Time stamps of different threads must be comparable. Stamps of the invariant time-stamp counter
-//! are, on one machine: it runs at one rate in all states and is synchronized across all cores.
-//! Where the processor does not guarantee that, or the kernel has found it to be false,
-//! `CLOCK_MONOTONIC` is read instead.
+//! are comparable on one machine: the counter runs at one rate in all power states and is
+//! synchronized across all cores. Where the processor does not guarantee that, or the kernel has
+//! found it to be false, the writer reads `CLOCK_MONOTONIC` instead.
 
 use crate::sys;
 use baton_units::Nanos;
@@ -41,7 +41,7 @@ impl std::iter::Sum for Ticks {
     }
 }
 
-/// Sources of time stamps.
+/// Clocks that time stamps can be read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -67,7 +67,7 @@ impl Source {
         })
     }
 
-    /// Returns the best source on this machine.
+    /// Returns the best clock that this machine has.
     pub fn detect() -> Source {
         if cfg!(target_arch = "aarch64") {
             Source::Counter
@@ -94,8 +94,8 @@ fn tsc_is_invariant() -> bool {
     false
 }
 
-/// Whether the kernel has switched to a slow clock, which it does when the cores' counters
-/// disagree.
+/// Whether the kernel has switched from the time-stamp counter to a slow clock, which it does when
+/// the cores' counters disagree.
 fn kernel_distrusts_tsc() -> bool {
     let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let Ok(fd) = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return false };
@@ -105,19 +105,19 @@ fn kernel_distrusts_tsc() -> bool {
     matches!(&name[..read], b"hpet\n" | b"acpi_pm\n" | b"jiffies\n" | b"refined-jiffies\n")
 }
 
-/// Reads the clock. The read may be executed ahead of earlier loads and stores, which suits a stamp
-/// before a release.
+/// Reads the clock in raw ticks. The read may be executed ahead of earlier loads and stores, which
+/// suits a stamp before a release.
 #[inline(always)]
 pub fn now(source: Source) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if source == Source::Tsc {
-        // SAFETY: every x86-64 processor has RDTSC.
+        // SAFETY: RDTSC exists on every x86-64 processor, and reads only the counter.
         return unsafe { core::arch::x86_64::_rdtsc() };
     }
     #[cfg(target_arch = "aarch64")]
     if source == Source::Counter {
         let ticks: u64;
-        // SAFETY: Linux permits user space to read the virtual counter.
+        // SAFETY: MRS only reads the virtual counter, and Linux permits user space to read it.
         unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
         return ticks;
     }
@@ -125,8 +125,8 @@ pub fn now(source: Source) -> u64 {
     monotonic_ns()
 }
 
-/// Reads the clock after all earlier instructions have completed, which suits a stamp after an
-/// acquisition. Also returns the CPU where it comes at no cost.
+/// Reads the clock in raw ticks after all earlier instructions have completed, which suits a stamp
+/// after an acquisition. Also returns the CPU's number if the same instruction tells it.
 #[inline(always)]
 pub fn now_ordered(source: Source) -> (u64, Option<u32>) {
     #[cfg(target_arch = "x86_64")]
@@ -135,40 +135,42 @@ pub fn now_ordered(source: Source) -> (u64, Option<u32>) {
         // SAFETY: `Source::detect` chooses the TSC only if RDTSCP exists. RDTSCP waits until all
         // earlier instructions have completed.
         let ticks = unsafe { core::arch::x86_64::__rdtscp(&mut aux) };
-        // Linux stores the CPU's number in the lower 12 bits, the node's above.
+        // Linux stores the CPU's number in the lower 12 bits, and its NUMA node's above.
         return (ticks, Some(aux & 0xfff));
     }
     #[cfg(target_arch = "aarch64")]
     if source == Source::Counter {
         let ticks: u64;
-        // SAFETY: Linux permits user space to read the virtual counter. ISB delays the read until
-        // the earlier instructions have completed.
+        // SAFETY: MRS only reads the virtual counter, and Linux permits user space to read it. ISB
+        // delays the read until the earlier instructions have completed.
         unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nostack)) };
         return (ticks, None);
     }
     (now(source), None)
 }
 
-/// Reads the monotonic clock through the vDSO where there is one: about 20 ns, no system call.
+/// Reads the monotonic clock, through the kernel's vDSO where there is one: about 20 ns, without a
+/// system call.
 fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec. CLOCK_MONOTONIC always exists, so errno stays unchanged.
+    // SAFETY: `time` is the one timespec that the call writes. CLOCK_MONOTONIC always exists, so
+    // errno stays unchanged.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// One moment on both clocks.
+/// One moment, read on the trace's clock and on the kernel's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Raw ticks of the trace's clock, not counted from its start.
+    /// The moment in raw ticks of the trace's clock, not counted from the trace's start.
     pub ticks: u64,
     /// Nanoseconds of `CLOCK_MONOTONIC`.
     pub monotonic_ns: u64,
 }
 
 impl Moment {
-    /// Reads both clocks three times, and keeps the reading that took the shortest time, because an
-    /// interrupt in between would skew it.
+    /// Reads both clocks three times. Returns the reading that took the shortest time, because an
+    /// interrupt between the two clocks would skew a reading.
     pub fn now(source: Source) -> Moment {
         let reading = || {
             let before = now(source);
@@ -187,32 +189,32 @@ impl Moment {
     }
 }
 
-/// Converts a trace's ticks by a straight line through two moments.
+/// Converts a trace's ticks to nanoseconds by a straight line through two moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Source of the stamps.
+    /// The clock that the stamps were read from.
     pub source: Source,
-    /// Raw ticks that count as 0.
+    /// The raw ticks at which the trace's time is 0.
     pub origin: u64,
-    /// Length of the calibrated interval in nanoseconds.
+    /// Length in nanoseconds of the interval between the two moments.
     pub span_ns: u64,
-    /// Length of the calibrated interval in ticks.
+    /// Length in ticks of the interval between the two moments.
     pub span_ticks: u64,
 }
 
 impl Clock {
-    /// The clock of a simulated chip: `hertz` ticks a second, from 0.
+    /// The clock of a simulated chip, which has `hertz` ticks a second and begins at 0.
     pub fn simulated(hertz: baton_units::Hertz) -> Clock {
         Clock { source: Source::Simulated, origin: 0, span_ns: 1_000_000_000, span_ticks: hertz.0.max(1) }
     }
 
-    /// A clock whose tick is a nanosecond.
+    /// A clock on which one tick is one nanosecond.
     pub fn nanoseconds() -> Clock {
         Clock { source: Source::Monotonic, origin: 0, span_ns: 1, span_ticks: 1 }
     }
 
-    /// Calibrates a clock by a moment at the start and a later one. If they are less than a
-    /// millisecond apart, uses the measured `frequency` (in Hz) instead, if that is not 0.
+    /// Calibrates a clock by a moment at the start and a later one. If the two are less than a
+    /// millisecond apart, uses the measured `frequency` (in Hz) instead, unless it is 0.
     pub(crate) fn calibrated(source: Source, start: Moment, later: Moment, frequency: u64) -> Clock {
         let span_ns = later.monotonic_ns.saturating_sub(start.monotonic_ns);
         let span_ticks = later.ticks.saturating_sub(start.ticks);
@@ -239,7 +241,7 @@ impl Clock {
         ticks.min(u128::from(u64::MAX)) as u64
     }
 
-    /// Returns the ticks a second.
+    /// Returns the number of ticks per second.
     pub fn frequency(&self) -> baton_units::Hertz {
         baton_units::Hertz(self.ticks(Nanos(1_000_000_000)))
     }

@@ -1,33 +1,34 @@
-//! The file in which the processes of a running program count the calls that `baton try --for`
-//! measures by. The preload library maps the file and adds; `baton` reads it while the program runs.
+//! The file in which the processes of a running program count their calls; `baton try --for`
+//! measures the program by these counts. The preload library maps the file and adds to it; `baton`
+//! reads the file while the program runs.
 //!
 //! The file begins with a header of [`HEADER`] bytes: [`MAGIC`], the number of rows that threads
 //! have taken, and the number of processes that have mapped the file, as words of 8 bytes. [`ROWS`]
 //! rows of [`COLUMNS`] words follow. A thread adds to a row of its own; threads that come when all
-//! rows but the last are taken share the last row. Column 0 counts the progress point, column
-//! `1 + n` the calls of [`CALLS`]`[n]` that succeeded: a transfer that moved at least one byte, a wait
-//! for files that found at least one ready.
+//! rows but the last are taken share the last row. Column 0 counts the progress point, column `1 +
+//! n` the calls of [`CALLS`]`[n]` that succeeded: for example a transfer that moved at least one
+//! byte, or a wait for files that found at least one file ready.
 
 use crate::point::CALLS;
 
-/// The first word of the file: its name and version.
+/// The first word of the file, which gives the file's name and version.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"batcnt01");
-/// The bytes before the first row.
+/// Number of bytes before the first row.
 pub const HEADER: usize = 4096;
-/// The word of the header that counts the rows that threads have taken.
+/// Index of the header's word that counts the rows that threads have taken.
 pub const TAKEN: usize = 1;
-/// The word of the header that counts processes.
+/// Index of the header's word that counts the processes that have mapped the file.
 pub const PROCESSES: usize = 2;
-/// The number of rows; the last one is shared.
+/// Number of rows. The last one is shared by all threads for which no other row is left.
 pub const ROWS: usize = 8192;
-/// The words of a row.
+/// Number of words in a row.
 pub const COLUMNS: usize = 32;
 /// The file's length in bytes.
 pub const LENGTH: usize = HEADER + ROWS * COLUMNS * 8;
 
 const _: () = assert!(CALLS.len() < COLUMNS);
 
-/// The column of a call, by its name; `None` if the call is not counted.
+/// Returns the column that counts a call, by the call's name; `None` if the call is not counted.
 pub const fn column(call: &str) -> Option<usize> {
     let mut at = 0;
     while at < CALLS.len() {
@@ -47,17 +48,17 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// What all threads of all processes have counted.
+/// What all threads of all processes have counted so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// The processes that have mapped the file.
+    /// Number of processes that have mapped the file.
     pub processes: u64,
-    /// The columns, added over rows.
+    /// The columns of the file, each summed over all rows.
     pub columns: [u64; COLUMNS],
 }
 
 impl Totals {
-    /// Adds up the bytes of a file; `None` if they are no such file.
+    /// Adds up the rows of a file's bytes; `None` if the bytes are no file of counts.
     pub fn of(file: &[u8]) -> Option<Totals> {
         let word = |at: usize| Some(u64::from_le_bytes(*file.get(at * 8..)?.first_chunk()?));
         if file.len() != LENGTH || word(0)? != MAGIC {
@@ -73,13 +74,14 @@ impl Totals {
         Some(Totals { processes: word(PROCESSES)?, columns })
     }
 
-    /// What was counted since `before`.
+    /// Returns what was counted since the totals were `before`.
     pub fn since(&self, before: &Totals) -> Totals {
         let columns = std::array::from_fn(|at| self.columns[at].saturating_sub(before.columns[at]));
         Totals { processes: self.processes, columns }
     }
 
-    /// The calls that came, the most frequent first, each with its number.
+    /// Returns the calls that were counted at least once, the most frequent first, each with its
+    /// count.
     pub fn calls(&self) -> Vec<(&'static str, u64)> {
         let mut came: Vec<_> =
             CALLS.into_iter().zip(self.columns[1..].iter().copied()).filter(|(_, n)| *n > 0).collect();

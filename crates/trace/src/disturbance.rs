@@ -1,6 +1,6 @@
-//! Whether other programs used the CPUs while a program was recorded. The program's threads then
-//! waited for cores, and for lock holders that waited for cores, in ways that no replay of the
-//! program alone can reproduce.
+//! Whether other programs used the CPUs while a program was recorded. If they did, the program's
+//! threads waited for cores, and for lock holders that waited for cores, in ways that no replay of
+//! the program alone can reproduce.
 
 use crate::meta::Meta;
 
@@ -13,7 +13,8 @@ pub const ALONE: &str = "alone_ns";
 /// A recording is disturbed if other programs used more than this share of the CPUs' time.
 pub const MOST_OTHERS: f64 = 0.05;
 
-/// Returns why the recording is disturbed; `None` if it is not, or nothing is known.
+/// Returns, as half a sentence, why the recording is disturbed; `None` if it is not, or if the CPU
+/// time of other programs was not measured.
 pub fn disturbed(meta: &Meta) -> Option<String> {
     let others = meta.extra.get(OTHERS)?.as_u64()? as f64;
     let all = meta.elapsed_ns as f64 * f64::from(meta.host.cpus.max(1));

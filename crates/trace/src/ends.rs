@@ -1,5 +1,6 @@
-//! When processes ended. A process that ends in order says so in its file. The end of a killed one
-//! is known from the launcher, or from the program that replaced it.
+//! When processes ended. A process that ends in order records its end in its file. The end of a
+//! killed process is known from the launcher, or from the program that replaced the process's
+//! program.
 
 use crate::clock::{self, Ticks};
 use crate::process::{Process, ProcessIndex};
@@ -7,7 +8,7 @@ use crate::trace::Trace;
 use baton_units::Nanos;
 
 impl Trace {
-    /// Fills in the ends of processes that did not tell theirs.
+    /// Fills in the ends of processes that did not record their own end.
     pub(crate) fn find_ends(&mut self) {
         for index in 0..self.processes.len() {
             if self.processes[index].end.is_none() {
@@ -17,8 +18,8 @@ impl Trace {
         }
     }
 
-    /// Sets the end of the started program to now if it has not told its end: for a program that
-    /// still runs.
+    /// For a program that still runs: sets the end of the started process to the present time, if
+    /// the process has not recorded its end.
     pub fn ends_now(&mut self) {
         let now = Ticks(clock::now(self.clock.source).saturating_sub(self.clock.origin));
         let root = self.processes.first().map(|root| root.pid);
@@ -27,14 +28,15 @@ impl Trace {
         }
     }
 
-    /// Returns when another program replaced a process's program (`exec`): it has the same number.
+    /// Returns when another program replaced the program of a process (`exec`): the first later
+    /// entry with the same process number began then.
     fn replaced_at(&self, index: usize) -> Option<Ticks> {
         let pid = self.processes[index].pid;
         self.processes[index + 1..].iter().find(|later| later.pid == pid).map(|later| later.started)
     }
 
-    /// Returns when the launcher saw the process end. It sees the program that it started, which is
-    /// the first one in the trace.
+    /// Returns when the launcher saw the process end. The launcher only sees the process that it
+    /// started, which is the first one in the trace.
     fn seen_to_end(&self, index: usize) -> Option<Ticks> {
         let process = self.processes.get(index).filter(|process| process.pid == self.processes[0].pid)?;
         let meta = self.meta.as_ref().filter(|meta| meta.elapsed_ns > 0 && meta.started_realtime_ns > 0)?;
@@ -43,11 +45,11 @@ impl Trace {
         Some(process.started + Ticks(self.clock.ticks(Nanos(lived))))
     }
 
-    /// Returns up to when a process is known to have lived.
+    /// Returns the latest time at which a process is known to have lived.
     pub(crate) fn lived_until(&self, process: ProcessIndex) -> Ticks {
         match self.process(process) {
             Some(Process { end: Some(end), .. }) => *end,
-            // A trace that was built, not recorded.
+            // A trace built in memory gives no end: its process counts as living for ever.
             Some(Process { finished: true, .. }) => Ticks(u64::MAX),
             _ => self.last_event(process.0 as usize),
         }

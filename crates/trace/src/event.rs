@@ -1,7 +1,5 @@
 //! Types for what a program did: an [`Event`] is one synchronization act of one thread at one time.
-//!
-//! The writer takes a [`What`], and the reader returns it; [`crate::record`] defines the bytes
-//! between them.
+//! The writer takes a [`What`], and the reader returns it; [`crate::record`] encodes it as bytes.
 
 mod operands;
 
@@ -15,19 +13,19 @@ pub use operands::{
 /// recorded).
 ///
 /// The **moment of the stamp** matters for the analysis. An act that gives something away
-/// (`Release`, `CondSignal`, `SemPost`, `FutexWake`, `BarrierArrive`, `Fork`, `TaskCreate`, `TaskEnd`, `Create`,
-/// `ThreadEnd`) is stamped *before* it happens; one that takes something (`Acquire`, `Acquired`,
-/// `CondWake`, `SemTaken`, `BarrierLeave`, `TeamBegin`, `TaskBegin`, `TaskWaitEnd`, `JoinEnd`,
-/// `ThreadStart`) *after* it. So a cause never comes after its effect, and the interval between
-/// them is never too short: it includes the probe's own time after the first stamp and before the
-/// second.
+/// (`Release`, `CondSignal`, `SemPost`, `FutexWake`, `BarrierArrive`, `Fork`, `TaskCreate`,
+/// `TaskEnd`, `Create`, `ThreadEnd`) is stamped *before* it happens; one that takes something
+/// (`Acquire`, `Acquired`, `CondWake`, `SemTaken`, `BarrierLeave`, `TeamBegin`, `TaskBegin`,
+/// `TaskWaitEnd`, `JoinEnd`, `ThreadStart`) *after* it. So the stamp of a cause never lies after
+/// that of its effect, and the interval between the two is never too short: it includes the time
+/// that the recorder takes after the first stamp and before the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The thread acquired a lock without waiting: the whole acquisition in one event.
+    /// The thread acquired a lock without waiting. The whole acquisition is this one event.
     Acquire {
         /// The lock that was acquired.
         lock: Lock,
-        /// The mode of the hold.
+        /// The mode in which the thread now holds the lock.
         mode: Mode,
         /// Call site of the acquisition.
         site: SiteId,
@@ -42,25 +40,25 @@ pub enum What {
         /// Call site of the acquisition.
         site: SiteId,
     },
-    /// The wait ended with the lock held.
+    /// The thread's wait has ended, and it holds the lock.
     Acquired {
         /// The lock that was acquired.
         lock: Lock,
-        /// The mode of the hold.
+        /// The mode in which the thread now holds the lock.
         mode: Mode,
-        /// Whether the thread slept, and how often it tried.
+        /// Whether the thread slept in the wait, and how often it tried.
         how: How,
     },
-    /// A `trylock` found the lock taken. There is no wait.
+    /// A `trylock` found the lock taken. The thread does not wait.
     TryFail {
         /// The lock that was tried.
         lock: Lock,
         /// The requested mode.
         mode: Mode,
-        /// Call site of the try.
+        /// Call site of the `trylock`.
         site: SiteId,
     },
-    /// The wait ended without the lock: a time-out, a cancellation or an error.
+    /// The thread's wait ended without the lock: by a time-out, a cancellation or an error.
     Timeout {
         /// The lock that the thread waited for.
         lock: Lock,
@@ -71,24 +69,24 @@ pub enum What {
     Release {
         /// The lock that is released.
         lock: Lock,
-        /// The mode of the hold.
+        /// The mode in which the thread held the lock.
         mode: Mode,
         /// Call site of the release.
         site: SiteId,
     },
-    /// A lock was initialised: a new lock begins to live at its address.
+    /// The program initialised a lock: a new lock begins its life at this address.
     LockInit {
         /// The lock that was initialised.
         lock: Lock,
-        /// Call site of the initialisation: locks of one site form a class.
+        /// Call site of the initialisation: locks that one call site initialises form a class.
         site: SiteId,
     },
-    /// A lock was destroyed: its address may become another lock.
+    /// The program destroyed a lock: another lock may follow at its address.
     LockDestroy {
         /// The lock that was destroyed.
         lock: Lock,
     },
-    /// A condition variable, barrier or semaphore was initialised.
+    /// The program initialised a condition variable, barrier or semaphore.
     Init {
         /// Kind of the object.
         sort: Waitable,
@@ -97,48 +95,48 @@ pub enum What {
         /// Call site of the initialisation.
         site: SiteId,
     },
-    /// A condition variable, barrier or semaphore was destroyed.
+    /// The program destroyed a condition variable, barrier or semaphore.
     Destroy {
         /// Kind of the object.
         sort: Waitable,
         /// Address of the object.
         address: Address,
     },
-    /// Number of participants of a barrier, or the first value of a semaphore. Follows the object's
-    /// `Init`.
+    /// Follows the `Init` of a barrier or semaphore: the barrier's number of participants, or the
+    /// semaphore's first value.
     Attribute {
         /// Address of the barrier or semaphore.
         address: Address,
-        /// The number (saturates at 24 bits).
+        /// The number of participants or the value, at most 24 bits.
         value: u32,
     },
-    /// The wait at a condition variable begins. The mutex's `Release` follows as a separate event.
+    /// The thread begins to wait at a condition variable. The mutex's `Release` follows separately.
     CondWait {
         /// Address of the condition variable.
         condition: Address,
         /// Call site of the wait.
         site: SiteId,
     },
-    /// Names the mutex of the condition wait that this thread has just begun.
+    /// Names the mutex of the wait at a condition variable that this thread has just begun.
     CondMutex {
         /// Address of the mutex.
         mutex: Address,
     },
-    /// A condition wait ended. Re-acquiring the mutex follows as separate events.
+    /// The thread's wait at a condition variable ended. It takes the mutex in separate events.
     CondWake {
         /// Address of the condition variable.
         condition: Address,
         /// How the wait ended.
         reason: WakeReason,
     },
-    /// The thread is about to wake one waiter.
+    /// The thread is about to wake one waiter of a condition variable.
     CondSignal {
         /// Address of the condition variable.
         condition: Address,
         /// Call site of the signal.
         site: SiteId,
     },
-    /// The thread is about to wake all waiters.
+    /// The thread is about to wake all waiters of a condition variable.
     CondBroadcast {
         /// Address of the condition variable.
         condition: Address,
@@ -149,40 +147,40 @@ pub enum What {
     BarrierArrive {
         /// Address of the barrier.
         barrier: Address,
-        /// Call site of the wait.
+        /// Call site of the thread's wait.
         site: SiteId,
     },
-    /// The thread has left the barrier.
+    /// The thread has left a barrier.
     BarrierLeave {
         /// Address of the barrier.
         barrier: Address,
         /// Whether this thread got `PTHREAD_BARRIER_SERIAL_THREAD`.
         serial: bool,
     },
-    /// The thread is about to open a parallel region of OpenMP, as its team's master.
+    /// The thread is about to open a parallel region of OpenMP, as the master of its team.
     Fork {
         /// The barrier at the region's end, which identifies the region.
         region: Address,
-        /// Call site of the region.
+        /// Call site that opens the region.
         site: SiteId,
     },
     /// A thread of a team begins its part of a parallel region.
     TeamBegin {
         /// The barrier at the region's end, which identifies the region.
         region: Address,
-        /// Number of threads of the team (23 bits).
+        /// Number of threads in the team (23 bits).
         threads: u32,
-        /// Whether this ends the thread's wait since its `IdleBegin`.
+        /// Whether this event ends the thread's wait since its `IdleBegin`.
         idled: bool,
     },
-    /// The whole team has arrived at a region's end: from here on a thread that is not the master
-    /// waits for its next region.
+    /// The whole team has arrived at the end of a region: from here on this thread, which is not
+    /// the master, waits for its next region.
     IdleBegin {
-        /// The barrier that the thread has left.
+        /// The barrier at the region's end, which the thread has left.
         region: Address,
     },
-    /// Tells which construct a barrier belongs to. Recorded once for each barrier, by the thread
-    /// that arrives first.
+    /// Tells which construct a barrier belongs to. The thread that arrives first at the barrier
+    /// records this once.
     Construct {
         /// Address of the barrier.
         barrier: Address,
@@ -191,7 +189,7 @@ pub enum What {
     },
     /// The thread is about to create an OpenMP task.
     TaskCreate {
-        /// The task's number in the process (48 bits).
+        /// The task's number in its process (48 bits).
         task: u64,
         /// Call site of the creation.
         site: SiteId,
@@ -202,49 +200,49 @@ pub enum What {
         /// The task's number.
         task: u64,
     },
-    /// The task has ended, in the thread that ran it.
+    /// The thread has ended a task that it ran.
     TaskEnd {
         /// The task's number.
         task: u64,
     },
-    /// A wait for tasks begins: `taskwait`, or the end of a `taskgroup`.
+    /// The thread begins to wait for tasks: in a `taskwait`, or at the end of a `taskgroup`.
     TaskWaitBegin {
         /// Call site of the wait.
         site: SiteId,
     },
-    /// The wait for tasks is over.
+    /// The thread's wait for tasks has ended.
     TaskWaitEnd,
     /// The thread took a semaphore without waiting.
     SemTake {
         /// Address of the semaphore.
         semaphore: Address,
-        /// Call site of the take.
+        /// Call site that takes the semaphore.
         site: SiteId,
     },
-    /// The semaphore was at zero, so a wait begins. `SemTaken` or `SemTimeout` ends it.
+    /// The thread waits for a semaphore at zero. `SemTaken` or `SemTimeout` ends the wait.
     SemWait {
         /// Address of the semaphore.
         semaphore: Address,
-        /// Call site of the take.
+        /// Call site that takes the semaphore.
         site: SiteId,
     },
-    /// The wait ended with the semaphore taken.
+    /// The thread's wait ended, and it has taken the semaphore.
     SemTaken {
         /// Address of the semaphore.
         semaphore: Address,
-        /// Whether the thread slept.
+        /// Whether the thread slept in the wait.
         how: How,
     },
-    /// The wait ended without the semaphore.
+    /// The thread's wait ended without the semaphore.
     SemTimeout {
         /// Address of the semaphore.
         semaphore: Address,
     },
-    /// A `sem_trywait` found the semaphore at zero.
+    /// The thread's `sem_trywait` found the semaphore at zero.
     SemTryFail {
         /// Address of the semaphore.
         semaphore: Address,
-        /// Call site of the try.
+        /// Call site of the `sem_trywait`.
         site: SiteId,
     },
     /// The thread is about to post the semaphore.
@@ -254,68 +252,68 @@ pub enum What {
         /// Call site of the post.
         site: SiteId,
     },
-    /// The thread calls futex itself, and is about to wait. `FutexWaitEnd` ends the wait.
+    /// The program itself calls futex, in a thread about to wait. `FutexWaitEnd` ends the wait.
     FutexWait {
         /// Address of the futex.
         futex: Address,
         /// Call site of the wait.
         site: SiteId,
     },
-    /// The call of `FutexWait` returned.
+    /// The futex call that began with `FutexWait` has returned.
     FutexWaitEnd {
         /// Address of the futex.
         futex: Address,
         /// How the wait ended.
         end: FutexEnd,
     },
-    /// The thread calls futex itself, and is about to wake waiters.
+    /// The program calls futex itself, and the thread is about to wake waiters.
     FutexWake {
         /// Address of the futex.
         futex: Address,
         /// Call site of the wake.
         site: SiteId,
     },
-    /// Numbers of the `FutexWake` just before, in the same thread and with the same time.
+    /// How many waiters the `FutexWake` just before was for; same thread, same time.
     FutexWoke {
         /// Address of the futex.
         futex: Address,
-        /// Number of waiters that the thread asked to wake, at most [`What::MANY`].
+        /// Number of waiters that the thread wanted to wake, at most [`What::MANY`].
         asked: u32,
         /// Number of waiters that the kernel woke, at most [`What::MANY`].
         woken: u32,
     },
-    /// The thread found a lock inside of the C library taken, and begins to wait. Reported by the
-    /// kernel, as context switches are.
+    /// The thread found a lock inside of the C library taken, and begins to wait. The kernel
+    /// reports this, as it reports context switches.
     LibcWait {
         /// Address of the lock.
         lock: Address,
-        /// Call site, from the C library's function outwards.
+        /// Call site: the C library's function and its callers.
         site: SiteId,
     },
-    /// The wait for the C library's lock is over: the thread was last put on a CPU then, or did not
-    /// sleep at all.
+    /// The thread's wait for a lock of the C library has ended: at this time the thread was last
+    /// put on a CPU, or it did not sleep at all.
     LibcTaken {
         /// Address of the lock.
         lock: Address,
     },
-    /// The thread has released a lock inside of the C library for which others may wait, and is
-    /// about to wake one of them.
+    /// The thread has released a lock of the C library for which others may wait, and is about to
+    /// wake one of them.
     LibcWake {
         /// Address of the lock.
         lock: Address,
-        /// Call site, from the C library's function outwards.
+        /// Call site: the C library's function and its callers.
         site: SiteId,
     },
-    /// The kernel found the thread on a CPU in the program's code. Recorded of threads that often
-    /// wait for locks inside of the C library.
+    /// The kernel found the thread on a CPU in the program's code. Such samples are recorded of
+    /// threads that often wait for locks inside of the C library.
     Sample {
         /// Address of the instruction.
         code: Address,
         /// Microseconds of CPU time between two samples.
         micros: u32,
     },
-    /// The thread runs. `handle` is its `pthread_t`, or any number that its creator's `Created`
-    /// also names.
+    /// The thread has started. `handle` is its `pthread_t`, or any number that its creator's
+    /// `Created` also names.
     ThreadStart {
         /// Handle of the thread.
         handle: u64,
@@ -325,14 +323,14 @@ pub enum What {
         /// Handle of the thread.
         handle: u64,
     },
-    /// The thread is about to create another. `Created` follows in the same thread.
+    /// The thread is about to create another thread. `Created` follows in the same thread.
     Create {
         /// Call site of the creation.
         site: SiteId,
     },
-    /// The creation returned. The child may have started before this.
+    /// The creation of a thread has returned. The child may have started before this.
     Created {
-        /// Handle of the child; 0 if the creation failed.
+        /// Handle of the new thread; 0 if the creation failed.
         handle: u64,
         /// `errno` of a failed creation, 0 for success.
         error: u32,
@@ -356,9 +354,9 @@ pub enum What {
         /// The kernel's number of the CPU.
         cpu: u32,
     },
-    /// From here on a thread may run on these CPUs (`sched_setaffinity`). A set has a record for
-    /// each group of 32 CPUs of which at least one belongs to it;
-    /// [`Trace::affinities`](crate::Trace::affinities) assembles them.
+    /// From here on a thread may run on these CPUs only (`sched_setaffinity`). The set has a record
+    /// for each group of 32 CPUs that contains one of its CPUs;
+    /// [`Trace::affinities`](crate::Trace::affinities) assembles the set.
     Affinity {
         /// The kernel's number of the thread (24 bits); 0: the writing thread itself.
         tid: u32,
@@ -370,11 +368,11 @@ pub enum What {
         mask: u32,
     },
     /// The thread has used this much CPU time so far. Recorded at a thread's end, and around
-    /// contended waits where context switches are not recorded. The order is then:
-    /// `Request`, `CpuTime`, the wait, `Acquired`, `CpuTime`. The two values distinguish spinning
-    /// from sleeping. They are stamped inside the wait and after it, so they do not lengthen it.
+    /// contended waits where context switches are not recorded. Around a wait the order is:
+    /// `Request`, `CpuTime`, the wait, `Acquired`, `CpuTime`. The two values tell whether the
+    /// thread spun or slept. They are stamped inside and after the wait, so that it gets no longer.
     CpuTime {
-        /// Nanoseconds since the thread began.
+        /// CPU time that the thread has used since it began, in nanoseconds.
         ns: u64,
     },
     /// A thread left its CPU.
@@ -384,7 +382,7 @@ pub enum What {
         /// Why the thread left its CPU.
         reason: OffReason,
     },
-    /// A thread runs again, or its context switches are recorded from here on.
+    /// A thread is on a CPU again, or its context switches are recorded from here on.
     OnCpu {
         /// The kernel's number of the thread; 0: the writing thread itself.
         tid: u32,
@@ -399,63 +397,64 @@ pub enum What {
         /// time.
         ticks: u64,
     },
-    /// A call of [`CALLS`](crate::point::CALLS) has returned: at a socket or pipe, or a call for
-    /// new connections, readiness, a file's safety or sleep. Follows the `Blocked` of the same call.
+    /// A system call of [`CALLS`](crate::point::CALLS) has returned: it read or wrote a stream, or
+    /// was for new connections, readiness, a file's safety or sleep. Follows the `Blocked` of the
+    /// same call.
     Called {
-        /// What was called, on what, with what outcome.
+        /// Which call it was, on which file, and what it achieved.
         call: SystemCall,
         /// Call site of the call.
         site: SiteId,
     },
-    /// A marker of the program: a named point with a value.
+    /// The thread passed a marker of the program: a named point with a value.
     Marker {
         /// Number of the marker's name ([`Trace::marker_name`](crate::Trace::marker_name)).
         name: u32,
         /// A value that the program chooses (48 bits).
         value: u64,
     },
-    /// A region of interest begins.
+    /// The thread begins a region of interest.
     RoiBegin {
         /// Number of the region's name.
         name: u32,
     },
-    /// A region of interest ends.
+    /// The thread ends a region of interest.
     RoiEnd {
         /// Number of the region's name.
         name: u32,
     },
-    /// A note about an object that the analysis should pass on to its readers.
+    /// A note about an object that the report passes on to its reader.
     Note {
         /// Address of the object.
         address: Address,
         /// Code of the note, from [`crate::notes`].
         code: u32,
     },
-    /// Measured cost of a probe, for subtraction.
+    /// The measured cost of a probe of the recorder, which analyses can subtract.
     ProbeCost {
-        /// The probe: 0 for a plain event, 1 for a contended pair with CPU times.
+        /// The probe: 0 for a plain event, 1 for the pair around a contended wait with CPU times.
         probe: u32,
         /// Picoseconds an event.
         picoseconds: u64,
     },
-    /// An object file was unloaded: what lies at its addresses from here on is unrelated to it. The
-    /// lives of its locks end.
+    /// An object file was unloaded: whatever lies at its addresses later has nothing to do with it.
+    /// The lives of its locks end.
     Unloaded {
         /// First address of the object file.
         start: Address,
-        /// Number of pages of 4 KiB (24 bits).
+        /// Number of the file's pages of 4 KiB (24 bits).
         pages: u32,
     },
-    /// The acquisition, or the wait, that this thread has just recorded at this object cannot last
-    /// for ever: it was a try, or has a deadline.
+    /// The acquisition or wait at this object that the thread has just recorded cannot last for
+    /// ever: it was a try, or has a deadline.
     Bounded {
         /// Address of the lock, condition variable or semaphore; handle of a joined thread.
         object: Address,
     },
-    /// The writer itself took time here, to get a new segment or to seal a full one: this is not the
-    /// program's time.
+    /// The recorder took time in this thread to get a new segment or to seal a full one: this is
+    /// not the program's time.
     Pause {
-        /// Duration in ticks of the trace's clock; it ends at this event's time.
+        /// Duration of the pause in ticks of the trace's clock; it ends at this event's time.
         ticks: u64,
     },
 }
@@ -523,8 +522,9 @@ impl What {
         }
     }
 
-    /// Whether the program acted. Other events come from the recorder or the kernel, or add to the
-    /// event before them. Waits for locks of the C library are none either: the kernel reports them late.
+    /// Whether the event is an act of the program. Other events come from the recorder or the
+    /// kernel, or add to the event before. Waits for locks of the C library are no acts, because
+    /// the kernel reports them late.
     pub fn is_act(&self) -> bool {
         !matches!(
             self,
@@ -548,9 +548,9 @@ impl What {
         )
     }
 
-    /// Whether the kernel reported this about the writing thread itself: a context switch, a sample,
-    /// or what happens at a lock inside of the C library. Such an event is written when the kernel has
-    /// reported it, perhaps long after its time, but these events are in the order of their times.
+    /// Whether the kernel reported this event about the thread that writes it: a context switch, a
+    /// sample, or a step at a lock of the C library. It is written when the kernel has reported it,
+    /// perhaps long after its time; among themselves such events are in the order of their times.
     pub(crate) fn is_reported(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Reads files that a user names completely, up to a limit: an endless device, or a sparse file of
+//! Reads whole files that a user names, up to a limit: an endless device, or a sparse file of
 //! hundreds of gigabytes, is refused instead of filling the memory.
 
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Reads a file, or a pipe to its end, of at most `most` bytes.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or is longer.
+/// Fails if the file cannot be read, or is longer than `most` bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let too_long = || Error::new(ErrorKind::InvalidData, format!("longer than {most} bytes, the most that is read"));
     let file = File::open(path)?;

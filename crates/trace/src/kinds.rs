@@ -1,5 +1,5 @@
-//! Sets of kinds of events, for passes that need only rare kinds, and for telling which kinds a
-//! segment contains.
+//! Sets of kinds of events: for passes over a trace that need only rare kinds, and for telling
+//! which kinds a segment contains.
 
 use crate::event::{OffReason, SiteId, What};
 
@@ -26,8 +26,8 @@ impl Kinds {
     pub const SAMPLES: Kinds = Kinds::of(&[What::Sample { code: 0, micros: 0 }]);
     pub(crate) const NONE: Kinds = Kinds([0; 4]);
 
-    /// Returns the kinds of the given events. Private, because the reader relies on sets that
-    /// contain both kinds of context switches or none.
+    /// Returns the set of the kinds of the given events. Private, because the reader relies on sets
+    /// that contain both kinds of context switches or none.
     const fn of(whats: &[What]) -> Kinds {
         let (mut kinds, mut at) = (Kinds::NONE, 0);
         while at < whats.len() {
@@ -41,7 +41,7 @@ impl Kinds {
         self.0[(code >> 6) as usize] |= 1 << (code & 63);
     }
 
-    /// Whether the set contains a kind byte.
+    /// Whether the set contains the kind with this kind byte.
     #[inline(always)]
     pub(crate) const fn has(&self, code: u8) -> bool {
         self.0[(code >> 6) as usize] >> (code & 63) & 1 != 0

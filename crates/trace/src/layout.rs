@@ -1,14 +1,15 @@
 //! Offsets of all fields in an events file: the file header and the segment header.
-//! `docs/reference/trace-format.md` describes the same in prose. All numbers are little-endian.
+//! `docs/reference/trace-format.md` describes the same layout in prose. All numbers are
+//! little-endian.
 
 use crate::clock::{Moment, Source};
 
 /// First bytes of an events file.
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"BATONTRC";
-/// First bytes of a segment.
+/// The first bytes of each segment in an events file.
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"BTNSEGMT";
-/// Version of the file format; a reader refuses a greater one. Version 1 had no checksums over the
-/// end and the stop.
+/// Version of the file format. A reader refuses files of a later version. Version 1 had no
+/// checksums over the end times and over the stop.
 pub const FORMAT_VERSION: u16 = 2;
 /// Bytes of the file header; segments begin after it.
 pub(crate) const FILE_HEADER_BYTES: usize = 4096;
@@ -18,7 +19,8 @@ pub(crate) const SEGMENT_HEADER_BYTES: usize = 64;
 pub(crate) const GRAIN: usize = 4096;
 /// Size of the largest segment, and alignment of every segment in memory.
 pub(crate) const SPAN: usize = 256 << 10;
-/// Thread number of a segment whose events concern other threads (see `OffCpu`, `OnCpu`).
+/// Thread number of a segment with events about other threads than the writing one (see `OffCpu`,
+/// `OnCpu`).
 pub(crate) const FOREIGN_THREAD: u32 = u32::MAX;
 
 /// The time of a record counts from this many ticks before its segment's base, so that stamps taken
@@ -39,8 +41,8 @@ pub(crate) mod file {
     pub(crate) const LIMIT: usize = 64;
     /// CRC-32 of all bytes before this field.
     pub(crate) const CRC: usize = 72;
-    // The fields below change while the program runs, on a cache line of their own. Each one that a
-    // reader uses has its own check.
+    // The header's checksum does not cover the fields below: they change while the program runs,
+    // and have a cache line of their own. Each field that a reader uses has a check of its own.
     pub(crate) const NEXT: usize = 128;
     pub(crate) const THREADS: usize = 136;
     pub(crate) const STOP: usize = 140;
@@ -53,7 +55,7 @@ pub(crate) mod file {
     pub(crate) const STOP_TICKS: usize = 176;
     /// CRC-32 of the two end times.
     pub(crate) const END_CRC: usize = 184;
-    /// CRC-32 of the stop's reason, error and time.
+    /// CRC-32 of the stop's reason, its error number and its time.
     pub(crate) const STOP_CRC: usize = 188;
 }
 
@@ -68,17 +70,18 @@ pub(crate) mod segment {
     pub(crate) const BYTES: usize = 40;
     /// CRC-32 of all bytes before this field.
     pub(crate) const CRC: usize = 44;
-    // The fields below are written later.
+    // The checksum does not cover the fields below: they are written when the segment is full, or
+    // when events find no room.
     pub(crate) const SEALED: usize = 48;
     pub(crate) const DATA_CRC: usize = 52;
     pub(crate) const DROPPED: usize = 56;
 }
 
-/// A dropped event adds this to a counter, modulo 2⁶⁴: a single addition, so the counter needs no
-/// lock. The number is odd and its bits are well mixed, so that a counter with one changed bit is
-/// not the number times a plausible count.
+/// Each dropped event adds this number to a counter, modulo 2⁶⁴: a single addition, so the counter
+/// needs no lock. The number is odd and its bits are well mixed, so that a counter with one damaged
+/// bit is not a plausible count times this number.
 pub(crate) const DROP: u64 = 0x9e37_79b9_7f4a_7c15;
-/// More events than a run can drop.
+/// A count of dropped events from here on is not plausible.
 const MOST_DROPPED: u64 = 1 << 40;
 
 /// The inverse of `DROP` modulo 2⁶⁴. Each step of Newton's iteration doubles the number of correct
@@ -100,7 +103,7 @@ pub(crate) fn dropped(version: u16, counter: u64) -> Option<u64> {
     Some(counter.wrapping_mul(INVERSE)).filter(|&count| count < MOST_DROPPED)
 }
 
-/// Returns the checksum of the two end times.
+/// Returns the checksum of a session's end: its ticks and its nanoseconds.
 pub(crate) fn end_crc(end: Moment) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&end.ticks.to_le_bytes());
@@ -108,8 +111,8 @@ pub(crate) fn end_crc(end: Moment) -> u32 {
     hasher.finalize()
 }
 
-/// Returns the checksum of a stop: its reason, the system's error number, and its time in raw
-/// ticks.
+/// Returns the checksum of a session's stop: its reason, the system's error number, and its time in
+/// raw ticks.
 pub(crate) fn stop_crc(reason: u32, error: u32, ticks: u64) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&reason.to_le_bytes());
@@ -126,7 +129,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// The header of a segment, which describes its records.
+/// The header of a segment, which tells whose records follow and from which time they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) pid: u32,
@@ -138,7 +141,7 @@ pub(crate) struct SegmentHeader {
 }
 
 impl SegmentHeader {
-    /// Encodes the checked part and its checksum.
+    /// Encodes the header up to its checksum, which it appends.
     pub(crate) fn to_bytes(self) -> [u8; segment::SEALED] {
         let mut out = [0; segment::SEALED];
         out[..8].copy_from_slice(&SEGMENT_MAGIC);
@@ -190,7 +193,7 @@ pub(crate) struct FileHeader {
 }
 
 impl FileHeader {
-    /// Encodes the checked part and its checksum.
+    /// Encodes the header up to its checksum, which it appends.
     pub(crate) fn to_bytes(self) -> [u8; file::CRC + 4] {
         let mut out = [0; file::CRC + 4];
         out[..8].copy_from_slice(&FILE_MAGIC);

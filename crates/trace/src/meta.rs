@@ -1,13 +1,13 @@
-//! `meta.json`: what the launcher knows about a run. The events files do not depend on it: they
-//! contain everything needed to read events (clock, modules, sites, names), because a program may
-//! be killed at any moment.
+//! `meta.json`: what the launcher knows about a run. The events files do not depend on `meta.json`:
+//! they contain everything that is needed to read events (clock, modules, sites, names), because a
+//! program may be killed at any moment.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Longest `meta.json` that is read: it may hold sentences and other programs' notes about the run,
-/// but never events.
+/// Most bytes of a `meta.json` that is read: it may hold sentences and other programs' notes about
+/// the run, but no events.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Version of `meta.json`.
@@ -25,9 +25,9 @@ pub struct Meta {
     pub directory: String,
     /// Name and version of the recorder.
     pub recorder: String,
-    /// Wall clock at the start, in nanoseconds since 1970.
+    /// Wall clock at the program's start, in nanoseconds since 1970.
     pub started_realtime_ns: u64,
-    /// Nanoseconds from start to exit.
+    /// Nanoseconds from the program's start to its exit.
     pub elapsed_ns: u64,
     /// Exit status, if the program exited by itself.
     pub exit_code: Option<i32>,
@@ -39,15 +39,15 @@ pub struct Meta {
     pub lock: Option<String>,
     /// What the recorder could not see, in sentences for the reader.
     pub unseen: Vec<String>,
-    /// What the user says of threads' ends.
+    /// What the user says about the ends of threads.
     #[serde(skip_serializing_if = "Ends::says_nothing")]
     pub ends: Ends,
-    /// Any other data, by name.
+    /// Other data about the run, by name.
     pub extra: BTreeMap<String, serde_json::Value>,
 }
 
-/// Which threads the program waits for, where the user says so. Threads are given by name or
-/// number.
+/// The threads that the user names as background threads, or as threads that the program waits for.
+/// Threads are given by name or number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ends {
@@ -60,7 +60,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Whether no thread is named.
+    /// Whether the user named no thread.
     pub fn says_nothing(&self) -> bool {
         self.background.is_empty() && self.until.is_empty()
     }
@@ -74,7 +74,7 @@ pub struct Host {
     pub processor: String,
     /// Number of hardware threads that the program could use.
     pub cpus: u32,
-    /// Number of hardware threads of a core.
+    /// Number of hardware threads of each core.
     pub threads_per_core: u32,
     /// Number of NUMA nodes.
     pub nodes: u32,
@@ -95,12 +95,12 @@ pub enum MetaError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The file is not a valid `meta.json`.
+    /// The file is no valid `meta.json`.
     #[error("{path}: {source}")]
     Json {
         /// Path of the file.
         path: String,
-        /// Line, column and what was expected.
+        /// Says where the text goes wrong, and what was expected there.
         source: serde_json::Error,
     },
     /// The file has a newer version than this program can read.

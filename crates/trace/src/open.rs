@@ -1,4 +1,4 @@
-//! Opens a directory: all files of one run become one trace.
+//! Opens a trace directory: all files of one run become one trace.
 
 use crate::clock::{Clock, Ticks};
 use crate::event::ThreadIndex;
@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Why a trace cannot be opened. Damage to single files is a [`Loss`] instead.
+/// Why a trace cannot be opened. If only single files are damaged, the trace opens with a [`Loss`]
+/// for each instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The directory cannot be listed.
@@ -29,7 +30,7 @@ pub enum ReadError {
     Empty {
         /// Path of the directory.
         path: PathBuf,
-        /// What is wrong with the files that are there.
+        /// What is wrong with the files in the directory.
         losses: Vec<Loss>,
     },
 }
@@ -46,7 +47,8 @@ impl Trace {
     pub fn open(directory: &Path) -> Result<Trace, ReadError> {
         let mut losses = Vec::new();
         let mut scans = Vec::new();
-        // Lists the directory first: if it is none, there is no description to read either.
+        // Lists the directory first: if it cannot be listed, there is no `meta.json` to read
+        // either.
         let files = events_files(directory)?;
         let mut about_meta = None;
         let meta = Meta::read(directory).unwrap_or_else(|error| {
@@ -78,7 +80,8 @@ impl Trace {
             return Err(ReadError::Empty { path: directory.to_owned(), losses });
         }
         losses.extend(about_meta);
-        // Sorts by start. The list of files is sorted by name, which decides ties.
+        // Sorts the files by the start of their process. Files that began at the same tick stay
+        // sorted by name.
         scans.sort_by_key(|(scan, _)| scan.start.ticks);
         let mut trace = assemble(scans, losses);
         trace.meta = meta;
@@ -100,14 +103,14 @@ fn events_files(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(files)
 }
 
-/// Computes one clock for all files, which were written on one machine, by a line through the two
-/// moments farthest apart.
+/// Computes one clock for all files by a line through the two moments that lie farthest apart. All
+/// files were written on one machine, so the clock is the same.
 fn common_clock(scans: &[(Scan, File)]) -> Clock {
     let start = scans.iter().map(|(s, _)| s.start).min_by_key(|m| m.ticks).unwrap_or_default();
     let latest = scans.iter().map(|(s, _)| s.latest).max_by_key(|m| m.ticks).unwrap_or_default();
     let Some((first, _)) = scans.first() else { return Clock::nanoseconds() };
-    // A file with a damaged header does not tell its clock source; its ticks are then assumed to
-    // come from the other files' source.
+    // A file with a damaged header does not tell its clock's source. Its ticks are assumed to come
+    // from the same source as those of the other files.
     let sound = scans.iter().find(|(s, _)| s.frequency > 0).map_or(first, |(s, _)| s);
     Clock::calibrated(sound.source, start, latest, sound.frequency)
 }
@@ -172,8 +175,8 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         });
     }
     trace.losses = losses;
-    // Context switches concern threads that the trace knows under another number, perhaps in
-    // another file of the process.
+    // The kernel's context switches name their threads by the kernel's numbers, and may lie in
+    // another file than the thread's own events.
     segments.attribute(&mut trace.threads, &mut trace.losses);
     trace.content = Content::Files(segments);
     trace

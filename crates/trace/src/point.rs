@@ -2,15 +2,15 @@
 //! `mark:served`, each with an optional place in the code behind `@`, and `BEGIN..END` for a
 //! request.
 //!
-//! A call that returned data, an acquisition, the end of a wait at a condition, the entry of a
-//! function, or a marker of `baton.h` counts as one passage of the point.
+//! A system call that did what it was called for, an acquisition, the end of a wait at a condition,
+//! the entry of a function, or a marker of `baton.h` counts as one passage of the point.
 
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
 /// The system calls that a point can name, by the names of the C functions. A call's number in an
-/// event is its place in this list, so new names go to its end.
+/// event is its index in this list, so new names are added at its end.
 pub const CALLS: [&str; 28] = [
     "read",
     "readv",
@@ -42,7 +42,7 @@ pub const CALLS: [&str; 28] = [
     "sendmmsg",
 ];
 
-/// What a thread passes at a point.
+/// What a thread has to do to pass a point.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Passed {
     /// A system call, by its number in [`CALLS`].
@@ -60,31 +60,32 @@ pub enum Passed {
 /// A progress point.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// What a thread passes.
+    /// What a thread has to do to pass the point.
     pub passed: Passed,
-    /// The only place in the code that counts, `FILE:LINE` or a function; `None` for all places.
+    /// The only place in the code whose passages count, as `FILE:LINE` or a function; `None` if all
+    /// places count.
     pub site: Option<String>,
 }
 
-/// A request's first and last point.
+/// The two points between which a request lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The request begins here.
+    /// The request begins when a thread passes this point.
     pub begin: Point,
-    /// The request ends here.
+    /// The request ends when the thread passes this point.
     pub end: Point,
 }
 
-/// A value of `--progress`.
+/// What a user may give as the value of `--progress`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// A point that counts as progress: the time between two passages is no request.
+    /// A single point: each passage counts as progress, and there are no requests.
     Point(Point),
-    /// A request between two points.
+    /// A request between two points: the request's end counts as progress.
     Request(Span),
 }
 
-/// Why a text names no point.
+/// Says why a text names no progress point.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`{text}` is no progress point: {why}")]
 pub struct BadPoint {
@@ -92,7 +93,7 @@ pub struct BadPoint {
     why: String,
 }
 
-/// The grammar, for messages.
+/// What a point may look like, for error messages.
 pub const GRAMMAR: &str = "a system call (recv, accept, epoll_wait, write, ...), lock:NAME, cond:NAME, func:SYMBOL or \
                            mark:NAME, each with @FILE:LINE or @FUNCTION behind it if only that place counts";
 
@@ -116,7 +117,7 @@ impl FromStr for Point {
     }
 }
 
-/// The number of a system call in [`CALLS`], by its name.
+/// Returns the number of a system call in [`CALLS`], by the call's name.
 pub fn call(name: &str) -> Option<u8> {
     CALLS.iter().position(|call| *call == name).map(|number| number as u8)
 }
@@ -145,8 +146,8 @@ fn named(kind: &str, name: &str) -> Result<Passed, String> {
 impl FromStr for Progress {
     type Err = BadPoint;
 
-    /// Reads `POINT` or `BEGIN..END`. A place may contain `..` (`../src/a.c:3`): the first `..` with
-    /// a point on both sides counts.
+    /// Reads `POINT` or `BEGIN..END`. A place may contain `..` (`../src/a.c:3`): the first `..`
+    /// that has a valid point on both sides divides the text.
     fn from_str(text: &str) -> Result<Progress, BadPoint> {
         let mut splits = text.match_indices("..").map(|(at, _)| (&text[..at], &text[at + 2..]));
         let span = |(begin, end): (&str, &str)| Some(Span { begin: begin.parse().ok()?, end: end.parse().ok()? });
@@ -155,7 +156,8 @@ impl FromStr for Progress {
         }
         match (text.parse(), text.split_once("..")) {
             (Ok(point), _) => Ok(Progress::Point(point)),
-            // The error of the side that names no point says more than one about the whole text.
+            // The text has `..`, but a side of it is no valid point: the error of that side says
+            // more than an error about the whole text would.
             (Err(_), Some((begin, end))) if !begin.contains('@') => Err(begin
                 .parse::<Point>()
                 .err()

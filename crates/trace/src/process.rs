@@ -16,47 +16,48 @@ pub struct Process {
     pub pid: u32,
     /// The kernel's number of the parent process.
     pub parent: u32,
-    /// Call sites: return addresses, innermost first.
+    /// The call sites: the return addresses of each, innermost first.
     pub sites: BTreeMap<SiteId, Vec<Address>>,
-    /// When each call site was first seen: the object file that contains an address may change over
-    /// time.
+    /// When each call site was first seen. The time matters because the object file that contains
+    /// an address may change.
     pub site_times: BTreeMap<SiteId, Ticks>,
     /// Object files that were loaded, in the order in which their lives began.
     pub modules: Vec<Module>,
-    /// Why the process stopped recording before its end, and from when on events may be missing.
+    /// Why the process stopped recording before its end, and the time from which on events may be
+    /// missing.
     pub stopped: Option<(StopReason, Ticks)>,
-    /// Number of events that found no room.
+    /// Number of the process's events that were lost because there was no room for them.
     pub dropped: u64,
-    /// Whether the process closed its session properly. Otherwise it was killed, or still runs.
+    /// Whether the process closed its session properly. Otherwise it was killed, or it still runs.
     pub finished: bool,
     /// Wall clock at the start of the process, in nanoseconds since 1970.
     pub realtime_ns: u64,
     /// When the recording of the process began.
     pub started: Ticks,
-    /// When the process ended, if that is known: it said so, another program replaced it, or the
-    /// launcher saw it end.
+    /// When the process ended, if that is known: the process recorded its end, another program
+    /// replaced it, or the launcher saw it end.
     pub end: Option<Ticks>,
 }
 
-/// An object file that was loaded.
+/// An object file that the process loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Load bias, which is added to the file's addresses.
+    /// The load bias: what is added to the file's own addresses.
     pub bias: Address,
     /// First mapped address.
     pub start: Address,
-    /// First address after the mapped ones.
+    /// The first address after the file's mapped addresses.
     pub end: Address,
     /// GNU build id, empty if the file has none.
     pub build_id: Vec<u8>,
     /// Path of the file, as the loader names it.
     pub path: String,
-    /// When the file was first seen, and from when on it was no longer loaded.
+    /// When the file was first seen, and the time from which on it was no longer loaded.
     pub life: (Ticks, Ticks),
 }
 
 impl Module {
-    /// The life of a file that was loaded all the time.
+    /// The life of an object file that was loaded all the time.
     pub const ALWAYS: (Ticks, Ticks) = (Ticks(0), Ticks(u64::MAX));
 }
 
@@ -67,7 +68,7 @@ pub struct Thread {
     pub process: ProcessIndex,
     /// The kernel's number of the thread.
     pub tid: u32,
-    /// The thread's name, if it set one.
+    /// The thread's name, if it has one.
     pub name: Option<String>,
     /// Time of the thread's first event.
     pub first: Ticks,
@@ -75,6 +76,6 @@ pub struct Thread {
     pub last: Ticks,
     /// Number of the thread's events.
     pub events: u64,
-    /// Number of the thread's events that found no room.
+    /// Number of the thread's events that were lost because there was no room for them.
     pub dropped: u64,
 }

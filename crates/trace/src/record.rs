@@ -5,64 +5,67 @@
 //! word 0   bits 0–7 kind (0 = not written), 8–55 time since the segment's base, 56–63 argument, upper 8 bits
 //! word 1   bits 0–47 object, 48–63 argument, lower 16 bits
 //! ```
-//! `docs/reference/trace-format.md` lists every kind. A number is never reused for another meaning.
+//! `docs/reference/trace-format.md` lists every kind. A kind's number is never reused for another
+//! kind.
 
 use crate::event::{
     Construct, FutexEnd, How, Lock, LockKind, Mode, OffReason, SiteId, SystemCall, Waitable, WakeReason, What,
 };
 
-/// Bytes of a record.
+/// Number of bytes of a record.
 pub const RECORD_BYTES: usize = 16;
-/// Mask of the 48-bit fields: time and object.
+/// Mask of the record's two 48-bit fields: time and object.
 pub const MASK_48: u64 = (1 << 48) - 1;
-/// Mask of the argument.
+/// Mask of the record's 24-bit argument.
 pub const MASK_24: u32 = (1 << 24) - 1;
 
-/// Kind bytes of the records that define something; some carry text in the records after them.
+/// Kind bytes of the records that define something. Some definitions carry a payload in the records
+/// after them.
 pub mod definition {
-    /// A call site: object = return address, argument = its number.
+    /// A call site: object = its innermost return address, argument = its number.
     pub const SITE: u8 = 36;
-    /// A deeper frame of the call site with that number; frames come innermost first.
+    /// A further frame of the call site whose number is the argument: object = return address.
+    /// Frames come innermost first.
     pub const FRAME: u8 = 37;
-    /// The name of a marker or region: object = its number, argument = bytes of text.
+    /// The name of a marker or region: object = its number, argument = number of bytes of the name.
     pub const MARKER_NAME: u8 = 48;
-    /// The name of an object: object = its address, argument = bytes of text.
+    /// The name of an object: object = its address, argument = number of bytes of the name.
     pub const OBJECT_NAME: u8 = 49;
-    /// The name of the writing thread: argument = bytes of text.
+    /// The name of the writing thread: argument = number of bytes of the name.
     pub const THREAD_NAME: u8 = 50;
     /// A loaded module: object = load bias. Payload: start u64, end u64, length of the build id u8,
     /// build id, path.
     pub const MODULE: u8 = 51;
-    /// 15 bytes of the payload of the preceding definition.
+    /// 15 bytes of the payload of the definition before this record.
     pub const BYTES: u8 = 63;
 }
 
-/// First kind byte of the lock events: `LOCK | lock kind << 4 | operation`.
+/// Lowest kind byte of the lock events, which are made up as `LOCK | lock kind << 4 | operation`.
 pub const LOCK: u8 = 0x80;
 
-/// In the argument of `TeamBegin`: the event ends a wait.
+/// Flag in the argument of `TeamBegin`: the event ends the thread's wait for a region.
 const IDLED: u32 = 1 << 23;
 
-/// A decoded record, without its time.
+/// A record's content, decoded, without its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw {
     /// The kind byte; never 0.
     pub code: u8,
-    /// The object, 48 bits.
+    /// The record's object: an address, a handle or a number of 48 bits.
     pub object: u64,
-    /// The argument, 24 bits.
+    /// The record's argument, 24 bits.
     pub arg: u32,
 }
 
 impl Raw {
-    /// Encodes the record as two words, with a time since the segment's base (48 bits).
+    /// Encodes the record as two words, with its time since the segment's base (48 bits).
     #[inline(always)]
     pub const fn words(self, time: u64) -> [u64; 2] {
         let arg = (self.arg & MASK_24) as u64;
         [self.code as u64 | (time & MASK_48) << 8 | (arg >> 16) << 56, (self.object & MASK_48) | (arg & 0xffff) << 48]
     }
 
-    /// Decodes two words into the time since the segment's base and the rest.
+    /// Decodes two words into the time since the segment's base and the rest of the record.
     #[inline]
     pub const fn from_words(words: [u64; 2]) -> (u64, Raw) {
         let arg = (words[1] >> 48) as u32 | ((words[0] >> 56) as u32) << 16;
@@ -70,7 +73,7 @@ impl Raw {
     }
 }
 
-/// The operation in a lock event's kind byte.
+/// The operations, the lowest four bits of a lock event's kind byte.
 mod op {
     pub(super) const ACQUIRE: u8 = 0;
     pub(super) const REQUEST: u8 = 2;
@@ -84,7 +87,7 @@ mod op {
 
 #[inline(always)]
 const fn lock_code(lock: Lock, mode: Mode, op: u8) -> u8 {
-    // An even number is the exclusive operation, the odd one after it the shared one.
+    // An even operation is exclusive; the odd number after it is the shared operation.
     LOCK | (lock.kind as u8) << 4 | op | matches!(mode, Mode::Shared) as u8
 }
 
@@ -114,7 +117,8 @@ const fn waitable_code(sort: Waitable) -> u8 {
         Waitable::Condition => 8,
         Waitable::Barrier => 16,
         Waitable::Semaphore => 20,
-        // Nothing initialises them: an `Init` of these kinds cannot be written.
+        // Futexes and locks of the C library are never initialised: an `Init` of these kinds cannot
+        // be written.
         Waitable::Futex | Waitable::LibcLock => 0,
     }
 }
@@ -127,8 +131,8 @@ const fn woke_arg(asked: u32, woken: u32) -> u32 {
 }
 
 impl What {
-    /// Encodes the event as a record. `const`, and free of branches once inlined with a known
-    /// variant.
+    /// Encodes the event as a record. This is a `const` function, and free of branches once it is
+    /// inlined with a known variant.
     #[inline(always)]
     pub const fn encode(self) -> Raw {
         match self {
@@ -285,7 +289,7 @@ impl What {
     }
 }
 
-/// Decodes the events of futexes, and of locks inside of the C library.
+/// Decodes events of futexes, and of locks inside of the C library; `None` for any other record.
 const fn decode_futex(raw: Raw) -> Option<What> {
     let Raw { code, object, arg } = raw;
     let site = SiteId(arg);
@@ -304,7 +308,7 @@ const fn decode_futex(raw: Raw) -> Option<What> {
     })
 }
 
-/// Decodes the events of OpenMP's teams.
+/// Decodes events of OpenMP's teams and tasks; `None` for any other record.
 const fn decode_team(raw: Raw) -> Option<What> {
     let Raw { code, object, arg } = raw;
     let site = SiteId(arg);
@@ -349,7 +353,8 @@ const fn decode_lock(raw: Raw) -> Option<What> {
 mod tests {
     use super::*;
 
-    /// Every kind byte either decodes to an event that encodes back to the same record, or to none.
+    /// Every kind byte that decodes to an event encodes back to the same kind byte and event, for
+    /// small and for large arguments.
     #[test]
     fn every_kind_byte_round_trips() {
         let mut known = std::collections::BTreeSet::new();
@@ -363,8 +368,8 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 58 others: adding one also changes the page on the
-        // format.
+        // 14 operations on 6 kinds of locks, and 58 other kinds. A change that adds a kind also
+        // changes `docs/reference/trace-format.md`.
         assert_eq!(known.len(), 6 * 14 + 58);
     }
 

@@ -9,14 +9,14 @@ use crate::process::{Module, Process, ProcessIndex, Thread};
 use crate::reader::{Loss, Merge, Segments};
 use std::collections::BTreeMap;
 
-/// A synchronization trace, from a directory ([`Trace::open`]) or from memory
+/// A synchronization trace: read from a directory ([`Trace::open`]) or built in memory
 /// ([`crate::TraceBuilder`]).
 pub struct Trace {
-    /// Converts ticks to nanoseconds.
+    /// Converts the trace's ticks to nanoseconds.
     pub clock: Clock,
     /// The launcher's description of the run, if it wrote one.
     pub meta: Option<Meta>,
-    /// The processes, in the order in which their files were begun.
+    /// The processes, in the order in which they began their files.
     pub processes: Vec<Process>,
     /// The threads, indexed by [`ThreadIndex`].
     pub threads: Vec<Thread>,
@@ -24,7 +24,7 @@ pub struct Trace {
     pub marker_names: BTreeMap<(ProcessIndex, u32), String>,
     /// Names that the program gave to objects, by process and address.
     pub object_names: BTreeMap<(ProcessIndex, Address), String>,
-    /// Everything that is missing, and why. Empty if the trace is complete.
+    /// Everything that is missing in the trace, and why. Empty if the trace is complete.
     pub losses: Vec<Loss>,
     pub(crate) content: Content,
 }
@@ -35,8 +35,9 @@ pub(crate) enum Content {
 }
 
 impl Trace {
-    /// Returns all events by time; events with equal times by thread, then in the order in which
-    /// they were written.
+    /// Returns all events by time. Events with equal times come in the order of their threads if
+    /// the trace was recorded, then as they were written; in a trace built in memory, as they were
+    /// pushed.
     pub fn events(&self) -> Events<'_> {
         self.read(Kinds::ALL)
     }
@@ -47,7 +48,7 @@ impl Trace {
         self.read(kinds).filter(move |event| kinds.has(event.what.encode().code))
     }
 
-    /// Reads all events of some kinds, and perhaps others.
+    /// Reads all events of the given kinds, and perhaps some of other kinds.
     fn read(&self, kinds: Kinds) -> Events<'_> {
         Events(match &self.content {
             Content::Memory(events) => Inner::Memory(events.iter()),
@@ -55,18 +56,18 @@ impl Trace {
         })
     }
 
-    /// Returns the events of the complete part, up to [`Trace::complete_until`].
+    /// Returns the events of the complete part of the trace, up to [`Trace::complete_until`].
     pub fn complete_events(&self) -> impl Iterator<Item = Event> + use<'_> {
         let end = self.complete_until().unwrap_or(Ticks(u64::MAX));
         self.events().take_while(move |event| event.time <= end)
     }
 
-    /// Returns the number of events.
+    /// Returns the number of events of all threads.
     pub fn len(&self) -> u64 {
         self.threads.iter().map(|t| t.events).sum()
     }
 
-    /// Whether there are no events.
+    /// Whether the trace has no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -78,8 +79,9 @@ impl Trace {
         (first, present().map(|t| t.last).max().unwrap_or_default())
     }
 
-    /// Returns the time up to which every event is there; `None` if all are. After it some threads
-    /// could still record and others could not, so an analysis of that part would be wrong.
+    /// Returns the time up to which no event is missing; `None` if no process stopped recording
+    /// early. After that time some threads could still record and others could not, so an analysis
+    /// of the rest would be wrong.
     pub fn complete_until(&self) -> Option<Ticks> {
         self.processes.iter().filter_map(|p| p.stopped.map(|(_, at)| at)).min()
     }
@@ -89,7 +91,8 @@ impl Trace {
         self.threads.get(thread.index())
     }
 
-    /// Returns the process of a thread; the first one for a thread that the trace does not know.
+    /// Returns the process of a thread; the first process for a thread that the trace does not
+    /// know.
     pub fn process_of(&self, thread: ThreadIndex) -> ProcessIndex {
         self.thread(thread).map_or(ProcessIndex(0), |t| t.process)
     }
@@ -100,26 +103,27 @@ impl Trace {
         self.processes.get(process.0 as usize).and_then(|p| p.sites.get(&site)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the object file that contained an address at a time: the first one there whose life
-    /// was not over yet, because a file may be recorded a little later than it was first met.
+    /// Returns the object file that contained an address at a time: the first file there whose life
+    /// was not over yet, because a file may be recorded a little later than it was first met. If
+    /// all were over, returns the last one.
     pub fn module(&self, process: ProcessIndex, address: Address, time: Ticks) -> Option<&Module> {
         let modules = &self.processes.get(process.0 as usize)?.modules;
         let mut there = modules.iter().filter(|module| (module.start..module.end).contains(&address));
         there.clone().find(|module| time < module.life.1).or_else(|| there.next_back())
     }
 
-    /// Returns when a call site was first seen.
+    /// Returns when a call site was first seen; 0 if the site is not defined.
     pub fn site_time(&self, process: ProcessIndex, site: SiteId) -> Ticks {
         self.processes.get(process.0 as usize).and_then(|p| p.site_times.get(&site)).copied().unwrap_or_default()
     }
 
-    /// Returns the name of a marker or region.
+    /// Returns the name of a process's marker or region.
     pub fn marker_name(&self, process: ProcessIndex, name: u32) -> Option<&str> {
         self.marker_names.get(&(process, name)).map(String::as_str)
     }
 }
 
-/// Iterator over a trace's events, by time.
+/// The events of a trace, in the order of time.
 pub struct Events<'a>(Inner<'a>);
 
 enum Inner<'a> {

@@ -3,7 +3,7 @@
 /// Address of a synchronization object (48 bits), or a handle that stands for one.
 pub type Address = u64;
 
-/// Number of a thread in a trace: dense, from 0, over all processes of the run.
+/// Number of a thread in a trace, counted from 0 over all processes of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadIndex(pub u32);
 
@@ -14,8 +14,8 @@ impl ThreadIndex {
     }
 }
 
-/// Number of a call site (24 bits); 0 means unknown. Site records of each process define the
-/// numbers.
+/// Number of a call site in its process (24 bits); 0 means unknown. The process's site records say
+/// which return addresses each number stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteId(pub u32);
 
@@ -31,27 +31,27 @@ impl SiteId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LockKind {
-    /// `pthread_mutex_t`, `mtx_t`, or any sleeping exclusive lock.
+    /// A `pthread_mutex_t` or `mtx_t`, or any other exclusive lock whose waiters sleep.
     Mutex = 0,
-    /// `pthread_rwlock_t`: shared and exclusive.
+    /// A `pthread_rwlock_t`, which is held shared or exclusive.
     RwLock = 1,
     /// `pthread_spinlock_t`.
     Spin = 2,
     /// An OpenMP `critical` region.
     OmpCritical = 3,
-    /// An OpenMP lock (`omp_set_lock`), nested ones included.
+    /// An OpenMP lock (`omp_set_lock`), or a nested one (`omp_set_nest_lock`).
     OmpLock = 4,
-    /// A lock of another runtime, or of the simulator.
+    /// A lock of another runtime library, or of the simulator.
     Other = 5,
 }
 
 impl LockKind {
-    /// All kinds, in the order of their numbers.
+    /// All kinds of locks, in the order of their numbers.
     pub const ALL: [LockKind; 6] =
         [LockKind::Mutex, LockKind::RwLock, LockKind::Spin, LockKind::OmpCritical, LockKind::OmpLock, LockKind::Other];
 }
 
-/// A lock, identified by its address.
+/// A lock: its address and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lock {
     /// Address of the lock.
@@ -61,15 +61,15 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Creates the identity of a mutex.
+    /// Returns the mutex at this address.
     pub const fn mutex(address: Address) -> Lock {
         Lock { address, kind: LockKind::Mutex }
     }
-    /// Creates the identity of a reader-writer lock.
+    /// Returns the reader-writer lock at this address.
     pub const fn rwlock(address: Address) -> Lock {
         Lock { address, kind: LockKind::RwLock }
     }
-    /// Creates the identity of a spin lock.
+    /// Returns the spin lock at this address.
     pub const fn spin(address: Address) -> Lock {
         Lock { address, kind: LockKind::Spin }
     }
@@ -78,9 +78,9 @@ impl Lock {
 /// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// One holder: a mutex, or the writer of a reader-writer lock.
+    /// One thread holds the lock alone: a mutex, or a reader-writer lock as its writer.
     Exclusive,
-    /// Several holders: the readers of a reader-writer lock.
+    /// Several threads may hold the lock together: a reader-writer lock as its readers.
     Shared,
 }
 
@@ -89,38 +89,39 @@ pub enum Mode {
 pub struct How {
     /// Whether the thread slept in the kernel at least once.
     pub slept: bool,
-    /// Whether `slept` is known. A wait inside glibc is opaque; the thread's CPU time
-    /// ([`What::CpuTime`](super::What::CpuTime)) then decides.
+    /// Whether `slept` is known. The recorder cannot see into a wait inside of glibc; the thread's
+    /// CPU time ([`What::CpuTime`](super::What::CpuTime)) then decides.
     pub known: bool,
-    /// Number of atomic tries, at most [`How::MAX_TRIES`]; 0: not counted.
+    /// Number of the thread's atomic tries to take the lock, at most [`How::MAX_TRIES`]; 0 if they
+    /// were not counted.
     pub tries: u32,
 }
 
 impl How {
     /// Largest number of tries that a record can hold.
     pub const MAX_TRIES: u32 = (1 << 22) - 1;
-    /// An opaque wait: neither tries nor sleeps are known.
+    /// A wait that the recorder could not see into: neither tries nor sleeps are known.
     pub const OPAQUE: How = How { slept: false, known: false, tries: 0 };
 
-    /// The thread got the lock while spinning, after `tries` tries.
+    /// The thread got the lock while it spun, after `tries` tries.
     pub const fn spinning(tries: u32) -> How {
         How { slept: false, known: true, tries }
     }
-    /// The thread got the lock after sleeping, with `tries` tries in all.
+    /// The thread got the lock after it had slept, with `tries` tries in all.
     pub const fn sleeping(tries: u32) -> How {
         How { slept: true, known: true, tries }
     }
 }
 
-/// How the wait at a condition variable ended.
+/// How a wait at a condition variable ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum WakeReason {
-    /// The thread was signalled, or woken without a cause: the waiter cannot tell the difference.
+    /// The thread was signalled, or woken without a signal: a waiter cannot tell the difference.
     Woken = 0,
     /// The deadline passed.
     TimedOut = 1,
-    /// The thread was cancelled, or the wait failed.
+    /// The thread was cancelled while it waited, or the wait failed.
     Cancelled = 2,
 }
 
@@ -128,20 +129,20 @@ pub enum WakeReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FutexEnd {
-    /// The kernel says that the thread was woken: by a wake, or without a cause.
+    /// The kernel says that the thread was woken: by a wake of the futex, or without a cause.
     Woken = 0,
-    /// The time limit passed.
+    /// The time limit of the wait passed.
     TimedOut = 1,
-    /// The word did not have the expected value, so the thread did not sleep.
+    /// The word did not have the value that the thread expected, so the thread did not sleep.
     Changed = 2,
-    /// A signal interrupted the wait.
+    /// A signal interrupted the thread's wait.
     Interrupted = 3,
-    /// The call failed for another reason.
+    /// The call failed for a reason that has no value of its own.
     Failed = 4,
 }
 
 impl FutexEnd {
-    /// All ends, in the order of their numbers.
+    /// All ways in which a wait ends, in the order of their numbers.
     pub const ALL: [FutexEnd; 5] =
         [FutexEnd::Woken, FutexEnd::TimedOut, FutexEnd::Changed, FutexEnd::Interrupted, FutexEnd::Failed];
 }
@@ -150,9 +151,9 @@ impl FutexEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum OffReason {
-    /// The reason is unknown.
+    /// Why the thread left its CPU is unknown.
     Unknown = 0,
-    /// The thread blocked: futex, sleep or I/O.
+    /// The thread blocked: in a futex, in a sleep or for I/O.
     Blocked = 1,
     /// The scheduler took the CPU from the thread while it could run.
     Preempted = 2,
@@ -163,14 +164,14 @@ pub enum OffReason {
 pub enum Waitable {
     /// `pthread_cond_t`, `cnd_t`.
     Condition,
-    /// `pthread_barrier_t`, or an OpenMP barrier.
+    /// A `pthread_barrier_t`, or a barrier of OpenMP.
     Barrier,
     /// `sem_t`.
     Semaphore,
-    /// A word on which the program calls futex itself: a lock or an event of its own, or of its
-    /// language's library.
+    /// A word on which the program calls futex itself: part of a lock or an event that the program,
+    /// or its language's library, makes itself.
     Futex,
-    /// A lock inside of the C library, as `rand`, the standard streams and `malloc` have.
+    /// A lock inside of the C library, such as those of `rand`, the standard streams and `malloc`.
     LibcLock,
 }
 
@@ -180,13 +181,13 @@ pub enum Waitable {
 pub enum Construct {
     /// A `barrier` directive, or an implied barrier that the compiler turns into one.
     Barrier = 1,
-    /// The end of a parallel region.
+    /// The implicit barrier at the end of a parallel region.
     Region = 2,
-    /// The end of a loop.
+    /// The implicit barrier at the end of a loop.
     Loop = 3,
-    /// The end of `sections`.
+    /// The implicit barrier at the end of `sections`.
     Sections = 4,
-    /// The copy out of a `single`.
+    /// The barrier after which threads copy values out of a `single`.
     Single = 5,
 }
 
@@ -196,39 +197,40 @@ impl Construct {
         [Construct::Barrier, Construct::Region, Construct::Loop, Construct::Sections, Construct::Single];
 }
 
-/// What a system call came to.
+/// What a system call achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Outcome {
-    /// It did what it was called for: bytes moved, a connection came, something is ready.
+    /// The call did what it was called for: bytes moved, a connection came, something is ready.
     Done = 0,
-    /// There was nothing: the end of a stream, or a time-out.
+    /// The call found nothing: the end of a stream, or a time-out.
     Nothing = 1,
-    /// It would have had to wait, and was told not to.
+    /// The call would have had to wait, and had been told not to.
     WouldWait = 2,
     /// It failed.
     Failed = 3,
 }
 
-/// A system call that has returned.
+/// A system call that has returned, as the event [`What::Called`](super::What::Called) holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SystemCall {
-    /// Its number in [`CALLS`](crate::point::CALLS) (6 bits).
+    /// The call's number in [`CALLS`](crate::point::CALLS) (6 bits).
     pub number: u8,
-    /// What it came to.
+    /// What the call achieved.
     pub outcome: Outcome,
-    /// The file that was read or written; of `accept`, the new connection. `None` of a call on no
-    /// single file, and of a number of [`SystemCall::FILES`] or more.
+    /// The file that the call read or wrote; for `accept`, the new connection. `None` for a call on
+    /// no single file, and for a file number of [`SystemCall::FILES`] or more.
     pub file: Option<u16>,
-    /// How long it took, in ticks of the trace's clock; [`SystemCall::LONG`] or more if that much.
+    /// How long the call took, in ticks of the trace's clock; at most [`SystemCall::LONG`], which
+    /// also stands for longer times.
     pub ticks: u32,
 }
 
 impl SystemCall {
-    /// The number of files that are told apart.
+    /// The file numbers below this one are recorded; greater ones are not.
     pub const FILES: u16 = (1 << 15) - 1;
-    /// The longest time that the event holds. The `Blocked` before it has the whole time of a longer
-    /// call.
+    /// The longest time that the event can hold. If a call took longer, the `Blocked` event before
+    /// it has the whole time.
     pub const LONG: u32 = (1 << 25) - 1;
 
     /// The call's name.

@@ -1,4 +1,5 @@
-//! Assembles definitions from their records: call sites from frames, texts from pieces of 15 bytes.
+//! Assembles definitions from their records: call sites from frames, texts from pieces of 15 bytes
+//! each.
 
 use crate::clock::Ticks;
 use crate::event::{Address, SiteId};
@@ -10,11 +11,12 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Definitions {
     sites: BTreeMap<SiteId, Vec<Address>>,
-    /// When each site was first defined, in raw ticks.
+    /// When each call site was first defined, in raw ticks.
     site_times: BTreeMap<SiteId, u64>,
-    /// Object files, with the raw ticks from which on they were loaded.
+    /// The object files, each with the raw ticks from which on it was loaded.
     modules: Vec<(u64, Module)>,
-    /// Raw ticks from which on nothing is left at the addresses from the first to the second.
+    /// Unloaded ranges of addresses: the raw ticks from which on they are empty, the first address,
+    /// and the first address after the range.
     unloaded: Vec<(u64, Address, Address)>,
     pub(crate) marker_names: BTreeMap<u32, String>,
     pub(crate) object_names: BTreeMap<Address, String>,
@@ -27,20 +29,20 @@ impl Definitions {
         process.site_times = self.site_times.into_iter().map(|(site, time)| (site, since_origin(time))).collect();
         process.modules = lives(self.modules, self.unloaded);
         for module in &mut process.modules {
-            // Keeps "from the start" and "until the end" whatever the clock says.
+            // A life that lasts to the end keeps `u64::MAX` as its end.
             let [from, to] = [module.life.0.0, module.life.1.0];
             module.life = (since_origin(from), if to == u64::MAX { Ticks(to) } else { since_origin(to) });
         }
     }
 
-    /// Records that the object files at these addresses were unloaded.
+    /// Records that the object files which overlap these addresses were unloaded.
     pub(crate) fn unload(&mut self, time: u64, start: Address, pages: u32) {
         self.unloaded.push((time, start, start.saturating_add(u64::from(pages) << 12)));
     }
 }
 
-/// Gives object files their lives in raw ticks: until they are unloaded, or until another one takes
-/// their place.
+/// Gives each object file its life, in raw ticks: until it is unloaded, or until another file takes
+/// its place.
 fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Address)>) -> Vec<Module> {
     loaded.sort_by_key(|(time, _)| *time);
     unloaded.sort_unstable();
@@ -59,7 +61,7 @@ fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Addres
         while let Some((time, from, to)) = gone.next_if(|gone| gone.0 <= time) {
             end(&mut all, &mut living, time, from, to);
         }
-        // Threads that met the file at the same time define it twice.
+        // Two threads that met the file at the same time both define it.
         if living.iter().any(|&at| Module { life: all[at].life, ..module.clone() } == all[at]) {
             continue;
         }
@@ -73,10 +75,11 @@ fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Addres
     all
 }
 
-/// Collects a definition whose payload is still to come, within one segment.
+/// Collects the records of a definition that is not complete yet; a definition lies within one
+/// segment.
 pub(crate) struct Collector {
     head: Option<(Raw, Vec<u8>)>,
-    /// When the definition began, in raw ticks.
+    /// When the definition that is being collected began, in raw ticks.
     time: u64,
     stack: Option<(SiteId, Vec<Address>)>,
     pub(crate) cut: u64,
@@ -87,8 +90,8 @@ impl Collector {
         Collector { head: None, time: 0, stack: None, cut: 0 }
     }
 
-    /// Processes a record of 16 `bytes`, with its time in raw ticks. Returns true if it belongs to
-    /// a definition, and so is no event.
+    /// Processes a record of 16 `bytes`, with its time in raw ticks. Returns true if the record
+    /// belongs to a definition, and so is no event.
     pub(crate) fn take(&mut self, raw: Raw, time: u64, bytes: &[u8], thread: u32, into: &mut Definitions) -> bool {
         if raw.code == definition::BYTES {
             self.append(bytes, thread, into);
@@ -114,14 +117,15 @@ impl Collector {
         true
     }
 
-    /// Ends an open definition here: a stack is complete with the frames that came, a text without
-    /// its end is lost.
+    /// Ends the definition that is being collected: a stack is complete with the frames that came,
+    /// a text that is too short is lost.
     pub(crate) fn abandon(&mut self, into: &mut Definitions) {
         if self.head.take().is_some() {
             self.cut += 1;
         }
         if let Some((site, stack)) = self.stack.take() {
-            // If a site is defined twice, the deeper stack counts, whichever thread wrote it.
+            // If a site is defined twice, its earlier time and its deeper stack count, whichever
+            // thread wrote them.
             into.site_times.entry(site).and_modify(|time| *time = self.time.min(*time)).or_insert(self.time);
             let known = into.sites.entry(site).or_default();
             if stack.len() > known.len() {

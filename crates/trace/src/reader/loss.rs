@@ -1,66 +1,66 @@
-//! Descriptions of what is missing in a trace.
+//! Describes what is missing in a trace.
 
 use crate::writer::StopReason;
 
-/// One thing that is missing.
+/// One piece of data that is missing in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Name of the file.
     pub file: String,
     /// Offset in the file, in bytes, where the loss begins.
     pub offset: u64,
-    /// Number of bytes concerned; 0 if the loss is not about bytes.
+    /// Number of bytes that are lost; 0 if the loss is not about bytes.
     pub bytes: u64,
-    /// Number of events or records lost, where that is known.
+    /// Number of events or records that are lost, where it is known.
     pub events: u64,
-    /// What is missing, and why.
+    /// Which kind of data is missing, and why.
     pub kind: LossKind,
 }
 
 /// Why something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossKind {
-    /// The file is not an events file, or its header is too short to tell.
+    /// The file is no events file, or is too short to tell.
     NotATrace,
-    /// A newer program wrote the file, in this version of the format, which this program cannot
+    /// A newer program wrote the file in this version of the format, which this program cannot
     /// read.
     NewerVersion(u16),
-    /// The file header does not match its checksum. The segments are read, and the clock is taken
-    /// from them.
+    /// The file header does not match its checksum. The segments are read all the same, and the
+    /// clock is computed from them.
     FileHeader,
-    /// The end or the stop in the file header does not match its checksum, or the header's other
-    /// times. It is not used.
+    /// The end or the stop in the file header does not match its checksum, or contradicts the
+    /// header's other times. The reader does not use it.
     Closing,
-    /// A count of dropped events has an impossible value. It is not used.
+    /// A count of dropped events has an impossible value. The reader takes it as 0.
     Count,
-    /// Records in a segment without a checksum have a time after that of later records, or after
-    /// the end.
+    /// In a segment without a checksum, records have a time after that of later records, or after
+    /// the run's end.
     Time,
-    /// Bytes where a segment should begin, but none does.
+    /// These bytes belong to no segment: no segment begins where one should.
     SegmentHeader,
     /// The file ends inside a segment.
     Truncated,
     /// A sealed segment does not match its checksum. Its records are read one by one; some may be
     /// wrong.
     Checksum,
-    /// Records with a kind or a field that this version does not know.
+    /// Records have a kind or a field that this version does not know.
     UnknownRecord,
-    /// Records that were begun and never finished: the thread was killed, or left a signal handler
-    /// by a jump.
+    /// Records were begun and never finished: the thread was killed, or left a signal handler by a
+    /// jump.
     Unfinished,
-    /// A definition (a name, a module) has an incomplete text.
+    /// The text of a definition (a name, a module) is not complete.
     CutDefinition,
     /// Events found no room, because the session had stopped.
     Dropped(StopReason),
-    /// Context switches of threads that have no other events.
+    /// There are context switches of threads that have no other events.
     UnknownThread,
-    /// The file could not be read; contains the system's error.
+    /// The file could not be read, because of this error of the system.
     Io(std::io::ErrorKind),
     /// `meta.json` is a pipe, a device or a directory.
     NoFile,
     /// `meta.json` is damaged.
     Meta,
-    /// A newer program wrote `meta.json`, in this version, which this program cannot read.
+    /// A newer program wrote `meta.json` in this version, which this program cannot read.
     NewerMeta(u32),
 }
 

@@ -1,4 +1,4 @@
-//! Merges all threads' events in the order of time, with one segment of each thread in memory.
+//! Merges all threads' events in the order of time, with one segment of each stream in memory.
 
 use super::loss::{Loss, LossKind};
 use super::scan::{SegmentAt, records};
@@ -13,29 +13,30 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The owner of a stream's events.
+/// Whose events a stream contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StreamOf {
     /// The events belong to one thread.
     Thread(ThreadIndex),
-    /// Context switches that name their thread by the kernel's number.
+    /// The events are context switches that name their threads by the kernel's numbers.
     Others,
 }
 
-/// The locations of all events of a trace.
+/// Where all events of a trace lie: their files, streams and segments.
 pub(crate) struct Segments {
     origin: u64,
     files: Vec<File>,
     streams: Vec<Stream>,
-    /// For each of the kernel's thread numbers, which may be reused, all threads that had it, by
-    /// their first events.
+    /// For each thread number of the kernel: the threads that had it one after the other, by the
+    /// times of their first events.
     bearers: BTreeMap<u32, Vec<(Ticks, ThreadIndex)>>,
 }
 
 struct Stream {
     of: StreamOf,
-    /// Whether the stream contains the thread's own context switches only, or everything else.
-    /// Context switches are written late, so they are in order only among themselves.
+    /// Whether the stream contains only the events that the kernel reported about its thread (such
+    /// as context switches), or only the others. Reported events are written late, so they are in
+    /// the order of time only among themselves.
     switches: bool,
     file: usize,
     segments: Vec<SegmentAt>,
@@ -46,7 +47,8 @@ impl Segments {
         Segments { origin, files: Vec::new(), streams: Vec::new(), bearers: BTreeMap::new() }
     }
 
-    /// Adds a file's segments; `whose` tells which thread a thread number of this file belongs to.
+    /// Adds a file's segments; `whose` tells which stream the segments of a thread number of this
+    /// file belong to.
     pub(crate) fn add(&mut self, file: File, segments: Vec<SegmentAt>, whose: impl Fn(u32) -> StreamOf) {
         let number = self.files.len();
         self.files.push(file);
@@ -58,7 +60,8 @@ impl Segments {
             for switches in [false, true] {
                 let first = |s: &SegmentAt| s.part(switches).first;
                 let mut segments: Vec<_> = all.iter().copied().filter(|s| first(s) != u64::MAX).collect();
-                // Sorts by time, because a spare segment is numbered early and used late.
+                // Sorts the segments by their first events' times, because a spare segment is
+                // numbered early and used late.
                 segments.sort_by_key(|s| (first(s), s.sequence));
                 if !segments.is_empty() {
                     self.streams.push(Stream { of, switches, file: number, segments });
@@ -67,7 +70,8 @@ impl Segments {
         }
     }
 
-    /// Finds the threads that context switches concern, and counts the switches as theirs.
+    /// Finds the threads that the kernel's context switches belong to, and counts the switches as
+    /// events of these threads.
     pub(crate) fn attribute(&mut self, threads: &mut [Thread], losses: &mut Vec<Loss>) {
         for (i, thread) in threads.iter().enumerate().filter(|(_, t)| t.events > 0) {
             self.bearers.entry(thread.tid).or_default().push((thread.first, ThreadIndex(i as u32)));
@@ -93,7 +97,7 @@ impl Segments {
         }
     }
 
-    /// Returns the thread that had the event's kernel number at that time.
+    /// Returns the thread that had the kernel's number in a context switch at that time.
     fn subject(&self, what: What, time: Ticks) -> Option<ThreadIndex> {
         let (What::OffCpu { tid, .. } | What::OnCpu { tid, .. }) = what else { return None };
         let bearers = self.bearers.get(&tid)?;
@@ -101,8 +105,8 @@ impl Segments {
         Some(bearers[begun.saturating_sub(1)].1)
     }
 
-    /// Reads a segment's events of some kinds, in its own order. Leaves out what can no longer be
-    /// read.
+    /// Reads a segment's events of some kinds, in the order in which they were written. If the
+    /// segment can no longer be read, there are none.
     fn load<'b>(
         &self,
         file: usize,
@@ -112,12 +116,12 @@ impl Segments {
     ) -> impl Iterator<Item = (Ticks, What)> + use<'b> {
         buffer.resize(segment.bytes as usize, 0);
         if self.files[file].read_exact_at(buffer, segment.offset).is_err() {
-            // The file was complete when it was opened, but has been truncated since.
+            // The file was complete when the trace was opened, but has been truncated since.
             buffer.clear();
         }
         let impossible = segment.doubt.map(|doubt| doubt.impossible(buffer, segment.base_ticks));
         for place in impossible.into_iter().flatten() {
-            // Makes the record look as if it had never been written.
+            // Sets the record's kind to 0, so that it counts as never written.
             buffer[place * RECORD_BYTES] = 0;
         }
         let origin = self.origin;
@@ -128,22 +132,22 @@ impl Segments {
     }
 }
 
-/// The merging iterator over events of some kinds; it may return others too.
+/// Merges the streams' events of some kinds by time; may return events of other kinds too.
 pub(crate) struct Merge<'a> {
     segments: &'a Segments,
     kinds: Kinds,
     cursors: Vec<Cursor>,
-    /// The stream with the next event, if any is left.
+    /// The stream that has the next event, if any stream has one.
     current: usize,
-    /// The other streams that have events left, by the keys of their next events.
+    /// The other streams that have events left, ordered by the keys of their next events.
     others: BinaryHeap<Reverse<Key>>,
-    /// The smallest of these keys: the current stream continues up to there.
+    /// The smallest key in `others`: the current stream continues while its keys are smaller.
     until: Key,
     buffer: Vec<u8>,
 }
 
-/// Orders the streams' next events by time, thread and stream. One number, because it is compared
-/// for each event.
+/// Orders the streams' next events by time, thread and stream. A single number, because keys are
+/// compared for each event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -164,8 +168,8 @@ struct Cursor {
     next_segment: usize,
     events: Vec<Event>,
     next_event: usize,
-    /// Time of the stream's latest event so far. A signal handler's event in a later segment can
-    /// have an earlier time; it then counts as simultaneous.
+    /// Time of the stream's latest event so far. A signal handler's event in a later segment can be
+    /// older than that; it then gets this time.
     latest: Ticks,
 }
 
@@ -192,7 +196,7 @@ impl<'a> Merge<'a> {
         merge
     }
 
-    /// Finds the stream with the next event, and up to where it continues.
+    /// Finds the stream with the next event, and the key up to which that stream continues.
     #[inline(never)]
     fn turn(&mut self) {
         match (self.peek(self.current), self.others.peek_mut()) {
@@ -201,13 +205,13 @@ impl<'a> Merge<'a> {
                 *least = Reverse(own);
             }
             (None, Some(least)) => self.current = PeekMut::pop(least).0.stream(),
-            // The current stream continues, or all events have been returned.
+            // The current stream has the next event, or no stream has one.
             _ => {}
         }
         self.until = self.others.peek().map_or(Key::LAST, |least| least.0);
     }
 
-    /// Returns the key of a stream's next event, reading its segment if necessary.
+    /// Returns the key of a stream's next event; reads the stream's next segment if necessary.
     #[inline]
     fn peek(&mut self, stream: usize) -> Option<Key> {
         let cursor = &self.cursors[stream];
@@ -219,7 +223,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Reads the stream's next segment that has events of the wanted kinds. Not marked cold, so
-    /// that the code for each event is inlined.
+    /// that the compiler inlines the code for each event.
     #[inline(never)]
     fn fill(&mut self, stream: usize) {
         let of = &self.segments.streams[stream];
@@ -244,16 +248,16 @@ impl<'a> Merge<'a> {
                         events.push(Event { time: time.max(latest), thread, what });
                     }
                 });
-                // A stable sort: what was written first comes first. The events are almost sorted,
-                // which the sort exploits.
+                // The sort is stable: of events with equal times, the one that was written first
+                // comes first. The events are almost sorted, so the sort is fast.
                 events.sort_by_key(|e| e.time);
             }
             cursor.latest = match of.of {
-                // Uses the whole part's latest time, so that events count as simultaneous with the
-                // same one whatever kinds are read.
+                // Uses the latest time of all kinds in the segment, so that an event gets the same
+                // time whatever kinds are read.
                 StreamOf::Thread(_) => cursor.latest.max(Ticks(part.last.saturating_sub(self.segments.origin))),
-                // Events of unknown threads are dropped. This stream has only context switches,
-                // which are either all read or none.
+                // Events of unknown threads have been dropped. The stream has only context
+                // switches, which are either all read or none.
                 StreamOf::Others => cursor.events.last().map_or(cursor.latest, |e| e.time),
             };
         }

@@ -2,7 +2,7 @@
 //! read.
 //!
 //! Opening a trace goes over every file once: headers, checksums, definitions, threads. The events
-//! themselves are read again when they are requested, one segment of each thread at a time, so a
+//! themselves are read only when they are requested, one segment of each thread at a time, so a
 //! trace need not fit into memory.
 
 mod definitions;

@@ -1,4 +1,4 @@
-//! Scans one events file: where its segments are, and what is wrong with it.
+//! Scans one events file: finds out where its segments are, and what is wrong with it.
 
 use super::definitions::{Collector, Definitions};
 use super::loss::{Loss, LossKind};
@@ -16,45 +16,47 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Largest page size of a machine: a recorder reserves its first page whatever its limit.
+/// Largest page size of any machine. A recorder always reserves the file's first page, even if its
+/// limit is smaller.
 const MOST_PAGE: u64 = 64 << 10;
-/// How far times may go back in a segment, in ticks, if the clock's rate is lost with the header:
-/// 10 ms at 3 GHz.
+/// How many ticks times may go back within a segment if the clock's rate is lost with the file
+/// header: 10 ms at 3 GHz.
 const UNKNOWN_SLACK: u64 = 30_000_000;
 
 /// A segment that can be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentAt {
-    /// Offset in the file where its records begin.
+    /// Offset in the file where the segment's records begin.
     pub(crate) offset: u64,
-    /// Bytes of records to read.
+    /// Number of bytes of records to read.
     pub(crate) bytes: u32,
     pub(crate) thread: u32,
     pub(crate) sequence: u32,
     pub(crate) base_ticks: u64,
-    /// Its events, without the thread's own context switches.
+    /// The segment's events, without those that the kernel reported about the thread.
     pub(crate) events: Part,
-    /// The thread's own context switches.
+    /// The events that the kernel reported about the segment's thread, such as context switches.
     pub(crate) switches: Part,
-    /// Set if no checksum guarantees that the records are as they were written.
+    /// What is known about the records' times, if no checksum guarantees that the records are as
+    /// they were written.
     pub(crate) doubt: Option<Doubt>,
 }
 
 impl SegmentAt {
-    /// Returns the thread's own context switches (`switches`), or everything else.
+    /// Returns the events that the kernel reported about the thread (`switches`), or all others.
     pub(crate) fn part(&self, switches: bool) -> &Part {
         if switches { &self.switches } else { &self.events }
     }
 }
 
-/// A part of a segment's events.
+/// A part of a segment's events, as the reader needs it to skip the segment or read it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Raw ticks of the earliest event; `u64::MAX` if there is none.
+    /// When the part's earliest event happened, in raw ticks; `u64::MAX` if there is none.
     pub(crate) first: u64,
-    /// Raw ticks of the latest event; 0 if there is none.
+    /// When the part's latest event happened, in raw ticks; 0 if there is none.
     pub(crate) last: u64,
-    /// Kinds of the events.
+    /// Kinds of the part's events.
     pub(crate) kinds: Kinds,
 }
 
@@ -79,7 +81,7 @@ pub(crate) struct ThreadSeen {
     pub(crate) dropped: u64,
 }
 
-/// All data of one file.
+/// What the scan of one file found.
 pub(crate) struct Scan {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
@@ -104,20 +106,20 @@ pub(crate) struct Scan {
 /// written.
 type Read<'a> = (u64, Option<Raw>, &'a [u8]);
 
-/// Returns each record in `bytes`.
+/// Returns each record of a segment's `bytes`; `base` is the raw tick that the segment counts from.
 pub(crate) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = Read<'_>> {
     bytes.as_chunks::<RECORD_BYTES>().0.iter().map(move |record| {
         let (time, raw) = Raw::from_words([u64_at(record, 0), u64_at(record, 8)]);
         let ticks = base.wrapping_add(time).wrapping_sub(BACK);
-        // A stamp before the counter's zero, from a base right after the machine's start, counts as
-        // 0.
+        // If the segment was created right after the machine's start, a stamp can lie before the
+        // counter's zero; it counts as 0.
         let ticks = if ticks > i64::MAX as u64 { 0 } else { ticks };
         (ticks, (raw.code != 0).then_some(raw), &record[..])
     })
 }
 
-/// Like [`records`], but without records that have an impossible time if the segment is in doubt.
-/// Also returns their number.
+/// Like [`records`]; if the segment is in doubt, leaves out the records with an impossible time.
+/// Also returns how many records that leaves out.
 fn believed(bytes: &[u8], base: u64, doubt: Option<Doubt>) -> (u64, impl Iterator<Item = (usize, Read<'_>)>) {
     let impossible = doubt.map_or_else(Vec::new, |doubt| doubt.impossible(bytes, base));
     let count = impossible.len() as u64;
@@ -146,7 +148,7 @@ pub(crate) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<S
         scan.losses.push(whole(LossKind::FileHeader));
     }
     scan.close(&head, sound, elapsed_ns);
-    // A recorder writes nothing beyond its own limit but the first page.
+    // A recorder writes nothing beyond its own limit, except for the first page.
     let most = if sound { u64_at(&head, file::LIMIT).max(MOST_PAGE) } else { u64::MAX };
     if len > most {
         scan.lose(most, len - most, 0, LossKind::SegmentHeader);
@@ -159,12 +161,12 @@ pub(crate) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<S
     Ok(scan)
 }
 
-/// Returns where data begins at or after `offset`, at a multiple of the grain; `None` if there is
-/// none. The space in between was never written.
+/// Returns the first multiple of the grain at or after `offset` at which the file has data; `None`
+/// if there is no more data. What is skipped was never written.
 fn next_data(file: &File, offset: u64) -> Option<u64> {
     let asked = libc::off_t::try_from(offset).ok()?;
-    // SAFETY: the descriptor is open; no code depends on its position, because all reads name their
-    // offset.
+    // SAFETY: lseek takes no pointer, and the descriptor is open. No code depends on the file's
+    // position, because all reads name their offset.
     let found = unsafe { libc::lseek(file.as_raw_fd(), asked, libc::SEEK_DATA) };
     if found < 0 {
         // ENXIO means a hole up to the end. A file system that does not know holes reports another
@@ -175,7 +177,7 @@ fn next_data(file: &File, offset: u64) -> Option<u64> {
     Some((found as u64 / GRAIN as u64 * GRAIN as u64).max(offset))
 }
 
-/// Reads as much as there is, up to the buffer's length.
+/// Reads from `offset` on as many bytes as the file has, up to the buffer's length.
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut got = 0;
     while got < buffer.len() {
@@ -218,7 +220,7 @@ impl Scan {
         }
     }
 
-    /// Reads the end and the stop from the header, as far as they can be believed.
+    /// Reads the end and the stop from the file header, as far as they can be believed.
     fn close(&mut self, head: &[u8], sound: bool, elapsed_ns: Option<u64>) {
         if !sound {
             return;
@@ -226,8 +228,8 @@ impl Scan {
         let end = Moment { ticks: u64_at(head, file::END_TICKS), monotonic_ns: u64_at(head, file::END_MONOTONIC) };
         let (reason, error) = (u32_at(head, file::STOP), u32_at(head, file::STOP_ERROR));
         let at = u64_at(head, file::STOP_TICKS);
-        // Zeros were never written. The end's checksum is written before the mark that the end is
-        // complete, so it counts on its own.
+        // Fields that are all zero were never written. The recorder writes the end's checksum
+        // before the mark that the end is complete, so a matching checksum suffices.
         let (end_told, end_checks) = match self.version {
             1 => (u32_at(head, file::FINISHED) == 1, true),
             _ => (
@@ -255,7 +257,7 @@ impl Scan {
         self.dropped = self.count(0, u64_at(head, file::DROPPED));
     }
 
-    /// Decodes a count of dropped events; 0 if it is damaged.
+    /// Decodes a count of dropped events; 0 if the count is damaged.
     fn count(&mut self, offset: u64, counter: u64) -> u64 {
         let believed = layout::dropped(self.version, counter);
         if believed.is_none() {
@@ -265,7 +267,7 @@ impl Scan {
     }
 
     fn lose(&mut self, offset: u64, bytes: u64, events: u64, kind: LossKind) {
-        // Adjacent stretches of rubbish are one loss.
+        // Pieces of rubbish that follow one another count as one loss.
         if let Some(last) = self.losses.last_mut()
             && last.kind == kind
             && kind == LossKind::SegmentHeader
@@ -277,8 +279,8 @@ impl Scan {
         self.losses.push(Loss { file: self.name.clone(), offset, bytes, events, kind });
     }
 
-    /// Walks from segment to segment; where none begins, continues at the next multiple of the
-    /// grain.
+    /// Walks from segment to segment. Where no segment begins, continues at the next multiple of
+    /// the grain.
     fn walk(&mut self, file: &File, len: u64) {
         let mut offset = FILE_HEADER_BYTES as u64;
         let mut buffer = vec![0u8; layout::SPAN];
@@ -302,7 +304,7 @@ impl Scan {
                     offset += bytes as u64;
                 }
                 None => {
-                    // Space that was reserved and never used is no loss.
+                    // Space that was reserved and never used is zero, and counts as no loss.
                     if buffer[..got].iter().any(|b| *b != 0) {
                         self.lose(offset, got as u64, 0, LossKind::SegmentHeader);
                     }
@@ -353,8 +355,8 @@ impl Scan {
                 trailing += 1;
                 continue;
             };
-            // Empty slots are holes if something was written after them; otherwise they are the
-            // segment's unused end.
+            // Empty slots count as unfinished records if a record follows them; otherwise they are
+            // the segment's unused end.
             holes += trailing;
             trailing = 0;
             used = (i + 1) * RECORD_BYTES;
@@ -400,7 +402,7 @@ impl Scan {
         }
     }
 
-    /// Merges the entries of each thread into one, and sums the dropped events.
+    /// Merges the entries of each thread, one per segment, into one, and sums the dropped events.
     fn add_up(&mut self) {
         self.threads.sort_by_key(|t| t.number);
         self.threads.dedup_by(|next, kept| {

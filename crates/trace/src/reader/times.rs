@@ -1,4 +1,4 @@
-//! Checks times against each other, so that one changed byte does not turn a run of milliseconds
+//! Checks times against one another, so that one damaged byte does not turn a run of milliseconds
 //! into one of years.
 
 use super::scan::records;
@@ -6,11 +6,11 @@ use crate::clock::{Moment, Source};
 use crate::event::What;
 use crate::record::definition;
 
-/// Plausible frequencies of a clock: a kilohertz to a hundred gigahertz.
+/// The frequencies that a clock can plausibly have: a kilohertz to a hundred gigahertz.
 pub(crate) const FREQUENCIES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
 
-/// Whether two moments are about equally far apart on both clocks, as a clock of `frequency` would
-/// have it. The frequency was measured over half a millisecond, perhaps on a busy machine, so a
+/// Whether two moments are about as far apart in ticks as `frequency` makes of their distance in
+/// nanoseconds. The frequency was measured over half a millisecond, perhaps on a busy machine, so a
 /// difference of a quarter plus a millisecond is accepted.
 pub(crate) fn agree(source: Source, frequency: u64, start: Moment, later: Moment) -> bool {
     let (Some(ticks), Some(ns)) =
@@ -23,21 +23,21 @@ pub(crate) fn agree(source: Source, frequency: u64, start: Moment, later: Moment
     expected.abs_diff(u128::from(ticks)) <= expected / 4 + u128::from(frequency) / 1000
 }
 
-/// Knowledge about the times in segments that no checksum covers.
+/// What is known about the times in segments that no checksum covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt {
     /// Raw ticks by which the run had ended; `u64::MAX` if unknown.
     pub(crate) end: u64,
-    /// How many ticks a record's time may lie before that of an earlier record, as with a signal
-    /// handler's.
+    /// By how many ticks a record's time may lie before an earlier record's, as when a signal
+    /// handler wrote it.
     pub(crate) slack: u64,
 }
 
 impl Doubt {
-    /// Returns the indices of records with an impossible time, ascending: a time after those of
-    /// both following records; for the last record, one after the previous record and the end.
-    /// Times within a segment hardly go back, and one of the two following records may itself be
-    /// damaged.
+    /// Returns the indices of records with an impossible time, ascending. The time of a record is
+    /// impossible if it lies after those of both following records; the last record's, if it lies
+    /// after the previous record's and after the end. Times within a segment hardly go back, and
+    /// one of the two following records may itself be damaged.
     pub(crate) fn impossible(&self, bytes: &[u8], base: u64) -> Vec<usize> {
         let times: Vec<(usize, u64)> = records(bytes, base)
             .enumerate()

@@ -1,13 +1,13 @@
 //! Writes a trace from inside a running program, at a few nanoseconds an event.
 //!
 //! A [`Session`] for each process owns the events file and hands out segments of it; a
-//! [`ThreadWriter`] for each thread fills them. Neither allocates, locks, or calls anything that
-//! could be interposed; `errno` is preserved; everything may run in a signal handler that
-//! interrupted another event.
+//! [`ThreadWriter`] for each thread fills them. Neither of them allocates, locks, or calls a
+//! function that could be interposed; `errno` is preserved; a signal handler may record events even
+//! if it interrupted the recording of another event.
 //!
-//! The program may be killed at any moment: segments are shared mappings of the file, so what has
-//! been stored belongs to the kernel, and a record's kind byte is stored last, so that a
-//! half-written record reads as not written.
+//! The program may be killed at any moment: segments are shared mappings of the file, so the kernel
+//! keeps what has been stored, and a record's kind byte is stored last, so that a half-written
+//! record reads as not written.
 //!
 //! Signal handlers are safe: the cursor is the only word that decides which code owns a slot, and
 //! it advances by a compare-and-exchange that a handler on the same thread cannot tear. A handler

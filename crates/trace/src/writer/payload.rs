@@ -1,5 +1,5 @@
-//! Writes definitions: call sites, names, modules. Their records carry a list of addresses or a
-//! text, and are written seldom.
+//! Writes definitions: call sites, names, modules. Definitions carry a list of addresses or a text
+//! over several records, and are written seldom.
 
 use super::session::Session;
 use super::thread::ThreadWriter;
@@ -7,29 +7,29 @@ use crate::clock;
 use crate::event::{Address, SiteId};
 use crate::record::{MASK_24, RECORD_BYTES, Raw, definition};
 
-/// Longest text of a definition in bytes; longer ones are cut.
+/// Most bytes of a definition's text; a longer text is cut.
 const TEXT_BYTES: usize = 1024;
-/// Bytes of payload in a record.
+/// Number of bytes of payload that fit into a record.
 const PER_RECORD: usize = RECORD_BYTES - 1;
 
-/// A loaded object file, as `dl_iterate_phdr` reports it.
+/// A loaded object file, as `dl_iterate_phdr` describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleInfo<'a> {
-    /// Load bias, which is added to the file's addresses.
+    /// The load bias: what is added to the file's own addresses.
     pub bias: u64,
     /// First mapped address.
     pub start: u64,
-    /// First address after the mapped ones.
+    /// The first address after the file's mapped addresses.
     pub end: u64,
-    /// GNU build id; at most 64 bytes of it are kept.
+    /// GNU build id of the file; at most 64 bytes of it are kept.
     pub build_id: &'a [u8],
     /// Path of the file, as the loader names it.
     pub path: &'a [u8],
 }
 
 impl ThreadWriter {
-    /// Defines call site `id` by its return addresses, innermost first; keeps at most 64 of them.
-    /// Writes nothing for an empty stack.
+    /// Defines call site `id` by its return addresses, innermost first, of which at most 64 are
+    /// kept. Writes nothing if `stack` is empty.
     pub fn define_site(&self, session: &Session, id: SiteId, stack: &[Address]) {
         let Some(slot) = (!stack.is_empty()).then(|| self.claim_slowly(session, stack.len().min(64))).flatten() else {
             return;
@@ -41,7 +41,7 @@ impl ThreadWriter {
         }
     }
 
-    /// Names a marker or region. Call this before its first use.
+    /// Names a marker or region. Call this before the marker's or region's first event.
     pub fn name_marker(&self, session: &Session, id: u32, name: &[u8]) {
         self.define(session, definition::MARKER_NAME, u64::from(id), &[name]);
     }
@@ -56,7 +56,8 @@ impl ThreadWriter {
         self.define(session, definition::THREAD_NAME, 0, &[name]);
     }
 
-    /// Records a loaded object file. Call this once for each module, and again after `dlopen`.
+    /// Records a loaded object file. Call this once for each module that is loaded at the start,
+    /// and after each `dlopen` for the new ones.
     pub fn define_module(&self, session: &Session, module: ModuleInfo) {
         let build_id = &module.build_id[..module.build_id.len().min(64)];
         let [start, end] = [module.start.to_le_bytes(), module.end.to_le_bytes()];
@@ -64,8 +65,8 @@ impl ThreadWriter {
         self.define(session, definition::MODULE, module.bias, &parts);
     }
 
-    /// Writes a head record, with the payload's length as its argument, and the payload in the
-    /// records after it.
+    /// Writes a definition: a head record, the argument of which is the payload's length, and the
+    /// payload in the records after it.
     fn define(&self, session: &Session, code: u8, object: u64, parts: &[&[u8]]) {
         let mut payload = [0u8; TEXT_BYTES];
         let mut len = 0;
@@ -76,8 +77,8 @@ impl ThreadWriter {
         }
         let Some(slot) = self.claim_slowly(session, 1 + len.div_ceil(PER_RECORD)) else { return };
         let time = slot.time_of(clock::now(session.source()));
-        // Writes the head first: a payload without a head means nothing, whereas a head shows that
-        // its payload is cut short.
+        // Fills the head record first: a payload without a head means nothing, whereas a head shows
+        // that its payload is cut short.
         slot.fill(time, Raw { code, object, arg: len as u32 & MASK_24 });
         for (i, chunk) in payload[..len].chunks(PER_RECORD).enumerate() {
             slot.plus(1 + i).fill_bytes(definition::BYTES, chunk);

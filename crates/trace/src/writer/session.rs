@@ -1,4 +1,5 @@
-//! The events file of a process: created once; its space is handed out in segments, without locks.
+//! The events file of a process: a session creates it once, and hands out its space in segments,
+//! without locks.
 
 use super::segment::Segment;
 use crate::clock::{self, Moment, Source};
@@ -15,12 +16,12 @@ const STOPPED: u32 = 3;
 
 const PATH_BYTES: usize = 4096;
 
-/// Why a session takes no more events. The program continues.
+/// Why a session takes no more events. The program itself continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u32)]
 pub enum StopReason {
-    /// The trace's own size limit was reached.
+    /// The events file has reached its own size limit.
     SizeLimit = 1,
     /// The file system is full.
     NoSpace = 2,
@@ -28,14 +29,14 @@ pub enum StopReason {
     FileSizeLimit = 3,
     /// There is no memory or address space for a mapping.
     NoMemory = 4,
-    /// The program closed the file's descriptor, and the file cannot be opened again.
+    /// The program has closed the file's descriptor, and the file cannot be opened again.
     DescriptorLost = 5,
-    /// Another error, the number of which is in the file.
+    /// Another error of the system, the number of which is in the file.
     Other = 6,
 }
 
 impl StopReason {
-    /// The reason as half a sentence.
+    /// Returns the reason as half a sentence.
     pub fn text(self) -> &'static str {
         match self {
             StopReason::SizeLimit => "the trace's size limit was reached",
@@ -70,7 +71,7 @@ impl StopReason {
     }
 }
 
-/// Why a session could not be opened.
+/// Why a session cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// The path of the directory is longer than 4,000 bytes.
@@ -102,9 +103,10 @@ impl std::error::Error for OpenError {}
 /// Options of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Size limit of the events file in bytes. Once it is reached, events are counted and dropped.
+    /// Size limit of the events file in bytes. Once the file has reached it, events are only
+    /// counted.
     pub limit: u64,
-    /// The clock; `None` chooses the best one.
+    /// The clock that stamps the events; `None` chooses the best one of the machine.
     pub source: Option<Source>,
 }
 
@@ -114,27 +116,28 @@ impl Default for Options {
     }
 }
 
-/// The events file of this process. Lives in a `static`.
+/// The events file of this process. A `Session` lives in a `static`.
 pub struct Session {
     state: AtomicU32,
     fd: AtomicI32,
-    /// Device and inode, to check whether `fd` is still the session's: programs close descriptors
-    /// that they did not open.
+    /// Device and inode of the file. By these the session finds out whether `fd` is still its own:
+    /// programs close descriptors that they did not open.
     device: AtomicU64,
     inode: AtomicU64,
-    /// Address of the file header's mapping.
+    /// Address at which the file header is mapped; 0 if it is not.
     header: AtomicUsize,
     source: AtomicU8,
     limit: AtomicU64,
     page: AtomicUsize,
-    /// The directory, then the file's whole path. Written only in state OPENING, and read only in
-    /// the states after it.
+    /// The path of the directory, to which the file's name is added. Written only in state OPENING,
+    /// and read only in the states after it.
     path: UnsafeCell<[u8; PATH_BYTES]>,
     directory_len: AtomicUsize,
 }
 
-// SAFETY: only the one thread that moved `state` to OPENING writes `path`, and it is read only
-// after OPEN was stored with release order. All other fields are atomics.
+// SAFETY: only the one thread that moved `state` to OPENING writes `path`, and other threads read
+// `path` only after they have seen OPEN, which is stored with release order. All other fields are
+// atomics.
 unsafe impl Sync for Session {}
 
 impl Default for Session {
@@ -144,7 +147,7 @@ impl Default for Session {
 }
 
 impl Session {
-    /// Creates a closed session: events posted to it vanish.
+    /// Creates a closed session, which ignores the events that are posted to it.
     pub const fn new() -> Session {
         Session {
             state: AtomicU32::new(CLOSED),
@@ -160,13 +163,15 @@ impl Session {
         }
     }
 
-    /// Creates `events.PID.N` in `directory` and opens the session. The path should be absolute:
-    /// the file is opened again by its path when the program has closed the descriptor, and a
-    /// forked child creates its own file beside it, whatever their working directories are by then.
-    /// The call takes about half a millisecond, because it measures the clock's rate.
+    /// Creates `events.PID.N` in `directory` and opens the session. The directory's path should be
+    /// absolute: the session opens the file again by its path when the program has closed the
+    /// descriptor, and a forked child creates a file of its own beside it, whatever their working
+    /// directories are by then. The call takes about half a millisecond, because it measures the
+    /// clock's rate.
     ///
     /// # Errors
-    /// On failure nothing is left open; the session stays closed, and posting to it does nothing.
+    /// On failure nothing is left open: the session stays closed, and ignores events that are
+    /// posted to it.
     pub fn open(&self, directory: &CStr, options: Options) -> Result<(), OpenError> {
         let bytes = directory.to_bytes();
         if bytes.len() > PATH_BYTES - 64 {
@@ -175,7 +180,8 @@ impl Session {
         if self.state.compare_exchange(CLOSED, OPENING, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return Err(OpenError::AlreadyOpen);
         }
-        // SAFETY: state OPENING belongs to this thread.
+        // SAFETY: only the thread that has moved `state` to OPENING, which is this one, may access
+        // `path`.
         unsafe { (&mut *self.path.get())[..bytes.len()].copy_from_slice(bytes) };
         self.directory_len.store(bytes.len(), Ordering::Relaxed);
         let source = options.source.unwrap_or_else(Source::detect);
@@ -187,8 +193,8 @@ impl Session {
         made
     }
 
-    /// Called in the child after `fork`: leaves the parent's file alone and creates one for the
-    /// child (`follow`), or closes the session. The forking thread's
+    /// Call this in the child after `fork`. Leaves the parent's file alone; with `follow` creates a
+    /// file for the child, otherwise closes the session. The forking thread's
     /// [`ThreadWriter::forget`](super::ThreadWriter::forget) must come before the next event.
     ///
     /// An event posted in the child before this call would go to the parent's segment: block
@@ -203,8 +209,8 @@ impl Session {
         }
         let header = self.header.swap(0, Ordering::Relaxed);
         if header != 0 {
-            // SAFETY: unmaps the child's copy of the mapping; no other thread exists here, and
-            // `header` was taken out of use.
+            // SAFETY: the range is the child's copy of the header's mapping. No other thread exists
+            // in the child, and `header` was set to 0 before.
             unsafe { sys::unmap(header, FILE_HEADER_BYTES) };
         }
         let fd = self.fd.swap(-1, Ordering::Relaxed);
@@ -217,8 +223,8 @@ impl Session {
         made
     }
 
-    /// Writes the closing time. Later events are still taken; the file is readable without this
-    /// too.
+    /// Writes the end time of the session. Later events are still taken, and the file is readable
+    /// without an end time, too.
     pub fn finish(&self) {
         if self.header.load(Ordering::Acquire) == 0 {
             return;
@@ -235,7 +241,7 @@ impl Session {
         self.state.load(Ordering::Relaxed) == OPEN
     }
 
-    /// Returns why the session stopped; `None` if it has not.
+    /// Returns why the session stopped taking events; `None` if it has not stopped.
     pub fn stopped(&self) -> Option<StopReason> {
         if self.state.load(Ordering::Acquire) != STOPPED {
             return None;
@@ -243,7 +249,7 @@ impl Session {
         StopReason::from_number(self.word32(file::STOP).load(Ordering::Relaxed))
     }
 
-    /// Returns the source of the time stamps.
+    /// Returns the clock that stamps the events.
     #[inline(always)]
     pub fn source(&self) -> Source {
         match self.source.load(Ordering::Relaxed) {
@@ -259,8 +265,9 @@ impl Session {
         let made = self.fill_header(fd, pid);
         if made.is_err() {
             sys::close(fd);
-            // Removes the file, because a file without a header would be a damaged trace.
-            // SAFETY: state OPENING belongs to this thread.
+            // Removes the file, because a file without a header would count as a damaged trace.
+            // SAFETY: only the thread that has moved `state` to OPENING, which is this one, may
+            // access `path`.
             if let Ok(path) = CStr::from_bytes_until_nul(unsafe { &*self.path.get() }) {
                 sys::unlink(path);
             }
@@ -270,16 +277,17 @@ impl Session {
 
     fn create_file(&self, pid: u32) -> Result<i32, Errno> {
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        // A program that replaces itself by exec keeps its process id, so the name has a second
-        // number.
+        // A program that replaces itself by exec keeps its process number, so the file's name has a
+        // second number.
         for n in 0..10_000 {
-            // SAFETY: state OPENING belongs to this thread.
+            // SAFETY: only the thread that has moved `state` to OPENING, which is this one, may
+            // access `path`.
             let path = write_path(unsafe { &mut *self.path.get() }, self.directory_len.load(Ordering::Relaxed), pid, n);
             match sys::open(path, flags, 0o600) {
                 Err(Errno(libc::EEXIST)) => {}
                 Err(error) => return Err(error),
-                // Uses a high number, out of the way of programs that rely on getting the lowest
-                // free numbers, or close them.
+                // Moves the descriptor to a high number, out of the way of programs that rely on
+                // getting the lowest free numbers, or close them.
                 Ok(low) => match [1000, 200].into_iter().find_map(|least| sys::duplicate_above(low, least).ok()) {
                     Some(high) => {
                         sys::close(low);
@@ -296,7 +304,7 @@ impl Session {
         let page = self.page.load(Ordering::Relaxed);
         let (device, inode) = sys::identity(fd).map_err(OpenError::Create)?;
         sys::reserve(fd, 0, page as u64).map_err(OpenError::Reserve)?;
-        // SAFETY: the kernel chooses the address.
+        // SAFETY: without an address to replace, the kernel chooses free address space.
         let at = unsafe { sys::map_file(fd, 0, FILE_HEADER_BYTES, None) }.map_err(OpenError::Map)?;
         let source = self.source();
         let start = Moment::now(source);
@@ -311,7 +319,7 @@ impl Session {
             limit: self.limit.load(Ordering::Relaxed),
         };
         let bytes = header.to_bytes();
-        // SAFETY: `at` starts a writable mapping of a page that only this thread knows.
+        // SAFETY: `at` is the start of a writable mapping of a page that only this thread knows.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
         self.header.store(at, Ordering::Release);
         self.word64(file::NEXT).store(page as u64, Ordering::Relaxed);
@@ -322,34 +330,35 @@ impl Session {
     }
 
     fn word32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: callers use this only while the header is mapped (it stays so until fork); fields
-        // are aligned.
+        // SAFETY: callers use this only while the file header is mapped, which it stays until a
+        // fork; the field at `offset` is aligned.
         unsafe { &*((self.header.load(Ordering::Relaxed) + offset) as *const AtomicU32) }
     }
 
     fn word64(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the header is mapped and fields are aligned, as in `word32`.
+        // SAFETY: the file header is mapped, and the field at `offset` aligned, as in `word32`.
         unsafe { &*((self.header.load(Ordering::Relaxed) + offset) as *const AtomicU64) }
     }
 
-    /// Returns a new thread number. The caller has seen the session open.
+    /// Returns the number of a new thread. The caller must have seen the session open.
     pub(crate) fn next_thread(&self) -> u32 {
         self.word32(file::THREADS).fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Counts an event of a thread that never got a segment.
+    /// Counts an event that is lost in a thread without a segment. Does nothing unless the session
+    /// has stopped.
     pub(crate) fn count_dropped(&self) {
         if self.state.load(Ordering::Acquire) == STOPPED {
             self.word64(file::DROPPED).fetch_add(DROP, Ordering::Relaxed);
         }
     }
 
-    /// Returns a mapped segment. On failure stops the session and returns `None`.
+    /// Returns a new mapped segment. If there is none, stops the session and returns `None`.
     pub(crate) fn allocate(&self, bytes: usize, header: SegmentHeader) -> Option<Segment> {
         self.try_allocate(bytes, header).map_err(|(reason, error)| self.stop(reason, error)).ok()
     }
 
-    /// Returns a mapped segment, or why there is none.
+    /// Returns a new mapped segment, or why there is none.
     pub(crate) fn try_allocate(&self, bytes: usize, mut header: SegmentHeader) -> Result<Segment, (StopReason, Errno)> {
         let bytes = bytes.max(self.page.load(Ordering::Relaxed));
         header.bytes = bytes as u32;
@@ -374,7 +383,7 @@ impl Session {
             self.word64(file::STOP_TICKS).store(at, Ordering::Relaxed);
             self.word32(file::STOP_CRC).store(layout::stop_crc(reason as u32, code, at), Ordering::Relaxed);
         }
-        // Changes only the state OPEN: a forked child may have closed meanwhile.
+        // Changes only the state OPEN: a forked child may have closed its session meanwhile.
         let _ = self.state.compare_exchange(OPEN, STOPPED, Ordering::Release, Ordering::Relaxed);
     }
 
@@ -384,14 +393,14 @@ impl Session {
                 .is_ok_and(|id| id == (self.device.load(Ordering::Relaxed), self.inode.load(Ordering::Relaxed)))
     }
 
-    /// Returns the session's descriptor. Opens the file again if the program has closed the
-    /// descriptor (and perhaps given its number to another file).
+    /// Returns the file's descriptor. If the program has closed it (and perhaps opened another file
+    /// under its number), opens the file again.
     fn descriptor(&self) -> Result<i32, Errno> {
         let fd = self.fd.load(Ordering::Acquire);
         if self.is_ours(fd) {
             return Ok(fd);
         }
-        // SAFETY: the state is past OPENING, so the path is written and no longer changes.
+        // SAFETY: the state is past OPENING, so `path` is complete and no longer changes.
         let path = unsafe { &*self.path.get() };
         let path = CStr::from_bytes_until_nul(path).map_err(|_| Errno(libc::EBADF))?;
         let again =
@@ -400,15 +409,15 @@ impl Session {
             sys::close(again);
             return Err(Errno(libc::EBADF));
         }
-        // Another thread may have been faster. Both descriptors work; the slower thread's stays
-        // open but is used only once.
+        // Another thread may have opened the file again meanwhile. Both descriptors work; the one
+        // stored first stays open, and is not used again.
         self.fd.store(again, Ordering::Release);
         Ok(again)
     }
 }
 
-/// Measures ticks a second over half a millisecond: a hint for runs too short to calibrate by their
-/// own ends.
+/// Measures the clock's ticks per second over half a millisecond. A run that is too short to
+/// calibrate the clock by its own ends uses this frequency.
 fn measure(source: Source, start: Moment) -> u64 {
     if source == Source::Monotonic {
         return 1_000_000_000;
@@ -423,7 +432,7 @@ fn measure(source: Source, start: Moment) -> u64 {
     (u128::from(now.ticks.saturating_sub(start.ticks)) * 1_000_000_000 / ns) as u64
 }
 
-/// Writes `DIR/events.PID.N` into the buffer, after the directory, and returns it.
+/// Writes `/events.PID.N` into the buffer behind the directory, and returns the whole path.
 fn write_path(buffer: &mut [u8; PATH_BYTES], directory: usize, pid: u32, n: u32) -> &CStr {
     let mut at = directory;
     let mut push = |bytes: &[u8]| {

@@ -1,23 +1,23 @@
-//! Numbers call sites: maps return addresses to 24-bit numbers, without a lock and without moving
-//! entries.
+//! Numbers call sites: gives each return address a 24-bit number, without a lock and without ever
+//! moving an entry.
 
 use crate::event::{Address, SiteId};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// An open-addressed table of return addresses; a site's number is its index plus one. Fixed in
-/// size, for a `static`.
+/// An open-addressed hash table of return addresses; the number of a call site is its index plus
+/// one. The table has a fixed size, so that it fits into a `static`.
 pub struct SiteTable<const SLOTS: usize> {
     slots: [AtomicU64; SLOTS],
 }
 
-/// The result of a look-up.
+/// The result of looking up a return address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteAnswer {
     /// The address was seen before.
     Known(SiteId),
     /// The address was seen for the first time: the caller must write its definition.
     New(SiteId),
-    /// The table is full.
+    /// The address is new, and there is no place left for it.
     Full,
 }
 
@@ -28,8 +28,8 @@ impl<const SLOTS: usize> Default for SiteTable<SLOTS> {
 }
 
 impl<const SLOTS: usize> SiteTable<SLOTS> {
-    /// Number of places that a look-up tries, which bounds its time; in a table that is three
-    /// quarters full, ten seldom do not suffice.
+    /// Number of places that a look-up tries, which bounds its time. In a table that is three
+    /// quarters full, ten places suffice almost always.
     const PROBES: usize = 32;
 
     /// Creates an empty table.
@@ -38,7 +38,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         SiteTable { slots: [const { AtomicU64::new(0) }; SLOTS] }
     }
 
-    /// Returns the number of `address`, entering it if it is new. Async-signal-safe.
+    /// Returns the number of `address`; enters the address if it is new. Async-signal-safe.
     #[inline]
     pub fn number(&self, address: Address) -> SiteAnswer {
         for at in self.probes(address) {
@@ -56,7 +56,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         SiteAnswer::Full
     }
 
-    /// Returns the number of `address`, if it has one. Async-signal-safe.
+    /// Returns the number of `address`; `None` if the table does not have it. Async-signal-safe.
     #[inline]
     pub fn known(&self, address: Address) -> Option<SiteId> {
         self.probes(address).find_map(|at| match self.slots[at].load(Ordering::Relaxed) {
@@ -67,13 +67,13 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
     }
 
     fn probes(&self, address: Address) -> impl Iterator<Item = usize> {
-        // Fibonacci hashing, in which the upper bits are the mixed ones.
+        // Fibonacci hashing: the upper bits of the product depend on all bits of the address.
         let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         (0..Self::PROBES).map(move |probe| (hash as usize + probe) & (SLOTS - 1))
     }
 
-    /// Files every entry under the address that `as_other` returns for it, if any. Such an entry
-    /// keeps its place and number, but [`SiteTable::number`] no longer finds it until
+    /// Renames every entry for which `as_other` returns another address. The entry keeps its place
+    /// and number, but [`SiteTable::number`] finds it under its old address only after
     /// [`SiteTable::restore`].
     pub fn file_under(&self, as_other: impl Fn(Address) -> Option<Address>) {
         for slot in &self.slots {
@@ -84,7 +84,8 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         }
     }
 
-    /// Files the entry of `address`, now under `other`, under `address` again. Returns its number.
+    /// Renames the entry of `address`, which is now filed under `other`, back to `address`. Returns
+    /// its number; `None` if there is no such entry.
     pub fn restore(&self, address: Address, other: Address) -> Option<SiteId> {
         self.probes(address).find_map(|at| {
             let restored = self.slots[at].compare_exchange(other, address, Ordering::Relaxed, Ordering::Relaxed);
@@ -92,7 +93,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
         })
     }
 
-    /// Forgets all addresses: a forked child writes its own file, which needs the definitions
+    /// Forgets all addresses: a forked child writes its own file, which needs all definitions
     /// again.
     pub fn clear(&self) {
         for slot in &self.slots {

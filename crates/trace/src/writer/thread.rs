@@ -1,4 +1,4 @@
-//! The writer of one thread. The fast path is the claim of 16 bytes, a time stamp and two stores.
+//! The writer of one thread. Its fast path claims 16 bytes, reads the clock and makes two stores.
 
 use super::segment::{Segment, Slot};
 use super::session::Session;
@@ -10,30 +10,32 @@ use crate::sys;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Size of a thread's first segment; each further one is twice as large, up to [`SPAN`]. Small, for
-/// programs with thousands of threads.
+/// Size of a thread's first segment; each further segment is twice as large, up to [`SPAN`]. The
+/// first one is small because a program may have thousands of threads.
 const FIRST_BYTES: u32 = 8 << 10;
 const NO_THREAD: u32 = u32::MAX - 1;
 const NO_CPU: u32 = u32::MAX;
 
-/// The writer of one thread. Constant-initialised and without `Drop`, for thread-local storage; not
-/// `Sync`: only its own thread, and signal handlers on it, may use it.
+/// The writer of one thread. It is constant-initialised and without `Drop`, so that it can lie in
+/// thread-local storage. It is not `Sync`: only its own thread, and signal handlers on that thread,
+/// may use it.
 pub struct ThreadWriter {
-    /// The next free slot, or the end of the segment; 0: no segment. The only word that decides
-    /// which code owns which slot.
+    /// Address of the next free slot, or the end of a full segment; 0 if there is no segment. This
+    /// word alone decides which code owns which slot.
     cursor: AtomicUsize,
-    /// A segment that was created in advance, or was not needed; 0: none.
+    /// A segment that was created in advance, or was not needed; 0 if there is none.
     spare: AtomicUsize,
-    /// The end of a full segment that is still to be sealed; 0: none.
+    /// The end of a full segment that is still to be sealed; 0 if there is none.
     left: AtomicUsize,
-    /// From this cursor on, [`ThreadWriter::prepare`] has work to do.
+    /// When the cursor has reached this address, [`ThreadWriter::prepare`] has work to do.
     due: AtomicUsize,
     thread: AtomicU32,
     tid: AtomicU32,
     sequence: AtomicU32,
     next_bytes: AtomicU32,
     cpu: AtomicU32,
-    /// Base of the segments; 0: the time at which each is created.
+    /// The time that the segments' records count from; 0 if each segment counts from its own
+    /// creation.
     base: AtomicU64,
     own_thread_only: PhantomData<*const ()>,
 }
@@ -63,8 +65,8 @@ impl ThreadWriter {
     }
 
     /// Creates a writer for events about other threads, from `since` (raw ticks) on: context
-    /// switches from a kernel buffer. It accepts only [`ThreadWriter::post_at`], in the order of
-    /// time, and only events with a `tid`.
+    /// switches from a kernel buffer. Call only [`ThreadWriter::post_at`] on it, in the order of
+    /// time, and only with events that have a `tid`.
     pub const fn foreign(since: u64) -> ThreadWriter {
         let mut writer = ThreadWriter::new();
         writer.thread = AtomicU32::new(FOREIGN_THREAD);
@@ -72,8 +74,8 @@ impl ThreadWriter {
         writer
     }
 
-    /// Records an act, stamped now. For an act that gives something away: call this *before* the
-    /// act.
+    /// Records an act with the present time as its stamp. Call this *before* an act that gives
+    /// something away.
     #[inline(always)]
     pub fn post(&self, session: &Session, what: What) {
         if let Some(slot) = self.claim(session) {
@@ -82,9 +84,9 @@ impl ThreadWriter {
         }
     }
 
-    /// Records an act, stamped after everything before it is done. Also records the CPU where that
-    /// costs nothing (a [`What::Cpu`] follows when it changed). For an act that takes something:
-    /// call this *after* the act.
+    /// Records an act, stamped when all earlier instructions have completed. Call this *after* an
+    /// act that takes something. If the same instruction tells the CPU and that has changed, a
+    /// [`What::Cpu`] follows.
     #[inline(always)]
     pub fn post_ordered(&self, session: &Session, what: What) {
         if let Some(slot) = self.claim(session) {
@@ -98,7 +100,7 @@ impl ThreadWriter {
         }
     }
 
-    /// Records an act at a time (raw ticks) that was read before, at most 2³⁶ ticks ago.
+    /// Records an act with a time (in raw ticks) that was read before, at most 2³⁶ ticks ago.
     #[inline]
     pub fn post_at(&self, session: &Session, ticks: u64, what: What) {
         if let Some(slot) = self.claim(session) {
@@ -106,16 +108,16 @@ impl ThreadWriter {
         }
     }
 
-    /// Whether the segment is nearly full, or another one is to be sealed:
-    /// [`ThreadWriter::prepare`] has work to do.
+    /// Whether [`ThreadWriter::prepare`] has work to do: the segment is nearly full, or an earlier
+    /// one is still to be sealed.
     #[inline(always)]
     pub fn is_due(&self) -> bool {
         self.cursor.load(Ordering::Relaxed) >= self.due.load(Ordering::Relaxed)
     }
 
-    /// Creates the next segment in advance and seals the last one. That takes some hundred
-    /// microseconds, so call this when the thread holds no lock. If it is never called, the work is
-    /// done when a segment is full.
+    /// Creates the next segment in advance and seals the last one. The two take some hundred
+    /// microseconds, so call this when the thread holds no lock. If it is never called, the same
+    /// work is done when a segment is full.
     #[cold]
     pub fn prepare(&self, session: &Session) {
         self.due.store(usize::MAX, Ordering::Relaxed);
@@ -134,7 +136,8 @@ impl ThreadWriter {
             return self.due.store(due, Ordering::Relaxed);
         }
         let began = clock::now(session.source());
-        // If no segment is available, the event that needs it reports that.
+        // If no segment can be had now, nothing is reported: the event that needs one will report
+        // it.
         if let Ok(segment) = session.try_allocate(self.next_bytes() as usize, self.header(session)) {
             let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
             if unused != 0 {
@@ -144,19 +147,20 @@ impl ThreadWriter {
         }
     }
 
-    /// Records that the time from `began` (raw ticks) until now was the writer's, not the program's.
+    /// Records that the time from `began` (raw ticks) until now was the writer's, and not the
+    /// program's.
     fn pause_since(&self, session: &Session, began: u64) {
         let ticks = clock::now(session.source()).saturating_sub(began);
         self.post(session, What::Pause { ticks });
     }
 
-    /// Returns this thread's number in the file, once it has posted an event.
+    /// Returns this thread's number in the file; `None` before its first event.
     pub fn thread(&self) -> Option<u32> {
         Some(self.thread.load(Ordering::Relaxed)).filter(|t| *t < NO_THREAD)
     }
 
-    /// Seals and unmaps the segments: the last act of a thread. A later event starts a new segment,
-    /// which then stays mapped.
+    /// Seals and unmaps the thread's segments. Call this as the last act of a thread: a later event
+    /// starts a new segment, which then stays mapped.
     pub fn finish(&self) {
         let cursor = self.cursor.swap(0, Ordering::Relaxed);
         for end in [self.left.swap(0, Ordering::Relaxed), cursor] {
@@ -170,19 +174,20 @@ impl ThreadWriter {
         }
     }
 
-    /// Called in a forked child: drops the parent's segments without writing to them.
+    /// Drops the parent's segments without writing to them. Call this in a forked child.
     pub fn forget(&self) {
         let cursor = self.cursor.swap(0, Ordering::Relaxed);
         for end in [self.left.swap(0, Ordering::Relaxed), cursor] {
             if end != 0 && Segment::before(end).is_filled_to(end) {
-                // SAFETY: unmaps the child's copy of the mapping; every slot is filled, so no stack
-                // frame holds one.
+                // SAFETY: unmaps the child's copy of the segment. Every slot of it is filled, so no
+                // interrupted code still holds the address of one.
                 unsafe { Segment::before(end).unmap() };
             }
         }
         let spare = self.spare.swap(0, Ordering::Relaxed);
         if spare != 0 {
-            // SAFETY: unmaps the child's copy of the mapping; a spare has never been handed out.
+            // SAFETY: unmaps the child's copy of the spare segment, of which no slot has ever been
+            // handed out.
             unsafe { Segment::from_start(spare).unmap() };
         }
         self.due.store(usize::MAX, Ordering::Relaxed);
@@ -193,13 +198,14 @@ impl ThreadWriter {
         self.cpu.store(NO_CPU, Ordering::Relaxed);
     }
 
-    /// Claims the next slot, if there is room or room can be made.
+    /// Claims the next slot; gets a new segment if there is no room. Returns `None` if no segment
+    /// can be had.
     #[inline(always)]
     fn claim(&self, session: &Session) -> Option<Slot> {
         loop {
             let cursor = self.cursor.load(Ordering::Relaxed);
-            // Both the end of a segment and "no segment" (0) are multiples of the grain; so is
-            // every 256th slot.
+            // The end of a segment and the 0 of "no segment" are multiples of the grain; every
+            // 256th slot is one, too, and takes this slower way without need.
             if cursor.is_multiple_of(GRAIN) {
                 return self.claim_slowly(session, 1);
             }
@@ -209,8 +215,8 @@ impl ThreadWriter {
         }
     }
 
-    /// Claims the next `records` slots in one piece, in a new segment if the current one has no
-    /// room for them.
+    /// Claims the next `records` slots in one piece; gets a new segment if the current one has no
+    /// room for all of them.
     #[cold]
     #[inline(never)]
     pub(super) fn claim_slowly(&self, session: &Session, records: usize) -> Option<Slot> {
@@ -226,17 +232,17 @@ impl ThreadWriter {
         }
     }
 
-    /// Advances the cursor if it still has the value `from`; returns false if a signal handler on
-    /// this thread moved it.
+    /// Advances the cursor to `to` if it still has the value `from`. Returns false if a signal
+    /// handler on this thread has moved it.
     ///
-    /// A single instruction, so no handler can come in between; without the lock prefix, because no
-    /// other thread reads it.
+    /// This is a single instruction, so that no handler can come in between. It has no lock prefix,
+    /// because no other thread reads the cursor.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn advance(&self, from: usize, to: usize) -> bool {
         let moved: u8;
-        // SAFETY: the cursor is a word of this thread; CMPXCHG reads and writes it and sets rax and
-        // the flags.
+        // SAFETY: the cursor is an aligned word of this thread, and only this thread accesses it;
+        // CMPXCHG reads and writes that word, and changes only rax and the flags.
         unsafe {
             core::arch::asm!("cmpxchg qword ptr [{cursor}], {to}", "sete {moved}", cursor = in(reg) self.cursor.as_ptr(),
                 to = in(reg) to, moved = out(reg_byte) moved, inout("rax") from => _, options(nostack));
@@ -260,9 +266,9 @@ impl ThreadWriter {
         }
     }
 
-    /// Fills a slot whose time does not fit into 48 bits. A stamp older than the segment allows
-    /// counts as its oldest time. One more than a day after the segment's beginning goes into a new
-    /// segment, and leaves a pause of length zero in the claimed slot.
+    /// Fills a slot whose time does not fit into 48 bits. A stamp that is older than the segment
+    /// allows gets the oldest time that it allows. An event more than a day after the segment's
+    /// beginning goes into a new segment, and a pause of length zero fills the claimed slot.
     #[cold]
     #[inline(never)]
     fn fill_out_of_range(&self, session: &Session, slot: Slot, ticks: u64, raw: Raw) {
@@ -287,8 +293,8 @@ impl ThreadWriter {
         self.post_at(session, ticks, What::Cpu { cpu });
     }
 
-    /// Gives the thread a new segment if the cursor still is `cursor`, the end of the old one.
-    /// Returns `None` if the event is lost, which is counted.
+    /// Gives the thread a new segment if the cursor is still `cursor`. If no segment can be had,
+    /// counts the event as lost and returns `None`.
     fn refill(&self, session: &Session, cursor: usize) -> Option<()> {
         if !session.is_open() {
             self.lose(session, cursor);
@@ -301,7 +307,8 @@ impl ThreadWriter {
             return None;
         };
         if !self.advance(cursor, segment.first_slot()) {
-            // A signal handler came first; its segment serves this event too.
+            // A signal handler has got a new segment first, which serves this event too; this
+            // segment becomes the spare one.
             let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
             if unused != 0 {
                 discard(unused);
@@ -319,8 +326,8 @@ impl ThreadWriter {
         Some(())
     }
 
-    /// Marks the segment that ends at `cursor` as full. [`ThreadWriter::prepare`] seals it; a
-    /// segment that was already waiting for that is sealed now.
+    /// Marks the full segment that ends at `cursor` as left, for [`ThreadWriter::prepare`] to seal.
+    /// If another left segment is still unsealed, seals that one now.
     fn leave(&self, cursor: usize) {
         let before = self.left.swap(cursor, Ordering::Relaxed);
         if before != 0 {
@@ -337,19 +344,19 @@ impl ThreadWriter {
         session.allocate(self.next_bytes() as usize, self.header(session))
     }
 
-    /// Returns the size of the next segment, and doubles the size for the one after it.
+    /// Returns the size of the next segment, and doubles the size of the one after it.
     fn next_bytes(&self) -> u32 {
         let bytes = self.next_bytes.load(Ordering::Relaxed);
         self.next_bytes.store((bytes * 2).min(SPAN as u32), Ordering::Relaxed);
         bytes
     }
 
-    /// Returns the next segment's header; the session fills in its size.
+    /// Returns the header of the next segment. The session fills in the segment's size.
     fn header(&self, session: &Session) -> SegmentHeader {
         if self.thread.load(Ordering::Relaxed) == NO_THREAD {
             let number = session.next_thread();
-            // A signal handler may have been faster; then its number counts and this one stays
-            // unused.
+            // A signal handler may have given the thread a number meanwhile: then that number
+            // counts, and this one stays unused.
             let _ = self.thread.compare_exchange(NO_THREAD, number, Ordering::Relaxed, Ordering::Relaxed);
         }
         if self.tid.load(Ordering::Relaxed) == 0 {
@@ -369,36 +376,38 @@ impl ThreadWriter {
         }
     }
 
-    /// Counts a lost event, in this thread's last segment if it has one, so that no cache line
-    /// moves between threads.
+    /// Counts a lost event: in the thread's last segment if it has one, so that no cache line moves
+    /// between threads, otherwise in the session.
     fn lose(&self, session: &Session, cursor: usize) {
         if cursor == 0 {
             return session.count_dropped();
         }
         let last = Segment::before(cursor);
         last.count_dropped();
-        // A full segment no longer changes, so it is sealed. A definition that did not fit leaves
-        // room that events can still use.
+        // A full segment no longer changes, so it can be sealed. But if a definition did not fit,
+        // the segment still has room for events.
         if cursor == last.end() && !last.is_sealed() {
             last.seal(cursor);
         }
     }
 }
 
-/// Seals a spare, which has never been handed out, as empty, and unmaps it.
+/// Seals a spare segment as empty, and unmaps it. None of its slots has ever been handed out.
 fn discard(spare: usize) {
     let segment = Segment::from_start(spare);
     segment.seal(segment.first_slot());
-    // SAFETY: no slot of the segment was ever claimed.
+    // SAFETY: no slot of the segment was ever claimed, so nothing refers to it.
     unsafe { segment.unmap() };
 }
 
-/// Seals and unmaps the segment that the cursor has left.
+/// Seals and unmaps the segment before `cursor`, which the thread has left.
 fn retire(cursor: usize) {
     let segment = Segment::before(cursor);
     if segment.is_sealed() || segment.seal(cursor) {
-        // SAFETY: every slot is filled, so no stack frame holds one; the cursor points elsewhere.
+        // SAFETY: every slot is filled, so no interrupted code still holds the address of one, and
+        // the cursor points elsewhere.
         unsafe { segment.unmap() };
     }
-    // Otherwise an interrupted stack frame must still fill its slot, so the mapping stays.
+    // If the segment could not be sealed, interrupted code must still fill a slot of it, so the
+    // mapping stays.
 }
