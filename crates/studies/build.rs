@@ -1,10 +1,11 @@
-//! Which commit this is built from: every result says so. `BATON_COMMIT` from outside goes before what git says; without either
-//! it is `unknown`.
+//! Sets `BATON_COMMIT`, the commit that every result of a study names. If the variable is set from
+//! outside, its value is kept; otherwise git is asked; without git the value is `unknown`.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The crates whose code decides what a study's figures are: where one of them is changed, the commit alone does not say it.
+/// Crates whose code decides the figures of a study. If a file of one of them differs from the
+/// commit, the commit's name gets the suffix `with changes`.
 const CRATES: [&str; 9] = ["chip", "coherence", "machine", "noc", "plot", "sched", "studies", "sync", "workloads"];
 
 fn git(arguments: &[&str]) -> Option<String> {
@@ -15,12 +16,13 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BATON_COMMIT");
-    // Tests may leave something beside their sources.
+    // Only `src` is watched, because tests may write files beside their sources.
     let crates = CRATES.map(|name| format!("../{name}/src"));
     for folder in &crates {
         println!("cargo::rerun-if-changed={folder}");
     }
-    // What a new commit changes: where HEAD points to, or what is there; a branch may be in the file of packed ones.
+    // A new commit changes HEAD, or the branch to which HEAD points; the branch may be in the file
+    // of packed references instead.
     let branch = git(&["symbolic-ref", "HEAD"]).unwrap_or_else(|| "HEAD".to_owned());
     for name in ["HEAD", &branch, "packed-refs"] {
         if let Some(path) = git(&["rev-parse", "--git-path", name]).filter(|path| Path::new(path).exists()) {
@@ -32,7 +34,7 @@ fn main() {
         let commit = git(&["rev-parse", "HEAD"])?;
         let folders = crates.iter().map(String::as_str);
         let status: Vec<&str> = ["status", "--porcelain", "--"].into_iter().chain(folders).collect();
-        // Where git cannot say, nothing is claimed.
+        // If git cannot say whether files differ, they are taken to differ.
         let changed = git(&status).is_none_or(|status| !status.is_empty());
         Some(if changed { format!("{commit} with changes") } else { commit })
     });

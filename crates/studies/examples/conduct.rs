@@ -1,9 +1,10 @@
-//! A study from a program of one's own: `cargo run --release -p baton-studies --example conduct -- [NAME [DIR [full]]]`.
+//! Conducts a study from a program outside of the command line of Baton:
+//! `cargo run --release -p baton-studies --example conduct -- [NAME [DIR [full]]]`.
 
 use baton_studies::{Extent, Progress, STUDIES, page};
 use std::path::PathBuf;
 
-/// Says on standard error what was done.
+/// Prints the progress of the study to standard error.
 struct Said;
 
 impl Progress for Said {

@@ -1,14 +1,19 @@
-//! What OCOR's profiles show without OCOR, beside what the paper prints; and the fit that finds their draws.
+//! Prints what OCOR's profiles show without OCOR, beside the figures that the paper prints. With
+//! `--fit`, finds draws of the profiles.
 //!
 //! `cargo run --release -p baton-studies --example ocor_baselines -- [OPTIONS] [profiles/ocor/NAME.toml ...]`
 //!
-//! Without files: all of `profiles/ocor`. `--fit N` finds draws until a file has N, and writes each into it as it is found;
-//! `--draws N` looks at the first N only; `--acquisitions N` a thread in the place of the draw's, `--threads N` (64),
-//! `--steps N` (10) runs a candidate at most, `--candidates N` (6) in a row that lead to nothing, `--table N` of ranges, from 0
-//! (in turn), `--seed N` (1) of the candidates, `--again N` (0): with the seed of a study's run after so many, `--chip FILE`
-//! (`chips/ocor64.toml`), `--set KEY=VALUE` of it, `--lock NAME` (`spin-park`), `--jobs N` files side by side (1).
+//! Without files, it takes all of `profiles/ocor`. Defaults are in brackets. `--fit N` finds draws
+//! until a file has N of them, and writes each draw into the file at once; `--draws N` shows only
+//! the first N draws of a file; `--acquisitions N` sets the acquisitions a thread (those of the
+//! draw); `--threads N` (64); `--steps N` is the greatest number of runs for a candidate (10);
+//! `--candidates N` ends the fit after N candidates in a row without a new draw (6); `--table N` is
+//! the table of ranges to draw from, counted from 0 (each in turn); `--seed N` is the seed of the
+//! candidates (1); `--again N` takes the seed of a study's run number N (0); `--chip FILE`
+//! (`chips/ocor64.toml`); `--set KEY=VALUE` changes a key of the chip; `--lock NAME` (`spin-park`);
+//! `--jobs N` works on N files side by side (1).
 //!
-//! Nothing here knows of priorities in the network: profiles are made on the baseline.
+//! Draws are found and shown on the baseline: no run has priorities in the network.
 
 use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
@@ -91,7 +96,8 @@ fn arguments() -> Result<Args, Failed> {
     Ok(args)
 }
 
-/// One run of a draw without any priority in the network, accounted for as the study does.
+/// Does one run of a draw without any priority in the network. Accounts for its time in the way of
+/// the study.
 fn measure(args: &Args, chip: &str, drawn: &Numbered) -> Result<Shown, Failed> {
     let (name, Numbered { number, draw }) = (String::new(), *drawn);
     let program =
@@ -181,7 +187,8 @@ fn one(args: &Args, chip: &str, path: &Path) -> Result<(), Failed> {
         let met = if off == 0.0 { if alike { "alike" } else { "met" } } else { "not met" };
         print(&profile.name, &format!("{number} {met}"), &draw, &shown);
         if met == "met" {
-            // At once, so that an interruption of the fit loses one candidate, and the same command goes on from here.
+            // The draw is written at once. If the fit is interrupted, only one candidate is lost,
+            // and the same command continues from here.
             let text = set::with_draw(&std::fs::read_to_string(path)?, &drawn(draw), &remark(&shown));
             let beside = path.with_extension("toml.new");
             std::fs::write(&beside, text)?;
@@ -194,7 +201,7 @@ fn one(args: &Args, chip: &str, path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a draw showed when it was found.
+/// The remark above a draw in its file: the figures that the draw showed when it was found.
 fn remark(shown: &Shown) -> String {
     format!(
         "critical sections {:.1}%, overhead {:.1}%, spinning {:.1}%, rate {:.3}, packets {:.1}",

@@ -1,8 +1,9 @@
-//! The study's real programs by themselves, both arms, with checked results:
-//! `cargo run --release -p baton-studies --example real_programs -- [THREADS...]` (left out: all counts of the study).
+//! Runs the study's real programs alone, in both arms, and checks their results:
+//! `cargo run --release -p baton-studies --example real_programs -- [THREADS...]`
+//! (without counts: all thread counts of the study).
 //!
-//! Prints cycles, shares and what marks save, one line a program, count and what is compared (`real::Arms`), and the host's
-//! seconds for both runs.
+//! Prints one line for each program, thread count and comparison (`real::Arms`): cycles, shares,
+//! the savings of the second arm, and the host's seconds for both runs.
 
 use baton_chip::Chip;
 use baton_programs::real::Program;

@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(cache.get::<u64>("a"), None);
         cache.put("a", &7u64).unwrap();
         assert_eq!((cache.get::<u64>("a"), cache.get::<u64>("b"), cache.damaged()), (Some(7), None, 0));
-        // Another version has other addresses.
+        // The version is part of the address, so version "2" does not find the run of version "1".
         assert_eq!(Cache::open(&folder, "2").unwrap().get::<u64>("a"), None);
         let path = cache.path("a");
         let text = std::fs::read_to_string(&path).unwrap();

@@ -17,10 +17,10 @@ pub enum Basis {
     NotComparable,
 }
 
-/// One claim of the paper, or one part of a compound one.
+/// One claim of the paper, or one part of a compound claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// The number in the table of claims.
+    /// The claim's number in the table of claims.
     pub id: &'static str,
     /// The part of a compound claim; empty otherwise.
     pub part: String,
@@ -35,7 +35,7 @@ pub struct Claim {
     /// The ends of the 95% interval of our figure.
     pub interval: Option<[f64; 2]>,
     pub basis: Basis,
-    /// Whether the claim holds; only a predicted claim can.
+    /// Whether the claim holds; `None` if it is not judged. Only a predicted claim is judged.
     pub holds: Option<bool>,
     /// The rule by which it holds.
     pub rule: String,
@@ -44,7 +44,7 @@ pub struct Claim {
 }
 
 impl Basis {
-    /// The name on pages.
+    /// The name of the basis on pages.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Predicted => "predicted",
@@ -75,8 +75,8 @@ impl Claim {
         self
     }
 
-    /// A claim whose figure, or one that it follows from, was used to set a parameter. Nothing is
-    /// predicted, so nothing can hold.
+    /// A claim whose figure was used to set a parameter, or follows from a figure that was. Such a
+    /// claim predicts nothing, so it cannot hold.
     #[must_use]
     pub fn calibrated(self, paper: f64, ours: Option<Interval>, rule: Rule, why: impl Into<String>) -> Claim {
         let claim = Claim { basis: Basis::Calibrated, ..self };
@@ -110,11 +110,11 @@ pub struct Falsifier {
     pub id: &'static str,
     /// The effect that must be seen.
     pub what: String,
-    /// Whether it was seen; `None` if it was not run to this extent.
+    /// Whether the effect was seen; `None` if a study of this extent does not run the falsifier.
     pub holds: Option<bool>,
     /// The figures that were seen, by name.
     pub figures: Vec<(String, f64)>,
-    /// The reason why the falsifier was not seen, or not run.
+    /// The reason why the effect was not seen, or why the falsifier was not run.
     pub why: String,
 }
 
@@ -124,11 +124,12 @@ pub struct Unspecified {
     pub what: String,
     /// The choice that was made, and the reason.
     pub chosen: String,
-    /// The range over real systems.
+    /// The range of the detail over real systems.
     pub range: String,
-    /// The least and the greatest value of the headline over that range, if it was run.
+    /// The least and the greatest value of the headline figure over that range; `None` if the range
+    /// was not run.
     pub effect: Option<[f64; 2]>,
-    /// Why it was not run, or which figure the effect is on.
+    /// The reason why the range was not run, or the figure on which the effect is measured.
     pub note: String,
 }
 

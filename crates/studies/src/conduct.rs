@@ -1,4 +1,5 @@
-//! A study from its first run to its findings, in rounds until it asks for no more runs.
+//! Conducts a study from its first run to its findings: in rounds, until the study asks for no more
+//! runs.
 
 use crate::cache::Cache;
 use crate::claim::Findings;

@@ -71,7 +71,8 @@ mod tests {
         assert_eq!(Interval::of(&[]), None);
         assert_eq!(Interval::of(&[3.0]), Some(Interval { mean: 3.0, half: None }));
         let two = Interval::of(&[1.0, 3.0]).unwrap();
-        // The standard error is 1, with one degree of freedom.
+        // The values 1 and 3 have a standard error of 1. The quantile of one degree of freedom is
+        // 12.706.
         assert!((two.mean - 2.0).abs() < 1e-12 && (two.half.unwrap() - 12.706).abs() < 1e-9);
         assert_eq!(Interval::of_groups(&[vec![1.0, 3.0]]), Some(two));
         assert_eq!(Interval::of_groups(&[vec![1.0, 3.0], vec![4.0]]), Some(Interval { mean: 3.0, half: None }));

@@ -64,7 +64,7 @@ impl Entry {
         self.open_with(chips, &[], profiles)
     }
 
-    /// Like [`Entry::open`]. The folders hold chip files that others may be based on.
+    /// Like [`Entry::open`]. `folders` hold the chip files on which the given ones may be based.
     ///
     /// # Errors
     /// Like [`Entry::open`].

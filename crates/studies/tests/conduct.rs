@@ -1,11 +1,12 @@
-//! A study is resumable: what was run is kept, checked, and not run again; an order of work changes nothing.
+//! Tests that an interrupted study can be resumed: finished runs are kept, checked when they are
+//! read, and not run again; results come in the order of the runs.
 
 use baton_studies::pool::Quiet;
 use baton_studies::{Extent, Falsifier, Findings, Frozen, Study, StudyError, conduct};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Squares numbers; fails at one of them, if it has one to fail at.
+/// A study whose runs square numbers; the run of `fails_at` fails.
 struct Squares {
     fails_at: Option<u64>,
     runs: AtomicU64,
@@ -59,10 +60,10 @@ fn an_interrupted_study_goes_on() {
     let whole = squares(None);
     let (findings, work) = conduct(&whole, Extent::Full, &folder, &Quiet).unwrap();
     assert_eq!((findings.notes[0].as_str(), work.cached as u64, work.run as u64), ("20", kept, 20 - kept));
-    // A quick study's runs are among them.
+    // The runs of a quick study are among those of the full one, so all five are in the cache.
     let (_, work) = conduct(&whole, Extent::Quick, &folder, &Quiet).unwrap();
     assert_eq!((work.cached, work.run), (5, 0));
-    // Damage is seen, and the run done again.
+    // A damaged file of the cache is noticed, and its run is done again.
     let cached = || std::fs::read_dir(folder.join("cache")).unwrap().map(|entry| entry.unwrap().path());
     std::fs::write(cached().next().unwrap(), "{").unwrap();
     let (_, work) = conduct(&whole, Extent::Full, &folder, &Quiet).unwrap();

@@ -1,5 +1,5 @@
-//! OCOR's runs on a small chip: every account adds up by all three ways, on every reading of a try; the exact falsifiers are
-//! exact.
+//! Runs OCOR's study on a small chip. Tests that the three ways to account for overhead agree for
+//! each kind of atomic access, and that falsifiers which require exact equality find it.
 
 use baton_chip::Chip;
 use baton_programs::synthetic::Profile;
@@ -46,7 +46,8 @@ fn a_granted_lock_s_account_adds_up_and_its_sleepers_enter() {
         let account = &figures.account;
         assert_eq!((account.acquisitions, figures.calls.acquisitions), (96, 96));
         assert!(account.entered_spinning < 96 && account.overhead > 0, "{account:?}");
-        // By calls and by the word the same sections were entered: they differ by the ways of the lock's own messages alone.
+        // The account by calls has sections and blocked time too. The lock's own messages make its
+        // figures differ from those by the lock's word.
         assert!(figures.calls.sections > 0 && figures.calls.blocked > 0);
     }
     assert_ne!(usual.account, granted.account);
@@ -56,7 +57,8 @@ fn a_granted_lock_s_account_adds_up_and_its_sleepers_enter() {
 fn accounts_add_up_for_every_reading_of_a_try() {
     for atomics in ["near", "far", "llsc"] {
         let figures = run("ilbdc", 8, 8, &[&format!("core.atomics={atomics}"), "ocor.enabled=true"]);
-        // `Run::figures` refuses a residual; what is left to see is that there was something to account for.
+        // `Run::figures` refuses an account whose three ways disagree. It remains to check that
+        // there was something to account for.
         let account = &figures.account;
         assert_eq!(account.acquisitions, 8 * 4);
         assert_eq!(account.blocked, account.in_sections + account.overhead);

@@ -1,5 +1,5 @@
-//! Real programs in the study: results are right and accounts add up on every program, without marks and with them; marks change
-//! something where threads meet.
+//! Tests the study's real programs: in both arms, every program has the right result and an account
+//! that adds up; with one thread, marks cost no more than their hints.
 
 use baton_chip::Chip;
 use baton_programs::real::{Program, Scale};
@@ -17,7 +17,7 @@ fn run(program: Program, threads: u32, marked: bool) -> Figures {
         Program::Align => (64, 8),
     };
     let what = What { program, scale: Scale { size, grain, seed: 1 } };
-    // `figures` refuses a wrong result and an account with a residual.
+    // `figures` returns an error for a wrong result or for an account that does not add up.
     Run { chip, what, lock: Lock::Paper, threads, seed: 1 }
         .figures()
         .unwrap_or_else(|error| panic!("{program:?}: {error}"))
@@ -36,7 +36,8 @@ fn every_program_is_right_and_accounted_for_in_both_arms() {
 fn marks_change_nothing_for_one_thread_but_the_hints_price() {
     let (off, on) = (run(Program::Sort, 1, false), run(Program::Sort, 1, true));
     assert_eq!((off.account.overhead > 0, off.account.acquisitions), (true, on.account.acquisitions));
-    // Two cycles a hint, and a try and a release each.
+    // Marks cost at most 8 cycles an acquisition: two cycles for each hint, with at least one hint
+    // for the try and one for the release.
     assert!(
         on.cycles >= off.cycles && on.cycles - off.cycles <= 8 * on.account.acquisitions,
         "{} {}",

@@ -9,12 +9,13 @@ pub trait Draw: PartialEq {
     /// The program's name.
     fn name(&self) -> &str;
 
-    /// The index among the program's draws; a study takes the first ones.
+    /// The index of the draw among the program's draws. A study uses the draws with the lowest
+    /// indices.
     fn place(&self) -> usize {
         0
     }
 
-    /// The name within the names of runs.
+    /// The text that stands for the draw in the names of runs.
     fn label(&self) -> String {
         self.name().to_owned()
     }
@@ -24,13 +25,13 @@ pub trait Draw: PartialEq {
         ""
     }
 
-    /// The seed of the `again`th run, from 0.
+    /// The seed of the draw's run number `again`, which counts from 0.
     fn seed(&self, again: u64) -> u64 {
         1 + again
     }
 }
 
-/// A program without draws.
+/// A program without draws, which its name stands for.
 impl Draw for &'static str {
     fn name(&self) -> &str {
         self
@@ -176,7 +177,8 @@ impl<'a, S, D: Draw> Plan<'a, S, D> {
         self.cases.iter().map(run).collect()
     }
 
-    /// The samples, and the rest of `done`, which begins with the plan's runs in their order.
+    /// Splits `done`, which begins with the results of the plan's runs in their order. Returns the
+    /// samples made from these results, and the results that follow them.
     pub fn samples<'d, R, F>(&self, done: &'d [(R, F)]) -> (Samples<'d, D, F>, &'d [(R, F)])
     where
         'a: 'd,

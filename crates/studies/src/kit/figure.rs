@@ -37,7 +37,7 @@ pub fn line(name: &str, values: impl IntoIterator<Item = Option<Interval>>) -> S
     Series { name: name.to_owned(), points, theirs: false }
 }
 
-/// Returns the paper's line over the same positions.
+/// Returns a line of the paper's values over places 0, 1, 2 and so on.
 pub fn printed(name: &str, values: &[f64]) -> Series {
     let points = values.iter().enumerate().map(|(x, y)| Point::new(x as f64, *y)).collect();
     Series { name: name.to_owned(), points, theirs: true }

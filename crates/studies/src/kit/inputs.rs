@@ -61,7 +61,7 @@ impl Inputs {
         Inputs::open_with(chips, &[], profiles)
     }
 
-    /// Like [`Inputs::open`]. The folders hold chip files that others may be based on.
+    /// Like [`Inputs::open`]. `folders` hold the chip files on which the given ones may be based.
     ///
     /// # Errors
     /// Like [`ChipFile::open`].
@@ -77,9 +77,9 @@ impl Inputs {
     }
 }
 
-/// The name of a study's rules: a hash of the files that state them. If files were reformatted
-/// without a change of any rule, `restated` keeps the old name: it is the hash of the new form, and
-/// the name under which the rules were frozen.
+/// The name of a study's rules: a hash of the files that state them. If the files were reformatted
+/// without a change of any rule, `restated` keeps the old name: its first text is the hash of the
+/// reformatted files, its second the name under which the rules were frozen.
 pub fn rules(files: &[&str], restated: Option<[&str; 2]>) -> String {
     let now = files.iter().fold(hash::Hash::default(), |hash, file| hash.and(file)).short();
     restated.filter(|[form, _]| *form == now).map_or(now, |[_, name]| name.to_owned())

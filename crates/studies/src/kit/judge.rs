@@ -1,10 +1,11 @@
-//! Judges claims by their rules, and falsifiers. What this extent cannot judge gets a reason.
+//! Judges claims by their rules, and falsifiers by the effects that were seen. A claim that this
+//! extent of the study cannot judge gets the reason instead.
 
 use super::samples::{Pair, said};
 use crate::{Claim, Falsifier, Interval, Rule};
 
 pub struct Judge {
-    /// Whether everything was run that claims over all programs need.
+    /// Whether all runs were made that claims over all programs need.
     full: bool,
     pub claims: Vec<Claim>,
 }
@@ -38,7 +39,8 @@ impl Judge {
         });
     }
 
-    /// Judges a condition that the study computes itself; `None` if its experiments were not run.
+    /// Judges a condition that the study computes itself; `holds` is `None` if the experiments of
+    /// the condition were not run.
     pub fn condition(
         &mut self,
         claim: Claim,

@@ -9,11 +9,11 @@ use baton_plot::{Span, Spans};
 /// Something that the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The group of experiments that vary it.
+    /// The item's name, which is also the group of the experiments that vary the item.
     pub group: &'static str,
-    /// What was chosen, and why.
+    /// The choice that the study makes, and why.
     pub chosen: &'static str,
-    /// The range over real systems.
+    /// The range of the item over real systems.
     pub range: &'static str,
 }
 
@@ -22,8 +22,8 @@ pub const fn item(group: &'static str, chosen: &'static str, range: &'static str
     Item { group, chosen, range }
 }
 
-/// The effect of each open item on a figure, varied one at a time. The experiments of an item's
-/// group are its other choices; the main experiment on the same draws is the chosen one.
+/// The effect of each open item on a figure, with one item varied at a time. The experiments of an
+/// item's group make its other choices; the main experiment on the same draws makes the usual one.
 pub struct Tornado<'a, D, F> {
     /// The items. Items that can decide the sign come first.
     pub items: &'a [Item],

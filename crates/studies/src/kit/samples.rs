@@ -144,7 +144,7 @@ impl<'a, D: Draw, F> Samples<'a, D, F> {
     }
 }
 
-/// The reduction in percent; 0 if there was nothing to reduce.
+/// The reduction from `off` to `on` in percent of `off`; 0 if `off` is 0.
 pub fn reduction(off: f64, on: f64) -> f64 {
     if off == 0.0 { 0.0 } else { 100.0 * (off - on) / off }
 }
@@ -158,7 +158,8 @@ pub fn over_draws<D, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>)
 /// interval is that of the means over programs, seed by seed; otherwise it follows from the spread
 /// of each program's own draws.
 pub fn over_programs<D: Draw, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>) -> f64) -> Option<Interval> {
-    // By position, because removed draws leave different gaps in the numbers of each program.
+    // Draws are matched by their place, because removed draws leave different gaps in the numbers
+    // of each program's draws.
     let mut places: BTreeMap<(&str, usize, u64), Vec<f64>> = BTreeMap::new();
     let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for pair in pairs {
@@ -204,14 +205,15 @@ mod tests {
     #[test]
     fn every_program_weighs_the_same_however_many_draws_it_has() {
         let balanced = [(Drawn("a", 0), 1.0), (Drawn("a", 1), 3.0), (Drawn("b", 0), 10.0), (Drawn("b", 1), 12.0)];
-        // The means over programs, in each position: 5.5 and 7.5.
+        // The mean of both programs is 5.5 in place 0 (of 1 and 10), and 7.5 in place 1 (of 3 and
+        // 12).
         assert_eq!(mean(&balanced), Interval::of(&[5.5, 7.5]).unwrap());
         let third = (Drawn("b", 2), 11.0);
         let more = balanced.into_iter().chain([third]).collect::<Vec<_>>();
         let ours = mean(&more);
-        // The means are 2, with a variance of 2 over two values, and 11, with a variance of 1 over
-        // three values. The variance of the mean is (2 / 2 + 1 / 3) / 4, with three degrees of
-        // freedom.
+        // Program `a` has the mean 2 and the variance 2 over two values, program `b` the mean 11
+        // and the variance 1 over three values. The variance of the mean over programs is (2 / 2 +
+        // 1 / 3) / 4, with three degrees of freedom, whose quantile is 3.182.
         assert_eq!(ours.mean, 6.5);
         assert!((ours.half.unwrap() - 3.182 * (1.0f64 / 3.0).sqrt()).abs() < 1e-9, "{ours:?}");
     }

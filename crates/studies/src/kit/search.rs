@@ -24,7 +24,7 @@ pub struct Choice {
     pub only_tested: bool,
 }
 
-/// The place of each choice.
+/// The place of each choice: 0 is the chosen value, and `n` its `n`th alternative.
 pub type Set = Vec<usize>;
 
 /// A set of values that is tried.
@@ -32,7 +32,8 @@ pub type Set = Vec<usize>;
 pub struct Trial {
     pub name: String,
     pub set: Set,
-    /// The way of [`Search::again`]; `None` for a first trial, with one draw of each program.
+    /// The index in [`Search::again`] of the way in which the set is repeated; `None` for a first
+    /// trial, with one draw of each program.
     pub again: Option<usize>,
 }
 
@@ -52,23 +53,24 @@ pub trait Score: Copy {
 
 /// The number of sets in the sample.
 const SAMPLE: usize = 24;
-/// The number of choices that the improvement varies.
+/// The number of choices that rounds 3 and 4 vary: those with the greatest effect.
 const WIDEST: usize = 4;
 
-/// The most first trials, and the most repeated trials in `ways` ways.
+/// The greatest number of first trials, and that of repeated trials in `ways` ways.
 pub const fn most(ways: usize) -> [usize; 2] {
     [SAMPLE + 2 + 4 * WIDEST, 2 * ways]
 }
 
 pub struct Search<'a, T> {
     pub choices: &'a [Choice],
-    /// The result of each place by itself, for each choice, the chosen value first.
+    /// For each choice, the result of each place while all other choices are as chosen; the result
+    /// of the chosen value comes first.
     pub singles: &'a [Vec<T>],
-    /// The names of the ways in the last round.
+    /// The names of the ways in which the last round repeats the best sets.
     pub again: &'a [&'a str],
-    /// The names of the sample's two halves.
+    /// The names of the two halves of the sample: over everything, and over the arm under test.
     pub halves: [&'a str; 2],
-    /// Whether a set is possible at all.
+    /// Whether the values of a set are possible together.
     pub valid: &'a dyn Fn(&Set) -> bool,
 }
 
@@ -77,7 +79,7 @@ type Round<'a, T> = &'a dyn Fn(&[Trial], &[T]) -> Vec<Trial>;
 
 impl<T: Score> Search<'_, T> {
     /// Goes through the rounds as far as `look` knows the results of trials. Returns the known
-    /// trials with their results, and the trials that must be run next; at the end there are none.
+    /// trials with their results, and the trials that must be run next, none at the end.
     pub fn go(&self, mut look: impl FnMut(&Trial) -> Option<T>) -> (Vec<(Trial, T)>, Vec<Trial>) {
         let (mut tried, mut seen) = (Vec::new(), Vec::new());
         loop {
@@ -121,8 +123,8 @@ impl<T: Score> Search<'_, T> {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut below = |n: usize| (xorshift(&mut state) >> 33) as usize % n;
         let mut trials: Vec<Trial> = Vec::new();
-        // Impossible sets and duplicates are drawn again. With many choices, nearly all sets are
-        // new.
+        // Impossible sets and duplicates are drawn again, up to 50 draws for each set of the
+        // sample. With many choices, nearly all sets are new.
         for _ in 0..50 * SAMPLE {
             let number = trials.len();
             if number == SAMPLE {
@@ -142,7 +144,8 @@ impl<T: Score> Search<'_, T> {
         trials
     }
 
-    /// The best single place of each choice.
+    /// The set of the best single place of each choice. With `plausible`, a place must be plausible
+    /// by itself, unless it is the chosen value.
     fn best(&self, plausible: bool) -> Set {
         let best = |of: &Vec<T>| {
             let places = of.iter().enumerate().filter(|(place, seen)| *place == 0 || !plausible || seen.plausible());
@@ -162,8 +165,9 @@ impl<T: Score> Search<'_, T> {
         all
     }
 
-    /// A possible set: if `set` is not, the choice with the least effect returns to the chosen
-    /// value.
+    /// Returns `set` if it is possible. Otherwise one choice returns to the chosen value: the
+    /// choice with the least effect among those whose return makes the set possible. If none does,
+    /// returns `set` as it is.
     fn repaired(&self, set: Set) -> Set {
         let without = |choice: usize| {
             let mut set = set.clone();
@@ -173,8 +177,9 @@ impl<T: Score> Search<'_, T> {
         if (self.valid)(&set) { set } else { self.widest().into_iter().rev().find_map(without).unwrap_or(set) }
     }
 
-    /// Sets that differ in one of the choices with the greatest effect from the best set so far,
-    /// and from the best plausible one. That choice takes its best place, or the chosen value.
+    /// Sets that differ from the best set so far, or from the best plausible set, in one of the
+    /// choices with the greatest effect. The choice takes its best place if it has the chosen
+    /// value, and the chosen value otherwise.
     fn neighbours(&self, trials: &[Trial], seen: &[T]) -> Vec<Trial> {
         let mut all: Vec<Trial> = Vec::new();
         for (plausible, name) in [(false, "best"), (true, "best plausible")] {
@@ -193,7 +198,7 @@ impl<T: Score> Search<'_, T> {
         all
     }
 
-    /// The best sets again, in each way of [`Search::again`].
+    /// The best set and the best plausible set again, in each way of [`Search::again`].
     fn once_more(&self, trials: &[Trial], seen: &[T]) -> Vec<Trial> {
         let mut all: Vec<Trial> = Vec::new();
         for (plausible, name) in [(false, "the best"), (true, "the best plausible")] {

@@ -17,14 +17,14 @@ impl Score for Seen {
     }
 }
 
-/// The choices are eighteen, with one to three alternatives each. Every second one is used only by
-/// the arm under test.
+/// There are eighteen choices with one to three alternatives each. Every second choice is used only by the
+/// arm under test.
 fn choices() -> Vec<Choice> {
     (0..18).map(|n| Choice { name: "a choice", places: 1 + n % 3, only_tested: n % 2 == 0 }).collect()
 }
 
-/// Effects add up: the first alternative of each choice gives as many points as the choice's
-/// number. Odd choices that are not as chosen are implausible.
+/// The score of a set is the sum of the numbers of the choices that take their first alternative. A
+/// set is plausible if every choice with an odd number has its chosen value.
 fn added(set: &[usize]) -> Seen {
     let places = || set.iter().enumerate();
     let score: usize = places().map(|(n, place)| if *place == 1 { n } else { 0 }).sum();
@@ -53,8 +53,8 @@ fn rounds_follow_each_other_and_the_best_is_found() {
         let mut known = 0usize;
         let mut rounds = 0;
         let tried = loop {
-            // Earlier trials stay the same: as many are known as were asked for in the earlier
-            // rounds.
+            // `look` knows the first `known` trials, which are those of the earlier rounds, because
+            // earlier trials stay the same. It returns `None` for the others.
             let mut left = known;
             let (tried, next) = search.go(|trial| {
                 left = left.checked_sub(1)?;
@@ -66,8 +66,8 @@ fn rounds_follow_each_other_and_the_best_is_found() {
             }
             (known, rounds) = (known + next.len(), rounds + 1);
         };
-        // The rounds are: the sample, the best places, their neighbours (which has no new sets
-        // afterwards), and the repetition.
+        // The four rounds are the sample, the best places, their neighbours, and the repetition.
+        // The second round of neighbours finds no new sets.
         assert_eq!(rounds, 4);
         let seen: Vec<Seen> = tried.iter().map(|(_, seen)| *seen).collect();
         assert_eq!(seen[greatest(&seen, false).unwrap()].score, (0..18).sum::<usize>() as f64);
@@ -94,7 +94,8 @@ fn a_sample_of_the_arm_under_test_leaves_the_other_one_alone() {
 
 #[test]
 fn a_set_that_cannot_be_gives_way_where_that_costs_least() {
-    // Choices 3 and 5 exclude each other; choice 3 has the smaller effect.
+    // Choices 3 and 5 exclude each other. Choice 3 has the smaller effect, so it must return to the
+    // chosen value.
     let valid = |set: &Set| set[3] == 0 || set[5] == 0;
     with_search(&valid, |search| {
         let set = search.repaired(search.best(false));

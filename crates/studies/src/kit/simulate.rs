@@ -31,8 +31,8 @@ pub type Body = Box<dyn FnOnce()>;
 pub struct Crew {
     /// The core and the body of each thread.
     pub bodies: Vec<(u32, Body)>,
-    /// Checks what the threads computed, when all have ended. It also keeps what they share alive
-    /// until then.
+    /// Checks the results of the threads after all of them have ended. The closure also keeps alive
+    /// until then what the threads share.
     pub check: Box<dyn FnOnce() -> Result<(), String>>,
 }
 
@@ -40,7 +40,7 @@ pub struct Crew {
 pub enum Ended {
     /// Every thread has ended.
     Whole(Box<Outcome>),
-    /// Threads wait for each other forever; the text is the report.
+    /// Threads wait for each other forever; the text is the simulator's report about them.
     Locked(String),
 }
 

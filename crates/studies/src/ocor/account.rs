@@ -1,13 +1,13 @@
-//! Where blocked time goes, to the cycle, by ways that share nothing.
+//! Accounts for blocked time to the cycle, in three ways that share nothing.
 //!
 //! For one wait of one thread, from its request to the moment at which its lock word says that it holds the lock: blocked
 //! time (BT) is all of it, critical sections (CS) the part in which others held the lock, competition overhead (COH) the
 //! part in which no thread did (Yao and Lu, equation 1). A critical section ends when the release is visible to all cores.
 //!
 //! - **By difference**: BT of every wait less the critical sections within it.
-//! - **By hand-offs**: one walk over each lock's moments; while the lock is free, every waiter's clock runs.
+//! - **By hand-offs**: one walk over each lock's moments in order; a cycle in which the lock is free counts for each waiter.
 //! - **By causes**: what each waiter itself did in each cycle in which its lock was free, as the engine charged it. Every
-//!   reason has a cause; there is no bin for the rest.
+//!   reason has a cause; no cycle is left over.
 
 use baton_chip::{LockLog, MEMORY_PARTS, Reason, Stretch, WordChange};
 use serde::{Deserialize, Serialize};
@@ -16,17 +16,17 @@ use std::collections::BTreeMap;
 /// What a waiter does while its lock is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
-    /// Between tries, and tries that hit.
+    /// The waiter is between two tries, or its try hits in its own cache.
     SpinInterval,
-    /// A message of its try is on its way, as long as an empty network takes.
+    /// A message of the waiter's try travels, without the time for which it queues.
     Network,
-    /// A home, another cache or memory serves it.
+    /// A home, another cache or memory serves the waiter's request.
     Home,
-    /// It waits behind others: in routers, and at the home.
+    /// The waiter's request waits behind other requests, in routers or at the home.
     Queueing,
-    /// It is in the system call that puts it to sleep.
+    /// The waiter is in the system call that puts it to sleep.
     SleepPreparation,
-    /// It sleeps, or its core is coming to it.
+    /// The waiter sleeps, or has been woken and does not run yet.
     WakeUp,
 }
 
@@ -35,7 +35,7 @@ pub const CAUSES: [Cause; 6] =
     [Cause::SpinInterval, Cause::Network, Cause::Home, Cause::Queueing, Cause::SleepPreparation, Cause::WakeUp];
 
 impl Cause {
-    /// Its name in results.
+    /// The name of the cause in results.
     pub fn name(self) -> &'static str {
         match self {
             Cause::SpinInterval => "spin interval",
@@ -52,7 +52,7 @@ impl Cause {
         match name {
             "network" => Some(Cause::Network),
             "network_queueing" | "home_queueing" => Some(Cause::Queueing),
-            // A look that hits, and the change itself.
+            // Reads that hit in the waiter's cache, and the atomic operation itself.
             "l1" | "atomic" => Some(Cause::SpinInterval),
             // The home, a cache or memory serves the line.
             "home" | "memory" | "remote_cache" | "l2" => Some(Cause::Home),
@@ -60,13 +60,14 @@ impl Cause {
         }
     }
 
-    /// The cause of a stretch outside of memory; `None` for a reason that this account does not
+    /// The cause of waiting that is not for memory; `None` for a reason that this account does not
     /// know, or that no waiter for a lock has.
     fn of(reason: Reason) -> Option<Cause> {
         match reason.name() {
-            // Pauses between tries, writing the registers, a monitor, the flush when the spinning ends.
+            // The waiter pauses between tries, writes registers, waits at a monitor, changes its
+            // mode, or flushes its pipeline when the spinning ends.
             "computing" | "spinning" | "monitor_wait" | "mode_change" | "flush" => Some(Cause::SpinInterval),
-            // Its own earlier stores on their way.
+            // The waiter's own earlier stores are on their way.
             "store_buffer" => Some(Cause::Network),
             "kernel" => Some(Cause::SleepPreparation),
             "asleep" | "ready" | "switch" | "waking" => Some(Cause::WakeUp),
@@ -93,22 +94,23 @@ pub struct Account {
     pub in_sections: u64,
     /// Competition overhead by difference.
     pub overhead: u64,
-    /// The same by hand-offs.
+    /// Competition overhead by hand-offs.
     pub by_hand_offs: u64,
-    /// The same by causes, in the order of [`CAUSES`].
+    /// Competition overhead by causes, in the order of [`CAUSES`].
     pub by_cause: [u64; 6],
     /// The longest wait.
     pub longest_wait: u64,
 }
 
 impl Account {
-    /// How far the three ways disagree, in cycles: 0, or something is not accounted for.
+    /// The greatest difference between the three figures of overhead, in cycles. It is 0 unless
+    /// some cycles are not accounted for.
     pub fn residual(&self) -> u64 {
         let causes: u64 = self.by_cause.iter().sum();
         self.overhead.abs_diff(self.by_hand_offs).max(self.overhead.abs_diff(causes))
     }
 
-    /// The account of a run's log.
+    /// Computes the account of a run from its log and the times of its threads' requests.
     pub fn of(log: &LockLog, requests: &Requests) -> Result<Account, String> {
         let mut words: BTreeMap<u64, Vec<WordChange>> = BTreeMap::new();
         for change in &log.changes {
@@ -116,7 +118,8 @@ impl Account {
         }
         let mut account = Account::default();
         let mut next = vec![0usize; requests.len()];
-        // A thread's waits in order of time, over all locks.
+        // The waits at each lock, by the address of the lock's word, in the order in which they
+        // ended.
         let mut waits: BTreeMap<u64, Vec<Wait>> = BTreeMap::new();
         for change in log.changes.iter().filter(|change| change.from == 0) {
             let thread = change.thread as usize;
@@ -172,7 +175,7 @@ struct Wait {
     to: u64,
 }
 
-/// From changes of a word to the intervals in which a thread held it.
+/// Turns the changes of a lock's word into the intervals in which a thread held the lock.
 fn holders(changes: &[WordChange]) -> Result<Vec<(u64, u64)>, String> {
     let mut held = Vec::new();
     let mut since: Option<&WordChange> = None;
@@ -183,7 +186,7 @@ fn holders(changes: &[WordChange]) -> Result<Vec<(u64, u64)>, String> {
                 held.push((taken.at.0, change.at.0));
                 since = None;
             }
-            // A waiter marks the word: there are sleepers.
+            // A waiter marks the word of a held lock: there are sleepers.
             (from, to, Some(_)) if from != 0 && to != 0 => {}
             _ => {
                 return Err(format!(
@@ -199,13 +202,14 @@ fn holders(changes: &[WordChange]) -> Result<Vec<(u64, u64)>, String> {
     }
 }
 
-/// Cycles of `intervals`, which are in order and apart, between `from` and `to`.
+/// The number of cycles between `from` and `to` that lie in `intervals`, which are in order and
+/// apart.
 pub(super) fn within(intervals: &[(u64, u64)], from: u64, to: u64) -> u64 {
     let first = intervals.partition_point(|interval| interval.1 <= from);
     intervals[first..].iter().take_while(|i| i.0 < to).map(|i| i.1.min(to) - i.0.max(from)).sum()
 }
 
-/// The stretches of a thread that reach into a wait.
+/// The stretches of a thread's time that overlap with one of its waits.
 fn stretches<'a>(all: &'a [Stretch], wait: &Wait) -> impl Iterator<Item = &'a Stretch> {
     let first = all.partition_point(|stretch| stretch.to.0 <= wait.from);
     let to = wait.to;
@@ -227,8 +231,8 @@ impl Free {
     }
 }
 
-/// Gives `cycles` of a stretch to their causes. Within a request their order is not kept, so that a part of it has each
-/// cause in proportion; what rounding leaves goes to the largest.
+/// Adds `cycles` of a stretch to their causes. The order of causes within a request is not
+/// recorded, so each cause gets its proportional share, and the largest one what rounding leaves.
 fn share_out(stretch: &Stretch, cycles: u64, by_cause: &mut [u64; 6]) -> Result<(), String> {
     let unknown = |what: &str| format!("waiting for a lock went to `{what}`, which has no cause in the account");
     if stretch.reason != Reason::Memory {
@@ -243,7 +247,7 @@ fn share_out(stretch: &Stretch, cycles: u64, by_cause: &mut [u64; 6]) -> Result<
             own[Cause::of_part(name).ok_or_else(|| unknown(name))? as usize] += u64::from(*part);
         }
     }
-    // What no part names were hits.
+    // Cycles of the request that no part names were hits.
     let named: u64 = own.iter().sum();
     own[Cause::SpinInterval as usize] += whole.saturating_sub(named);
     let sum: u64 = own.iter().sum();
@@ -258,7 +262,8 @@ fn share_out(stretch: &Stretch, cycles: u64, by_cause: &mut [u64; 6]) -> Result<
     Ok(())
 }
 
-/// The overhead of a lock's waits, by one walk over its moments: while it is free, every waiter's clock runs.
+/// The overhead of the waits at one lock, by one walk over its moments in order: each cycle in
+/// which the lock is free counts once for each waiter.
 fn by_hand_offs(held: &[(u64, u64)], waits: &[Wait]) -> u64 {
     let mut moments: Vec<(u64, i64, i64)> = Vec::new();
     for (from, to) in held {

@@ -1,4 +1,5 @@
-//! Figure 5's sketch as a log: a unit is 100 cycles, so that parts of a stretch have a size.
+//! Tests the account on the sketch of the paper's figure 5, written as a log. A unit of the sketch
+//! is 100 cycles, so that a stretch can be divided into parts.
 
 use super::*;
 use baton_chip::{LockLog, Reason, Stretch, WordChange};
@@ -14,8 +15,8 @@ fn stretch(from: u64, to: u64, reason: Reason) -> Stretch {
     Stretch { from: Cycles(from), to: Cycles(to), reason, cpu: CpuId(0), parts: [0; PARTS] }
 }
 
-/// Thread 0 has the lock from 0 to 200. Thread 1 asks at 100, goes to sleep and has it at 700; thread 2 asks at 150, has it
-/// at 240 and gives it back at 440.
+/// Thread 0 has the lock from 0 to 200. Thread 1 asks at 100, goes to sleep, and has the lock from
+/// 700 to 800. Thread 2 asks at 150, and has the lock from 240 to 440.
 fn log() -> (LockLog, Requests) {
     let changes = vec![
         change(0, 0, 0, 1),
@@ -27,7 +28,8 @@ fn log() -> (LockLog, Requests) {
         change(800, 1, 2, 0),
     ];
     let mut try_of_2 = stretch(190, 240, Reason::Memory);
-    // 10 cycles of hits, 20 on the way, 20 behind others.
+    // The try of thread 2 takes 50 cycles: 20 on the way, 20 behind others, and 10 of hits, which
+    // no part names.
     try_of_2.parts[MEMORY_PARTS.iter().position(|part| *part == "network").unwrap()] = 20;
     try_of_2.parts[MEMORY_PARTS.iter().position(|part| *part == "home_queueing").unwrap()] = 20;
     let waits = vec![
@@ -49,11 +51,13 @@ fn three_ways_agree_to_the_cycle() {
     let account = Account::of(&log, &requests).unwrap();
     assert_eq!((account.acquisitions, account.entered_spinning), (3, 2));
     assert_eq!(account.sections, 200 + 200 + 100);
-    // Thread 1: 600 blocked, 100 + 200 of them in sections. Thread 2: 90, 50.
+    // Thread 1 is blocked from 100 to 700: 100 + 200 of the 600 cycles lie in sections of the
+    // others. Thread 2 is blocked for 90 cycles, 50 of them in a section.
     assert_eq!((account.blocked, account.in_sections), (690, 350));
     assert_eq!((account.overhead, account.by_hand_offs, account.residual()), (340, 340, 0));
-    // Thread 1 from 200 to 240: the system call; from 440 on: asleep, and its core coming. Thread 2: 40 of its try's 50
-    // cycles, a fifth of them hits, two fifths each on the way and behind others.
+    // While the lock is free, thread 1 is in the system call from 200 to 240, and asleep or being
+    // switched in from 440 to 700. Thread 2 spends 40 of its try's 50 cycles: a fifth of them are
+    // hits, two fifths each are on the way and behind others.
     let cause = |cause: Cause| account.by_cause[cause as usize];
     assert_eq!(cause(Cause::SleepPreparation), 40);
     assert_eq!(cause(Cause::WakeUp), 260);
@@ -88,7 +92,8 @@ fn what_has_no_cause_is_an_error_and_not_a_rest() {
         assert!(Account::of(&log, &requests).unwrap_err().contains(strange.name()));
     }
     assert!(MEMORY_PARTS.iter().all(|part| Cause::of_part(part).is_some()));
-    // Whatever a thread may do while it waits for a lock has one: all but the devices' reasons, and memory's parts.
+    // Every reason for which a thread may wait for a lock has a cause, but for the reasons of
+    // devices, and memory, whose parts have causes.
     let without: Vec<&str> =
         Reason::ALL.into_iter().filter(|reason| Cause::of(*reason).is_none()).map(Reason::name).collect();
     assert_eq!(without, ["memory", "device", "queue_full", "queue_empty"]);

@@ -1,6 +1,8 @@
-//! The account by calls, as `baton sim` and the table of locks have it: a thread waits from its request to the moment at which
-//! `lock` returns, and holds the lock from there to its call of `unlock`. [`super::account`] goes by the lock's word instead. Between the two
-//! are the ways of the lock's own messages: by its word a section lasts until its release is visible, by calls until it is sent.
+//! The account by calls, as `baton sim` and the table of locks have it: a thread waits from its
+//! request to the moment at which `lock` returns, and holds the lock from there to its call of
+//! `unlock`. [`super::account`] goes by the lock's word instead. The two accounts differ by the
+//! times that the lock's own messages travel: by the word, a section lasts until its release is
+//! visible; by calls, until the release is sent.
 
 use super::account::{Account, within};
 
@@ -9,7 +11,7 @@ use super::account::{Account, within};
 pub(super) struct AtLock {
     /// From each request to the moment at which its thread has the lock.
     waits: Vec<(u64, u64)>,
-    /// From there to the release.
+    /// From each acquisition to its release.
     held: Vec<(u64, u64)>,
 }
 
@@ -26,26 +28,27 @@ impl Calls {
         &mut self.0[at]
     }
 
-    /// A thread that asked at `requested` has the lock.
+    /// Notes that a thread that asked at `requested` has the lock at `now`.
     pub(super) fn acquired(&mut self, lock: u32, requested: u64, now: u64) {
         let here = self.at(lock);
         here.waits.push((requested, now));
         here.held.push((now, now));
     }
 
-    /// Its holder gives it back.
+    /// Notes that the holder of a lock gives it back.
     pub(super) fn release(&mut self, lock: u32, now: u64) {
-        // The holder is the one that took it last.
+        // The holder is the thread that took the lock last.
         if let Some(last) = self.at(lock).held.last_mut() {
             last.1 = now;
         }
     }
 
-    /// Acquisitions, sections, blocked time and overhead; causes and sleepers are not known to threads.
+    /// The account has acquisitions, sections, blocked time and overhead; threads know neither
+    /// causes nor sleepers.
     pub(super) fn account(&self) -> Account {
         let mut account = Account::default();
         for lock in &self.0 {
-            // Sections exclude each other, so they are in order as they were noted.
+            // Sections exclude each other, so the order in which they were noted is that of time.
             account.sections += lock.held.iter().map(|(from, to)| to - from).sum::<u64>();
             for &(from, to) in &lock.waits {
                 let in_sections = within(&lock.held, from, to);
@@ -66,7 +69,8 @@ mod tests {
 
     #[test]
     fn overhead_is_waiting_while_the_lock_is_free() {
-        // The second asks at 5, while the first is inside up to 20, and comes in at 30; the third waits from 25 to 60.
+        // The first thread holds the lock from 10 to 20. The second asks at 5 and holds it from 30
+        // to 50; the third asks at 25 and holds it from 60 to 70.
         let mut calls = Calls::default();
         for (asked, got, left) in [(0, 10, 20), (5, 30, 50), (25, 60, 70)] {
             calls.acquired(3, asked, got);

@@ -1,6 +1,7 @@
-//! What is otherwise than in the last full run (2026-11-22, rules 2920d65165091114). No rule of a claim is.
+//! Says what differs from the last full run (2026-11-22, rules 2920d65165091114). No rule of a
+//! claim does.
 
-/// One line for the page's head.
+/// The paragraph at the head of the study's page that says what changed since the last full run.
 pub(super) const CHANGED: &str = "Changed since the last full run (2026-11-22). No claim's rule. The programs: a third shape, crowds with meetings, in 13 of the 25, fitted \
 on the baseline alone, so means over a program's draws are over all its shapes. Each draw also runs with marks at the home, which is ours, and under an oracle, which tells \
 whether an order can change anything in it; draws whose overhead that changes by 5% or more run so under two further seeds. `never-sleep` and `cheap-sleep` moved to crowds with the order at the home, as on botss they could not fail; `reversed` is new; all three are also run with releases first in both arms, after a first look showed the home's order to owe much to its releases. \

@@ -23,7 +23,7 @@ pub enum Job {
         /// The fit.
         refit: Refit,
     },
-    /// A stand-in, watched for figure 10.
+    /// A stand-in whose threads are watched for figure 10.
     Window {
         /// The run.
         window: Run,
@@ -40,25 +40,28 @@ pub enum Job {
     },
 }
 
-/// Runs that are to be made, each with its name for people; `Err` says why the run's chip cannot be.
+/// Runs to be made, each with its name for people; `Err` says why the chip of the run is not
+/// possible.
 pub(super) type Runs = Vec<(String, Result<Job, String>)>;
 
-/// Seconds of one core for an acquisition of a stand-in on 64 cores: from the quick study, as measured with sections of a
-/// few hundred cycles and waits of some thousand.
+/// The seconds that one core of the host takes to simulate an acquisition of a stand-in on 64
+/// cores, measured in the quick study with sections of a few hundred cycles and waits of some
+/// thousand.
 const SECONDS: f64 = 0.000_5;
 
 impl Job {
-    /// About how long it takes on one core. Events of an acquisition grow with the ways on the chip.
+    /// Estimates the seconds that the run takes on one core of the host. An acquisition has more
+    /// events on a larger chip, where messages travel further.
     pub(super) fn seconds(&self) -> f64 {
         let of = |threads: u32, acquisitions: u64| {
             SECONDS * f64::from(threads) * acquisitions as f64 * (f64::from(threads) / 64.0).sqrt()
         };
         match self {
             Job::StandIn(run) | Job::Window { window: run } => of(run.threads, run.acquisitions),
-            // Most runs of a refit take few steps.
+            // Most fits end after a few runs of the draw, here taken as three.
             Job::Refit { refit } => 3.0 * of(refit.run.threads, refit.run.acquisitions),
             Job::Table { table: run } => of(run.threads, run.acquisitions),
-            // The cost is about that of a stand-in with the fewest acquisitions.
+            // A run costs about as much as that of a stand-in with 30 acquisitions a thread.
             Job::Real { real } => of(real.threads, 30),
         }
     }
@@ -78,8 +81,8 @@ impl Ocor {
         Plan::new(experiments::crowd(), &self.programs, &ARMS, extent)
     }
 
-    /// The programs of a trial: the first draws of those of experiments beside the main one, and of one in which an order can change
-    /// something.
+    /// The programs of a trial, with their first `draws` draws: the programs of the experiments
+    /// beside the main one, and crowds of one program, in which an order can change something.
     pub(super) fn tried(&self, draws: usize) -> Vec<&Program> {
         let On::These(names) = experiments::extremes().on else { return Vec::new() };
         let (crowd, shape) = joint::CROWD;
@@ -100,7 +103,7 @@ impl Ocor {
 
     /// The runs of a plan.
     pub(super) fn stand_ins(&self, plan: &Plan<'_, Setting, Program>) -> Runs {
-        // Programs and seeds share a chip.
+        // A chip depends on the experiment and the arm, so that all programs and seeds share it.
         let chips: Vec<_> = plan.experiments.iter().map(|of| self.chips(&of.setting)).collect();
         plan.runs(|case, experiment, program| {
             let chip = chips[case.experiment][case.arm].clone();
@@ -108,7 +111,8 @@ impl Ocor {
         })
     }
 
-    /// The arms of figure 10's run, the last with the order at the home: the first draw of its program, if it has one.
+    /// The three arms of figure 10, the last with the order at the home, on the first draw of the
+    /// figure's program; none if the program has no draw.
     pub(super) fn window(&self) -> Runs {
         let Some(program) = self.programs.iter().find(|of| of.name == WINDOW && of.place == 0) else {
             return Vec::new();
@@ -137,7 +141,8 @@ impl Ocor {
         real::cases(extent == Extent::Full).iter().flat_map(both).collect()
     }
 
-    /// Cells of the table of locks and networks: those whose draw there is.
+    /// The cells of the table of locks and networks for which the program has a draw, each with the
+    /// draw.
     pub(super) fn cells(&self, extent: Extent) -> Vec<(table::Case, &Program)> {
         let program =
             |case: &table::Case| self.programs.iter().find(|of| of.name == table::PROGRAM && of.place == case.draw);
@@ -161,13 +166,15 @@ impl Ocor {
         map::cases(extent == Extent::Full).into_iter().map(run).collect()
     }
 
-    /// How many different runs it is, and about how long they take on two cores, in minutes.
+    /// The number of different runs in a study, and about how many minutes they take on two cores
+    /// of the host.
     pub fn estimate(&self, extent: Extent) -> (usize, f64) {
         let runs = self.runs(extent);
         let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());
         let different: BTreeMap<String, &Job> =
             jobs.map(|job| (serde_json::to_string(job).unwrap_or_default(), job)).collect();
-        // Crowds with meetings change under the oracle.
+        // A draw that changes under the oracle is run again in both arms under two more seeds; all
+        // crowds with meetings are taken to change.
         let crowds = self.programs.iter().filter(|of| of.shape == Shape::Crowd).count();
         let later = if extent == Extent::Full { joint::about_runs() + 4 * crowds } else { 0 };
         let seconds: f64 = different.values().map(|job| job.seconds()).sum();
@@ -175,7 +182,7 @@ impl Ocor {
     }
 }
 
-/// A stand-in's run on this chip: the draw with what the experiment has in its place.
+/// The run of a stand-in on `chip`: its draw, with the parameters that the experiment replaces.
 pub(super) fn stand_in(setting: &Setting, program: &Program, seed: u64, chip: String) -> Run {
     let mut program = program.clone();
     program.draw.section_lines = setting.lines.unwrap_or(program.draw.section_lines);

@@ -1,9 +1,11 @@
-//! Several open choices at once: does any set of them reach what the paper prints? [`crate::kit::search`] says which sets are tried.
+//! Several open choices at once: does any set of them reach what the paper prints?
+//! [`crate::kit::search`] says which sets are tried.
 //!
-//! The programs' shape stays as it was drawn. Where a set changes the runs without marks, its draws are fitted once more under it
-//! ([`super::refit`]): a draw that was found under the defaults would fail by construction. A set is plausible if the runs without marks
-//! under it then show all that is printed, wherever they do so as chosen. The last round has other draws, and the registers paid for in
-//! both arms.
+//! The programs' shape stays as it was drawn. If a set changes the runs without marks, its draws
+//! are fitted again under the set ([`super::refit`]): a draw that was found under the defaults
+//! would fail by construction. A set is plausible if its runs without marks show all that the paper
+//! prints, except for draws whose run under the chosen values does not either. The last round
+//! repeats the best sets on more draws, and with the registers paid for in both arms.
 
 use super::experiments::{self, DRAWS_BESIDE, Experiment, Other, Setting};
 use super::program::Shape;
@@ -12,13 +14,13 @@ use super::values::{Pair, Value, coh, roi};
 use crate::kit::over_programs;
 use crate::kit::search::{self, Choice, Score, Search, Set, Trial};
 
-/// One thing that the paper leaves open, and what it may be beside what was chosen.
+/// A detail that the paper leaves open, with the experiments that make its other choices.
 pub(super) struct Choices {
     group: &'static str,
     places: Vec<Experiment>,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
     /// Mean reductions over the programs, in percent.
@@ -36,30 +38,33 @@ impl Score for Seen {
     }
 }
 
-/// The group of these runs.
+/// The group of experiments to which the samples of trials are added.
 pub(super) const GROUP: &str = "joint";
-/// Runs of a trial with one draw.
+/// The runs of a trial with one draw: four programs in two arms.
 const RUNS: usize = 8;
-/// Beside the three programs of other experiments: one with draws in which an order can change something.
+/// The program and shape that trials add to the three programs of other experiments: draws in which
+/// an order can change something.
 pub(super) const CROWD: (&str, Shape) = ("vips", Shape::Crowd);
-/// How the best sets are tried again.
+/// The ways in which the last round repeats the best sets.
 const AGAIN: [&str; 2] = ["every draw", "every draw, registers paid for in both arms"];
 
-/// How many runs there are at most, of one draw each; a fit counts as one.
+/// The greatest number of runs that the search asks for, each of one draw; a run that fits a draw
+/// counts as one.
 #[cfg(test)]
 pub(super) fn most_runs() -> usize {
     let [first, again] = search::most(AGAIN.len());
     (first + again * DRAWS_BESIDE) * (RUNS + RUNS / 2)
 }
 
-/// About how many runs it is. Half of the sets change the runs without marks, and a fit takes some three.
+/// About how many runs the search asks for. Half of the sets change the runs without marks, and a
+/// fit takes about three runs.
 pub(super) fn about_runs() -> usize {
     let [first, again] = search::most(AGAIN.len());
     let draws = first + again * DRAWS_BESIDE;
     draws * RUNS + draws / 2 * (RUNS / 2) * 3
 }
 
-/// Whether the runs without marks are others under this setting, so that draws must be fitted once more.
+/// Whether this setting changes the runs without marks, so that draws must be fitted again.
 pub(super) fn other_baseline(setting: &Setting) -> bool {
     let usual = Setting::default();
     !setting.both.is_empty() || (setting.lock, setting.tries) != (usual.lock, usual.tries)
@@ -70,7 +75,7 @@ pub(super) fn priced(trial: &Trial) -> bool {
     trial.again == Some(1)
 }
 
-/// Draws of each program in a trial.
+/// The number of draws of each program in a trial.
 pub(super) fn draws(trial: &Trial) -> usize {
     if trial.again.is_some() { DRAWS_BESIDE } else { 1 }
 }
@@ -85,7 +90,7 @@ pub(super) fn items() -> Vec<Choices> {
     super::open::ITEMS.iter().map(item).filter(|item| !item.places.is_empty()).collect()
 }
 
-/// The same, as the search sees them.
+/// The choices in the form that the search takes.
 pub(super) fn choices(items: &[Choices]) -> Vec<Choice> {
     let only_marked = |of: &Experiment| !other_baseline(&of.setting);
     let choice = |item: &Choices| Choice {
@@ -96,12 +101,12 @@ pub(super) fn choices(items: &[Choices]) -> Vec<Choice> {
     items.iter().map(choice).collect()
 }
 
-/// The search, which does not know yet what each place does by itself.
+/// The search without the results of each place by itself, which the caller adds.
 pub(super) fn search<'a>(choices: &'a [Choice], valid: &'a dyn Fn(&Set) -> bool) -> Search<'a, Seen> {
     Search { choices, singles: &[], again: &AGAIN, halves: ["of everything", "of the arm with marks"], valid }
 }
 
-/// All that the places of a set set.
+/// The setting that joins the settings of all places of a set.
 pub(super) fn setting(items: &[Choices], set: &Set, priced: bool) -> Setting {
     let usual = Setting::default();
     let mut all = Setting { other: if priced { Other::Unheeded } else { Other::Nothing }, ..usual.clone() };
@@ -119,14 +124,15 @@ fn chosen<'a>(items: &'a [Choices], set: &'a Set) -> impl Iterator<Item = &'a Ex
     items.iter().zip(set).filter_map(|(item, &place)| item.places.get(place.checked_sub(1)?))
 }
 
-/// What a set has otherwise than chosen.
+/// Lists the choices of a set that differ from the chosen values.
 pub(super) fn text(items: &[Choices], set: &Set) -> String {
     let of = |place: &Experiment| format!("{}: {}", place.id.0, place.id.1);
     let all: Vec<String> = chosen(items, set).map(of).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join("; ") }
 }
 
-/// Whether runs without marks show all that is printed, wherever the main experiment's do.
+/// Whether the runs without marks show all that the paper prints, except for draws whose run in the
+/// main experiment does not either.
 fn plausible(results: &Results<'_>, pairs: &[Pair<'_>]) -> bool {
     let main = results.main();
     let meets = |pair: &Pair<'_>| pair.off.meets(results.profile(&pair.program.name));
@@ -134,13 +140,13 @@ fn plausible(results: &Results<'_>, pairs: &[Pair<'_>]) -> bool {
     pairs.iter().all(|pair| meets(pair) || !usual(pair))
 }
 
-/// What came of these pairs.
+/// The result of a trial from its pairs: mean reductions, and whether the set is plausible.
 pub(super) fn seen(results: &Results<'_>, pairs: &[Pair<'_>]) -> Seen {
     let mean = |of: Value| over_programs(pairs, of).map_or(0.0, |ours| ours.mean);
     Seen { coh: mean(coh), roi: mean(roi), plausible: plausible(results, pairs) }
 }
 
-/// What each place does by itself: by item, as chosen first.
+/// For each item, the result of each place by itself, the chosen value first.
 pub(super) fn singles(results: &Results<'_>, items: &[Choices]) -> Vec<Vec<Seen>> {
     let of = |item: &Choices| {
         let of = |place: &Experiment| seen(results, &results.of(place.id.0, &place.id.1));

@@ -1,5 +1,6 @@
-//! Where an order pays: threads a lock by the section's length, with and without meetings, at two prices of waking and several sizes
-//! of chip; for every place in which marks can be heeded, and for locks in software that need no marks.
+//! Where an order pays: threads a lock by the section's length, with and without meetings, at two
+//! prices of waking and on several sizes of chip. Each cell compares every place in which marks can
+//! be heeded with locks in software that need no marks.
 
 use super::experiments::{BOTH, HOME, ORACLE, heeded, sleep};
 use super::program::{Program, Shape};
@@ -7,22 +8,23 @@ use super::table;
 use baton_machine::Wait;
 use baton_programs::synthetic::Draw;
 
-/// What is compared in a cell; the first is what all others are compared with.
+/// The arms of a cell. All others are compared with the first.
 pub(super) const ARMS: [&str; 8] =
     ["no marks", "routers", "home", "both", "oracle", "mcs", "ttas, back-off", "adaptive, up to 100 tries"];
 /// The arms that are locks of another kind, without marks: their waiters never sleep, or sleep by a rule of their own.
 pub(super) const SOFTWARE: std::ops::Range<usize> = 5..8;
-/// The arm that no hardware can be.
+/// The index of the oracle, which no hardware can be.
 pub(super) const BOUND: usize = 4;
 
-/// Cycles that 128 tries take where they hit.
+/// The cycles that 128 tries take if they hit in the waiter's cache.
 pub(super) const BUDGET: u64 = 1000;
-/// Sections over that.
+/// The lengths of sections, as multiples of [`BUDGET`].
 pub(super) const SECTIONS: [f64; 3] = [0.25, 1.0, 4.0];
-/// Prices of waking over the chosen one, by numerator and denominator.
+/// The prices of waking as fractions of the chosen price: name, numerator and denominator.
 pub(super) const PRICES: [(&str, u64, u64); 2] = [("as chosen", 1, 1), ("an eighth", 1, 8)];
 
-/// Cores, and threads; acquisitions a thread; threads a lock; prices of waking.
+/// The sizes of chip: cores, which are as many as threads; acquisitions a thread; numbers of
+/// threads a lock; and how many of the [`PRICES`] are run.
 pub(super) const SIZES: [(u32, u64, &[u32], usize); 3] =
     [(16, 30, &[4, 16], 2), (64, 20, &[4, 16, 32], 2), (256, 6, &[16, 64], 1)];
 
@@ -63,7 +65,7 @@ impl Case {
         SIZES[self.size].0
     }
 
-    /// Settings of the chip.
+    /// The settings of the chip in this arm and at this price.
     pub(super) fn settings(&self) -> Vec<String> {
         let marks = |of: Vec<String>| [vec!["ocor.enabled=true".to_owned()], of].concat();
         let own = match self.arm {
@@ -78,11 +80,12 @@ impl Case {
         [own, price].concat()
     }
 
-    /// The run, on that chip.
+    /// The run of this case on `chip`.
     pub(super) fn run(&self, chip: String) -> table::Run {
         let (threads, acquisitions, ..) = SIZES[self.size];
         let section_cycles = (SECTIONS[self.section] * BUDGET as f64) as u64;
-        // Without meetings as much own work as half of the threads of a lock take in it, so that its queue neither ends nor is whole.
+        // Without meetings, a thread's own work takes as long as the sections of half of its lock's
+        // threads, so that the lock's queue is neither empty nor holds all threads.
         let think_cycles = if self.meets { 400 } else { section_cycles * u64::from(self.per_lock) / 2 };
         let draw = Draw {
             acquisitions,
@@ -135,7 +138,8 @@ mod tests {
                 cell.iter().enumerate().all(|(arm, case)| case.arm == arm && Case { arm: 0, ..*case } == cell[0]),
                 "{cell:?}"
             );
-            // The number of locks is a whole number, and as many threads come to each.
+            // Locks times threads a lock is the number of threads, so each lock has as many
+            // threads.
             assert_eq!(cell[0].run(String::new()).program.draw.locks * cell[0].per_lock, cell[0].threads());
         }
     }

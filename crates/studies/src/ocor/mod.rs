@@ -83,7 +83,7 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |inputs| Ok(Box::new(Ocor::open(inputs)?)),
 };
 
-/// The files that say the rules.
+/// The files that state the study's rules, which are hashed.
 const RULES: [&str; 5] = [
     include_str!("claims.rs"),
     include_str!("experiments.rs"),
@@ -92,14 +92,15 @@ const RULES: [&str; 5] = [
     include_str!("power.rs"),
 ];
 
-/// The rules above under the name with which they were frozen; since then the path of a page in `open.rs` has changed.
+/// The hash of the rules now, and the name under which they were frozen. Since then only the path
+/// of a page in `open.rs` has changed.
 const RESTATED: [&str; 2] = ["2c8336eb3eef278b", "fbe5b00987d14450"];
 
 impl Ocor {
-    /// With a chip and a folder of profiles.
+    /// Opens the study with one chip file and one folder of profiles.
     ///
     /// # Errors
-    /// With what is wrong with a file: its name, line, key, and what was expected.
+    /// What is wrong with a file: its name, line, key, and what was expected.
     pub fn open(inputs: &Inputs) -> Result<Ocor, StudyError> {
         let ([chip], [folder]) = (&inputs.chips[..], &inputs.profiles[..]) else {
             return Err(StudyError::input("study `ocor` takes one chip file and one folder of profiles"));
@@ -128,7 +129,8 @@ impl Study for Ocor {
     type Figures = Figures;
 
     fn version(&self) -> &'static str {
-        // Raised whenever the simulator or the account gives other figures for the same inputs.
+        // The number is raised whenever the simulator or the account gives other figures for the
+        // same inputs.
         "ocor 5"
     }
 
@@ -190,7 +192,7 @@ impl Study for Ocor {
                 "Not run, as their profiles have no draw (docs/reference/workloads.md says how one is fitted): {names}."
             ));
         }
-        // Means over all programs need all of them.
+        // Claims over all programs are judged only if every profile has a draw.
         let whole = full && self.without.is_empty();
         let mut figures = figures::views(&results, &why, whole);
         let joint = figures::joint(&items, &trials, answer.as_deref());

@@ -1,4 +1,5 @@
-//! What a run's threads note while they run: the part that counts, and when they ask for locks.
+//! What a run's threads note while they run: the region of interest, and when they ask for locks,
+//! have them and give them back.
 
 use super::account::{Account, Requests};
 use super::calls::Calls;
@@ -7,24 +8,26 @@ use baton_chip::{Outcome, act};
 use baton_workloads::Probe;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The part of a run that counts, from the first thread's beginning to the last one's end.
+/// The region of interest of a run, from the first thread's beginning to the last one's end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Region {
-    /// Its ends, and the network's packets until then.
+    /// The beginning and the end of the region, each with the number of packets of the network
+    /// until then.
     ends: Option<[(u64, u64); 2]>,
-    /// Ends less beginnings, of all threads.
+    /// The times at which threads ended less the times at which they began, over all threads.
     active: i64,
 }
 
 impl Region {
-    /// A thread begins with what counts.
+    /// Notes that a thread begins its part of the region.
     pub(super) fn begin(&mut self) {
-        // Threads warm their caches at once, and that is no part of the region.
+        // Packets before the region do not count as the longest: there all threads warm their
+        // caches at once.
         act::forget_longest();
         self.moment(-1);
     }
 
-    /// A thread has done what counts.
+    /// Notes that a thread ends its part of the region.
     pub(super) fn end(&mut self) {
         self.moment(1);
     }
@@ -36,12 +39,12 @@ impl Region {
         self.active += sign * now.0 as i64;
     }
 
-    /// Its beginning and end; the whole run where no thread said.
+    /// The beginning and the end of the region; the whole run if no thread noted them.
     pub(super) fn times(&self, outcome: &Outcome) -> (u64, u64) {
         self.ends.map_or((0, outcome.cycles.0), |[from, to]| (from.0, to.0))
     }
 
-    /// A run's figures, of this part of it.
+    /// The figures of a run in this region.
     pub(super) fn figures(&self, outcome: &Outcome, threads: u32, account: Account, calls: Account) -> Figures {
         let network = &outcome.network;
         let (from, to) = self.times(outcome);
@@ -61,7 +64,7 @@ impl Region {
     }
 }
 
-/// What was noted of a run.
+/// Everything that was noted in a run.
 #[derive(Default)]
 pub(super) struct Noted {
     /// When threads asked for locks. The lock words say which thread has one.

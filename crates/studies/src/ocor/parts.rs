@@ -30,7 +30,8 @@ pub(super) fn part(pair: &Pair<'_>, part: usize) -> f64 {
     100.0 * (parts(pair.off)[part] - parts(pair.on)[part]) / whole
 }
 
-/// Where a change of the region comes from: its largest part, and the longest wait.
+/// A sentence that says which part of thread-time changes the region most, and by how much the
+/// longest wait of a thread changes.
 pub(super) fn change(pairs: &[Pair<'_>]) -> String {
     let of = |n: usize| over_draws(pairs, |pair| part(pair, n)).map(|of| (n, of));
     let Some((largest, points)) =

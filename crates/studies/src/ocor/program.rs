@@ -1,4 +1,4 @@
-//! What runs: a draw of a profile.
+//! The programs of the study: draws of profiles.
 
 use super::run::Run;
 use crate::kit::Draw as Drawn;
@@ -10,14 +10,17 @@ use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 use std::num::NonZeroU32;
 
-/// A kind of program that shows what is printed of the baseline.
+/// The shapes of programs. A stand-in of each shape can show what the paper prints of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
-    /// Short sections behind many locks; threads never meet, and hardly one sleeps.
+    /// Short sections under many locks; threads never meet at a barrier, and hardly any thread
+    /// sleeps.
     ManyLocks,
-    /// All threads meet before each section, and sections outlast all tries.
+    /// All threads meet at a barrier before each section, and a section lasts longer than all tries
+    /// of a waiter.
     LongSections,
-    /// All threads meet before each section, and come to two locks with sections that a thread's tries outlast.
+    /// All threads meet at a barrier before each section, and ask for two locks, whose sections are
+    /// shorter than all tries of a waiter.
     Crowd,
 }
 
@@ -25,7 +28,8 @@ pub enum Shape {
 pub const SHAPES: [Shape; 3] = [Shape::ManyLocks, Shape::LongSections, Shape::Crowd];
 
 impl Shape {
-    /// From here on a section is long: 128 tries, some six cycles each where they hit, are over before it ends.
+    /// The least length of a long section: a waiter's 128 tries, of some six cycles each if they
+    /// hit, are over before the section ends.
     const LONG: u64 = 1000;
 
     /// The shape of a draw.
@@ -51,16 +55,17 @@ impl Shape {
 pub struct Program {
     /// The profile's name.
     pub name: String,
-    /// Its place among the profile's draws of its shape, from 0: a study takes the first ones.
+    /// The draw's index among the profile's draws of its shape, from 0. A study uses the draws with
+    /// the lowest indices.
     pub place: usize,
     pub shape: Shape,
     /// The draw's number in the profile, from which the seeds of its runs follow.
     pub number: u32,
     /// The draw.
     pub draw: Draw,
-    /// The paper prints a high rate of critical sections.
+    /// Whether the paper prints a high rate of critical sections.
     pub high_cs_rate: bool,
-    /// The paper prints a high utilisation of the network.
+    /// Whether the paper prints a high utilisation of the network.
     pub high_network: bool,
 }
 
@@ -91,7 +96,7 @@ impl Drawn for Program {
 }
 
 impl Program {
-    /// The draws of a profile.
+    /// Returns the draws of a profile as programs.
     pub fn of(profile: &Profile) -> Vec<Program> {
         let mut seen = [0; SHAPES.len()];
         let mut place = |shape: Shape| {
@@ -111,7 +116,7 @@ impl Program {
         profile.draws.iter().map(program).collect()
     }
 
-    /// Bytes of guest memory that it needs.
+    /// The bytes of guest memory that the program needs.
     pub fn bytes(&self, threads: u32, line_bytes: usize) -> usize {
         self.draw.bytes(threads, line_bytes)
     }

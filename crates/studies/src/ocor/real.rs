@@ -13,9 +13,9 @@ use baton_sync::lock::spin_park::SpinPark;
 use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 
-/// Thread counts of a full study; as many cores.
+/// The thread counts of a full study; each runs on as many cores.
 pub const THREADS: [u32; 5] = [4, 8, 16, 32, 64];
-/// Inputs, and seeds, of each in a full study.
+/// The number of inputs, each with a seed of its own, of a program in a full study.
 const SEEDS: u64 = 3;
 /// What a quick study runs: one program, at one count, once.
 const QUICK: (Program, u32) = (Program::Sort, 16);
@@ -81,7 +81,7 @@ impl Arms {
     /// the network does.
     pub const PRICED: [Arms; 3] = [Arms::Marked, Arms::Free, Arms::Both];
 
-    /// What it is called.
+    /// The name of the comparison in results.
     pub fn name(self) -> &'static str {
         match self {
             Arms::Marked => "registers paid with marks",
@@ -92,7 +92,7 @@ impl Arms {
         }
     }
 
-    /// Settings of the arm without marks, and of the other one.
+    /// The settings of the chip in the arm without marks, and in the other arm.
     pub fn settings(self) -> [Vec<String>; 2] {
         let arms: [&[&str]; 2] = match self {
             Arms::Marked => [&["ocor.enabled=false"], &["ocor.enabled=true"]],
@@ -117,7 +117,7 @@ impl Arms {
     fn threads(self) -> &'static [u32] {
         match self {
             Arms::Marked => &THREADS,
-            // Where marks make programs slower.
+            // At these counts marks make programs slower.
             Arms::Free | Arms::Both => &[8, 16, 32],
             Arms::Home | Arms::Software => &[16, 64],
         }
@@ -134,7 +134,7 @@ pub enum Lock {
 }
 
 impl Lock {
-    /// Its name in the registry, and how it waits.
+    /// The lock's name in the registry, and its wait policy.
     fn names(self) -> (&'static str, Wait) {
         match self {
             Lock::Paper => ("spin-park", Wait::SpinPark(TRIES)),
@@ -152,8 +152,8 @@ pub(super) struct Case {
     pub(super) seed: u64,
 }
 
-/// The study's scale of a program, in which 64 threads have at least 30 critical sections each; of the image filter, whose rows cost
-/// the simulation most, 8.
+/// The study's scale of a program: with 64 threads, each thread has at least 30 critical sections,
+/// or 8 in the image filter, whose rows cost the simulation most.
 pub fn scale(program: Program, seed: u64) -> Scale {
     let (size, grain) = match program {
         Program::ImageFilter => (256, 1),
@@ -165,8 +165,8 @@ pub fn scale(program: Program, seed: u64) -> Scale {
     Scale { size, grain, seed }
 }
 
-/// All pairs. What lies beside marks in routers is asked of all programs but `dedup`, whose runs are the longest and where no thread
-/// waits.
+/// All pairs of runs. Only marks in routers are compared on all programs; the other comparisons
+/// leave out `dedup`, which runs the longest and in which no thread waits.
 pub(super) fn cases(full: bool) -> Vec<Case> {
     let case = |arms, program, threads, seed| {
         let what = What { program, scale: scale(program, seed) };
@@ -189,7 +189,7 @@ impl Run {
     /// Does the run.
     ///
     /// # Errors
-    /// As [`super::run::Run::figures`]; a result that is not what one thread computes is one.
+    /// Like [`super::run::Run::figures`], also for a result that differs from that of one thread.
     pub fn figures(&self) -> Result<Figures, String> {
         let (lock, wait) = self.lock.names();
         let setup = Setup { chip: &self.chip, lock, wait, threads: self.threads, seed: self.seed };
@@ -198,7 +198,7 @@ impl Run {
                 let team = |_, wait, notes| self.team::<SpinPark<Simulated>, _>(wait, notes);
                 Ok(setup.measure(|_| self.bytes(), team)?.0)
             }
-            // Its words say another thing.
+            // The words of MCS do not say which thread holds the lock, so the account is by calls.
             Lock::Mcs => setup.by_calls(|_| self.bytes(), |_, wait, notes| self.team::<Mcs<Simulated>, _>(wait, notes)),
         }
     }
@@ -209,7 +209,7 @@ impl Run {
         program.team::<Simulated, _>(self.threads, scale, &kit).map_err(|error| error.to_string())
     }
 
-    /// Guest memory, generously: every value in a line of its own.
+    /// A generous bound on the bytes of guest memory that the program needs.
     fn bytes(&self) -> usize {
         let Scale { size, .. } = self.what.scale;
         let size = size as usize;

@@ -1,5 +1,6 @@
-//! A draw that is fitted once more: where a set of open choices changes the runs without marks, a draw that was found under the
-//! defaults need not show what is printed, and one near it may. Nothing but the baseline is looked at.
+//! Fits a draw again. If a set of open choices changes the runs without marks, a draw that was
+//! found under the defaults may no longer show what the paper prints, and a similar draw may. A fit
+//! looks only at runs without marks.
 
 use super::run::{Figures, Run};
 use baton_programs::synthetic::{Profile, fit};
@@ -13,21 +14,22 @@ pub(super) const STEPS: u32 = 6;
 pub struct Refit {
     /// A run of the draw as it is.
     pub run: Run,
-    /// What it must show.
+    /// The profile, with the printed figures that the draw must show.
     #[serde(serialize_with = "shown")]
     pub profile: Profile,
 }
 
-/// All of a profile that a fit hangs on.
+/// Writes the parts of a profile on which a fit depends: its printed figures and its ranges.
 fn shown<S: Serializer>(profile: &Profile, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&format!("{:?} {:?}", profile.printed, profile.ranges))
 }
 
 impl Refit {
-    /// The figures of the run that came nearest to what is printed, with its times.
+    /// Returns the figures of the run that came nearest to what the paper prints, with the section
+    /// and think time of its draw.
     ///
     /// # Errors
-    /// As a run.
+    /// Like [`Run::figures`].
     pub fn figures(&self) -> Result<Figures, String> {
         let mut all = Vec::new();
         let found = fit::refit(&self.profile, self.run.program.draw, STEPS, |draw| {

@@ -1,4 +1,5 @@
-//! All samples of a study, the view of them that claims are judged on, and what is known of their programs.
+//! All samples of a study, the part of them on which claims are judged, and the profiles of the
+//! programs.
 
 use super::experiments::{HOME, LEVELS_AT_HOME, ORACLE, THREADS_AT_HOME, WHERE};
 use super::power::Power;
@@ -18,7 +19,7 @@ use std::rc::Rc;
 pub(super) enum Placement {
     /// Routers, as the paper has it.
     Routers,
-    /// The home's list of waiting requests: ours.
+    /// The home's list of waiting requests, a placement of this project.
     Home,
 }
 
@@ -26,18 +27,19 @@ pub(super) enum Placement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) placement: Placement,
-    /// Draws of this shape alone.
+    /// Only draws of this shape are examined; `None` for all shapes.
     pub(super) shape: Option<Shape>,
-    /// Draws alone in which an order can change something.
+    /// Whether only draws are examined in which an order can change something.
     pub(super) able: bool,
     pub(super) by: By,
 }
 
 impl View {
-    /// What the paper's claims are about.
+    /// The view of the paper's claims: marks in routers, all draws, the account by the lock's word.
     pub(super) const PAPER: View = View { placement: Placement::Routers, shape: None, able: false, by: By::Word };
 
-    /// The group of an experiment beside the main one.
+    /// The group to take instead of `group`: with the order at the home, the experiments on threads
+    /// and on levels are groups of their own.
     pub(super) fn group(self, group: &'static str) -> &'static str {
         match (self.placement, group) {
             (Placement::Home, "threads") => THREADS_AT_HOME,
@@ -47,7 +49,7 @@ impl View {
     }
 }
 
-/// All samples of stand-ins, and what is known beside them.
+/// All samples of stand-ins, with the profiles and the view on which claims are judged.
 #[derive(Clone)]
 pub(super) struct Results<'a> {
     pub(super) samples: Samples<'a, Program, Figures>,
@@ -75,7 +77,7 @@ impl<'a> Results<'a> {
         Results { samples, profiles, window: None, routers: None, view: View::PAPER, power }
     }
 
-    /// The same, of which something else is looked at.
+    /// The same results under another view.
     pub(super) fn viewed(&self, view: View) -> Results<'a> {
         Results { view, ..self.clone() }
     }
@@ -86,7 +88,7 @@ impl<'a> Results<'a> {
         found.unwrap_or_else(|| unreachable!("`{name}` ran, so it has a profile"))
     }
 
-    /// The main experiment's pairs, as far as they are looked at.
+    /// The pairs of the main experiment that the view includes.
     pub(super) fn main(&self) -> Vec<Pair<'a>> {
         let View { placement, shape, able, .. } = self.view;
         let all = match placement {
@@ -98,12 +100,12 @@ impl<'a> Results<'a> {
         all.into_iter().filter(|pair| wanted(pair) && can(pair)).collect()
     }
 
-    /// The pairs of one program.
+    /// The pairs of one program that the view includes.
     pub(super) fn program(&self, name: &str) -> Vec<Pair<'a>> {
         self.main().into_iter().filter(|pair| pair.program.name == name).collect()
     }
 
-    /// Its programs, in order.
+    /// The programs that the view includes, in order.
     pub(super) fn programs(&self) -> Vec<&'a str> {
         let mut names: Vec<&str> = self.main().iter().map(|pair| pair.program.name.as_str()).collect();
         names.dedup();
@@ -127,7 +129,7 @@ impl<'a> Results<'a> {
         self.power = Rc::new(Power::of(&self.samples));
     }
 
-    /// What an order that costs nothing does to each draw.
+    /// What the oracle, an order at no cost, does to each draw.
     pub(super) fn power(&self) -> &[Power<'a>] {
         &self.power
     }

@@ -21,7 +21,7 @@ pub struct Run {
     /// The program.
     pub program: Program,
     pub lock: &'static str,
-    /// Tries before its threads sleep.
+    /// The number of tries before a thread sleeps.
     pub tries: u32,
     /// Threads, one a core.
     pub threads: u32,
@@ -47,13 +47,14 @@ pub struct Figures {
     pub packets: u64,
     /// Packets that carried a lock or wake-up request.
     pub lock_packets: u64,
-    /// The longest that a marked and an unmarked packet took.
+    /// The longest time that a marked packet took, and the longest that an unmarked packet took.
     pub longest: [u64; 2],
-    /// One for each flit and router passed.
+    /// The number of routers that flits passed, summed over all flits.
     pub flit_hops: u64,
     /// Thread-time in the region: of each thread from its own beginning to its own end.
     pub active: u64,
-    /// Section and think time to which a draw was moved, where it was fitted once more.
+    /// The section and think time that a fit gave the draw; `None` if the draw was not fitted
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<[u64; 2]>,
     /// What the first threads did over time, in the run that figure 10 is drawn from.
@@ -68,7 +69,7 @@ impl Figures {
         fit::off(profile, &self.shown()) == 0.0
     }
 
-    /// What a fit looks at.
+    /// The figures that a fit compares with those that the paper prints.
     pub(super) fn shown(&self) -> Shown {
         Shown {
             cs_share: self.cs_share() / 100.0,
@@ -79,12 +80,12 @@ impl Figures {
         }
     }
 
-    /// Acquisitions, a thousand cycles and thread.
+    /// Acquisitions for each thousand cycles and thread.
     pub fn acquisition_rate(&self) -> f64 {
         1000.0 * self.account.acquisitions as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
 
-    /// A share of thread-time, in percent.
+    /// `cycles` as a share of thread-time, in percent.
     pub(super) fn over_thread_time(&self, cycles: u64) -> f64 {
         100.0 * cycles as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
@@ -104,12 +105,12 @@ impl Figures {
         100.0 * self.account.entered_spinning as f64 / self.account.acquisitions.max(1) as f64
     }
 
-    /// Lock requests that were injected, a thousand cycles and thread.
+    /// Lock requests that were injected, for each thousand cycles and thread.
     pub fn cs_rate(&self) -> f64 {
         1000.0 * self.lock_packets as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
 
-    /// Packets that were injected, a thousand cycles and thread.
+    /// Packets that were injected, for each thousand cycles and thread.
     pub fn packet_rate(&self) -> f64 {
         1000.0 * self.packets as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
@@ -198,8 +199,10 @@ impl Setup<'_> {
     }
 }
 
-/// A log whose words are 0 where no thread holds the lock. `spin-park-granted` counts its sleepers in its word and says there whom the lock
-/// is for; bit 0 says that a thread is inside. A lock that is granted and not yet taken is held by no thread: its next holder is waking up.
+/// Returns the log with words that are 0 while no thread holds the lock. The word of
+/// `spin-park-granted` also counts sleepers and says for whom the lock is reserved; its bit 0 says
+/// that a thread holds the lock. While the lock is granted and not yet taken, no thread holds it:
+/// its next holder is waking up.
 fn held_alone(lock: &str, mut log: LockLog) -> LockLog {
     if lock == "spin-park-granted" {
         log.changes.iter_mut().for_each(|change| (change.from, change.to) = (change.from & 1, change.to & 1));
@@ -212,8 +215,8 @@ impl Run {
     /// Does the run.
     ///
     /// # Errors
-    /// With why there are no figures: a chip or lock that cannot be, a run that hangs, wrong results, or an account that does
-    /// not add up.
+    /// The reason why there are no figures: a chip or lock that is not possible, a run that hangs,
+    /// wrong results, or an account that does not add up.
     pub fn figures(&self) -> Result<Figures, String> {
         Ok(self.watched()?.0)
     }

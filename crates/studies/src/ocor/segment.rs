@@ -1,4 +1,5 @@
-//! Figure 10's segment: how far the run with marks gets in fewer cycles, and what its threads did.
+//! Figure 10's segment: in how many fewer cycles the run with marks does the same work, and what
+//! its threads did.
 
 use super::window::{Shares, Window};
 use crate::kit::reduction;
@@ -6,15 +7,16 @@ use crate::kit::reduction;
 /// The paper's window, in cycles.
 pub(super) const CYCLES: u64 = 3000;
 
-/// What the paper's figure 10 gives, and ours over one length. All shares are of the original's length, in both runs: work and
-/// sections are as many cycles with marks as without, so that what is blocked less is what the segment is shorter by.
+/// The figures of a segment over one length, ours or those of the paper's figure 10. All shares,
+/// also those with marks, are of the length without marks. Work and sections take as many cycles
+/// with marks as without, so the segment is shorter by as many cycles as are blocked less.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     /// Shares without marks.
     pub(super) off: Shares,
     /// Shares with marks, until the same work is done.
     pub(super) on: Shares,
-    /// When that is.
+    /// The cycle at which the run with marks has done the same work.
     pub(super) cycles: u64,
 }
 
@@ -27,13 +29,14 @@ impl Segment {
         Some(Segment { off: off.shares(end), on: on.shares(cycles).map(|share| share * of_original), cycles })
     }
 
-    /// How much less is blocked, in percent of what was.
+    /// The reduction of blocked time by marks, in percent of the blocked time without marks.
     pub(super) fn less_blocked(&self) -> f64 {
         reduction(blocked(&self.off), blocked(&self.on))
     }
 }
 
-/// Blocked, in others' sections or while the lock is free.
+/// The share of time in which threads wait, for a lock that another thread holds or for a free
+/// lock.
 pub(super) fn blocked(shares: &Shares) -> f64 {
     shares[2] + shares[3]
 }

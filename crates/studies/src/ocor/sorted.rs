@@ -1,4 +1,4 @@
-//! Runs that were done, by what they were for; and what is to be run next, where that follows from them.
+//! Sorts finished runs by their purpose, and finds the runs that follow from their figures.
 
 use super::experiments::Setting;
 use super::figures::{Cell, Spot};
@@ -20,24 +20,25 @@ use crate::kit::search::{Search, Set, Trial};
 use baton_programs::synthetic::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run and what came of it.
+/// A run and its figures.
 type Done = (Result<Job, String>, Figures);
 
 /// All of a study's runs.
 pub(super) struct Sorted<'a> {
     pub(super) results: Results<'a>,
-    /// Crowds with meetings, where an order can change something: the main experiment has it at the home.
+    /// Crowds with meetings, where an order can change something; their main experiment has the
+    /// order at the home.
     pub(super) crowd: Results<'a>,
     pub(super) real: Vec<RealPair<'a>>,
     pub(super) cells: Vec<Cell<'a>>,
     pub(super) map: Vec<Spot<'a>>,
-    /// Sets of open choices, with what came of them.
+    /// Sets of open choices, with the results of their trials.
     pub(super) trials: Vec<(Trial, Seen)>,
-    /// What they ask for; empty in the end.
+    /// The runs that the results ask for next; empty at the end of the study.
     pub(super) next: Runs,
 }
 
-/// What came of runs, by what they are of.
+/// The figures of finished runs, by the runs' inputs as text.
 struct Known<'a>(BTreeMap<String, &'a Figures>);
 
 impl<'a> Known<'a> {
@@ -51,7 +52,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// All that a run's figures hang on.
+/// The inputs of a run as text: everything on which its figures depend.
 fn address(run: &Result<Job, String>) -> String {
     serde_json::to_string(run).unwrap_or_default()
 }
@@ -90,7 +91,8 @@ impl Ocor {
         sorted
     }
 
-    /// Takes what the oracle did under further seeds, and asks for what is missing.
+    /// Adds the oracle's samples under further seeds to the results, and asks for runs that are
+    /// missing.
     fn under_oracle<'a>(&'a self, sorted: &mut Sorted<'a>, known: &Known<'a>) {
         let mut samples = Vec::new();
         for Again { program, again, runs } in self.oracle_again(&sorted.results.samples) {
@@ -125,21 +127,22 @@ impl Ocor {
             Some(seen)
         });
         sorted.trials = trials;
-        // Sets share fits, and a round may wait for one set alone.
+        // Sets share fits, so a run is asked for only once, and not if its figures are known.
         let mut asked = BTreeSet::new();
         let runs = next.iter().flat_map(|trial| self.trial(&items, trial, known).unwrap_or_else(|fits| fits));
         sorted.next.extend(runs.filter(|(_, run)| known.get(run).is_none() && asked.insert(address(run))));
     }
 
-    /// Whether a set's settings are a chip, in both arms.
+    /// Whether the chip accepts the settings of a set in both arms.
     pub(super) fn is_chip(&self, items: &[joint::Choices], set: &Set) -> bool {
         self.chips(&joint::setting(items, set, false)).iter().all(Result::is_ok)
     }
 
-    /// The runs of a trial, the arm without marks first, on draws that were fitted once more where that arm is not as chosen.
+    /// The runs of a trial, the arm without marks first. If the set changes that arm, the draws are
+    /// those that were fitted again under the set.
     ///
     /// # Errors
-    /// With the fits that it needs, if one of them was not made yet.
+    /// The fits that the trial needs, if one of them was not made yet.
     fn trial(&self, items: &[joint::Choices], trial: &Trial, known: &Known<'_>) -> Result<Runs, Runs> {
         let setting = joint::setting(items, &trial.set, joint::priced(trial));
         let (chips, tried) = (self.chips(&setting), self.tried(joint::draws(trial)));
@@ -160,7 +163,8 @@ impl Ocor {
         Ok(tried.iter().enumerate().flat_map(run).collect())
     }
 
-    /// The fits of these draws under a setting; none where runs without marks are as chosen.
+    /// The fits of these draws under a setting; none if the setting does not change the runs
+    /// without marks.
     fn fits(&self, setting: &Setting, tried: &[&Program]) -> Runs {
         if !joint::other_baseline(setting) {
             return Vec::new();

@@ -27,11 +27,11 @@ pub struct LockRow {
     pub lock: &'static str,
     /// How it waits.
     pub wait: Wait,
-    /// What stands in the table.
+    /// The label of the lock in the table.
     pub what: &'static str,
-    /// It is part of a quick study, and of the greatest chip's.
+    /// Whether the lock is run in a quick study, and whether it is run on the largest chip.
     pub chosen: [bool; 2],
-    /// Sleeping and waking cost nothing: what a lock's row is without it.
+    /// Whether sleeping and waking cost nothing; the row then shows the lock without that cost.
     pub free_sleep: bool,
 }
 
@@ -54,7 +54,7 @@ pub const LOCKS: [LockRow; 10] = [
     kind("mcs", Wait::Pause, "mcs, spinning", [true, true]),
     kind("mcs", Wait::Mwait(1), "mcs, MWAIT", [false, true]),
     kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep", [false; 2]),
-    // Whether it is the sleep that its hand-offs wait for.
+    // This row shows whether the hand-offs of the row above wait for sleepers to wake.
     LockRow {
         free_sleep: true,
         ..kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep at no cost", [false; 2])
@@ -69,11 +69,11 @@ pub const NETWORKS: [(&str, &[&str]); 3] = [
     ("holder first", &["ocor.enabled=true", "ocor.rule=holder-first"]),
 ];
 
-/// Prices of MWAIT in user code, which `ocor64` has not: those of `opteron6272x4.toml`.
+/// The prices of MWAIT in user code, taken from `opteron6272x4.toml`, because `ocor64` has none.
 const MWAIT: [&str; 4] =
     ["wait.monitor=40", "wait.mwait.level=user", "wait.mwait.c1.enter=80", "wait.mwait.c1.exit=1000"];
 
-/// A number of threads, and of cores, and what is run there.
+/// A number of threads and cores, and the runs on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Threads, and cores.
@@ -93,7 +93,7 @@ const fn size(threads: u32, acquisitions: u64, draws: usize, seeds: u64) -> Size
 /// The sizes.
 pub const SIZES: [Size; 4] = [size(16, 30, 3, 2), size(64, 30, 3, 1), size(256, 20, 1, 1), size(1024, 8, 1, 1)];
 
-/// The program whose first draws are the workload: the greatest rate of critical sections.
+/// The program with the greatest rate of critical sections; its first draws are the workload.
 pub const PROGRAM: &str = "ilbdc";
 
 /// A cell of the table, for one seed.
@@ -128,7 +128,7 @@ impl Case {
         SIZES[self.size].threads
     }
 
-    /// Settings of the chip.
+    /// The settings of the chip for this lock and network.
     pub(super) fn settings(&self) -> Vec<String> {
         let kind = &LOCKS[self.kind];
         let monitors = if matches!(kind.wait, Wait::Mwait(_)) { &MWAIT[..] } else { &[] };
@@ -136,12 +136,13 @@ impl Case {
         own.chain(if kind.free_sleep { sleep(0, 1) } else { Vec::new() }).collect()
     }
 
-    /// The run, on that chip.
+    /// The run of this cell on `chip`.
     pub(super) fn run(&self, chip: String, program: &Program) -> Run {
         let Size { threads, acquisitions, .. } = SIZES[self.size];
         let LockRow { lock, wait, .. } = LOCKS[self.kind];
         let mut program = program.clone();
-        // Contention per lock is the same for any number of threads.
+        // The number of locks grows with the threads, so that the contention of a lock stays the
+        // same.
         let locks = (u64::from(program.draw.locks) * u64::from(threads)).div_ceil(64) as u32;
         program.draw = Draw { locks, hot: 0.0, ..program.draw };
         Run { chip, program, lock, wait: wait.to_string(), threads, acquisitions, seed: self.seed }
@@ -255,7 +256,8 @@ impl Run {
     /// Does the run.
     ///
     /// # Errors
-    /// With why there are no figures: a chip or lock that cannot be, a run that hangs, or wrong results.
+    /// The reason why there are no figures: a chip or lock that is not possible, a run that hangs,
+    /// or wrong results.
     pub fn figures(&self) -> Result<Figures, String> {
         let Run { ref chip, lock, threads, seed, .. } = *self;
         let wait: Wait = self.wait.parse().map_err(|error| format!("{error}"))?;

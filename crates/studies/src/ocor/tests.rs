@@ -7,7 +7,8 @@ use crate::hash;
 use crate::kit::On;
 use std::path::Path;
 
-/// Figures that hang on a run's inputs: the arm with marks has less overhead, by how much its chip's text says.
+/// Figures that depend on a run's inputs: the overhead is 1,500 cycles with heeded marks and 2,000
+/// without, and a hash of the inputs adds some cycles.
 fn made_up(run: &Result<Job, String>) -> Figures {
     let text = serde_json::to_string(run).unwrap();
     assert!(run.is_ok(), "{text}");
@@ -48,7 +49,8 @@ fn study() -> Ocor {
     Ocor::open(&inputs).unwrap()
 }
 
-/// The study with these profiles, all rounds of it: how many runs there were in each, and what came out.
+/// Conducts the study on the profiles of the tests with made-up figures. Returns how many runs each
+/// round had, and the findings.
 fn findings(extent: Extent) -> (Vec<usize>, Findings) {
     let study = study();
     let mut done: Vec<(Result<Job, String>, Figures)> = Vec::new();
@@ -69,7 +71,8 @@ fn findings(extent: Extent) -> (Vec<usize>, Findings) {
 #[test]
 fn a_full_study_searches_sets_of_choices_and_explains_every_miss() {
     let (rounds, findings) = findings(Extent::Full);
-    // A round of the search is two of the study where draws are fitted once more.
+    // There is a first round, and at most five rounds of the search, each in two rounds of the
+    // study if draws must be fitted again.
     assert!((5..=11).contains(&rounds.len()), "{rounds:?}");
     let later: usize = rounds[1..].iter().sum();
     assert!(later <= joint::most_runs(), "{rounds:?}");
@@ -109,7 +112,8 @@ fn a_quick_study_is_one_round() {
     assert!(findings.claims.iter().all(|claim| claim.holds.is_none()));
 }
 
-/// A search's runs come last, after many minutes: that each is one that works is seen here, on a small chip.
+/// The runs of the search come last in a study, after many minutes. This test checks on a small
+/// chip that each set of the sample can be run.
 #[test]
 fn every_set_of_the_sample_runs() {
     let (study, items) = (study(), joint::items());
@@ -126,7 +130,8 @@ fn every_set_of_the_sample_runs() {
     }
 }
 
-/// The holder's data of a crowd lie beside the lock's line, not in it: there a mark on the release does something.
+/// The data that holders of a crowd's locks use lie beside the lock's line, not in it. So a mark on
+/// the release changes the run.
 #[test]
 fn crowds_have_lines_of_their_own_and_a_mark_on_their_release_tells() {
     let study = study();
@@ -163,14 +168,16 @@ fn every_lock_of_the_table_runs() {
         let chip = study.chip_with(case.threads(), &case.settings()).unwrap();
         let run = table::Run { acquisitions: 3, threads: 8, ..case.run(chip, program) };
         let figures = run.figures().unwrap_or_else(|error| panic!("{}: {error}", case.name()));
-        // Packets are the region's, and every thread's time in it is known.
+        // Eight threads have three acquisitions each. Packets are counted in the region, and every
+        // thread's time in the region is known.
         assert!(figures.account.acquisitions == 24 && figures.active > 0 && figures.packets > 0, "{}", case.name());
         locks += 1;
     }
     assert_eq!(locks, table::LOCKS.len());
 }
 
-/// Every arm of the map runs, and every cell is a chip.
+/// Every arm of the map runs in one of the cells, and the settings of all cells with 16 cores make
+/// a chip.
 #[test]
 fn every_arm_of_the_map_runs() {
     let study = study();
@@ -216,8 +223,8 @@ fn rules_as_data() -> String {
     lines.join("\n") + "\n"
 }
 
-/// This fails when a rule changes: then the rules are frozen under a name of their own. Since the rules were frozen,
-/// one page that a rule names has moved.
+/// This test fails when a rule changes; the changed rules then need a name of their own. Since the
+/// rules were frozen, one page that a rule names has moved.
 #[test]
 fn rules_are_those_that_were_frozen() {
     let as_frozen = rules_as_data().replace("docs/reference/workloads", "docs/workloads");

@@ -20,7 +20,7 @@ pub(super) fn roi(pair: &Pair<'_>) -> f64 {
     reduction(pair.off.cycles as f64, pair.on.cycles as f64)
 }
 
-/// More acquisitions while spinning, in points.
+/// The increase of acquisitions while spinning, in percentage points.
 pub(super) fn spinning(pair: &Pair<'_>) -> f64 {
     pair.on.entered_spinning() - pair.off.entered_spinning()
 }
@@ -43,9 +43,9 @@ fn sections_by_calls(pair: &Pair<'_>) -> f64 {
 /// The account of critical sections and overhead that a measure is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
-    /// The lock's word: the study's own.
+    /// By the lock's word: the account of this study.
     Word,
-    /// Threads' calls: that of `baton sim`.
+    /// By the threads' calls: the account of `baton sim`.
     Calls,
 }
 

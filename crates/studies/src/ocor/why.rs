@@ -15,7 +15,8 @@ pub(super) struct Why<'a> {
     trials: &'a [(Trial, Seen)],
 }
 
-/// The paper's mean reductions: what the question about sets of choices is about.
+/// The paper's mean reductions of overhead and of time, in percent, which sets of choices may
+/// reach.
 const HEADLINE: [f64; 2] = [39.9, 14.4];
 
 /// A cause's share of the overhead without marks, in percent.
@@ -36,7 +37,8 @@ impl<'a> Why<'a> {
         Why { results, trials }
     }
 
-    /// What overhead consists of there, and what marks changed of how threads enter.
+    /// A sentence on the causes of overhead in these pairs, and on how marks change the share of
+    /// acquisitions while spinning.
     pub(super) fn causes(&self, experiment: &str, pairs: &[Pair<'_>]) -> String {
         let Some(((cause, share), queueing)) = largest(pairs).zip(share(pairs, Cause::Queueing as usize)) else {
             return "not run".to_owned();
@@ -50,7 +52,8 @@ impl<'a> Why<'a> {
         )
     }
 
-    /// What the order alone does to the three programs of the experiments beside the main one, and what sets of choices do.
+    /// A sentence for the headline: causes of overhead, what the order alone does to the three
+    /// programs of the experiments beside the main one, and what sets of choices do.
     pub(super) fn headline(&self, pairs: &[Pair<'_>]) -> String {
         let free = over_programs(&self.results.of("hint", "free"), coh);
         format!(
@@ -61,7 +64,8 @@ impl<'a> Why<'a> {
         )
     }
 
-    /// What marks do in each place, over all draws and over those that can show it; nothing without such runs.
+    /// A sentence on what marks do in each place, over all draws and over the draws that can show
+    /// it; `None` if there are no runs with the order at the home.
     pub(super) fn placements(&self) -> Option<String> {
         let paper = self.results.viewed(View::PAPER);
         let home = self.results.viewed(View { placement: Placement::Home, ..View::PAPER });
@@ -82,7 +86,8 @@ impl<'a> Why<'a> {
         })
     }
 
-    /// The same draws with the order at the home and under the oracle, and how many of them no order changes.
+    /// A sentence on the same draws with the order at the home and under the oracle, and on how
+    /// many of the draws no order changes.
     fn elsewhere(&self, pairs: &[Pair<'_>]) -> String {
         let of = |place: &str| {
             let all = self.results.of(WHERE, place).into_iter();
@@ -117,7 +122,8 @@ impl<'a> Why<'a> {
         }
     }
 
-    /// More entries while spinning: by the order alone, and by tries that last longer.
+    /// A sentence on the increase of entries while spinning: by the order alone, and by tries that
+    /// last longer. It covers the program `name`, or all programs if `name` is empty.
     pub(super) fn entries(&self, name: &str) -> String {
         let of = |group: &str, place: &str| -> Vec<Pair<'a>> {
             let all = self.results.of(group, place).into_iter();
@@ -156,7 +162,8 @@ impl<'a> Why<'a> {
         format!("`{group}`, less overhead in percent of {}: {}", names.join(", "), all.join("; "))
     }
 
-    /// Mean reductions of overhead by what table 3 prints of rate and network.
+    /// A sentence on the mean reductions of overhead by class: whether table 3 prints a high rate
+    /// of critical sections and a high use of the network.
     pub(super) fn classes(&self) -> String {
         let main = self.results.main();
         let of = |(name, cs, network): (&str, bool, bool)| {

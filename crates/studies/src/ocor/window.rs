@@ -40,7 +40,7 @@ pub struct Piece {
     pub doing: Doing,
 }
 
-/// The first threads' time.
+/// What the first threads do over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The pieces of each thread, in order of time and without gaps.
@@ -56,7 +56,8 @@ impl Window {
     /// # Errors
     /// When a lock changed hands without a release.
     pub fn of(log: &LockLog, requests: &Requests, (begin, end): (u64, u64)) -> Result<Window, String> {
-        // By lock: when it was held. By thread: its sections, with their locks.
+        // `held` has the intervals in which each lock was held, `sections` each thread's sections
+        // with their locks.
         let mut held: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
         let mut sections: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); requests.len()];
         let mut open: BTreeMap<u64, (u64, u32)> = BTreeMap::new();
@@ -136,7 +137,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// Adds the piece from the end of the last one to `to`, cut off at the region's end.
+    /// Adds the piece from the end of the last piece to `to`, cut off at the region's end.
     fn put(&mut self, to: u64, doing: Doing) {
         let to = to.min(self.end);
         if to > self.at {
@@ -156,7 +157,8 @@ mod tests {
         WordChange { at: Cycles(at), word: 8, thread, from, to }
     }
 
-    /// Thread 0 holds from 20 to 30; thread 1 asks at 22, has it from 34 to 44. The region is from 10 to 60.
+    /// A window from 10 to 60 with two threads at one lock: thread 0 asks at 18 and holds the lock
+    /// from 20 to 30; thread 1 asks at 22 and holds it from 34 to 44.
     fn window() -> Window {
         let changes = vec![
             change(20, 0, 0, 1),
@@ -199,7 +201,8 @@ mod tests {
     fn the_same_work_is_found_again() {
         let window = window();
         assert_eq!(window.as_far_as(&window, 20), Some(20));
-        // Without waiting the same 30 cycles of both threads are done sooner.
+        // Up to cycle 20 both threads together work for 30 cycles. Two threads that never wait have
+        // done as much after 15 cycles.
         let fast = Window { threads: vec![vec![Piece { from: 0, to: 50, doing: Doing::Own }]; 2] };
         assert_eq!(window.progress(20), 30);
         assert_eq!((fast.as_far_as(&window, 20), window.as_far_as(&fast, 50)), (Some(15), None));

@@ -1,5 +1,5 @@
-//! The cheapest hardware that has most of the gain: levels by places of a home's arbiter, and routers beside it, with what each
-//! is made of.
+//! The cheapest hardware that has most of the gain: arbiters of a home by levels and places, and
+//! the routers beside them, with the gates and flip-flops of each.
 
 use crate::kit::{over_draws, said};
 use crate::ocor::experiments::{HARDWARE, HARDWARE_LEVELS, HARDWARE_PLACES, WHERE, built};
@@ -10,12 +10,12 @@ use baton_chip::config::mechanism::ocor::gates::Hardware;
 use baton_chip::config::mechanism::ocor::{HomeArbiter, Ocor};
 use baton_plot::{Table, number};
 
-/// Ports of a mesh's router, and channels of a port.
+/// The ports of a router in a mesh, and the virtual channels of a port.
 const ROUTER: (u32, u32) = (5, 6);
 /// The share of the largest arbiter's gain that counts as most of it.
 const MOST: f64 = 0.9;
 
-/// Levels and places of a home's arbiter, with what the order took of the time, in percent.
+/// The levels and places of a home's arbiter, and by how many percent its order shortens the run.
 struct Built {
     levels: u32,
     places: u32,
@@ -42,7 +42,7 @@ fn all_built(crowd: &Results<'_>) -> Vec<Built> {
     sizes.filter_map(built).collect()
 }
 
-/// The smallest arbiter with most of the greatest one's gain.
+/// The arbiter with the least area of those with at least `MOST` of the largest arbiter's gain.
 fn cheapest(all: &[Built]) -> Option<&Built> {
     let whole = all.last()?.less;
     let enough = all.iter().filter(|of| of.less >= MOST * whole);

@@ -1,11 +1,12 @@
-//! Several open choices at once: what each set does.
+//! The table of sets of open choices: what each set of several choices does.
 
 use crate::kit::search::Trial;
 use crate::ocor::joint::{Choices, Seen, text};
 use crate::page::Figure;
 use baton_plot::{Table, number};
 
-/// The table, with the answer in front of it.
+/// The table of the trials. `answer`, the text in front of it, says whether a set reaches the
+/// paper's headline.
 pub(crate) fn table(items: &[Choices], trials: &[(Trial, Seen)], answer: Option<&str>) -> Option<Figure> {
     if trials.is_empty() {
         return None;

@@ -7,7 +7,7 @@ use crate::ocor::table::{Case, LOCKS, NETWORKS, PROGRAM, SIZES, Size};
 use crate::page::{Figure, cell};
 use baton_plot::{Table, number};
 
-/// A cell of the table: a run of it.
+/// A cell of the table, with the figures of its run.
 pub(crate) type Cell<'a> = (Case, &'a Figures);
 
 /// A table for each number of cores that was run.
@@ -15,7 +15,7 @@ pub(super) fn all(cells: &[Cell<'_>]) -> Vec<Figure> {
     (0..SIZES.len()).filter_map(|size| At { cells, size }.table()).collect()
 }
 
-/// The cells of one size.
+/// The cells of the table for one number of cores.
 struct At<'a> {
     cells: &'a [Cell<'a>],
     size: usize,
@@ -26,13 +26,14 @@ impl At<'_> {
         self.cells.iter().filter(move |(case, _)| (case.size, case.kind, case.network) == (self.size, kind, network))
     }
 
-    /// The mean over draws and seeds.
+    /// The mean of a figure over draws and seeds, for one lock on one network.
     fn mean(&self, kind: usize, network: usize, value: fn(&Figures) -> f64) -> Option<f64> {
         let values: Vec<f64> = self.runs(kind, network).map(|(_, figures)| value(figures)).collect();
         Interval::of(&values).map(|over| over.mean)
     }
 
-    /// How much less time than round robin a network takes, in percent, draw by draw and seed by seed.
+    /// By how many percent a network makes the run shorter than round robin does, in pairs of runs
+    /// with the same draw and seed.
     fn less(&self, kind: usize, network: usize) -> Option<Interval> {
         let of = |(case, on): &Cell<'_>| {
             let same = |(other, _): &&Cell<'_>| (other.draw, other.seed) == (case.draw, case.seed);

@@ -9,13 +9,14 @@ use crate::ocor::values::roi;
 use crate::page::Figure;
 use baton_plot::{Lines, Point, Series, Table, number};
 
-/// A run of the map.
+/// An arm of a cell of the map, with the figures of its run.
 pub(crate) type Spot<'a> = (Case, &'a Figures);
 
-/// One run of each arm differs by so much by chance, in percent of the time.
+/// Differences between single runs of two arms up to this many percent of the time may be chance.
 const CHANCE: f64 = 5.0;
 
-/// A cell: what it is, and by how much less time each arm takes than the paper's lock without marks.
+/// A cell of the map, and by how many percent each arm's run is shorter than that of the paper's
+/// lock without marks.
 struct Cell {
     case: Case,
     less: Vec<f64>,
@@ -29,12 +30,12 @@ fn cells(map: &[Spot<'_>]) -> Vec<Cell> {
     map.chunks_exact(ARMS.len()).map(cell).collect()
 }
 
-/// The best of some arms.
+/// The arm that saves the most time in a cell, and how many percent it saves.
 fn best(cell: &Cell, arms: impl Iterator<Item = usize>) -> Option<(usize, f64)> {
     arms.map(|arm| (arm, cell.less[arm])).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// A table for each size, and a picture.
+/// A table for each size of chip, and a picture of the most contended cells.
 pub(super) fn all(map: &[Spot<'_>]) -> Vec<Figure> {
     let cells = cells(map);
     let tables = (0..SIZES.len()).filter_map(|size| table(&cells, size));
@@ -68,7 +69,8 @@ fn table(cells: &[Cell], size: usize) -> Option<Figure> {
     (!rows.is_empty()).then(|| Figure::from(Table { title, note: String::new(), header, rows }).noted(note))
 }
 
-/// The most contended cells of 64 cores.
+/// The picture of the cells with 64 cores, the most threads a lock, meetings, and the chosen price
+/// of waking.
 fn picture(cells: &[Cell]) -> Option<Figure> {
     let (size, per_lock) = (1, *SIZES[1].2.last()?);
     let mine: Vec<&Cell> = cells
@@ -90,7 +92,7 @@ fn picture(cells: &[Cell]) -> Option<Figure> {
     (!mine.is_empty()).then(|| Figure::from(lines).named("map"))
 }
 
-/// What a designer should build, each sentence with its figure; nothing without a map.
+/// What a designer should build, each sentence with its figure; `None` if the map was not run.
 pub(crate) fn recommendation(map: &[Spot<'_>], crowd: &Results<'_>) -> Option<String> {
     let cells = cells(map);
     let count = |wanted: &dyn Fn(&Cell) -> bool| cells.iter().filter(|cell| wanted(cell)).count();
@@ -131,7 +133,9 @@ mod tests {
     #[test]
     fn the_winner_is_the_best_that_can_be_built_and_chance_wins_nothing() {
         let cases = cases(true);
-        // In the first cell the home wins, in the second the oracle alone is better, in the third the lock in software.
+        // Every arm without an entry takes 980 of 1,000 cycles, a difference that may be chance. In
+        // the first cell the home wins; in the second only the oracle is better, which cannot be
+        // built; in the third the lock in software wins.
         let cycles = |case: usize, arm: usize| match (case, arm) {
             (0, 2) | (2, 5) => 500,
             (0 | 1, BOUND) => 300,

@@ -1,5 +1,5 @@
-//! What the paper's text prints of its programs. Its bars are not in the text; where only they show a value, there is none
-//! here.
+//! The values that the paper's text prints of its programs. A value that only a bar of a figure
+//! shows is left out.
 
 /// A row of table 3: reductions of overhead and of the region's time.
 pub(super) struct Row {

@@ -1,5 +1,6 @@
-//! What overhead consists of where it shrinks or grows most: where a loop of tries gets longer, and in crowds. The arm without marks
-//! beside one that pays for the registers while routers heed no marks, and both beside the arm with marks.
+//! The causes of overhead where overhead shrinks or grows most: where a loop of tries gets longer,
+//! and in crowds. The table compares the arm without marks with an arm that pays for the registers
+//! while routers heed no marks, and both with the arm with marks.
 
 use crate::kit::over_programs;
 use crate::ocor::account::CAUSES;
@@ -10,10 +11,11 @@ use crate::ocor::values::Pair;
 use crate::page::Figure;
 use baton_plot::{Table, number};
 
-/// Groups whose places are looked at, if there are runs that tell the price from the network.
+/// The groups of experiments in the table, as far as there are runs that tell the registers' price
+/// from the network's effect.
 const GROUPS: [&str; 5] = ["main", "hint", "cpu_relax", "spin count", "program's shape"];
 
-/// An arm of a pair.
+/// Takes the figures of one arm from a pair.
 type Arm = for<'a> fn(&Pair<'a>) -> &'a Figures;
 
 const OFF: Arm = |pair| pair.off;
@@ -29,7 +31,8 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
             if priced.is_empty() {
                 continue;
             }
-            // What the controls have: of the main experiment, the programs and draws beside it.
+            // The controls run fewer programs and draws than the main experiment: only samples that
+            // the controls have are taken.
             let among = |pair: &Pair<'_>| priced.iter().any(|other| other.same_sample(pair));
             let usual: Vec<Pair<'_>> = results.of(group, place).into_iter().filter(among).collect();
             let named = if place.is_empty() { "as chosen".to_owned() } else { key.clone() };
@@ -59,7 +62,8 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     (!table.rows.is_empty()).then(|| Figure::from(table))
 }
 
-/// An arm's row; `usual` has the arm that it is a share of, by program and seed.
+/// The row of one arm. Its times are shares of the times without marks in the `usual` pair with the
+/// same draw and seed.
 fn row(named: &str, what: &str, usual: &[Pair<'_>], pairs: &[Pair<'_>], arm: Arm) -> Vec<String> {
     let base = |pair: &Pair<'_>, cycles: fn(&Figures) -> u64| {
         usual.iter().find(|other| other.same_sample(pair)).map_or(0, |other| cycles(other.off)).max(1) as f64

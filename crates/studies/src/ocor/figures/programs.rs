@@ -15,7 +15,7 @@ use baton_programs::synthetic::Profile;
 
 const SHARE: &str = "share of the region's thread-time, %";
 
-/// The paper's value of a program, if it is printed.
+/// Returns the paper's value of a program, if it is printed.
 type Printed = fn(&str) -> Option<f64>;
 
 /// A series of bars.
@@ -208,7 +208,7 @@ fn normalised(
     }
 }
 
-/// Not in the paper: what overhead consists of, without and with marks.
+/// A figure that the paper does not have: what overhead consists of, without and with marks.
 fn causes(results: &Results<'_>) -> Figure {
     let mut rows = Vec::new();
     for name in results.programs() {

@@ -49,7 +49,8 @@ fn places(real: &[RealPair<'_>]) -> Vec<(Program, u32)> {
     places_of(real, Arms::Marked)
 }
 
-/// Whether the price of the registers makes a program slower, or the network: the same with free ones, and with both arms paying.
+/// The table that shows whether the registers' price makes a program slower, or the network:
+/// registers that the arm with marks pays for, free ones, and registers that both arms pay for.
 fn prices(real: &[RealPair<'_>]) -> Option<Table> {
     let row = |(program, threads): (Program, u32)| {
         let mut cells = vec![program.info().name.to_owned(), threads.to_string()];
@@ -83,7 +84,8 @@ fn prices(real: &[RealPair<'_>]) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { title, note, header, rows })
 }
 
-/// Marks in routers, marks at the home, and a queue lock in software that needs none.
+/// The table that compares marks in routers, marks at the home, and a queue lock in software
+/// without marks.
 fn at_home(real: &[RealPair<'_>]) -> Option<Table> {
     let row = |(program, threads): (Program, u32)| {
         let less =

@@ -1,4 +1,5 @@
-//! Every program by shape: which draws can show what the paper claims, and what an order does to them in each place.
+//! Every program by shape: which draws can show what the paper claims, and what an order of tries
+//! does to them in routers, at the home and under the oracle.
 
 use crate::kit::{over_draws, over_programs, said};
 use crate::ocor::experiments::{HOME, ORACLE, WHERE};
@@ -15,7 +16,8 @@ fn count(results: &Results<'_>, wanted: impl Fn(&str, Shape) -> bool) -> [usize;
     mine.fold([0, 0], |[all, able], of| [all + 1, able + usize::from(of.able())])
 }
 
-/// The power of the draws, in a sentence; nothing if the oracle was not run.
+/// A sentence that says how many draws can show what the paper claims; `None` if the oracle was not
+/// run.
 pub(crate) fn power(results: &Results<'_>) -> Option<String> {
     let [all, able] = count(results, |_, _| true);
     let by_shape = SHAPES.map(|shape| {
@@ -79,7 +81,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     ))
 }
 
-/// A row of a program, or of all, of a shape, or of all.
+/// A row of the table. `name` is `None` for all programs, `shape` is `None` for all shapes.
 fn row(results: &Results<'_>, name: Option<&str>, shape: Option<Shape>) -> Vec<String> {
     let wanted = |pair: &Pair<'_>| {
         name.is_none_or(|name| name == pair.program.name) && shape.is_none_or(|shape| shape == pair.program.shape)

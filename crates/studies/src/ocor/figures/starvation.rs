@@ -1,15 +1,20 @@
-//! Starvation: the longest wait of a thread and the longest way of a packet, without marks and with them, beside what can
-//! be said of them beforehand.
+//! Starvation: the longest wait of a thread and the longest way of a packet, without marks and with
+//! them, beside the bounds that follow from the rules.
 //!
-//! **A packet.** Queues are first in, first out, and no packet is preempted, so an unmarked packet at the head of its channel
-//! waits only for marked ones that win the port. Each of `T` threads can send one for each of its tries and one wake-up, and then
-//! sleeps or has its lock: `T · (tries + 1)` packets of one flit, at each router of the way. That is the bound here. It holds from the
-//! moment in which no thread begins a new round of tries: a thread that got its lock, left and asks again has all its tries anew,
-//! so that first in, first out alone bounds nothing for ever. What does is that locks are handed over one at a time.
+//! **A packet.** Queues are first in, first out, and no packet is preempted, so an unmarked packet
+//! at the head of its channel waits only for marked packets that win the port. Each of `T` threads
+//! can send a marked packet for each of its tries and one for a wake-up, and then sleeps or has its
+//! lock: these are `T · (tries + 1)` packets of one flit, at each router of the way. The table
+//! states this bound. It holds from the moment in which no thread begins a new round of tries: a
+//! thread that got its lock, released it and asks again has all its tries anew, so first in, first
+//! out alone gives no bound. In the end the wait is bounded because locks are handed over one at a
+//! time.
 //!
-//! **A thread.** By rule 1 a waiting thread is passed in the network only by threads of the same progress value or a lower
-//! one, each for at most `ocor.progress_step` sections of a value. Asleep, it is in no queue of the network, and nothing bounds it but
-//! the order of the kernel's queue. So no bound in cycles follows; what is judged is that marks do not make the longest wait longer.
+//! **A thread.** By rule 1 a waiting thread is passed in the network only by threads of the same
+//! progress value or a lower one, each for at most `ocor.progress_step` sections of a value. While
+//! the thread sleeps, it is in no queue of the network, and only the order of the kernel's queue
+//! bounds its wait. So no bound in cycles follows; the study judges that marks do not make the
+//! longest wait longer.
 
 use crate::Falsifier;
 use crate::ocor::results::Results;
@@ -17,7 +22,8 @@ use crate::ocor::values::Pair;
 use crate::page::Figure;
 use baton_plot::{Table, number};
 
-/// How much longer the longest wait of a thread may be with marks, in the mean over programs.
+/// The greatest accepted ratio of a thread's longest wait with marks to the longest wait without,
+/// in the mean over programs.
 const LONGER: f64 = 1.25;
 
 /// The longest that an unmarked packet can wait for marked ones on a way over `routers` routers, in
@@ -81,7 +87,8 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     )
 }
 
-/// Both rules, as what must be seen.
+/// Judges two falsifiers: how long unmarked packets wait for marked ones, and by how much marks
+/// make the longest wait of a thread longer.
 pub(crate) fn judge(results: &Results<'_>) -> Vec<Falsifier> {
     let pairs = results.main();
     let (packets, threads) = (
@@ -101,7 +108,8 @@ pub(crate) fn judge(results: &Results<'_>) -> Vec<Falsifier> {
         }
         Some(routers) => {
             let bound = packet_bound(64, 128, routers);
-            // What it waits for marked packets is no more than what it took longer than the longest without marks.
+            // An unmarked packet's wait for marked packets is taken as the time by which it takes
+            // longer than the longest packet without marks.
             let holds = longest <= before + bound;
             let figures = vec![
                 ("longest without marks, cycles".to_owned(), before as f64),

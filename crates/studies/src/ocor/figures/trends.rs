@@ -74,7 +74,8 @@ fn titled(mut figure: Figure, title: &str) -> Figure {
     figure
 }
 
-/// The same on crowds with meetings, where an order can change something: by threads, by levels, and what the figures hang on.
+/// Figures of crowds with meetings, where an order can change something: the reduction of overhead
+/// by threads and by levels, and the tornado of what the paper leaves open.
 pub(super) fn on_crowds(crowd: &Results<'_>) -> Vec<Figure> {
     let at = |group: &str, place: &str| {
         let pairs = if place.is_empty() { crowd.main() } else { crowd.of(group, place) };
@@ -113,7 +114,7 @@ pub(super) fn on_crowds(crowd: &Results<'_>) -> Vec<Figure> {
     .collect()
 }
 
-/// Effects of what is left open on the headline, the greatest first.
+/// The tornado: effects of what the paper leaves open on the headline, the greatest first.
 fn tornado(results: &Results<'_>) -> Option<Figure> {
     let of = |pair: &Pair<'_>| ["botss", "ilbdc", "imag"].contains(&pair.program.name.as_str());
     let usual: Vec<Pair<'_>> = results.main().into_iter().filter(of).collect();

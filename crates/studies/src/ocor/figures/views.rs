@@ -1,4 +1,5 @@
-//! O1 to O21 by who heeds marks, by shape of program and by account: the same rules, each judged on what stands over its column.
+//! Claims O1 to O21 by where marks are heeded, by shape of program and by account. The rules stay
+//! the same; each column judges them on the part of the results that its heading names.
 
 use crate::Claim;
 use crate::ocor::claims;
@@ -9,10 +10,10 @@ use crate::ocor::why::Why;
 use crate::page::{Figure, cell};
 use baton_plot::{Table, number};
 
-/// A column: what it is called, and what is looked at.
+/// A column: its heading, and the part of the results that it judges.
 type Column = (String, View);
 
-/// The tables, if there is something to look at.
+/// The tables of claims; none if no program was run.
 pub(crate) fn all(results: &Results<'_>, why: &Why<'_>, full: bool) -> Vec<Figure> {
     if results.programs().is_empty() {
         return Vec::new();

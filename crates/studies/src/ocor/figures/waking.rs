@@ -1,5 +1,6 @@
-//! The price of waking: what each figure becomes from figure 10's price on to ten times what was chosen, where woken threads compete
-//! and where the lock was granted to them.
+//! The price of waking: how figures change with it, from the price that the paper's figure 10
+//! allows to ten times the chosen price, where woken threads compete for the lock and where the
+//! lock is granted to them.
 
 use crate::kit::{over_programs, said};
 use crate::ocor::experiments::GRANTED;
@@ -8,10 +9,10 @@ use crate::ocor::values::{Pair, Value, coh, roi, spinning};
 use crate::page::Figure;
 use baton_plot::Table;
 
-/// The group of experiments that vary it.
+/// The group of experiments that vary the price of sleeping and waking.
 const GROUP: &str = "sleep and wake-up";
 
-/// The place of [`GRANTED`] at the price that was chosen.
+/// The name of the place in [`GRANTED`] that has the chosen price.
 const CHOSEN: &str = "as chosen";
 
 /// The table.

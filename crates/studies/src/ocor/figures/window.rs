@@ -6,7 +6,8 @@ use crate::ocor::window::{DOINGS, Window};
 use crate::page::Figure;
 use baton_plot::{Group, Lane, Piece, Table, Timeline, number};
 
-/// A longer one beside it: a stand-in's threads leave a barrier together, so that its first cycles are not like the rest.
+/// The length of a second window, in cycles. The threads of a stand-in leave a barrier together, so
+/// its first cycles are not like the rest.
 const LONGER: u64 = 30_000;
 
 /// The timeline and its figures.
@@ -98,7 +99,8 @@ mod tests {
     use super::*;
     use crate::ocor::window::{Doing, Piece};
 
-    /// A thread that works, is blocked for so long, and works on.
+    /// A window with one thread: it works for 1,000 cycles, is blocked for `waits` cycles, and
+    /// works again.
     fn window(waits: u64) -> Window {
         let piece = |from, to, doing| Piece { from, to, doing };
         let own = piece(0, 1000, Doing::Own);
@@ -109,14 +111,16 @@ mod tests {
 
     #[test]
     fn blocked_shares_are_of_the_original_s_cycles() {
-        // Figure 10 as printed: 996 of 3,000 cycles without marks, 561 with them.
+        // The paper's figure 10: of 3,000 cycles, 996 are blocked without marks, and 561 with
+        // marks.
         let segment = Segment::of(&window(996), &window(561), CYCLES).unwrap();
         assert_eq!(segment.cycles, 3000 - 435);
         let close = |is: f64, should: f64| assert!((is - should).abs() < 1e-9, "{is} instead of {should}");
         close(blocked(&segment.off), 33.2);
         close(blocked(&segment.on), 18.7);
         close(segment.less_blocked(), 100.0 * 435.0 / 996.0);
-        // Work is as much in both runs, so that what is blocked less is what the segment is shorter by.
+        // Both runs do the same work, so the segment is shorter by as many cycles as are blocked
+        // less.
         close(segment.on[0], segment.off[0]);
         close(blocked(&segment.off) - blocked(&segment.on), 100.0 * 435.0 / 3000.0);
     }
