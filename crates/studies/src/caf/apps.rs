@@ -1,5 +1,5 @@
-//! The paper's applications (figures 10 to 12, 18 and 19), as `baton_workloads` has them: a pipeline of clusters, a firewall, a job
-//! distributor, logistic regression.
+//! The paper's applications (figures 10 to 12, 18 and 19), which are workloads of
+//! `baton_workloads`: a pipeline of clusters, a firewall, a job distributor, logistic regression.
 
 use super::run::{Figures, instructions, run};
 use crate::kit::{Body, Crew};
@@ -19,16 +19,17 @@ use std::sync::Arc;
 /// An application at one setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum App {
-    /// One source, two clusters of four threads, one sink; the cycles that each thread computes for a packet.
+    /// One source, two clusters of four threads, one sink. `nops` is the number of cycles that each
+    /// thread computes for a packet.
     Clusters { bulk: usize, nops: u64 },
     /// One source, four filters, an analyser, a sink.
     Firewall { bulk: usize },
-    /// A producer and four workers; the cycles of a job.
+    /// A producer and four workers. `nops` is the number of cycles of a job.
     Distributor { nops: u64 },
     /// Workers, each with `rows` rows per iteration.
     Regression { workers: u32, rows: u32 },
-    /// Producers and as many consumers, as in the loads of that name; each pair of threads has its
-    /// own queue where that is asked for.
+    /// Producers and as many consumers, as in the loads `1-1`, `2-2` and so on. By [`By::Lanes`],
+    /// each pair of threads has its own queue.
     Pairs { pairs: u32, bulk: usize },
 }
 
@@ -46,7 +47,7 @@ pub(super) enum By {
     Prepush,
 }
 
-/// One of its runs.
+/// A run of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Case {
     pub(super) app: App,
@@ -73,7 +74,7 @@ impl App {
         }
     }
 
-    /// Items that a call moves.
+    /// The number of items that a call of the queue moves.
     fn bulk(self) -> usize {
         match self {
             App::Clusters { bulk, .. } | App::Firewall { bulk } | App::Pairs { bulk, .. } => bulk,
@@ -83,12 +84,13 @@ impl App {
         }
     }
 
-    /// Items that are measured.
+    /// The number of items that are measured.
     fn items(self) -> u64 {
         if matches!(self, App::Regression { .. }) { ITERATIONS } else { ITEMS }
     }
 
-    /// Keys of the chip that it needs: a queue to and from each worker is more than the device has otherwise.
+    /// The keys of the chip that the application needs. A regression with a queue to and from each
+    /// of many workers needs more queues than the device has otherwise.
     pub(super) fn keys(self) -> Vec<String> {
         let many = matches!(self, App::Regression { workers, .. } if 2 * workers > 16);
         if many { vec!["device.qmd.queues=32".to_owned()] } else { Vec::new() }
@@ -147,7 +149,7 @@ impl QueueVisitor<Simulated> for Make {
 }
 
 impl Case {
-    /// Does it. What the threads computed is compared with what one computes.
+    /// Does the run, and compares what the threads computed with what a single thread computes.
     pub(super) fn figures(self, chip: &Chip) -> Result<Figures, String> {
         let name = self.app.queue(self.by);
         let each = Rc::new(Cell::new(0.0));
@@ -166,7 +168,7 @@ impl Case {
         };
         let figures = run(chip, self.seed, instructions(name, self.app.bulk()), crew)?;
         let items = self.app.items();
-        // `each` is in nanoseconds per item; the figures want cycles of the whole run.
+        // `each` is in nanoseconds per item; `cycles` are those of the whole run.
         let cycles = each.get() * items as f64 * chip.core.clock.0 as f64 / 1e9;
         Ok(Figures { cycles: cycles.round() as u64, items, ..figures })
     }

@@ -18,14 +18,15 @@ pub(super) type Asked = <Queues as Device<QueueDevice>>::Ticket;
 #[derive(Default)]
 pub(super) struct Ahead {
     tickets: VecDeque<Asked>,
-    /// The most such dequeues; 0 for those of one bulk only.
+    /// The greatest number of dequeues ahead; with 0, a thread issues only those of the bulk that
+    /// it needs.
     pub(super) most: u64,
     /// Items that the thread will still ask for.
     pub(super) left: u64,
 }
 
 impl Ahead {
-    /// For a thread that takes `items` items in all.
+    /// Makes the state of a thread that takes `items` items in all.
     pub(super) fn new(most: u64, items: u64) -> Ahead {
         Ahead { tickets: VecDeque::new(), most, left: items }
     }
@@ -33,11 +34,11 @@ impl Ahead {
 
 /// A queue of words.
 pub(super) trait Channel {
-    /// Puts all items at the end.
+    /// Enqueues all items.
     fn put(&self, items: &[u64]);
-    /// Fills `items` from the front.
+    /// Dequeues as many items as `items` has places.
     fn get(&self, items: &mut [u64], ahead: &mut Ahead);
-    /// Makes dequeues ahead, where the queue can have some under way.
+    /// Issues dequeues ahead of need, if the queue can have dequeues under way.
     fn refill(&self, _: &mut Ahead) {}
 }
 
@@ -50,7 +51,9 @@ struct InMemory<Q> {
 impl<Q: RawQueue<Simulated, Item = u64>> Channel for InMemory<Q> {
     fn put(&self, items: &[u64]) {
         match items {
-            // SAFETY: a queue for one producer is made for one alone (`in_memory`), and simulated threads run one at a time.
+            // SAFETY: `Make::visit` refuses a queue with one producer if more threads enqueue, so
+            // no other thread is in `enqueue` of such a queue; and simulated threads run one at a
+            // time.
             [one] => unsafe { self.queue.enqueue(*one, self.wait) },
             // SAFETY: as above.
             several => unsafe { self.queue.enqueue_all(several, self.wait) },
@@ -59,7 +62,7 @@ impl<Q: RawQueue<Simulated, Item = u64>> Channel for InMemory<Q> {
 
     fn get(&self, items: &mut [u64], _: &mut Ahead) {
         match items {
-            // SAFETY: as in `put`, of consumers.
+            // SAFETY: as in `put`, with consumers in the place of producers.
             [one] => *one = unsafe { self.queue.dequeue(self.wait) },
             // SAFETY: as above.
             several => unsafe { self.queue.dequeue_all(several, self.wait) },
@@ -69,7 +72,7 @@ impl<Q: RawQueue<Simulated, Item = u64>> Channel for InMemory<Q> {
 
 struct Make {
     capacity: usize,
-    /// Threads that enqueue, and that dequeue.
+    /// The number of threads that enqueue, and of threads that dequeue.
     threads: [u32; 2],
     wait: Wait,
 }
@@ -92,7 +95,8 @@ pub(super) fn in_memory(name: &str, capacity: usize, threads: [u32; 2], wait: Wa
     queue::visit::<Simulated, _>(name, Make { capacity, threads, wait }).map_err(|error| error.to_string())?
 }
 
-/// A queue outside of the registry: the ring in a section that costs nothing, or HAQu.
+/// A queue model outside of the registry: the ring in a critical section that costs nothing, or
+/// HAQu.
 struct InModel<C> {
     model: C,
     wait: Wait,
@@ -100,12 +104,13 @@ struct InModel<C> {
 
 impl<C: Model<Simulated>> Channel for InModel<C> {
     fn put(&self, items: &[u64]) {
-        // SAFETY: a model for one producer is made for one alone (`in_model`); the others do not ask which thread calls.
+        // SAFETY: `Make::visit` refuses a model with one producer if more threads enqueue; the
+        // other models do not ask which thread calls.
         unsafe { self.model.send(0, items, self.wait) };
     }
 
     fn get(&self, items: &mut [u64], _: &mut Ahead) {
-        // SAFETY: as above, of consumers.
+        // SAFETY: as in `put`, with consumers in the place of producers.
         unsafe { self.model.receive(0, items, self.wait) };
     }
 }
@@ -144,7 +149,7 @@ pub(super) struct InDevice {
 }
 
 impl InDevice {
-    /// A queue of that device, by number.
+    /// Allocates a queue in the device with the number `device`.
     pub(super) fn new(device: u32, entries: usize, waits: bool) -> Result<InDevice, String> {
         let device = Simulated::queues(device).ok_or("the chip has no such queue device")?;
         let entries = u32::try_from(entries).map_err(|error| error.to_string())?;
@@ -183,7 +188,7 @@ impl Channel for InDevice {
         for (item, ticket) in items.iter_mut().zip(asked) {
             *item = word(ticket.wait());
         }
-        // The device orders nothing behind a dequeue.
+        // The device does not order later accesses behind a dequeue, so the thread does.
         Simulated::fence(Acquire);
     }
 

@@ -21,7 +21,8 @@ pub struct Caf {
     pub(super) frozen: Frozen,
 }
 
-/// The queue of an arm: a ring in the mode for one thread a side where that is right.
+/// The queue of an arm. With one thread a side, the ring has its mode for one thread, unless the
+/// setting asks for the mode for many.
 fn queue(arm: usize, moves: Moves, setting: &Setting) -> Queue {
     let alone = matches!(moves, Moves::Dequeue(1) | Moves::Enqueue(1) | Moves::Pairs(1, _));
     match arm {
@@ -60,7 +61,7 @@ impl Caf {
     /// The runs of experiments on loads.
     pub(super) fn on_loads(&self, extent: Extent) -> Vec<(String, Result<Run, String>)> {
         let plan = self.plan(extent);
-        // Loads, arms and seeds share a chip.
+        // A chip depends on its keys alone, so that loads, arms and seeds share it.
         let chips = RefCell::new(BTreeMap::new());
         let chip = |keys: Vec<String>| -> Result<String, String> {
             let made = |keys: &Vec<String>| self.chips[0].with(None, keys);
@@ -70,12 +71,12 @@ impl Caf {
             let mut keys = experiment.setting.keys.clone();
             let device = [QMD, CAF].contains(&case.arm);
             if !device {
-                // Queues in memory do not ask the device.
+                // Queues in memory make no use of the device, so its keys do not change their runs.
                 keys.retain(|key| !key.starts_with("device."));
             }
             if device && !matches!(load.moves, Moves::Pairs(..)) && !keys.iter().any(|key| key.contains("qmd.entries"))
             {
-                // Room for all items at once.
+                // The device's queue has room for all items at once.
                 keys.push(format!("device.qmd.entries={ITEMS}"));
             }
             let work = work(case.arm, load, &experiment.setting, 1 + case.again);
@@ -93,7 +94,7 @@ impl Caf {
         let chip = |devices: u32| {
             let places = placement::places(devices);
             let nodes: Vec<String> = places.iter().map(u32::to_string).collect();
-            // In an open loop nothing may hold requests back, and every core has a queue.
+            // In an open loop no limit may hold requests back, and every core needs a queue.
             let keys = [
                 format!("device.count={devices}"),
                 format!("device.placement={}", nodes.join(" ")),

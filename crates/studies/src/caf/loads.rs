@@ -1,4 +1,4 @@
-//! What is run: threads at a queue, each load by its name.
+//! The loads of the study: threads at a queue, each load by its name.
 
 use crate::kit::Draw;
 
@@ -61,7 +61,7 @@ pub(super) const LOADS: [Load; 22] = [
 /// The paper's bulks.
 pub(super) const BULKS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
-/// The loads of figures 7 and 8: what the abstract's 2 to 12 times are of.
+/// The loads of figures 7 and 8, over which the abstract claims gains of 2 to 12 times.
 pub(super) const QUEUES: [&str; 11] = [
     "1-1 bulk 1",
     "1-1 bulk 2",

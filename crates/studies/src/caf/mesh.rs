@@ -1,5 +1,6 @@
-//! Many cores at several queue devices on a mesh (figure 16). Each core takes from a queue of its own, which lies in the device
-//! nearest to it, and enqueues to the queues of all, so that as many requests enqueue as dequeue.
+//! Many cores at several queue devices on a mesh (figure 16). Each core takes from a queue of its
+//! own, which lies in the device nearest to it, and enqueues to the queues of all cores, so that as
+//! many requests enqueue as dequeue.
 //!
 //! In an open loop requests come at a fixed rate, regardless of earlier ones. In a closed loop a
 //! core keeps a fixed number of requests under way.
@@ -20,9 +21,9 @@ use std::rc::Rc;
 /// How requests come.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) enum Load {
-    /// Cycles between two requests of a core, on average.
+    /// The load has this many cycles between two requests of a core, on average.
     Open(u64),
-    /// Requests that a core has under way.
+    /// The load keeps this many requests of a core under way.
     Closed(u64),
 }
 
@@ -32,32 +33,34 @@ pub(super) struct Mesh {
     /// Nodes of the devices, in their order.
     pub(super) places: Vec<u32>,
     pub(super) load: Load,
-    /// Requests of a core that are measured; before them come a quarter as many.
+    /// The number of requests of a core that are measured. A quarter as many come before them.
     pub(super) requests: u64,
     pub(super) seed: u64,
 }
 
-/// Entries of a core's queue; half of them are filled before, so that requests seldom wait for room or for items.
+/// The entries of a core's queue. Half of them are filled before the requests begin, so that
+/// requests seldom wait for room or for items.
 const ENTRIES: usize = 256;
-/// Cycles between two looks for answers in an open loop.
+/// In an open loop, a core looks for answers every this many cycles.
 const LOOK: u64 = 4;
 
-/// What requests took, from when they came to their answer.
+/// The requests of a run, each timed from the moment at which it comes to its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
-    /// Requests that were measured.
+    /// The number of requests that were measured.
     pub count: u64,
-    /// Cycles of all of them.
+    /// The sum of the cycles that the measured requests took.
     pub cycles: u64,
     /// The requests that dequeue.
     pub dequeues: u64,
     /// The cycles of the requests that dequeue.
     pub dequeue_cycles: u64,
-    /// Most that a core had under way.
+    /// The most requests that a core had under way.
     pub most: u64,
-    /// When the first core ended what is measured, less when the last one began: all were at work.
+    /// The cycles in which all cores were at work: from when the last core began its measured
+    /// requests to when the first core ended them.
     pub span: u64,
-    /// Answers in that time: of the requests of all, as many as come in a core's share.
+    /// The answers to all cores in each cycle of `span`.
     pub rate: f64,
 }
 
@@ -70,7 +73,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// What is to be told.
+    /// The figures of the run, with the span and the rate.
     pub(super) fn figures(&self) -> Requests {
         let (from, to) = (self.began, self.ended);
         let span = to.saturating_sub(from);
@@ -122,7 +125,7 @@ impl Core {
         }
     }
 
-    /// Takes the answers that are here.
+    /// Takes the answers that have come.
     fn looks(&mut self) {
         for _ in 0..self.under_way.len() {
             let Some(one) = self.under_way.pop_front() else { return };
@@ -133,7 +136,7 @@ impl Core {
     fn open(&mut self, mean: u64, warm: u64, all: u64) {
         let mut due = act::time().0;
         for number in 0..all {
-            // From a quarter of the mean to seven quarters.
+            // The time between two requests is drawn from a quarter of the mean to seven quarters.
             due += mean / 4 + self.next(mean + mean / 2 + 1);
             while act::time().0 < due {
                 let left = due - act::time().0;
@@ -183,7 +186,7 @@ impl Core {
 }
 
 impl Mesh {
-    /// The cores, and what they note.
+    /// Makes the threads of all cores, which note their requests in `notes`.
     pub(super) fn crew(&self, notes: Rc<RefCell<Notes>>) -> Result<Crew, String> {
         let nearest = nearest(&self.places);
         let queues = nearest.iter().map(|device| InDevice::new(*device as u32, ENTRIES, false));
@@ -197,7 +200,8 @@ impl Mesh {
                 for ticket in filled {
                     word(ticket.wait());
                 }
-                // No core begins before all have filled their queues: at one device that takes so long.
+                // All cores begin at cycle 40,000. By then all have filled their queues, even at a
+                // single device.
                 Simulated::work(Cycles(40_000u64.saturating_sub(act::time().0)));
                 let mut core = Core { queues, notes, own, random, under_way: VecDeque::new() };
                 let (warm, all) = (requests / 4, requests / 4 + requests);

@@ -55,15 +55,15 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |inputs| Ok(Box::new(Caf::open(inputs)?)),
 };
 
-/// The files that say the rules.
+/// The files that state the study's rules, which are hashed.
 const RULES: [&str; 4] =
     [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("cases.rs"), include_str!("open.rs")];
 
 impl Caf {
-    /// With its chips.
+    /// Opens the study with its two chip files.
     ///
     /// # Errors
-    /// With what is wrong with a file: its name, key, and what was expected.
+    /// What is wrong with a file: its name, key, and what was expected.
     pub fn open(inputs: &Inputs) -> Result<Caf, StudyError> {
         let [small, large] = &inputs.chips[..] else {
             return Err(StudyError::input("study `caf` takes two chip files"));
@@ -88,7 +88,8 @@ impl Study for Caf {
     type Figures = Figures;
 
     fn version(&self) -> &'static str {
-        // Raised whenever the simulator, a queue or a load gives other figures for the same inputs.
+        // The number is raised whenever the simulator, a queue or a load gives other figures for
+        // the same inputs.
         "caf 4"
     }
 
@@ -127,7 +128,7 @@ impl Study for Caf {
     }
 }
 
-/// What a reader must know before all.
+/// The note that stands first on the study's page.
 const NOTE: &str = "The baseline is the paper's ring in the mode that fits (one thread a side, or many), with the compare-and-swap of the \
                     machine; the paper's gem5 had none, and guarded its queues for many threads by instructions that cost nothing. A gain \
                     holds only if it holds too under the window of the cores that is kindest to the ring.";

@@ -1,5 +1,6 @@
-//! Producers and consumers of packets (figures 7, 8, 14 and 20). Buffers come from a pool that is a queue. A producer takes some,
-//! writes their first blocks, and puts them into a second queue; a consumer reads them and gives them back.
+//! Producers and consumers of packets (figures 7, 8, 14 and 20). Buffers come from a pool that is a
+//! queue. A producer takes some buffers, writes a packet into their first blocks, and puts them
+//! into a second queue; a consumer reads the packets and gives the buffers back to the pool.
 
 use super::channel::{Ahead, Channel};
 use crate::kit::{Body, Crew};
@@ -11,26 +12,26 @@ use serde::Serialize;
 use std::cell::{RefCell, UnsafeCell};
 use std::rc::Rc;
 
-/// Bytes of a block of a packet: the chip's line.
+/// The bytes of a block of a packet, which are those of the chip's line.
 const BLOCK: usize = 64;
-/// Words of a buffer of 2 KB (section 4.2).
+/// The words of a buffer of 2 KB (section 4.2).
 const WORDS: usize = 256;
 
-/// Where packets are pushed once they were enqueued.
+/// Where producers push the packets that they have enqueued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Push {
     /// Nowhere.
     Never,
-    /// To the level that all share: the basic prepush.
+    /// Packets are pushed to the level that all cores share: the basic prepush.
     Shared,
-    /// Into the consumer's second level: the advanced one.
+    /// Packets are pushed into the second level of the consumer's core: the advanced prepush.
     Consumer,
 }
 
-/// What is moved, and how.
+/// The parameters of a run of producers and consumers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Pairs {
-    /// Producers, and as many consumers.
+    /// The number of producers, and of consumers.
     pub(super) pairs: u32,
     pub(super) bulk: usize,
     /// Packets that are measured, of all producers together.
@@ -39,47 +40,50 @@ pub(super) struct Pairs {
     pub(super) pool: usize,
     /// Blocks of a packet that are written and read.
     pub(super) blocks: usize,
-    /// Cycles that producers, and consumers, compute for a packet.
+    /// The cycles that a producer and a consumer compute for a packet.
     pub(super) work: [u64; 2],
-    /// Packets of a bulk that a consumer prefetches ahead.
+    /// The number of a bulk's packets that a consumer prefetches before it reads them.
     pub(super) prefetch: usize,
     pub(super) push: Push,
-    /// Cycles between two packets that come to a producer, on average; 0: there is always one.
+    /// The cycles between two packets that come to a producer, on average. With 0, the next packet
+    /// is always there.
     pub(super) pace: u64,
-    /// Dequeues that a thread makes before it needs their items.
+    /// The number of dequeues that a thread issues before it needs their items.
     pub(super) ahead: u64,
     pub(super) seed: u64,
 }
 
-/// A buffer. Its lines are touched as a program's data are; it has one owner at a time, who has its number.
+/// A buffer, whose lines are touched like a program's data. It has one owner at a time: the thread
+/// that took its number from a queue.
 #[repr(C, align(64))]
 struct Buffer(UnsafeCell<[u64; WORDS]>);
 
 impl Buffer {
-    /// The first word of a block.
+    /// The address of the first word of a block.
     fn word(&self, block: usize) -> *mut u64 {
         self.0.get().cast::<u64>().wrapping_add(block * BLOCK / 8)
     }
 
     fn touch(&self, blocks: usize, write: bool) {
-        // SAFETY: guest memory that lives as long as the run, and its owner is the calling thread.
+        // SAFETY: the buffer is guest memory that lives as long as the run, and the calling thread
+        // owns it.
         unsafe { Simulated::touch(self.word(0).cast(), blocks * BLOCK, write) };
     }
 }
 
-/// What the threads note, outside of time.
+/// What the threads note; noting takes no simulated time.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// By buffer: when its packet was there.
+    /// For each buffer, the time at which its packet came.
     arrived: Vec<u64>,
     /// Packets consumed.
     consumed: u64,
-    /// When as many were consumed as there are buffers: from then on it counts.
+    /// The time at which as many packets were consumed as there are buffers. Later packets count.
     pub(super) began: u64,
     pub(super) ended: u64,
-    /// How long packets took from their arrival to the consumer that has them.
+    /// The times from a packet's arrival until a consumer has it.
     pub(super) waited: Vec<u64>,
-    /// By consumer and producer: the last packet, as they come in order.
+    /// For each consumer and producer, the number of the last packet, to check the order.
     last: Vec<Option<u64>>,
     sum: u64,
     fault: Option<String>,
@@ -93,7 +97,8 @@ struct Shared {
 }
 
 impl Pairs {
-    /// Packets before it counts: each buffer once, and a multiple of what threads share.
+    /// The number of packets before the count begins: one for each buffer, rounded up to a multiple
+    /// of the pairs.
     fn warm(self) -> u64 {
         (self.pool as u64).next_multiple_of(u64::from(self.pairs))
     }
@@ -118,7 +123,8 @@ impl Pairs {
             shared.pool.get(&mut buffers, &mut ahead);
             for &buffer in &buffers {
                 if self.pace > 0 {
-                    // From half of the pace to one and a half of it. A producer that is late has a packet at once.
+                    // The pace varies from half of itself to one and a half. A producer that is
+                    // late does not wait.
                     due += self.pace / 2 + xorshift(&mut random) % self.pace;
                     Simulated::work(Cycles(due.saturating_sub(act::time().0)));
                 }
@@ -127,7 +133,7 @@ impl Pairs {
                 let own = &shared.buffers[buffer as usize];
                 own.touch(self.blocks, true);
                 for block in 0..self.blocks {
-                    // SAFETY: a word of the buffer, which is this thread's.
+                    // SAFETY: the word lies in a buffer that this thread owns.
                     unsafe { own.word(block).write(packet) };
                 }
                 let arrived = if self.pace > 0 { due } else { act::time().0 };
@@ -166,7 +172,7 @@ impl Pairs {
                 }
                 let buffer = &shared.buffers[buffer as usize];
                 buffer.touch(self.blocks, false);
-                // SAFETY: a word of the buffer, which is this thread's.
+                // SAFETY: the word lies in a buffer that this thread owns.
                 let packet = unsafe { buffer.word(0).read() };
                 for block in 1..self.blocks {
                     // SAFETY: as above.
@@ -185,7 +191,7 @@ impl Pairs {
         notes.ended = notes.ended.max(act::time().0);
     }
 
-    /// A consumer has these buffers.
+    /// Notes that a consumer has these buffers.
     fn notes(self, shared: &Shared, buffers: &[u64]) {
         let (mut notes, now) = (shared.notes.borrow_mut(), act::time().0);
         for &buffer in buffers {
@@ -200,7 +206,7 @@ impl Pairs {
         }
     }
 
-    /// Packets of a producer come to a consumer in their order.
+    /// Checks that the packets of a producer come to a consumer in their order.
     fn checks(self, shared: &Shared, consumer: u32, packet: u64) {
         let mut notes = shared.notes.borrow_mut();
         let (producer, number) = (packet >> 32, packet & u64::from(u32::MAX));
@@ -217,7 +223,7 @@ impl Pairs {
         notes.sum = notes.sum.wrapping_add(packet);
     }
 
-    /// The threads at two queues, and what they note.
+    /// Makes the threads at the two queues, which note their packets in `notes`.
     pub(super) fn crew(self, pool: Rc<dyn Channel>, data: Rc<dyn Channel>, notes: Rc<RefCell<Notes>>) -> Crew {
         *notes.borrow_mut() = Notes {
             arrived: vec![0; self.pool],

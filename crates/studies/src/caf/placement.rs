@@ -1,7 +1,8 @@
-//! Where several queue devices hang on a mesh: at the nodes from which all others are the fewest hops away on average, as the paper
-//! has it for 8 and 16 of them (figure 15); and which one each core takes its items from.
+//! Where several queue devices hang on a mesh: at the nodes from which all others are the fewest
+//! hops away on average, as the paper has it for 8 and 16 of them (figure 15); and the device from
+//! which each core takes its items.
 
-/// Nodes of a mesh's side.
+/// The nodes along a side of the mesh.
 const SIDE: u32 = 8;
 /// Nodes.
 pub(super) const NODES: u32 = SIDE * SIDE;
@@ -10,7 +11,7 @@ fn hops(a: u32, b: u32) -> u32 {
     (a % SIDE).abs_diff(b % SIDE) + (a / SIDE).abs_diff(b / SIDE)
 }
 
-/// Hops of all nodes to the nearest of these.
+/// The sum over all nodes of the hops to the nearest of `places`.
 fn cost(places: &[u32]) -> u32 {
     (0..NODES).map(|node| places.iter().map(|place| hops(node, *place)).min().unwrap_or(0)).sum()
 }
@@ -38,7 +39,8 @@ pub(super) fn places(devices: u32) -> Vec<u32> {
     }
 }
 
-/// By core: its nearest device; of several the one that the fewest cores have.
+/// For each core its nearest device; of several nearest devices the one that the fewest cores have
+/// so far.
 pub(super) fn nearest(places: &[u32]) -> Vec<usize> {
     let mut taken = vec![0; places.len()];
     let choose = |node: u32| {
@@ -56,7 +58,8 @@ mod tests {
     #[test]
     fn caf_places_have_few_hops_and_no_core_a_far_device() {
         let mean = |devices: u32| f64::from(cost(&places(devices))) / f64::from(NODES);
-        // One in the middle has four hops on average; of 4 in the middle of a quarter each, two, and they are placed no worse.
+        // A device in the middle of the mesh is four hops away on average. With four devices, each
+        // in the middle of a quarter, it is two hops; `places` does no worse.
         assert_eq!(mean(1), 4.0);
         assert!(mean(4) <= 2.0, "{}", mean(4));
         assert!(mean(8) < 1.5 && mean(16) <= 0.9, "{} {}", mean(8), mean(16));

@@ -1,5 +1,6 @@
-//! Threads that only enqueue, or only dequeue (figure 6, and 13b with one thread). A queue that is to be emptied was filled by
-//! another core before; each thread moves as many items, and the time is the slowest thread's.
+//! Threads that only enqueue, or only dequeue (figure 6, and 13b with one thread). Before threads
+//! dequeue, another core fills the queue. Each thread moves the same number of items, and the run
+//! takes as long as the slowest thread.
 
 use super::channel::{Ahead, Channel};
 use crate::kit::{Body, Crew};
@@ -14,20 +15,20 @@ use std::rc::Rc;
 /// What is moved.
 #[derive(Clone, Copy)]
 pub(super) struct Pure {
-    /// The threads dequeue; otherwise they enqueue.
+    /// Whether the threads dequeue; otherwise they enqueue.
     pub(super) dequeues: bool,
     pub(super) threads: u32,
     pub(super) bulk: usize,
-    /// Items of all threads together.
+    /// The number of items that all threads move together.
     pub(super) items: u64,
-    /// Dequeues that a thread makes before it needs their items.
+    /// The number of dequeues that a thread issues before it needs their items.
     pub(super) ahead: u64,
     pub(super) seed: u64,
-    /// Cores of the chip: the last one fills.
+    /// The cores of the chip. The last core fills the queue.
     pub(super) cores: u32,
 }
 
-/// What the threads note, outside of time.
+/// What the threads note; noting takes no simulated time.
 #[derive(Default)]
 pub(super) struct Times {
     pub(super) began: u64,
@@ -38,7 +39,8 @@ pub(super) struct Times {
 type Gate = <Simulated as Machine>::Atomic<u32>;
 
 impl Pure {
-    /// Threads wait at a gate until the queue is as it must be.
+    /// Makes a thread wait at the gate until the queue is filled, or may be filled. The thread then
+    /// starts up to 63 cycles later, at random.
     fn waits(self, gate: &Gate, thread: u32) {
         let _ = Simulated::wait_while(gate, 0, Wait::Pause, None);
         let mut state = (self.seed << 8 | u64::from(thread)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -67,7 +69,7 @@ impl Pure {
             left -= items.len() as u64;
         }
         if !self.dequeues {
-            // What was posted is in the queue only when it was answered.
+            // A posted enqueue is in the queue only when the device has answered it.
             Simulated::fence(SeqCst);
         }
         let mut times = times.borrow_mut();
@@ -87,7 +89,7 @@ impl Pure {
         Simulated::wake::<u32>(gate, u32::MAX, Wait::Pause);
     }
 
-    /// The threads at a queue, and what they note.
+    /// Makes the threads at a queue, which note their times in `times`.
     pub(super) fn crew(self, channel: Rc<dyn Channel>, times: Rc<RefCell<Times>>) -> Crew {
         let gate = Rc::new(Owned::<Simulated, Gate>::new(Gate::new(0)));
         let last = self.cores - 1;

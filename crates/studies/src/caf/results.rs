@@ -1,4 +1,4 @@
-//! What came out, ready to be asked.
+//! The results of the study's runs, with functions for the figures that claims need.
 
 use super::apps::{App, By, Case};
 use super::cases::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
@@ -22,13 +22,15 @@ pub(super) struct Results<'a> {
     apps: Vec<(Case, &'a Figures)>,
 }
 
-/// Items a cycle of one arm, over those of the other; nothing where threads of one waited for ever.
+/// The throughput of the second arm over that of the first, in items a cycle; 0 if the first arm
+/// has no throughput.
 pub(super) fn gain(pair: &Pair<'_>) -> f64 {
     if pair.off.rate() == 0.0 { 0.0 } else { pair.on.rate() / pair.off.rate() }
 }
 
-/// What a device itself takes for a request that nothing waits before: its own cycles are two of the core's, and a request comes half of
-/// one before the next edge, waits for its turn from then to the next, and for the access.
+/// The core cycles that a device itself takes for a request that waits for no other request. A
+/// device cycle is two core cycles. The request comes half a device cycle before the next edge on
+/// average, waits one device cycle for its turn, and takes 50 for the access.
 pub(super) const IN_DEVICE: f64 = 2.0 * (0.5 + 1.0 + 50.0);
 
 impl<'a> Results<'a> {
@@ -46,13 +48,13 @@ impl<'a> Results<'a> {
         Results { samples, mesh, weights, apps }
     }
 
-    /// A load's pairs of these arms in an experiment.
+    /// The pairs of a load in two arms of an experiment, without pairs of which a run locked.
     pub(super) fn pairs(&self, id: (&str, &str), load: &str, arms: [usize; 2]) -> Vec<Pair<'a>> {
         let all = self.samples.between(id.0, id.1, arms).into_iter();
         all.filter(|pair| pair.program.name == load && pair.off.locked.is_none() && pair.on.locked.is_none()).collect()
     }
 
-    /// Whether runs of an arm locked.
+    /// The report of a run of an arm whose threads locked; `None` if no run did.
     pub(super) fn locked(&self, id: (&str, &str), load: &str, arm: usize) -> Option<&'a str> {
         let all = self.samples.between(id.0, id.1, [arm, arm]).into_iter();
         all.filter(|pair| pair.program.name == load).find_map(|pair| pair.on.locked.as_deref())
@@ -63,12 +65,12 @@ impl<'a> Results<'a> {
         over_draws(&self.pairs(id, load, [RING, arm]), gain)
     }
 
-    /// The same in the main experiment.
+    /// An arm's throughput over the ring's in the main experiment.
     pub(super) fn main(&self, load: &str, arm: usize) -> Option<Interval> {
         self.gain(("main", ""), load, arm)
     }
 
-    /// A figure of an arm.
+    /// The mean of a figure of an arm.
     pub(super) fn figure(
         &self,
         id: (&str, &str),
@@ -99,14 +101,15 @@ impl<'a> Results<'a> {
         Interval::of(&both.map(|(a, b)| b.on.rate() / a.on.rate()).collect::<Vec<_>>())
     }
 
-    /// The window kindest to the ring: its name, and an arm's gain under it.
+    /// The processor window under which an arm gains least over the ring: its name, and the gain.
     pub(super) fn kindest(&self, load: &str, arm: usize) -> Option<(&'static str, Interval)> {
         let under = |name: &'static str| Some((name, self.gain(("window", name), load, arm)?));
         let both = ["smallest", "largest"].into_iter().filter_map(under);
         both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
     }
 
-    /// HAQu's throughput over the ring's, under a window (empty: the chip's).
+    /// HAQu's throughput over the ring's, under the window of that name, or under the chip's if it
+    /// is empty.
     pub(super) fn haqu(&self, load: &str, window: &str) -> Option<Interval> {
         let ring = if window.is_empty() { ("main", "") } else { ("window", window) };
         self.against([ring, ("haqu", window)], load, RING)
@@ -117,7 +120,8 @@ impl<'a> Results<'a> {
         Interval::of(&mine.map(|(_, figures)| of(figures)).collect::<Vec<_>>())
     }
 
-    /// Cycles of a request where requests seldom meet, and of a dequeue.
+    /// The mean cycles of a request, and those of a dequeue, in an open loop in which requests
+    /// seldom meet.
     pub(super) fn seldom(&self, devices: u32) -> Option<[Interval; 2]> {
         let load = mesh::Load::Open(SELDOM);
         let all = self.on_mesh(devices, load, |figures| mean(figures.requests.cycles, figures.requests.count))?;
@@ -126,7 +130,8 @@ impl<'a> Results<'a> {
         Some([all, requests])
     }
 
-    /// The open loop: requests that come in 1000 cycles to all cores together, and cycles of a request.
+    /// The open loop, point by point: the requests of all cores in 1000 cycles, and the mean cycles
+    /// of a request.
     pub(super) fn curve(&self, devices: u32) -> Vec<(f64, Interval)> {
         let point = |between: u64| {
             let latency = self.on_mesh(devices, mesh::Load::Open(between), |figures| {
@@ -140,7 +145,8 @@ impl<'a> Results<'a> {
         points
     }
 
-    /// The rate at which a request takes twice what it takes where requests seldom meet, between the rates that were run.
+    /// The rate at which a request takes twice as long as where requests seldom meet, interpolated
+    /// between the rates that were run.
     pub(super) fn sustained(&self, devices: u32) -> Option<f64> {
         let curve = self.curve(devices);
         let most = 2.0 * curve.first()?.1.mean;
@@ -149,7 +155,8 @@ impl<'a> Results<'a> {
         Some(from + (to - from) * (most - below.mean) / (above.mean - below.mean))
     }
 
-    /// The closed loop: requests in 1000 cycles of all cores together, by requests under way in a core.
+    /// The closed loop: for each number of requests under way in a core, the requests of all cores
+    /// in 1000 cycles.
     pub(super) fn closed(&self, devices: u32) -> Vec<(u64, Interval)> {
         let point = |most: u64| {
             let of = |figures: &Figures| 1000.0 * figures.requests.rate;
@@ -158,7 +165,8 @@ impl<'a> Results<'a> {
         CLOSED.into_iter().filter_map(point).collect()
     }
 
-    /// A figure of an application, as it is moved in one way and in another: by seed.
+    /// A figure that compares two ways in which an application moves its items, as a mean over
+    /// seeds.
     pub(super) fn app(
         &self,
         app: App,
@@ -184,7 +192,8 @@ impl<'a> Results<'a> {
         self.app(app, None, [By::Software, by], |off, on| off.cost() / on.cost())
     }
 
-    /// The window kindest to the software: its name, and the gain under it.
+    /// The processor window under which `by` gains least over the paper's software: its name, and
+    /// the gain.
     pub(super) fn app_kindest(&self, app: App, by: By) -> Option<(&'static str, Interval)> {
         let under = |name: &'static str| {
             Some((name, self.app(app, Some(name), [By::Software, by], |off, on| off.cost() / on.cost())?))
@@ -193,7 +202,8 @@ impl<'a> Results<'a> {
         both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
     }
 
-    /// The second producer's items over the first one's.
+    /// The second producer's items over the first one's, for these weights, with or without
+    /// credits.
     pub(super) fn shares(&self, weights: [u32; 2], credits: bool, entries: u32) -> Option<Interval> {
         let mine = self
             .weights

@@ -1,4 +1,4 @@
-//! One run: its inputs, and what it showed.
+//! One run: its inputs, and its figures.
 
 use super::apps;
 use super::channel::{Channel, InDevice, in_memory, in_model};
@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub struct Run {
     /// The chip, whole: every key and value.
     pub(super) chip: String,
-    /// Another window than the chip's, by name.
+    /// The name of the processor window that replaces the chip's.
     pub(super) window: Option<&'static str>,
     pub(super) work: Work,
 }
@@ -29,7 +29,7 @@ pub struct Run {
 /// What its threads do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) enum Work {
-    /// Enqueue or dequeue alone.
+    /// Threads that only enqueue, or only dequeue.
     Pure { queue: Queue, dequeues: bool, threads: u32, bulk: usize, items: u64, ahead: u64, seed: u64 },
     /// Producers and consumers.
     Pairs { queue: Queue, pairs: Pairs },
@@ -41,38 +41,38 @@ pub(super) enum Work {
     App(apps::Case),
 }
 
-/// Which queue, and how threads use it.
+/// The queue of a run, and how threads use it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) enum Queue {
-    /// A queue of the registry, and how its threads wait.
+    /// A queue of the registry by its name, and the wait policy of its threads.
     Memory(&'static str, &'static str),
-    /// A model to compare with, and how its threads wait.
+    /// A model to compare with by its name, and the wait policy of its threads.
     Model(&'static str, &'static str),
-    /// One in the device; whether threads wait for the answers of their enqueues.
+    /// A queue in the device; the flag says whether threads wait for the answers of their enqueues.
     Device(bool),
 }
 
 /// What a run showed. Times are cycles of the core's clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// What is measured took so long: to the slowest thread's end.
+    /// The cycles of the measured part, to the end of the slowest thread.
     pub cycles: u64,
-    /// Items that passed in it.
+    /// The number of items that passed in the measured part.
     pub items: u64,
     /// An item's time in the queue: p50, p99, p99.9.
     pub waited: [u64; 3],
-    /// Items of each of two producers.
+    /// The items that came from each of two producers.
     pub shares: [u64; 2],
-    /// Requests on a mesh.
+    /// The requests of cores on a mesh.
     pub requests: Requests,
     /// Sums over all cores: requests to their caches, lines given to others, and copies lost to
     /// others.
     pub traffic: [u64; 3],
     /// The known instructions of all threads (`ThreadFigures::instructions`).
     pub instructions: u64,
-    /// Tries of requests that the device could not serve.
+    /// How often the device tried again to serve requests that it could not serve.
     pub retries: u64,
-    /// Threads waited for each other for ever: the first line of the report.
+    /// The first line of the report if threads waited for each other for ever; `None` otherwise.
     pub locked: Option<String>,
 }
 
@@ -88,7 +88,8 @@ impl Figures {
     }
 }
 
-/// Cycles after which a run is cut off, which is an error; a fault would otherwise keep it for ever.
+/// The number of cycles after which a run is cut off with an error, so that a fault does not make
+/// it last for ever.
 const BOUND: u64 = 400_000_000;
 
 impl Queue {
@@ -117,7 +118,8 @@ impl Queue {
     }
 }
 
-/// A queue's own instructions; a request to a device is one, which is its access.
+/// The instructions that a queue itself takes. A request to a device is one instruction, its
+/// access.
 pub(super) fn instructions(name: &str, bulk: usize) -> Instructions {
     let Some(info) = QUEUES.iter().find(|info| info.name == name) else { return Instructions::TYPICAL };
     if info.device { Instructions::NONE } else { counted(info.counted, info.counted_bulk, bulk) }
@@ -130,7 +132,7 @@ fn counted(one: Counted, several: Option<CountedBulk>, bulk: usize) -> Instructi
     }
 }
 
-/// The value below which `of_1000` of a thousand values lie.
+/// The value below or at which `of_1000` of a thousand values lie.
 fn percentile(sorted: &[u64], of_1000: usize) -> u64 {
     let rank = (sorted.len() * of_1000).div_ceil(1000).max(1);
     sorted.get(rank - 1).copied().unwrap_or(0)
@@ -204,7 +206,7 @@ impl Run {
     }
 }
 
-/// Runs a crew; what every run shows.
+/// Runs a crew, and returns the figures that all kinds of runs have.
 pub(super) fn run(
     chip: &Chip,
     seed: u64,

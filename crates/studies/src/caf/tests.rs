@@ -1,4 +1,5 @@
-//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+//! Tests the way from runs to findings, that a run gives the same figures each time, and that the
+//! rules are those that were frozen.
 
 use super::*;
 use crate::{Extent, hash};
@@ -10,7 +11,7 @@ fn study() -> Caf {
     Caf::open(&Inputs::open(&chips, Vec::new()).unwrap()).unwrap()
 }
 
-/// Figures that hang on a run's inputs.
+/// Figures that depend on a run's inputs.
 fn made_up(run: &Result<Run, String>) -> Figures {
     let text = serde_json::to_string(run).unwrap();
     assert!(run.is_ok(), "{text}");
@@ -56,7 +57,7 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
         for claim in &findings.claims {
             let seen = claim.holds == Some(true) || !claim.why.is_empty() && !claim.why.contains("NaN");
             assert!(seen, "{} {}: {}", claim.id, claim.part, claim.why);
-            // A miss names the experiment that shows why.
+            // The reason of a claim that does not hold names an experiment in backquotes.
             assert!(
                 claim.holds != Some(false) || claim.why.contains('`'),
                 "{} {}: {}",
@@ -73,7 +74,7 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
     }
 }
 
-/// A small subset of the quick study, in full length: the same bytes twice, from one cache and from another.
+/// Does four runs of the quick study twice, in full length: the figures are the same byte for byte.
 #[test]
 fn the_same_runs_give_the_same_bytes() {
     let study = study();
@@ -96,7 +97,7 @@ fn the_same_runs_give_the_same_bytes() {
     }
 }
 
-/// Every setting is a chip, and every experiment has runs.
+/// Every setting makes a chip, so that every run of a full study is possible.
 #[test]
 fn every_setting_is_a_chip() {
     for (name, run) in study().runs(Extent::Full) {
@@ -104,7 +105,8 @@ fn every_setting_is_a_chip() {
     }
 }
 
-/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+/// This test fails when a file that states rules changes; the changed rules then need a name of
+/// their own.
 #[test]
 fn rules_are_those_that_were_frozen() {
     assert_eq!(study().frozen.rules, "6836a50d05e02708");

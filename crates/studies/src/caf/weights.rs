@@ -1,4 +1,5 @@
-//! Two producers and a consumer at one queue whose enqueues need credits, given out by weights (figure 17); or without credits.
+//! Two producers and a consumer at one queue (figure 17). Enqueues need credits, which the device
+//! gives out by weights; or the queue has no credits.
 
 use super::channel::word;
 use crate::kit::{Body, Crew};
@@ -25,7 +26,7 @@ pub(super) struct Weights {
     pub(super) seed: u64,
 }
 
-/// Cycles before it counts.
+/// The cycles before items count.
 const WARM: u64 = 20_000;
 
 fn device() -> <Simulated as Machine>::Queues {
@@ -33,14 +34,15 @@ fn device() -> <Simulated as Machine>::Queues {
 }
 
 impl Weights {
-    /// Asks for credits, sends as many items as it got, and again; without credits it sends eight and waits for their answers.
+    /// A producer asks for credits, sends as many items as it got credits, and asks again. Without
+    /// credits it sends eight items and waits for their answers.
     fn produces(self, number: u64, queue: QueueId) {
         let weight = self.weights[number as usize];
         if self.credits {
             word(device().call(QueueRequest::Join { queue, direction: Direction::Enqueue, weight }));
         }
         let take = Operand { mode: Mode::TakeCredits(Direction::Enqueue), ..Operand::of(queue) };
-        // The consumer ends first, while both still send.
+        // The producers still send when the consumer stops counting.
         while act::time().0 < WARM + self.cycles + 10_000 {
             let credits =
                 if self.credits { word(device().request(QueueRequest::Dequeue { from: take }).wait()) } else { 8 };
@@ -59,7 +61,7 @@ impl Weights {
                 got.borrow_mut()[item as usize] += 1;
             }
         }
-        // What is left, until both have ended.
+        // The consumer takes the remaining items until both producers have ended.
         let operand = Operand { mode: Mode::Try, ..Operand::of(queue) };
         while act::time().0 < WARM + self.cycles + 40_000 {
             let empty = device().request(QueueRequest::Dequeue { from: operand }).wait() == Err(QueueRefusal::Empty);
@@ -67,7 +69,7 @@ impl Weights {
         }
     }
 
-    /// The three threads; `got` has what came of each producer.
+    /// Makes the three threads; `got` counts the items of each producer.
     pub(super) fn crew(self, got: Rc<RefCell<[u64; 2]>>) -> Result<Crew, String> {
         let asked = QueueRequest::Allocate {
             entries: self.entries,
@@ -90,7 +92,8 @@ impl Weights {
             bodies.push((1 + number as u32, body));
         }
         let check = move || {
-            // Without credits nothing keeps one producer from taking every place that becomes free.
+            // Without credits, one producer may take every place that becomes free, so only credits
+            // are checked.
             let starved = self.credits && got.borrow().contains(&0);
             if starved { Err("a producer with credits sent nothing".to_owned()) } else { Ok(()) }
         };

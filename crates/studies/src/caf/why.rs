@@ -1,4 +1,4 @@
-//! Why a claim came out as it did: experiments, each by its name, with their figures.
+//! Why a claim came out as it did: sentences that name experiments and give their figures.
 
 use super::apps::{App, By};
 use super::cases::{APP_BULKS, APP_NOPS, REGRESSIONS};
@@ -12,7 +12,7 @@ fn said(of: Option<Interval>) -> String {
     of.map_or_else(|| "-".to_owned(), |of| format!("{:.2}", of.mean))
 }
 
-/// A gain over a sweep of the requests in flight.
+/// An arm's gain over the ring for each number of requests in flight.
 fn in_flight(results: &Results<'_>, group: &str, load: &str, arm: usize) -> String {
     let at = |requests: &u64| {
         let gain = results.gain((group, &requests.to_string()), load, arm)?;
@@ -28,13 +28,14 @@ fn costs(results: &Results<'_>, load: &str) -> String {
     format!("`main`, {load}, cycles an item: {}", [RING, SOFTWARE, QMD, CAF].map(of).join(", "))
 }
 
-/// Ring in the mode for many threads where one would do.
+/// The gain of the device with prepush over a ring in the mode for many threads, where one thread a
+/// side uses it.
 fn mode(results: &Results<'_>, load: &str) -> String {
     let gain = results.gain(("ring in the mode for many", ""), load, CAF);
     format!("`ring in the mode for many`, {load}: {} times", said(gain))
 }
 
-/// What a claim's figure hangs on.
+/// The experiments and figures on which a claim depends.
 pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
     let sweep = |load: &str, arm| in_flight(results, "requests in flight", load, arm);
     let ahead = |load: &str, arm| in_flight(results, "dequeues ahead", load, arm);
@@ -93,13 +94,14 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
     parts.join("; ")
 }
 
-/// Over the ring in the paper's free critical section.
+/// An arm's gain over the ring in the paper's free critical section.
 fn free(results: &Results<'_>, load: &str, arm: usize) -> String {
     let gain = results.gain(("ring in a free section", ""), load, arm);
     format!("`ring in a free section`, {load}: {} times", said(gain))
 }
 
-/// How much less time 16 threads take at the device than 2, by the requests in flight.
+/// By how many percent 16 threads at the device take less time than 2 threads, for each number of
+/// requests in flight.
 fn by_device(results: &Results<'_>) -> String {
     let at = |requests: u64| {
         let place = requests.to_string();
@@ -120,7 +122,7 @@ fn haqu(results: &Results<'_>) -> String {
     format!("`haqu`, HAQu and the device over the ring: {}", all.join(", "))
 }
 
-/// What the ring gains by bulk, and the same with packets of more blocks, which cost as much at any bulk.
+/// The ring's cycles an item at two bulks, 8 and a larger one.
 fn baseline(results: &Results<'_>, [eight, more]: [&str; 2]) -> String {
     let of = |load: &str| said(results.cost(("main", ""), load, RING));
     format!("`main`, the ring, cycles an item: {eight}: {}, {more}: {}", of(eight), of(more))
@@ -167,7 +169,8 @@ fn prepush(results: &Results<'_>) -> String {
     format!("`nops`, into the consumer's cache over basic: {}", super::experiments::NOPS.map(at).join(", "))
 }
 
-/// Applications' gains over the paper's software, by how they move what they move.
+/// The gains of applications over the paper's software: by other software, the device, and the
+/// device with prepush.
 fn apps(results: &Results<'_>, apps: &[App]) -> String {
     let one = |app: &App| {
         let of = |by: By| said(results.app_gain(*app, by));
@@ -180,7 +183,7 @@ fn apps(results: &Results<'_>, apps: &[App]) -> String {
     )
 }
 
-/// What the firewall's cores and caches do.
+/// The instructions, accesses and coherence traffic of the firewall for each packet.
 fn traffic(results: &Results<'_>) -> String {
     let of = |by: By| {
         let each = |of: &dyn Fn(&Figures) -> u64| {

@@ -1,4 +1,5 @@
-//! The paper's figures 1 to 6. Its curves are printed without numbers: what its text says stands in the notes.
+//! The paper's figures 1 to 6. Its curves are printed without numbers, so the notes give the values
+//! of its text.
 
 use super::jobs::{BARRIERS, CORES, DELAY, LOCK, LOCKS, LONG, OPENMP, SECTIONS, SHORT, TASKS, WORKS};
 use super::open;

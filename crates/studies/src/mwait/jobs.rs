@@ -1,4 +1,4 @@
-//! What is run: every case of an extent, and the chip of each.
+//! The runs of the study: every case of an extent, and the chip of each case.
 
 use super::run::{Arm, Case, Load, Run};
 use crate::kit::ChipFile;
@@ -20,7 +20,7 @@ pub(super) const DELAY: u64 = 210;
 /// Tries of libgomp's waits.
 pub(super) const SPIN: u32 = 300_000;
 
-/// Figure 1: work inside and outside.
+/// Figure 1: a microsecond of work inside of a critical section, and one outside.
 pub(super) const SECTIONS: Load = Load::Sections { work: MICRO };
 /// Figure 2.
 pub(super) const LOCK: Load = Load::Lock { delay: DELAY };
@@ -31,9 +31,9 @@ pub(super) const SHORT: Load = Load::Barriers { work: MICRO };
 /// Figure 6.
 pub(super) const LONG: Load = Load::Barriers { work: 250 * MICRO };
 
-/// Work of figure 4b, in tenths of a microsecond.
+/// The work of a task in figure 4b, in tenths of a microsecond.
 pub(super) const WORKS: [u64; 6] = [1, 10, 100, 1000, 10_000, 40_000];
-/// Other lengths of figure 1, in tenths of a microsecond.
+/// Other lengths of the sections in figure 1, in tenths of a microsecond.
 pub(super) const LENGTHS: [u64; 3] = [1, 50, 200];
 
 /// Numbers of cores.
@@ -43,10 +43,12 @@ const QUICK_CORES: [u32; 2] = [2, 64];
 pub(super) const LOCKS: [Arm; 5] = [Arm::Pthread, Arm::Original, Arm::Ticket, Arm::Mcs, Arm::New];
 pub(super) const OPENMP: [Arm; 3] = [Arm::Original, Arm::Mcs, Arm::New];
 pub(super) const BARRIERS: [Arm; 4] = [Arm::Original, Arm::New, Arm::NewPolls, Arm::OriginalMwait];
-/// Beside the paper's: the same locks that poll, and what the paper may have replaced.
+/// Locks that run beside those of the paper: the same locks with waiters that poll, and locks that
+/// the paper may have replaced.
 const BESIDE: [Arm; 4] = [Arm::McsPolls, Arm::NewPolls, Arm::Pthread, Arm::Ticket];
 
-/// What differs from the chip, by name: its item of what the paper leaves open, and settings.
+/// Changes of the chip: the item of what the paper leaves open, the name of the change, and its
+/// settings.
 pub(super) const CHANGES: [(&str, &str, &[&str]); 12] = [
     ("MWAIT's exit", "50 cycles", &["wait.mwait.c1.exit=50"]),
     ("MWAIT's exit", "200 cycles", &["wait.mwait.c1.exit=200"]),
@@ -85,9 +87,9 @@ pub(super) const CHANGES: [(&str, &str, &[&str]); 12] = [
     ("watts in MWAIT", "none", &["energy.cpu.monitor_c1=0"]),
     ("watts in MWAIT", "half of the active ones", &["energy.cpu.monitor_c1=3.64"]),
 ];
-/// The slowest exit.
+/// The name of the change with the slowest exit from MWAIT.
 pub(super) const SLOW: &str = "20,000 cycles";
-/// Wake-ups that cost nothing.
+/// The name of the change in which wake-ups cost nothing.
 pub(super) const FREE: &str = "free wake-ups";
 
 /// Other spin budgets.
@@ -124,7 +126,7 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     all
 }
 
-/// Experiments beside the paper's, all on the most cores.
+/// The experiments that run beside the paper's, all on the greatest number of cores.
 fn beside() -> Vec<Case> {
     let mut all = Vec::new();
     let mut add = |load, arm, change, spin, times| {
@@ -163,7 +165,7 @@ pub(super) fn chips(file: &ChipFile) -> Vec<(&'static str, Result<String, String
 }
 
 impl Mwait {
-    /// A case's name and run.
+    /// The name and the run of a case.
     pub(super) fn job(&self, case: Case) -> (String, Result<Run, String>) {
         let Case { load, cores, arm, change, spin, times, seed } = case;
         let name = format!("{load:?}, {cores} cores, {arm:?}, {change}, {spin} tries, {times} times, seed {seed}");

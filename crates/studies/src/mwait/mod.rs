@@ -36,14 +36,14 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |inputs| Ok(Box::new(Mwait::open(inputs)?)),
 };
 
-/// The files that say the rules.
+/// The files that state the study's rules, which are hashed.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
 
 impl Mwait {
-    /// With its chip.
+    /// Opens the study with its chip file.
     ///
     /// # Errors
-    /// With what is wrong with the file: its name, key, and what was expected.
+    /// What is wrong with the file: its name, key, and what was expected.
     pub fn open(inputs: &Inputs) -> Result<Mwait, StudyError> {
         let [chip] = &inputs.chips[..] else {
             return Err(StudyError::input("study `mwait` takes one chip file"));
@@ -61,7 +61,8 @@ impl Study for Mwait {
     type Figures = Figures;
 
     fn version(&self) -> &'static str {
-        // Raised whenever the simulator, the runtime or a load gives other figures for the same inputs.
+        // The number is raised whenever the simulator, the runtime or a load gives other figures
+        // for the same inputs.
         "mwait 3"
     }
 
@@ -86,7 +87,7 @@ impl Study for Mwait {
     }
 }
 
-/// What a reader must know before all.
+/// The notes that stand first on the study's page.
 const NOTES: [&str; 4] = [
     "The paper prints curves without numbers: of its figures the text's values are all that can be compared. Its prices of MWAIT and of futexes, its spin \
      budget, the lengths of figure 1 and the watts are not given; they are varied below.",

@@ -1,4 +1,4 @@
-//! What came out, ready to be asked.
+//! The results of the study's runs, with functions for the figures that claims need.
 
 use super::jobs::{MOST, SPIN};
 use super::run::{Arm, Case, Figures, Load, Run};
@@ -23,7 +23,7 @@ impl Of {
         Of { load, cores, change: "", spin: SPIN, times: 1 }
     }
 
-    /// The runs of the paper's setting on all cores.
+    /// The runs of the paper's setting on the greatest number of cores.
     pub(super) fn most(load: Load) -> Of {
         Of::at(load, MOST)
     }
@@ -36,7 +36,7 @@ pub(super) fn time(figures: &Figures) -> f64 {
     figures.cycles
 }
 
-/// Energy at the wall: with the base.
+/// The energy at the wall, which includes the platform's base.
 pub(super) fn energy(figures: &Figures) -> f64 {
     figures.joules + figures.base
 }
@@ -55,7 +55,7 @@ impl<'a> Results<'a> {
         Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
     }
 
-    /// A figure of all seeds.
+    /// A figure of the runs with all seeds.
     fn all(&self, of: Of, arm: Arm, value: impl Fn(&Figures) -> f64) -> Vec<f64> {
         let key = |case: &Case| (case.load, case.cores, case.change, case.spin, case.times, case.arm);
         let mine =
@@ -74,7 +74,7 @@ impl<'a> Results<'a> {
         ratio(&self.all(of, above, &value), &self.all(of, below, &value))
     }
 
-    /// The ratio between two experiments.
+    /// The ratio of the means of a figure in two experiments.
     pub(super) fn across(&self, [above, below]: [(Of, Arm); 2], value: Value) -> Option<Interval> {
         ratio(&self.all(above.0, above.1, value), &self.all(below.0, below.1, value))
     }

@@ -1,4 +1,4 @@
-//! One run: its inputs, and what it showed.
+//! One run: its inputs, and its figures.
 
 use baton_chip::energy::{Account, Component};
 use baton_chip::{Chip, Instructions, Options, Simulated};
@@ -33,9 +33,9 @@ pub(super) struct Case {
     pub(super) arm: Arm,
     /// The name of the change in `jobs.rs`; empty for no change.
     pub(super) change: &'static str,
-    /// The number of tries of waits that then sleep.
+    /// The number of tries of waiters that try before they sleep.
     pub(super) spin: u32,
-    /// The multiple of the usual number of iterations.
+    /// By how much the usual number of iterations is multiplied.
     pub(super) times: u64,
     pub(super) seed: u64,
 }
@@ -49,10 +49,10 @@ pub(super) enum Load {
     Lock { delay: u64 },
     /// Figures 3 and 4: PARALLEL TASK of taskbench, with tasks of `work` cycles.
     Tasks { work: u64 },
-    /// The same with tasks of unequal length, from half of to one and a half times `work`, by
-    /// [`unequal`].
+    /// Like [`Load::Tasks`], with tasks of unequal length, from half of `work` to one and a half
+    /// times `work`, by [`unequal`].
     UnequalTasks { work: u64 },
-    /// Figures 5 and 6: work and a barrier.
+    /// Figures 5 and 6: each thread works and then waits at a barrier.
     Barriers { work: u64 },
 }
 
@@ -78,7 +78,7 @@ pub(super) enum Arm {
     OriginalMwait,
 }
 
-/// Cores of a NUMA node.
+/// The number of cores of a NUMA node.
 pub(super) const NODE: u32 = 8;
 const MWAIT: Wait = Wait::Mwait(1);
 
@@ -135,9 +135,9 @@ impl Arm {
 pub struct Figures {
     /// Cycles.
     pub cycles: f64,
-    /// Joules without the platform's base.
+    /// Joules without those of the platform's base.
     pub joules: f64,
-    /// Joules of the base.
+    /// Joules of the platform's base.
     pub base: f64,
     /// Iterations of a thread.
     pub iterations: u64,
@@ -145,14 +145,14 @@ pub struct Figures {
 
 /// Cycles after which a run is cut off, which is an error.
 const BOUND: u64 = 60_000_000_000;
-/// Acquisitions of all threads together, and the fewest of a thread.
+/// The acquisitions of all threads together; each thread makes at least [`FEWEST`].
 const ACQUISITIONS: u64 = 1280;
 const FEWEST: u64 = 12;
 /// The number of barriers, and of tasks per thread. The paper makes three tasks of 4000 µs.
 const BARRIERS: u64 = 24;
 const TASKS: u64 = 12;
 const LONG_TASKS: u64 = 3;
-/// Work from which tasks are long: 1000 µs.
+/// The least work of a long task: 1000 µs.
 const LONG: u64 = 2_100_000;
 
 impl Run {
@@ -176,7 +176,7 @@ impl Run {
         Ok(Figures { cycles: each(0), joules: each(1), base: each(2), iterations })
     }
 
-    /// Cycles, joules without base, joules of the base.
+    /// A run's cycles, its joules without the platform's base, and the joules of the base.
     pub(super) fn totals(&self, chip: &Chip, iterations: u64) -> Result<[f64; 3], String> {
         let Case { load, cores, arm, spin, seed, .. } = self.case;
         let (charge, make) = match load {
@@ -207,7 +207,8 @@ impl Run {
 /// Makes the threads.
 type Make = Box<dyn FnOnce() -> Result<Crew, String>>;
 
-/// Figures 1 and 2: work under the lock, and work outside of it.
+/// Threads of figures 1 and 2, with `critical` cycles of work under the lock and `think` cycles
+/// outside.
 fn contended(
     cores: u32,
     arm: Arm,
@@ -220,7 +221,7 @@ fn contended(
     of::<Contended>(&Knobs { lock, wait: Some(wait), critical, think, ..knobs(cores, iterations) })
 }
 
-/// Figures 5 and 6.
+/// Threads of figures 5 and 6, which meet at a barrier.
 fn meeting(cores: u32, arm: Arm, spin: u32, iterations: u64, work: u64) -> Result<(Charge, Make), String> {
     let (barrier, wait) = arm.barrier(cores, spin);
     of::<Meeting>(&Knobs { barrier, wait: Some(wait), critical: 0, think: work, ..knobs(cores, iterations) })
@@ -243,15 +244,15 @@ fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String
     Ok((charge, Box::new(make)))
 }
 
-/// The work of a thread's task among tasks of unequal length. Any two threads together have twice
-/// `work`, so that all tasks of a region do as much as equal ones.
+/// The work of a thread's task among tasks of unequal length. Threads 0 and 1, 2 and 3, and so on
+/// together have twice `work`, so that all tasks of a region do as much as equal ones.
 pub(super) fn unequal(work: u64, thread: u32, task: u64) -> u64 {
     // The lengths are evenly spread over the interval from 0 to `work`.
     let part = mix(u64::from(thread / 2), task) % (work + 1);
     if thread.is_multiple_of(2) { work / 2 + part } else { work + work / 2 - part }
 }
 
-/// Like [`tasks`], with the runtime's own instructions counted.
+/// Makes the threads of [`tasks`], and counts the instructions of the runtime itself.
 fn region_of_tasks(
     cores: u32,
     arm: Arm,

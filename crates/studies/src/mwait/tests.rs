@@ -1,4 +1,5 @@
-//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+//! Tests the way from runs to findings, that a run gives the same figures each time, and that the
+//! rules are those that were frozen.
 
 use super::jobs::{LOCK, SHORT, SPIN, TASKS};
 use super::run::{Arm, Case, Load, unequal};
@@ -31,7 +32,8 @@ fn a_run_of_each_load_is_the_same_each_time() {
     }
 }
 
-/// What an iteration takes is more than its work, and on one node the new barrier is the stock one.
+/// An iteration takes longer than its 2,100 cycles of work and less than twice as long. On one NUMA
+/// node the new barrier is the original one.
 #[test]
 fn an_iteration_holds_its_work() {
     let stock = [4, 8].map(|iterations| totals(SHORT, 2, Arm::Original, iterations)[0]);
@@ -40,7 +42,8 @@ fn an_iteration_holds_its_work() {
     assert_eq!(stock[0], totals(SHORT, 2, Arm::New, 4)[0]);
 }
 
-/// Tasks of unequal length have half to one and a half times the work, and a region of them as much as one of equal ones.
+/// Tasks of unequal length have half to one and a half times the work; together they have as much
+/// as equal tasks.
 #[test]
 fn unequal_tasks_do_the_same_work() {
     let all: Vec<u64> = (0..3).flat_map(|task| (0..64).map(move |thread| unequal(2000, thread, task))).collect();
@@ -86,7 +89,8 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
     }
 }
 
-/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+/// This test fails when a file that states rules changes; the changed rules then need a name of
+/// their own.
 #[test]
 fn rules_are_those_that_were_frozen() {
     assert_eq!(study().frozen.rules, "435a7a6b4e24bf32");

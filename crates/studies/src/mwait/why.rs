@@ -1,4 +1,4 @@
-//! Why a claim came out as it did: of what was run beside it.
+//! Why a claim came out as it did: figures of experiments that ran beside those of the claim.
 
 use super::jobs::{CHANGES, FREE, LOCK, LONG, MOST, SECTIONS, SHORT, SPIN, SPINS, TASKS};
 use super::results::{self, Of, Results, time};
@@ -13,7 +13,7 @@ fn cycles(results: &Results<'_>, of: Of, arm: Arm) -> String {
     results.mean(of, arm, time).map_or_else(|| "not run".to_owned(), |of| format!("{:.0}", of.mean))
 }
 
-/// The gain of a load under other budgets, other prices, and over other locks.
+/// The gain on a load under other spin budgets and other prices, and over other locks.
 fn beside(results: &Results<'_>, load: Load) -> String {
     let most = Of::most(load);
     let spins = SPINS.map(|spin| {

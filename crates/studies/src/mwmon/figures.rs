@@ -1,4 +1,5 @@
-//! The paper's tables 1 and 2 and figures 4 and 5, beside ours. What its text does not print is not drawn.
+//! The paper's tables 1 and 2 and figures 4 and 5, beside ours. Values that its text does not print
+//! are not drawn.
 
 use super::helper::{Assisted, Name};
 use super::jobs::{LIGHT, WORK};
@@ -22,7 +23,7 @@ pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     [1, 2].into_iter().flat_map(of).flatten().collect()
 }
 
-/// The paper's work in seconds, wake-up and call in cycles.
+/// The values that the paper prints for a mechanism: work in seconds, wake-up and call in cycles.
 fn printed(by: By, barrier: bool) -> [&'static str; 3] {
     match (by, barrier) {
         (By::Pause, false) => ["4.2446", "584 ± 191", "785 ± 223"],

@@ -1,4 +1,5 @@
-//! Figure 5: a kernel alone, or with one helper that prefetches what the next quantum needs and is held back by a barrier after each.
+//! Figure 5: a kernel alone, or with a helper thread. The helper prefetches the data of the
+//! worker's next quantum; a barrier after each quantum keeps it from running ahead.
 
 pub(super) use super::kernels::Name;
 use super::kernels::{Kernel, kernel};
@@ -9,17 +10,17 @@ use serde::Serialize;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A kernel, and who helps.
+/// A kernel, and its helper.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Assisted {
     pub(super) kernel: Name,
-    /// The barrier's mechanism; `None`: no helper.
+    /// The mechanism of the barrier; `None` if there is no helper.
     pub(super) by: Option<By>,
     /// Whether the helper prefetches.
     pub(super) prefetches: bool,
 }
 
-/// Enters a barrier; the time goes to `waits`.
+/// Enters a barrier, and adds the time that it takes to the thread's sum in `waits`.
 fn enter(barrier: &Barrier, thread: u32, waits: &Cell<[u64; 2]>) {
     let before = act::time().0;
     barrier.enter(thread);
@@ -28,14 +29,14 @@ fn enter(barrier: &Barrier, thread: u32, waits: &Cell<[u64; 2]>) {
     waits.set(all);
 }
 
-/// A run of a kernel.
+/// Runs one of the kernels that have a name.
 pub(super) fn figures(chip: &Chip, repetition: u64, assisted: Assisted) -> Result<Figures, String> {
     let Assisted { kernel: name, by, prefetches } = assisted;
     run(chip, repetition, move || kernel(name, repetition), (by, prefetches))
         .map_err(|error| format!("{}: {error}", name.title()))
 }
 
-/// The same of any kernel. The helper has prefetched a quantum when the worker begins it.
+/// Runs any kernel. The helper has prefetched a quantum when the worker begins the quantum.
 pub(super) fn run(
     chip: &Chip,
     repetition: u64,

@@ -1,4 +1,4 @@
-//! What is run: every case of an extent, and the chip of each.
+//! The runs of the study: every case of an extent, and the chip of each case.
 
 use super::helper::{Assisted, Name};
 use super::run::{Case, Run, Work};
@@ -12,24 +12,26 @@ pub struct Mwmon {
     pub(super) frozen: Frozen,
 }
 
-/// Light work of figure 4.
+/// The units of light work in figure 4.
 pub(super) const LIGHT: std::ops::RangeInclusive<u32> = 0..=10;
 /// Repetitions of tables 1 and 2 in a quick study, and in a full one as in the paper.
 const REPETITIONS: [u64; 2] = [8, 50];
-/// Repetitions of figures 4 and 5.
+/// Repetitions of figure 4, and of figure 5 below, in a quick study and in a full one.
 const PSEUDO: [u64; 2] = [1, 5];
 const ASSISTED: [u64; 2] = [1, 3];
 
-/// Entries of the reorder buffer a load in the product of tables 1 and 2: gcc 4.1 makes 8 to 11 instructions of a turn, which has two
-/// loads.
+/// The entries of the reorder buffer that a load takes in the product of tables 1 and 2: gcc 4.1
+/// makes 8 to 11 instructions of a turn of the loop, which has two loads.
 pub(super) const ENTRIES: u32 = 5;
-/// Cycles of the other instructions of figure 4's inner product: ten turns of six instructions, two a cycle (√126 / 5.6).
+/// The cycles of the other instructions in an inner product of figure 4: ten turns of six
+/// instructions, two in each cycle (√126 / 5.6).
 pub(super) const WORK: u64 = 30;
 
-/// The prices of a reading: what differs from the chip file, which has table 1.
+/// The prices of reading 2, which meet table 2. The chip file has those of reading 1, which meet
+/// table 1.
 const TABLE_2: [&str; 3] = ["wait.mwait.c1.exit=4_360", "os.futex_wake=13_050", "os.wake_idle=32_000"];
 
-/// What differs from the chip, by name.
+/// Changes of the chip, each by its name.
 const OTHERS: [(&str, &[&str]); 4] = [
     ("", &[]),
     (
@@ -40,18 +42,18 @@ const OTHERS: [(&str, &[&str]); 4] = [
     (STORES_ALONE, &["wait.evicted=stays"]),
 ];
 
-/// What stands against a change of mode that costs nothing.
+/// The name of the chip on which a change of mode costs nothing.
 pub(super) const FREE_CHANGE: &str = "a free change of mode";
-/// What stands against a monitor whose wait ends when its line is evicted.
+/// The name of the chip on which a monitor's wait does not end when its line is evicted.
 pub(super) const STORES_ALONE: &str = "a monitor that stores alone end";
-/// [`WORK`] of units that are ten times as long.
+/// The value that replaces [`WORK`] in units that are ten times as long.
 pub(super) const LONG: u64 = 300;
 
 fn table(by: By, barrier: bool) -> Work {
     Work::Table { by, barrier, entries: ENTRIES }
 }
 
-/// All cases. Figure 4 has the cases of every mechanism that the paper shows there.
+/// All cases. Figure 4 runs the mechanisms that the paper shows there.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let full = extent == Extent::Full;
     let times = |of: [u64; 2]| 0..of[usize::from(full)];
@@ -102,7 +104,7 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     all
 }
 
-/// Each kernel in its smaller size, with what a helper gains by each barrier.
+/// Adds the runs of each kernel in its smaller size, alone and with a helper by each barrier.
 fn smaller(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
     for (kernel, reading) in Name::SIZES.into_iter().flat_map(|[_, half]| [(half, 1), (half, 2)]) {
         for (by, prefetches) in
@@ -113,7 +115,8 @@ fn smaller(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
     }
 }
 
-/// Experiments that show why: added after a quick run, without a rule.
+/// Adds experiments that show why claims came out as they did. They were added after a quick run,
+/// and have no rule.
 fn why(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
     for reading in [1, 2] {
         for (by, light) in [By::Pause, By::Futex, By::Mwmon].into_iter().flat_map(|by| [(by, 0), (by, 10)]) {

@@ -46,16 +46,17 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |inputs| Ok(Box::new(Mwmon::open(inputs)?)),
 };
 
-/// The files that say the rules.
+/// The files that state the study's rules, which are hashed.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
-/// The file that says those that came later, with transitive closure and BT's stencil, and before either ran with a helper in the paper's size.
+/// The file with the rules that came later, with transitive closure and BT's stencil: before either
+/// kernel ran with a helper in the paper's size.
 const LATER: [&str; 1] = [include_str!("assisted.rs")];
 
 impl Mwmon {
-    /// With its chip.
+    /// Opens the study with its chip file.
     ///
     /// # Errors
-    /// With what is wrong with the file: its name, key, and what was expected.
+    /// What is wrong with the file: its name, key, and what was expected.
     pub fn open(inputs: &Inputs) -> Result<Mwmon, StudyError> {
         let [chip] = &inputs.chips[..] else {
             return Err(StudyError::input("study `mwmon` takes one chip file"));
@@ -73,7 +74,8 @@ impl Study for Mwmon {
     type Figures = Figures;
 
     fn version(&self) -> &'static str {
-        // Raised whenever the simulator or a load gives other figures for the same inputs.
+        // The number is raised whenever the simulator or a load gives other figures for the same
+        // inputs.
         "mwmon 2"
     }
 
@@ -89,7 +91,7 @@ impl Study for Mwmon {
         let results = Results::new(done);
         let full = extent == Extent::Full;
         let mut claims = claims::all(&results, full);
-        // What had to be left open when two kernels were missing.
+        // These claims were left open while two kernels were missing; `assisted` now judges them.
         claims.retain(|claim| claim.basis != Basis::NotComparable);
         claims.extend(assisted::claims(&results, full));
         let mut falsifiers = open::falsifiers(&results);
@@ -105,7 +107,7 @@ impl Study for Mwmon {
     }
 }
 
-/// What a reader must know before all.
+/// The notes that stand first on the study's page.
 const NOTES: [&str; 3] = [
     "Tables 1 and 2 of the paper disagree on nearly one mechanism, so there are two readings: the prices of the chip file meet table 1 (rows mwmon, \
      spin-loops-halt, pthreads), those of reading 2 meet table 2 (rows mwmon, pthreads). Every part names its reading.",
@@ -114,7 +116,7 @@ const NOTES: [&str; 3] = [
      on eight planes. Guests take no cycles to fetch instructions.",
 ];
 
-/// Under which name later rules are frozen.
+/// The note that gives the name under which the later rules are frozen.
 fn later() -> String {
     format!(
         "The rules over all four kernels (M8 to M11: transitive closure, means and bests of four, BT's stencil) came later, and before those two kernels ran with a \

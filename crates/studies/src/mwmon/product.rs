@@ -1,5 +1,6 @@
-//! The paper's work: products of matrices, by their own loads. Values lie in guest memory, every element's load goes through the caches,
-//! and what was computed is compared with a plain product.
+//! The paper's work: products of matrices, with the loads of the paper's program. Values lie in
+//! guest memory, every element's load goes through the caches, and the result is compared with a
+//! plain product.
 
 use baton_chip::{Simulated, act};
 use baton_machine::Ordering::Relaxed;
@@ -22,28 +23,30 @@ impl Array {
         &raw const self.0[at]
     }
 
-    /// Its value, where its load was made before, or outside of guest code.
+    /// The value of an element, without a load: its load was made before, or the caller is outside
+    /// of guest code.
     pub(super) fn value(&self, at: usize) -> f64 {
         f64::from_bits(self.0[at].load(Relaxed))
     }
 
-    /// A store by the calling thread.
+    /// Stores an element in the calling thread.
     pub(super) fn put(&self, at: usize, value: f64) {
         self.0[at].store(value.to_bits(), Relaxed);
     }
 }
 
-/// Loads made by the calling thread; what is in the way of one another is the machine's to say.
+/// Makes loads in the calling thread. The machine decides which load delays which.
 pub(super) fn load(cells: impl Iterator<Item = *const Number>, entries: u32) {
     act::load_all(cells, entries);
 }
 
 /// The order of the matrices of tables 1 and 2.
 const ORDER: usize = 512;
-/// Inner products that a run makes of the paper's 512 times 512.
+/// The number of inner products that a run makes, of the 512 times 512 of the paper.
 const PRODUCTS: usize = 6;
 
-/// Part of the product of two large matrices: a row with some columns that follow each other.
+/// Part of the product of two large matrices: a row of the first with some neighbouring columns of
+/// the second.
 pub(super) struct Large {
     row: Array,
     columns: Array,
@@ -59,14 +62,15 @@ fn of_columns(at: usize) -> f64 {
 }
 
 impl Large {
-    /// The columns follow from the repetition, so that all of a run's repetitions sweep the whole matrix.
+    /// Makes the part for a repetition. Its columns depend on the repetition, so that the
+    /// repetitions of a run spread over the whole matrix.
     pub(super) fn new(repetition: u64) -> Large {
         let first = (repetition as usize * 37) % (ORDER - PRODUCTS);
         Large { row: Array::new(ORDER, of_row), columns: Array::new(ORDER * ORDER, of_columns), first }
     }
 
-    /// Computes. Each load takes `entries` entries of the reorder buffer, and a turn of the inner
-    /// loop has two loads.
+    /// Computes the part. Each load takes `entries` entries of the reorder buffer, and a turn of
+    /// the inner loop has two loads.
     pub(super) fn compute(&self, entries: u32) -> f64 {
         let mut sum = 0.0;
         for column in self.first..self.first + PRODUCTS {
@@ -101,8 +105,8 @@ impl Unit {
         Unit { a: Array::new(len, of_row), b: Array::new(len, of_columns), c: Array::new(len, |_| 0.0) }
     }
 
-    /// Computes. The loads of an inner product take one entry each. Its other instructions are
-    /// `work` cycles of a core that runs alone.
+    /// Computes the unit. The loads of an inner product take one entry of the reorder buffer each.
+    /// Its other instructions take `work` cycles of a core that runs alone.
     pub(super) fn compute(&self, work: u64) {
         for at in 0..SMALL * SMALL {
             let (i, j) = (at / SMALL, at % SMALL);
@@ -114,7 +118,7 @@ impl Unit {
         }
     }
 
-    /// Whether it was computed.
+    /// Whether the unit has the result of a plain product.
     pub(super) fn is_right(&self) -> bool {
         (0..SMALL * SMALL).all(|at| {
             let (i, j) = (at / SMALL, at % SMALL);

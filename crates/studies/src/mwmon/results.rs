@@ -1,4 +1,4 @@
-//! What came out, ready to be asked.
+//! The results of the study's runs, with functions for the figures that claims need.
 
 use super::helper::{Assisted, Name};
 use super::jobs::{ENTRIES, LIGHT, WORK};
@@ -14,13 +14,13 @@ impl<'a> Results<'a> {
         Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
     }
 
-    /// The figures of all repetitions.
+    /// The figures of all repetitions of a case.
     fn of(&self, reading: u32, other: &str, work: Work) -> Vec<&'a Figures> {
         let mine = self.0.iter().filter(|(case, _)| (case.reading, case.other, case.work) == (reading, other, work));
         mine.map(|(_, figures)| *figures).collect()
     }
 
-    /// The mean of a figure.
+    /// The mean of a figure over all repetitions of a case.
     pub(super) fn mean(&self, reading: u32, other: &str, work: Work, what: fn(&Figures) -> f64) -> Option<Interval> {
         Interval::of(&self.of(reading, other, work).into_iter().map(what).collect::<Vec<_>>())
     }
@@ -33,8 +33,9 @@ impl<'a> Results<'a> {
         Some([mean, (squares / (values.len().max(2) - 1) as f64).sqrt()])
     }
 
-    /// How many times the mean of a figure is that of another. The interval is that of the ratio of means over repetitions in pairs: a
-    /// ratio of each pair would be a mean of few that lie far out.
+    /// The ratio of the means of a figure in two works. The interval is that of the ratio of means
+    /// over repetitions in pairs: the mean of the pairs' own ratios would depend on a few that lie
+    /// far out.
     pub(super) fn ratio(
         &self,
         (reading, other): (u32, &str),
@@ -50,20 +51,21 @@ impl<'a> Results<'a> {
         Some(Interval { mean, ..Interval::of(&apart)? })
     }
 
-    /// Throughput of figure 4 over another mechanism's, in percent more.
+    /// By how many percent the throughput of mwmon in figure 4 is greater than that of the
+    /// mechanism `over`.
     pub(super) fn gain(&self, reading: u32, over: By, light: u32, work: u64) -> Option<Interval> {
         let of = |by| Work::Pseudo { by, light, work };
         self.ratio((reading, ""), [of(over), of(By::Mwmon)], |figures| figures.work as f64).map(percent)
     }
 
-    /// The mean of that over all light work, if all was run.
+    /// The mean of [`Results::gain`] over all light work; `None` if not all of it was run.
     pub(super) fn mean_gain(&self, reading: u32, over: By) -> Option<Interval> {
         let gains: Option<Vec<f64>> = LIGHT.map(|light| Some(self.gain(reading, over, light, WORK)?.mean)).collect();
         let gains = gains?;
         Some(Interval { mean: gains.iter().sum::<f64>() / gains.len() as f64, half: None })
     }
 
-    /// A kernel's speed with a helper over that without, in percent more.
+    /// By how many percent a kernel with a helper is faster than the kernel alone.
     pub(super) fn speedup(&self, reading: u32, kernel: Name, by: By, prefetches: bool) -> Option<Interval> {
         let of = |by, prefetches| Work::Assisted(Assisted { kernel, by, prefetches });
         let works = [of(None, false), of(Some(by), prefetches)];
@@ -71,12 +73,12 @@ impl<'a> Results<'a> {
     }
 }
 
-/// A ratio as percent more.
+/// Turns a ratio into percent more than 1.
 pub(super) fn percent(of: Interval) -> Interval {
     Interval { mean: 100.0 * (of.mean - 1.0), half: of.half.map(|half| 100.0 * half) }
 }
 
-/// A row of table 1, or of table 2.
+/// The work of a row of table 1 or 2.
 pub(super) fn row(by: By, barrier: bool) -> Work {
     Work::Table { by, barrier, entries: ENTRIES }
 }

@@ -1,4 +1,4 @@
-//! One run: its inputs, and what it showed.
+//! One run: its inputs, and its figures.
 
 use super::helper::{self, Assisted};
 use super::product::{Large, Unit};
@@ -20,12 +20,12 @@ pub struct Run {
     pub(super) case: Case,
 }
 
-/// Which run: how it is found again among what was done.
+/// Identifies a run among the results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Case {
-    /// Which table sets the prices: 1 or 2.
+    /// The table that sets the prices: 1 or 2.
     pub(super) reading: u32,
-    /// What else differs from the chip, by name; empty: nothing.
+    /// The name of a further change of the chip; empty for no change.
     pub(super) other: &'static str,
     pub(super) work: Work,
     pub(super) repetition: u64,
@@ -34,9 +34,11 @@ pub(super) struct Case {
 /// What its threads do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) enum Work {
-    /// Tables 1 and 2: one waits while the other computes; entries of the reorder buffer a load.
+    /// Tables 1 and 2: one thread waits while the other computes. `entries` is the number of
+    /// entries of the reorder buffer that a load takes.
     Table { by: By, barrier: bool, entries: u32 },
-    /// Figure 4: units of the light thread; cycles of other instructions an inner product.
+    /// Figure 4: `light` is the number of units of the light thread, `work` the cycles of other
+    /// instructions in an inner product.
     Pseudo { by: By, light: u32, work: u64 },
     /// Figure 5: a kernel, alone or with a helper.
     Assisted(Assisted),
@@ -45,13 +47,13 @@ pub(super) enum Work {
 /// What a run showed, in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The worker's computation; of figures 4 and 5: what is measured, whole.
+    /// The cycles of the worker's computation; in figures 4 and 5, those of all that is measured.
     pub work: u64,
-    /// From the notice, or the worker's arrival, to the waiter's return.
+    /// The cycles from the notice, or from the worker's arrival, to the waiter's return.
     pub wake_up: u64,
-    /// The notifier's call, or the worker's in its barrier.
+    /// The cycles of the notifier's call, or of the worker's call of its barrier.
     pub call: u64,
-    /// Figure 5: the worker's time in barriers, and the helper's.
+    /// Figure 5: the cycles that the worker and the helper spend in barriers.
     pub waits: [u64; 2],
     /// Figure 5: the cycles for which the worker's loads that missed the L1 waited for memory.
     pub memory: u64,
@@ -61,14 +63,14 @@ pub struct Figures {
 
 /// Cycles after which a run is cut off, which is an error.
 const BOUND: u64 = 8_000_000_000;
-/// Iterations of figure 4 that count, and those before.
+/// The iterations of figure 4 that count, and those before them that do not.
 const ITERATIONS: [u32; 2] = [24, 4];
-/// Units of the heavy thread.
+/// The number of units of the heavy thread.
 pub(super) const HEAVY: u32 = 10;
 
 pub(super) type Body = Box<dyn FnOnce()>;
 
-/// Runs a worker on the first context and another thread on the second.
+/// Runs a worker on the first context of a core and another thread on the second.
 pub(super) fn on_contexts(
     chip: &Chip,
     seed: u64,
@@ -77,7 +79,7 @@ pub(super) fn on_contexts(
     let options = Options { seed, limit: Some(Cycles(BOUND)), threads: 2, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;
     let (worker, other) = simulation.outside(make);
-    // The waiter first, as in the paper.
+    // The waiter is spawned first, as in the paper.
     for (cpu, body) in other.into_iter().map(|body| (1, body)).chain([(0, worker)]) {
         let spawn = Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() };
         simulation.spawn(spawn, body).map_err(|error| error.to_string())?;
@@ -121,7 +123,8 @@ fn table(chip: &Chip, repetition: u64, by: By, barrier: bool, entries: u32) -> R
             Simulated::now(Clock::Monotonic);
             of_worker[3].set(act::time().0);
             result.set([sum, large.expected()]);
-            // It goes on, as its end would spare the other thread a change of mode.
+            // The worker goes on: if it ended, the core would spare the other thread a change of
+            // mode.
             Simulated::work(Cycles(2_000_000));
             act::outside(|| drop((large, shared)));
         };

@@ -1,4 +1,5 @@
-//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+//! Tests the way from runs to findings, that a run gives the same figures each time, and that the
+//! rules are those that were frozen.
 
 use super::run::{Case, Work};
 use super::waits::By;
@@ -21,8 +22,10 @@ fn row(reading: u32, by: By, barrier: bool) -> [u64; 2] {
     [figures.wake_up, figures.call]
 }
 
-/// Each reading meets the rows that set it: to a fiftieth, and where a sleeper is woken to an eighth, as one repetition's idle CPU
-/// is found polling or halted. Listing 2's call has its lock beside the store of table 1.
+/// Each reading of the prices meets the rows of the paper's tables that set it, to a fiftieth. A
+/// wake-up of a sleeper is met to an eighth, because a repetition finds the idle CPU polling or
+/// halted. The call of listing 2 is met to a twentieth, because its lock comes beside the store of
+/// table 1.
 #[test]
 fn each_reading_meets_its_table() {
     let rows = [
@@ -108,7 +111,8 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
     }
 }
 
-/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+/// This test fails when a file that states rules changes; the changed rules then need a name of
+/// their own.
 #[test]
 fn rules_are_those_that_were_frozen() {
     assert_eq!(study().frozen.rules, "14800f0cbdbaca66");

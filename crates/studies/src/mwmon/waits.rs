@@ -1,4 +1,5 @@
-//! How threads synchronise: the paper's four mechanisms and a real condition variable, each as a notice and as a barrier.
+//! How threads synchronise: the paper's four mechanisms and a real condition variable. Each
+//! mechanism is a notice and a barrier.
 
 use baton_chip::Simulated;
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -14,9 +15,9 @@ pub(super) type Word = <Simulated as Machine>::Atomic<u32>;
 /// The mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum By {
-    /// `spin-loops`: a loop with PAUSE; the barrier reverses a sense.
+    /// `spin-loops`: a loop with PAUSE; its barrier reverses a sense.
     Pause,
-    /// `spin-loops-halt`: HALT, ended by an interrupt.
+    /// `spin-loops-halt`: HALT, which an interrupt ends.
     Halt,
     /// A futex alone; its barrier is that of NPTL.
     Futex,
@@ -49,7 +50,7 @@ impl By {
     }
 }
 
-/// A word alone in its pair of lines.
+/// A word that is alone in a pair of lines.
 #[repr(align(128))]
 struct Alone(Word);
 
@@ -59,7 +60,7 @@ impl Alone {
     }
 }
 
-/// A mutex and a condition variable.
+/// A mutex and a condition variable that belong together.
 struct Guarded {
     mutex: Futex<Simulated>,
     changed: Event<Simulated>,
@@ -73,13 +74,13 @@ impl Guarded {
     fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
         self.mutex.lock(Wait::Futex);
         let result = f();
-        // SAFETY: this thread took the mutex above; its tokens hold nothing.
+        // SAFETY: this thread took `self.mutex` above, and the token of a futex lock is empty.
         unsafe { self.mutex.unlock((), Wait::Futex) };
         result
     }
 
-    /// Waits until `ready`, which is asked with the mutex held. The thread joins the waiters before it lets the mutex go, so that no
-    /// notification is lost.
+    /// Waits until `ready` returns true; it is called with the mutex held. The thread joins the
+    /// waiters before it releases the mutex, so that no notification is lost.
     fn wait_until(&self, ready: impl Fn() -> bool) {
         let join = || (!ready()).then(|| self.changed.prepare(Wait::Futex));
         while let Some(waiter) = self.locked(join) {
@@ -182,9 +183,10 @@ impl Episodes {
     }
 }
 
-/// Listing 2, and the barrier of NPTL, which has the same form: the last thread to arrive keeps the lock, and the last one to leave lets
-/// it go, so that no thread enters again before all have left. The lock of listing 2 spins and the woken thread's kernel resets its word;
-/// that of NPTL sleeps, and its word counts episodes.
+/// The barrier of listing 2, and that of NPTL, which has the same form. The last thread to arrive
+/// keeps the lock, and the last one to leave releases it, so that no thread enters again before all
+/// have left. The lock of listing 2 spins, and the woken thread's kernel resets the word that
+/// threads wait for; the lock of NPTL sleeps, and its word counts episodes.
 #[repr(C, align(128))]
 pub(super) struct Departures {
     lock: Word,
@@ -231,7 +233,7 @@ impl Departures {
             self.unlock();
             let _ = Simulated::wait_while(region, before, wait, None);
             if self.mwmon {
-                // The kernel's reset, before the call returns.
+                // The kernel resets the word before the system call returns.
                 region.store(0, Relaxed);
             }
         }

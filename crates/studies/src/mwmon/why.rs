@@ -1,4 +1,4 @@
-//! Why a claim came out as it did: of what was run beside it.
+//! Why a claim came out as it did: figures of experiments that ran beside those of the claim.
 
 use super::helper::{Assisted, Name};
 use super::jobs::{FREE_CHANGE, LONG, STORES_ALONE, WORK};
@@ -86,14 +86,16 @@ pub(super) fn helper(results: &Results<'_>, reading: u32, kernel: Name) -> Strin
     )
 }
 
-/// A kernel's speed with a helper and mwmon over serial on a chip that differs, in percent more.
+/// By how many percent a kernel with a helper by mwmon is faster than the kernel alone, on the
+/// changed chip `other`.
 fn against(results: &Results<'_>, reading: u32, other: &'static str, kernel: Name, prefetches: bool) -> Option<f64> {
     let of = |by, prefetches| Work::Assisted(Assisted { kernel, by, prefetches });
     let works = [of(None, false), of(Some(By::Mwmon), prefetches)];
     Some(100.0 * (results.ratio((reading, other), works, |f| f.work as f64)?.mean - 1.0))
 }
 
-/// The four kernels beside each other, in the paper's sizes: what a helper gains, and which misses are left to the worker.
+/// A sentence on the four kernels in the paper's sizes: what a helper gains, and which misses are
+/// left to the worker.
 pub(super) fn four(results: &Results<'_>, reading: u32) -> String {
     let one = |[kernel, _]: [Name; 2]| {
         let gain = |by| said(results.speedup(reading, kernel, by, true).map(|of| of.mean));

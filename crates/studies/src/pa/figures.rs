@@ -1,4 +1,5 @@
-//! Tables and pictures. The paper's own are on the missing pages; nothing of them is drawn.
+//! The study's own tables and pictures. The paper's are on pages that are missing, so none is
+//! redrawn.
 
 use super::claims::MACHINES;
 use super::jobs::{
@@ -102,7 +103,8 @@ fn beyond(results: &Results<'_>) -> Option<Figure> {
     table("Policies that are not the paper's".to_owned(), strings(&header), rows, note)
 }
 
-/// Throughput, mean slowdown and worst slowdown of a mix: against each application alone on the machine.
+/// The throughput, mean slowdown and worst slowdown of a mix, against each application alone on the
+/// machine.
 fn service(results: &Results<'_>, mix: &Mix, policy: &'static str) -> Option<[f64; 3]> {
     let slowdown = |app: usize| {
         let alone = Case { alone: Some(app), ..jobs::main(Machine::One, mix.name, "pa") };
@@ -165,7 +167,7 @@ fn had(results: &Results<'_>) -> Option<Figure> {
 fn singles(results: &Results<'_>) -> Option<Figure> {
     let row = |mix: &Mix| {
         let gain = |policy| percent(results.over_default(Machine::One, mix.name, policy));
-        // With n equal parts the parallel part ends with the slowest core.
+        // All of the `n` threads have equal parts, so the parallel part ends with the slowest core.
         let parallel: f64 = match mix.name {
             "FFTW" => 0.7,
             "BLAST" => 0.8,

@@ -1,4 +1,4 @@
-//! What is run: every case of an extent, and the chip and applications of each.
+//! The runs of the study: every case of an extent, and the chip and applications of each case.
 
 use super::machine::Machine;
 use super::mixes::{self, Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 /// The study.
 pub struct Pa {
     pub(super) chip: ChipFile,
-    /// The text of each program's profile, by its file's name.
+    /// The text of each program's profile, by the name of the profile's file.
     pub(super) profiles: BTreeMap<&'static str, String>,
     pub(super) frozen: Frozen,
 }
 
-/// How threads wait at a barrier: they try for a millisecond, then sleep.
+/// How threads wait at a barrier: they try for a millisecond and then sleep.
 pub(super) const WAIT: &str = "spin-for(1000000)";
 /// The same wait; in addition threads announce that they spin after 20,000 tries of PAUSE, which
 /// take about a tenth of that time.
 pub(super) const NOTIFY: &str = "notify-park(20000)";
-/// Waits of other lengths: none, a tenth, ten times.
+/// Waits of other lengths: no tries, a tenth of a millisecond, and ten milliseconds.
 pub(super) const WAITS: [&str; 3] = ["futex", "spin-for(100000)", "spin-for(10000000)"];
-/// Threads that never sleep, without and with a notice.
+/// Waits without sleep: without a notice to the policy, and with one.
 pub(super) const SPINS: [&str; 2] = ["pause", "spin-notify(20000)"];
 
 /// The policy that all others are compared with.
@@ -34,18 +34,19 @@ pub(super) const OTHERS: [&str; 3] = ["linux", "crit", "pa-speedup"];
 /// Policies that are told how much faster a thread is on a fast core.
 const TOLD: [&str; 2] = ["static-ipc", "pa-speedup"];
 
-/// Seeds of Default in a quick study and in a full one, of the paper's policies, and of the experiments beside the main one.
+/// The numbers of seeds in a quick study and in a full one: for Default, below for the paper's
+/// policies, and for the experiments beside the main one.
 const DEFAULTS: [u64; 2] = [6, 30];
 const SEEDS: [u64; 2] = [2, 3];
 const BESIDE: u64 = 2;
-/// The effects of single moves, and of a notice, scatter more, so they get more seeds.
+/// The number of seeds for the effects of single moves and of a notice, which scatter more.
 const FAR_APART: u64 = 8;
 const DEFAULTS_BESIDE: u64 = 6;
 
 /// Mixes of a quick study.
 const QUICK: [&str; 3] = ["gamess + BLAST", "mcf + FFTW", "semphy + EP"];
 
-/// Other values of one key under `pa`, each by its item of what the paper leaves open.
+/// Other values of single keys under `pa`, each with the item of what the paper leaves open.
 pub(super) const KEYS: [(&str, &[&str]); 7] = [
     ("swap period", &["os.amp.swap_ticks=1", "os.amp.swap_ticks=100"]),
     ("boost", &["os.amp.boost_ticks=10", "os.amp.boost_ticks=1000"]),
@@ -56,17 +57,19 @@ pub(super) const KEYS: [(&str, &[&str]); 7] = [
     ("a move's price", &["os.migrate=0", "os.migrate=20000"]),
 ];
 
-/// Ratios of the clocks, in tenths.
+/// The ratios of the fast clock to the slow one, in tenths.
 pub(super) const RATIOS: [u64; 5] = [10, 15, 20, 30, 40];
 
-/// Sequential parts of a run, fewer than the 10 and 20 of the profiles: each lasts a second or more.
+/// Numbers of sequential parts in a run, fewer than the 10 and 20 of the profiles, so that each
+/// part lasts a second or more.
 pub(super) const ROUNDS: [u64; 2] = [4, 1];
-/// What is run with them beside Default.
+/// The policies that run with these numbers of sequential parts, beside Default.
 pub(super) const WITH_ROUNDS: [&str; 3] = ["busy-fcs", "min-tlp", "pa"];
 
-/// Threads of the parallel program beside a single thread, where they are not one less than cores.
+/// Numbers of threads of the parallel program that runs beside a single thread, other than one less
+/// than the cores.
 pub(super) const THREAD_COUNTS: [u32; 3] = [3, 6, 24];
-/// What is run with them beside Default.
+/// The policies that run with these numbers of threads, beside Default.
 pub(super) const WITH_THREADS: [&str; 2] = ["min-tlp", "pa"];
 
 /// A case of the main experiment.
@@ -91,7 +94,7 @@ pub(super) fn spins(mix: &'static str, policy: &'static str, notify: bool, maste
     Case { wait: SPINS[usize::from(notify)], master, ..main(Machine::One, mix, policy) }
 }
 
-/// A case at equal clocks, where a move can gain nothing: what swaps cost by themselves.
+/// A case at equal clocks, where a move can gain nothing, so that it shows what swaps cost.
 pub(super) fn equal(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
     let key = if machine == Machine::Near && policy != DEFAULT { "os.amp.topology=true" } else { "" };
     Case { ratio: 10, key, ..main(machine, mix, policy) }
@@ -139,7 +142,7 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     all
 }
 
-/// Experiments that claims and falsifiers need beside the main one.
+/// Adds the experiments that claims and falsifiers need beside the main one.
 fn beside(add: &mut impl FnMut(Case, u64)) {
     for mix in SINGLE.iter().map(|mix| mix.name) {
         add(main(Machine::One, mix, DEFAULT), DEFAULTS_BESIDE);
@@ -173,7 +176,7 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
         add(long_parts(mix, DEFAULT, rounds), DEFAULTS_BESIDE);
         WITH_ROUNDS.into_iter().for_each(|policy| add(long_parts(mix, policy, rounds), BESIDE));
     }
-    // The time that each application takes when it has the machine to itself.
+    // Each application runs alone on the machine, for the slowdowns in a mix.
     for mix in mixes::beside() {
         for alone in 0..mix.apps.len() {
             add(Case { alone: Some(alone), ..main(Machine::One, mix.name, "pa") }, 1);
@@ -181,7 +184,8 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
     }
 }
 
-/// What the paper leaves open, one thing at a time, how many threads there are, and the ratio of the clocks.
+/// Adds the experiments that vary one thing at a time: what the paper leaves open, the number of
+/// threads, and the ratio of the clocks.
 fn sweeps(add: &mut impl FnMut(Case, u64)) {
     for mix in mixes::beside().map(|mix| mix.name) {
         let usual = main(Machine::One, mix, "pa");

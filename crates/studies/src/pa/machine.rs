@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Cores of the chip file.
+/// The number of cores of the chip file.
 pub(super) const CORES: u32 = 16;
 /// The clock of a fast core, in hertz.
 const FAST: u64 = 2_300_000_000;
@@ -33,7 +33,7 @@ impl Machine {
         }
     }
 
-    /// Slow cores, and cores that are off.
+    /// The slow cores, and the cores that are off.
     fn cores(self) -> [&'static [u32]; 2] {
         match self {
             Machine::One => [&[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], &[1, 2, 3]],
@@ -44,7 +44,7 @@ impl Machine {
         }
     }
 
-    /// What the chip is resized to.
+    /// The number of cores to which the chip is resized; `None` to keep it.
     pub(super) fn resized(self) -> Option<u32> {
         (self == Machine::Single).then_some(4)
     }
@@ -53,12 +53,12 @@ impl Machine {
         self.resized().unwrap_or(CORES)
     }
 
-    /// Cores that are on.
+    /// The cores that are on.
     pub(super) fn on(self) -> Vec<u32> {
         (0..self.all()).filter(|core| !self.cores()[1].contains(core)).collect()
     }
 
-    /// Cores that are fast.
+    /// The cores that are fast.
     pub(super) fn fast(self) -> Vec<u32> {
         self.on().into_iter().filter(|core| !self.cores()[0].contains(core)).collect()
     }
@@ -68,8 +68,9 @@ impl Machine {
         [self.fast()[0], self.cores()[0][0]]
     }
 
-    /// The keys that make it: slow cores have the fast ones' clock over `ratio`, in tenths. At equal clocks all cores have the slow
-    /// ones' of ratio 2, and the fast ones are named.
+    /// The keys that make the machine of the chip file. The clock of slow cores is that of the fast
+    /// ones divided by `ratio`, which is in tenths. At equal clocks, all cores have the clock that
+    /// slow cores have at a ratio of 2, and the fast cores are named.
     pub(super) fn settings(self, ratio: u64) -> Vec<String> {
         let [slow, off] = self.cores();
         let text = |cores: &[u32]| cores.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
@@ -84,7 +85,7 @@ impl Machine {
             ],
             _ => vec![clocks(slow, FAST * 10 / ratio)],
         };
-        // None, where the chip file itself has cores off: it may be one of these machines.
+        // The list may be empty: it replaces that of a chip file that has cores off itself.
         settings.push(format!("os.off={}", text(off)));
         settings
     }

@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use std::collections::BTreeSet;
 
-/// An application: its profile, and its threads on 1FC-12SC, on 16 cores, and on four.
+/// An application: its profile, and its numbers of threads on 1FC-12SC, on 16 cores, and on four.
 pub(super) type App = (&'static str, [u32; 3]);
 
 /// A mix.
@@ -19,7 +19,8 @@ const FIRST: [u32; 3] = [6, 8, 2];
 const SECOND: [u32; 3] = [7, 8, 2];
 const ALONE: [u32; 3] = [13, 16, 4];
 
-/// Set 1 of table 2; in a mix of two parallel programs their threads on 1FC-12SC and 4FC-12SC are as printed.
+/// Set 1 of the paper's table 2. In a mix of two parallel programs, the numbers of threads on
+/// 1FC-12SC and on 4FC-12SC are the printed ones.
 pub(super) const SET_1: [Mix; 12] = [
     Mix { name: "gamess + FFTW", apps: &[("gamess", ONE), ("fftw", WITH_ONE)] },
     Mix { name: "gamess + BLAST", apps: &[("gamess", ONE), ("blast", WITH_ONE)] },
@@ -35,8 +36,9 @@ pub(super) const SET_1: [Mix; 12] = [
     Mix { name: "semphy + EP", apps: &[("semphy", FIRST), ("ep", SECOND)] },
 ];
 
-/// The mixes of set 1 that experiments beside the main one are done on: those without wupwise, of whose 2,000 meetings a run nearly
-/// each has rates of its own, so that a run takes the host some ten seconds.
+/// The mixes of set 1 on which most experiments beside the main one are done: those without
+/// wupwise. Its threads meet 2,000 times in a run, with other rates of progress after nearly each
+/// meeting, so that the host needs some ten seconds for a run.
 pub(super) fn beside() -> impl Iterator<Item = &'static Mix> {
     SET_1.iter().filter(|mix| mix.apps.iter().all(|app| app.0 != "wupwise"))
 }
@@ -50,7 +52,8 @@ pub(super) const SINGLE: [Mix; 5] = [
     Mix { name: "EP", apps: &[("ep", ALONE)] },
 ];
 
-/// Single threads alone, as many as cores: of computing and of memory. Set 1 has no such mix.
+/// Mixes of single threads, as many as cores: some threads compute, others use memory. Set 1 has no
+/// such mix.
 pub(super) const THREADS: [Mix; 2] = [
     Mix {
         name: "13 single threads",
@@ -73,15 +76,16 @@ pub(super) const THREADS: [Mix; 2] = [
     Mix { name: "4 single threads", apps: &[("astar", ONE), ("gamess", ONE), ("mcf", ONE), ("gobmk", ONE)] },
 ];
 
-/// The mix of that name.
+/// Finds a mix by its name.
 pub(super) fn find(name: &str) -> Option<&'static Mix> {
     SET_1.iter().chain(&SINGLE).chain(&THREADS).find(|mix| mix.name == name)
 }
 
-/// Mixes of a single thread and a program with sequential parts: what extensions of the run-time and waits are tried on.
+/// Mixes of a single thread and a program with sequential parts, on which extensions of the
+/// run-time and waits are tried.
 pub(super) const WITH_PHASES: [&str; 3] = ["gamess + BLAST", "hmmer + BLAST", "gamess + FFTW"];
 
-/// Threads of an application on these cores.
+/// The number of threads of an application on this machine.
 pub(super) fn threads(app: &App, machine: Machine) -> u32 {
     app.1[match machine {
         Machine::One | Machine::Near => 0,

@@ -42,14 +42,14 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |inputs| Ok(Box::new(Pa::open(inputs)?)),
 };
 
-/// The files that say the rules.
+/// The files that state the study's rules, which are hashed.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
 
 impl Pa {
-    /// With its chip and profiles.
+    /// Opens the study with its chip file and its folder of profiles.
     ///
     /// # Errors
-    /// With what is wrong with a file: its name, line, key, and what was expected.
+    /// What is wrong with a file: its name, line, key, and what was expected.
     pub fn open(inputs: &Inputs) -> Result<Pa, StudyError> {
         let ([chip], [folder]) = (&inputs.chips[..], &inputs.profiles[..]) else {
             return Err(StudyError::input("study `pa` takes one chip file and one folder of profiles"));
@@ -78,7 +78,8 @@ impl Study for Pa {
     type Figures = Figures;
 
     fn version(&self) -> &'static str {
-        // Raised whenever the simulator or a program gives other figures for the same inputs.
+        // The number is raised whenever the simulator or a program gives other figures for the same
+        // inputs.
         "pa 1"
     }
 
@@ -103,7 +104,7 @@ impl Study for Pa {
     }
 }
 
-/// What a reader must know before all.
+/// The notes that stand first on the study's page.
 const NOTES: [&str; 4] = [
     "Pages 5 to 9 of the paper are missing from our copy, and with them every figure of a workload. What is judged is what the abstract, the method and \
      the conclusions say; all else here is our prediction.",

@@ -1,4 +1,5 @@
-//! What came out, ready to be asked. Gains are percent more speed; they are added as logarithms, so that twice and half cancel.
+//! The results of the study's runs. Gains are percent more speed; they are added as logarithms, so
+//! that twice the speed and half the speed cancel.
 
 use super::jobs::{self, DEFAULT};
 use super::machine::Machine;
@@ -14,7 +15,7 @@ impl<'a> Results<'a> {
         Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
     }
 
-    /// What all seeds of a case showed, each once.
+    /// The figures of all seeds of a case; each seed counts once.
     pub(super) fn of(&self, like: &Case) -> Vec<&'a Figures> {
         let mut seeds = Vec::new();
         let mine = self.0.iter().filter(|(case, _)| {
@@ -27,12 +28,13 @@ impl<'a> Results<'a> {
         mine.map(|(_, figures)| *figures).collect()
     }
 
-    /// Logarithms of the times of each application, a row a seed.
+    /// The logarithms of the times of the applications, with a row for each seed.
     fn logs(&self, like: &Case) -> Vec<Vec<f64>> {
         self.of(like).into_iter().map(|figures| figures.apps.iter().map(|app| app.time.ln()).collect()).collect()
     }
 
-    /// How much faster the applications are in a case than in another; `app`: one of them alone.
+    /// By how many percent the applications are faster in the case `of` than in the case `over`:
+    /// all of them, or only `app`.
     pub(super) fn gain_of(&self, app: Option<usize>, of: &Case, over: &Case) -> Option<Interval> {
         let [these, those] = [of, over].map(|case| self.logs(case));
         let of = |rows: &[Vec<f64>]| -> Vec<f64> {
@@ -57,7 +59,7 @@ impl<'a> Results<'a> {
         self.gain(&jobs::main(machine, mix, policy), &jobs::main(machine, mix, DEFAULT))
     }
 
-    /// The same over the best seed that Default had, and over its median one.
+    /// A policy's gain over the best seed of Default, and over the median seed.
     pub(super) fn over_seeds(&self, machine: Machine, mix: &'static str, policy: &'static str) -> Option<[f64; 2]> {
         let means = |policy| -> Vec<f64> {
             let rows = self.logs(&jobs::main(machine, mix, policy));
@@ -70,12 +72,12 @@ impl<'a> Results<'a> {
         Some([default[0], median].map(|over| 100.0 * ((over - ours).exp() - 1.0)))
     }
 
-    /// The mean over mixes of set 1, all of which must have been run.
+    /// The mean of a gain over the mixes of set 1; `None` if not all of them were run.
     pub(super) fn mean(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
         mean(SET_1.iter().map(|mix| gain(mix.name)))
     }
 
-    /// The mean over the mixes that experiments beside the main one are done on.
+    /// The mean of a gain over the mixes on which experiments beside the main one are done.
     pub(super) fn mean_beside(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
         mean(beside().map(|mix| gain(mix.name)))
     }
@@ -86,13 +88,14 @@ impl<'a> Results<'a> {
         all?.into_iter().reduce(|a, b| if b.1.mean > a.1.mean { b } else { a })
     }
 
-    /// What an application had, the mean over seeds.
+    /// A figure of an application, as the mean over seeds.
     pub(super) fn had(&self, like: &Case, app: usize, what: fn(&Had) -> f64) -> Option<f64> {
         let of: Vec<f64> = self.of(like).into_iter().filter_map(|figures| Some(what(figures.apps.get(app)?))).collect();
         Interval::of(&of).map(|of| of.mean)
     }
 
-    /// How far the times of a case's seeds lie apart: the coefficient of variation, in percent, mean over applications.
+    /// How far the times of a case's seeds lie apart: their coefficient of variation in percent, as
+    /// the mean over applications.
     pub(super) fn spread(&self, like: &Case) -> Option<f64> {
         let all = self.of(like);
         let apps = all.first()?.apps.len();
@@ -107,7 +110,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The mean of gains, if all are there.
+/// The mean of gains; `None` if one of them is missing.
 pub(super) fn mean(gains: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
     let gains: Vec<Interval> = gains.collect::<Option<_>>()?;
     let count = gains.len() as f64;

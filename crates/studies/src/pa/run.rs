@@ -1,4 +1,5 @@
-//! One run: applications that start together and start again until the longest is through, and what each had.
+//! One run: applications start together, and start again until the longest has run often enough;
+//! its figures say what each application had.
 
 use baton_chip::{Application, Chip, Options, Outcome, Runs, Simulated, Simulation, Spawn, act};
 use baton_machine::{Machine, Notice, Wait, units::Cycles};
@@ -21,13 +22,14 @@ pub struct Run {
     pub(super) on: Vec<u32>,
     /// A fast core and a slow one, on which each program's first thread is measured alone.
     pub(super) ends: [u32; 2],
-    /// The policy is told how much faster each program is on the fast one.
+    /// Whether the policy is told how much faster each program is on the fast core.
     pub(super) told: bool,
     pub(super) wait: String,
-    /// The thread that runs main says that it is its application's master.
+    /// Whether the thread that runs `main` declares itself the master of its application.
     pub(super) master: bool,
     pub(super) seed: u64,
-    /// What it is for: how it is found again. Runs for several ends are done once.
+    /// The case of the run, by which results are found. Runs with equal inputs are done once,
+    /// whatever their case.
     #[serde(skip)]
     pub(super) case: Case,
 }
@@ -35,10 +37,10 @@ pub struct Run {
 /// An application of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Part {
-    /// The text of its profile.
+    /// The text of the application's profile.
     pub(super) profile: String,
     pub(super) threads: u32,
-    /// Sequential parts of a run, in the place of the profile's.
+    /// The number of sequential parts in a run, if it replaces the profile's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rounds: Option<u64>,
 }
@@ -47,19 +49,20 @@ pub(super) struct Part {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     pub(super) machine: super::machine::Machine,
-    /// The clocks' ratio in tenths.
+    /// The ratio of the clocks, in tenths.
     pub(super) ratio: u64,
     pub(super) mix: &'static str,
-    /// In the place of the mix: one of its applications alone.
+    /// The index of the only application that runs, instead of the whole mix.
     pub(super) alone: Option<usize>,
     pub(super) policy: &'static str,
     pub(super) wait: &'static str,
     pub(super) master: bool,
-    /// Threads of the parallel programs, in the place of the mix's.
+    /// The number of threads of each parallel program, instead of the mix's.
     pub(super) threads: Option<u32>,
-    /// Sequential parts of a run of each program that has some, in the place of its profile's.
+    /// The number of sequential parts in a run of each program that has some, instead of its
+    /// profile's.
     pub(super) rounds: Option<u64>,
-    /// A key of the chip beside these.
+    /// A further key of the chip, with its value.
     pub(super) key: &'static str,
     pub(super) seed: u64,
 }
@@ -67,42 +70,44 @@ pub(super) struct Case {
 /// What a run showed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// How long it was, in simulated seconds.
+    /// The length of the run, in simulated seconds.
     pub seconds: f64,
-    /// By application, in the order of the mix.
+    /// What each application had, in the order of the mix.
     pub apps: Vec<Had>,
 }
 
-/// What an application had.
+/// The figures of one application in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Had {
     /// The geometric mean of its complete runs, in seconds.
     pub time: f64,
-    /// How many there were.
+    /// The number of complete runs of the application.
     pub runs: u32,
-    /// The part of its time on CPUs that it had fast ones.
+    /// The share of the application's time on CPUs that it spent on fast cores.
     pub fast: f64,
-    /// The part of the run in which it was in the class SP.
+    /// The share of the run in which the application was in the class SP.
     pub sp: f64,
-    /// Its threads' moves from core to core.
+    /// The number of moves of the application's threads from core to core.
     pub migrations: u64,
-    /// Swaps with other threads.
+    /// The number of the application's swaps with other threads.
     pub swaps: u64,
-    /// How often it lost the class SP because its time in it was over.
+    /// How often the application lost the class SP because its time in the class was over.
     pub demotions: u64,
-    /// How much faster its first thread alone is on a fast core, in thousandths; 0: not measured.
+    /// How much faster the application's first thread alone is on a fast core, in thousandths; 0 if
+    /// this was not measured.
     pub speedup: u32,
 }
 
-/// A run is at least so long, in simulated seconds: shorter ones see no boost of a second end.
+/// The least length of a run, in simulated seconds: in shorter runs no boost of one second comes to
+/// its end.
 const LONG_ENOUGH: f64 = 30.0;
-/// Complete runs of the longest application at least.
+/// The least number of complete runs of the longest application.
 const RUNS: u32 = 3;
-/// Threads begin within this many cycles.
+/// All threads begin within this many cycles.
 const BEGIN: u64 = 2_000_000;
-/// Threads at most, those of all runs of an application counted.
+/// The greatest number of threads, over all runs of the applications.
 const THREADS: usize = 4096;
-/// Instructions of a measurement of a speed-up.
+/// The number of instructions with which a speed-up is measured.
 const MEASURED: u64 = 1_000_000_000;
 
 impl Run {
@@ -121,8 +126,8 @@ impl Run {
         let speedup = |[fast, slow]: &[f64; 2]| self.told.then(|| (1000.0 * slow / fast) as u32);
         let speedups: Vec<Option<u32>> = paces.iter().map(speedup).collect();
         let once = |times: u32| self.once(&chip, wait, &programs, &speedups, times);
-        // The number of runs is such that the longest program should take long enough alone; beside
-        // others it takes longer.
+        // The number of runs is chosen so that the longest program alone takes long enough. Beside
+        // other programs it takes longer.
         let expected = programs.iter().zip(&paces).map(|((program, threads), [fast, slow])| {
             let parallel = program.parallel * slow / f64::from(*threads);
             program.instructions as f64 * ((1.0 - program.parallel) * fast + parallel) / hertz
@@ -137,7 +142,8 @@ impl Run {
         Ok(figures(&outcome, hertz, &speedups))
     }
 
-    /// Cycles an instruction of a program's first thread, alone on the fast core and on the slow one.
+    /// The cycles of an instruction of a program's first thread, alone on the fast core and on the
+    /// slow one.
     fn paces(&self, chip: &Chip, program: &Program) -> Result<[f64; 2], String> {
         let pace = |core: u32| {
             let options = Options { threads: 1, ..Options::default() };
@@ -152,7 +158,7 @@ impl Run {
         Ok([pace(self.ends[0])?, pace(self.ends[1])?])
     }
 
-    /// Runs all programs until each has run `times` times.
+    /// Runs all programs together until each has run `times` times.
     fn once(
         &self,
         chip: &Chip,
@@ -167,7 +173,7 @@ impl Run {
         let mut first = self.on.clone();
         let wrong = Rc::new(RefCell::new(None));
         for (at, (program, threads)) in programs.iter().enumerate() {
-            // Each begins on a CPU of its own, at random, and may go anywhere from then on.
+            // Each program begins on a CPU of its own, drawn at random, and may then go anywhere.
             let begin = first.swap_remove((xorshift(&mut state) >> 33) as usize % first.len());
             let seed = xorshift(&mut state);
             let threads = NonZeroU32::new(*threads).ok_or("a program without threads")?;
@@ -200,7 +206,7 @@ fn member(
     move || {
         let mut draw = state.get();
         if let Some(me) = act::this() {
-            // It never fails: all CPUs that are on are among all.
+            // An empty list of CPUs stands for all, so the call never fails.
             let _ = act::set_affinity(me, &[], &[]);
         }
         if master {
@@ -243,7 +249,7 @@ fn figures(outcome: &Outcome, hertz: f64, speedups: &[Option<u32>]) -> Figures {
             speedup: speedup.unwrap_or(0),
         }
     };
-    // The first application is the simulation's own, without threads here.
+    // The first application is that of the simulation itself; it has no threads in this study.
     let apps = outcome.apps.iter().filter(|app| app.counts.exits > 0 || !app.runs.is_empty());
     Figures { seconds: all / hertz, apps: apps.zip(speedups).map(had).collect() }
 }

@@ -1,4 +1,5 @@
-//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+//! Tests the way from runs to findings, that a run gives the same figures each time, and that the
+//! rules are those that were frozen.
 
 use super::jobs::DEFAULT;
 use super::machine::Machine;
@@ -47,7 +48,8 @@ fn machines_have_the_cores_that_their_names_say() {
     }
 }
 
-/// The chips of these names are the study's machines: `baton sim --chip 1fc-12sc` simulates what `baton study pa` does.
+/// The chip files with these names are the study's machines, so `baton sim --chip 1fc-12sc`
+/// simulates the machine of `baton study pa`.
 #[test]
 fn the_papers_machines_are_chips_by_name() {
     for (machine, name) in [(Machine::One, "1fc-12sc"), (Machine::Four, "4fc-12sc"), (Machine::Single, "1fc-3sc")] {
@@ -64,7 +66,8 @@ fn the_papers_machines_are_chips_by_name() {
         assert_eq!((chip.name.as_str(), keys(&chip)), (name, keys(&cut)));
         assert_eq!(machine.name(), name.to_uppercase());
     }
-    // A machine's keys are all that counts, whatever the file has of them.
+    // The keys of a machine replace those that the chip file has: from `1fc-12sc.toml` they make
+    // the same machines.
     let other = open("1fc-12sc.toml", "profiles/pa").unwrap();
     for machine in [Machine::Four, Machine::Near, Machine::Single] {
         let whole = |study: &Pa| study.chip.with(machine.resized(), &machine.settings(20)).unwrap();
@@ -82,7 +85,7 @@ fn threads_are_as_many_as_cores() {
     }
 }
 
-/// The closed form beside the gains takes each program's parallel part from its profile.
+/// The closed form beside the gains has the parallel part of each program's profile.
 #[test]
 fn parallel_parts_are_those_of_the_profiles() {
     let known = [("FFTW", 0.7), ("BLAST", 0.8), ("semphy", 0.75), ("wupwise", 0.98), ("EP", 0.995)];
@@ -133,7 +136,8 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
     }
 }
 
-/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+/// This test fails when a file that states rules changes; the changed rules then need a name of
+/// their own.
 #[test]
 fn rules_are_those_that_were_frozen() {
     assert_eq!(study().frozen.rules, "149ffd9f536ea369");

@@ -1,4 +1,4 @@
-//! Why a claim came out as it did: of what was run beside it.
+//! Why a claim came out as it did: figures of experiments that ran beside those of the claim.
 
 use super::claims::{MACHINES, behind, cost_of_moves, greatest, mean_gain};
 use super::jobs::{self, DEFAULT, RATIOS};
@@ -33,7 +33,8 @@ pub(super) fn headline(results: &Results<'_>, policy: &'static str) -> String {
     )
 }
 
-/// How much longer the application takes that loses most to PA, in percent, where all clocks are alike.
+/// The loss of the application that loses most under PA at equal clocks: how many percent longer it
+/// takes.
 fn worst(results: &Results<'_>, case: impl Fn(&'static str, &'static str) -> Case) -> String {
     let apps = beside().flat_map(|mix| (0..mix.apps.len()).map(move |app| (mix.name, app)));
     let cost = |(mix, app)| results.gain_of(Some(app), &case(mix, DEFAULT), &case(mix, "pa")).map(|cost| cost.mean);

@@ -1,4 +1,4 @@
-//! Lines, tables and their cells, as the figures of this study are drawn.
+//! Draws the lines and tables of this study's figures.
 
 use crate::Interval;
 use crate::page::Figure;

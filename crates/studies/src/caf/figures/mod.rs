@@ -1,4 +1,5 @@
-//! The paper's figures, redrawn. What its text does not print is not drawn. Each also shows the best software.
+//! The paper's figures, redrawn. Values that its text does not print are not drawn. Each figure
+//! also shows the best software.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -11,7 +11,7 @@ use crate::kit::samples::Sample;
 use crate::kit::{Samples, Tornado, over_programs};
 use crate::page::Figure;
 
-/// Gains of all arms over loads.
+/// A figure of the gains of all arms over the ring, for several loads.
 pub(super) fn by(
     results: &Results<'_>,
     title: &str,
@@ -130,7 +130,8 @@ pub(super) fn tornado(results: &Results<'_>) -> Option<Figure> {
     tornado.figure(x, usual, &[])
 }
 
-/// The samples of the two loads that open choices are tried on, the ring against the device with prepush.
+/// The samples of the two loads on which open choices are tried, with the ring and the device with
+/// prepush as arms.
 pub(in crate::caf) fn headline<'a>(results: &Results<'a>) -> Samples<'a, Load, Figures> {
     let mut samples = Samples::default();
     for (group, places) in results.samples.groups() {

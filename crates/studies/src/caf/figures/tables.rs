@@ -66,7 +66,7 @@ pub(super) fn applications(results: &Results<'_>) -> Figure {
     table("Figures 10, 12, 18 and 19: applications", &header, rows).noted(note)
 }
 
-/// What is left out, one at a time.
+/// The table of ablations: the gains when one part of the mechanism is left out at a time.
 pub(super) fn ablations(results: &Results<'_>) -> Figure {
     let row = |group: &str| {
         let of = |load: &str| match results.locked((group, ""), load, CAF) {

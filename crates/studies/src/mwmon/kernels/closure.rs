@@ -1,5 +1,7 @@
-//! Transitive closure of a directed graph in dense representation: Warshall's algorithm in tiles of 16 by 16, of one of its steps the
-//! update of rows of tiles. A plain program brings the matrix to that step, and closes the step's own row and column of tiles.
+//! The kernel computes the transitive closure of a directed graph in dense representation, by
+//! Warshall's algorithm in tiles of 16 by 16. It updates rows of tiles in one step of the
+//! algorithm. A plain program brings the matrix to that step, and closes the step's own row and
+//! column of tiles.
 
 use super::kernel::{Kernel, SPARSE_ENTRIES};
 use baton_chip::{Simulated, act};
@@ -8,15 +10,17 @@ use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, OwnedSlice};
 use baton_workloads::xorshift;
 
-/// The order of the paper's tiles. A row of one is 16 numbers of four bytes: a line.
+/// The order of the paper's tiles. A row of a tile is 16 numbers of four bytes, which are a line.
 const TILE: usize = 16;
-/// The step: paths through the first 160 vertices are known, so that some pairs are reached by now and others are not.
+/// The step that the kernel does: paths through the first 160 vertices are known, so that some
+/// pairs are reached by now and others are not.
 const STEP: usize = 10;
-/// Rows of tiles that are updated, behind the step's own.
+/// The number of rows of tiles that are updated. They lie behind the step's own row.
 const UPDATED: usize = 8;
-/// Tiles of a quantum: what they load is 200 KB, a fifth of the second level.
+/// The tiles of a quantum, which load 200 KB, a fifth of the second level.
 const TILES: usize = 100;
-/// Cycles of an element's other instructions: sixteen turns of six, at what the window sustains, as in figure 4.
+/// The cycles of an element's other instructions: sixteen turns of six instructions, at the rate
+/// that the window sustains, as in figure 4.
 const ELEMENT: u64 = 48;
 
 type Number = <Simulated as Machine>::Atomic<u32>;
@@ -29,11 +33,11 @@ pub(super) struct Closure {
     vertices: usize,
     /// Row by row.
     matrix: OwnedSlice<Simulated, Row>,
-    /// The same before the step's update, plainly.
+    /// The matrix before the step's update, in plain memory.
     plain: Plain,
 }
 
-/// The matrix in plain memory, a bit each.
+/// The matrix in plain memory, with a bit for each pair of vertices.
 struct Plain {
     vertices: usize,
     words: Vec<u64>,
@@ -64,7 +68,7 @@ impl Plain {
         self.words[self.at(from, to)] >> (to % 64) & 1 != 0
     }
 
-    /// Warshall's step of one vertex, for the rows for which `of` holds.
+    /// Does Warshall's step for the vertex `via`, on the rows for which `of` holds.
     fn through(&mut self, via: usize, of: impl Fn(usize) -> bool) {
         let width = self.vertices.div_ceil(64);
         let row: Vec<u64> = self.words[via * width..][..width].to_vec();
@@ -80,7 +84,8 @@ impl Plain {
         let mut all = Plain::random(vertices, edges, repetition);
         (0..STEP * TILE).for_each(|via| all.through(via, |_| true));
         let mine = STEP * TILE..(STEP + 1) * TILE;
-        // The row of tiles first; of the others only the columns of this step.
+        // The step's own row of tiles is closed first; of the other rows, only the columns of this
+        // step.
         mine.clone().for_each(|via| all.through(via, |from| mine.contains(&from)));
         for from in (0..vertices).filter(|from| !mine.contains(from)) {
             for via in mine.clone() {
@@ -94,7 +99,7 @@ impl Plain {
         all
     }
 
-    /// The element after the step's update.
+    /// Whether `to` is reached from `from` after the step's update.
     fn updated(&self, from: usize, to: usize) -> bool {
         self.has(from, to) || (STEP * TILE..(STEP + 1) * TILE).any(|via| self.has(from, via) && self.has(via, to))
     }
@@ -120,14 +125,14 @@ impl Closure {
         &self.matrix[from * self.per_row() + to / TILE].0[to % TILE]
     }
 
-    /// First row and column of a tile, by its number among those that are updated.
+    /// The first row and column of a tile, by its number among the tiles that are updated.
     fn tile(&self, number: usize) -> (usize, usize) {
         ((STEP + 1 + number / self.per_row()) * TILE, number % self.per_row() * TILE)
     }
 
     fn tiles(&self, quantum: usize) -> impl Iterator<Item = (usize, usize)> {
         let all = quantum * TILES..(UPDATED * self.per_row()).min((quantum + 1) * TILES);
-        // The step's own column was closed before.
+        // The step's own column of tiles was closed before.
         all.map(|number| self.tile(number)).filter(|&(_, column)| column != STEP * TILE)
     }
 
@@ -176,7 +181,8 @@ impl Kernel for Closure {
 mod tests {
     use super::*;
 
-    /// The update reaches pairs that were not reached before, and leaves others; the whole is what Warshall's algorithm has after the step.
+    /// The update reaches some pairs that were not reached before, and leaves others unreached. Its
+    /// result is that of Warshall's algorithm after the step.
     #[test]
     fn the_step_is_warshalls_and_decides_something() {
         let (vertices, edges) = (800, 12_500);

@@ -1,15 +1,17 @@
-//! The interface of a kernel, and the width of a load of the sparse ones.
+//! The interface of a kernel, and the entries of the reorder buffer that a load of a sparse kernel
+//! takes.
 
 /// Work in quanta.
 pub(in crate::mwmon) trait Kernel {
     fn quanta(&self) -> usize;
-    /// The worker's part of a quantum.
+    /// Does the worker's part of a quantum.
     fn compute(&self, quantum: usize);
-    /// Loads what a quantum will need.
+    /// Loads the data that a quantum needs.
     fn prefetch(&self, quantum: usize);
     /// Whether all results are those of a plain computation.
     fn is_right(&self) -> bool;
 }
 
-/// Entries of the reorder buffer a load: nine instructions a number, of which three are loads.
+/// The entries of the reorder buffer that a load takes: nine instructions for a number, three of
+/// them loads.
 pub(super) const SPARSE_ENTRIES: u32 = 3;

@@ -1,4 +1,4 @@
-//! LU decomposition in blocks: of the first step the update of eight rows of blocks.
+//! LU decomposition in blocks. The kernel does the first step's update on eight rows of blocks.
 
 use super::kernel::{Kernel, SPARSE_ENTRIES};
 use crate::mwmon::product::{Array, load};
@@ -6,16 +6,17 @@ use baton_chip::{Simulated, act};
 use baton_machine::Machine;
 use baton_machine::units::Cycles;
 
-/// The order of the paper's blocks; rows of blocks that are updated.
+/// The order of the paper's blocks; below, the number of rows of blocks that are updated.
 const BLOCK: usize = 10;
 const UPDATED: usize = 8;
-/// Updates of a quantum: half of a row of blocks of the paper's matrix, some 260 KB of what they load, a quarter of the second level.
+/// The updates of a quantum: half of a row of blocks of the paper's matrix. They load some 260 KB,
+/// a quarter of the second level.
 const UPDATES: usize = 102;
-/// Cycles of an inner product's other instructions, as in figure 4.
+/// The cycles of an inner product's other instructions, as in figure 4.
 const PRODUCT: u64 = 30;
 
 pub(super) struct Lu {
-    /// The matrix has whole blocks only.
+    /// The order of the matrix, a multiple of the blocks' order.
     order: usize,
     matrix: Array,
 }
@@ -33,7 +34,7 @@ impl Lu {
         self.order / BLOCK
     }
 
-    /// The updates of a quantum, by number.
+    /// The numbers of the updates of a quantum.
     fn updates(&self, quantum: usize) -> std::ops::Range<usize> {
         quantum * UPDATES..(UPDATED * self.per_row()).min((quantum + 1) * UPDATES)
     }
@@ -42,7 +43,7 @@ impl Lu {
         let (order, matrix) = (self.order, &self.matrix);
         let (block_row, block) = (1 + number / self.per_row(), number % self.per_row());
         if block == 0 {
-            // The column of the panel, which was factored before.
+            // Block 0 belongs to the panel's column, which was factored before.
             return;
         }
         for at in 0..BLOCK * BLOCK {

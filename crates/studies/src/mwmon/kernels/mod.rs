@@ -1,5 +1,6 @@
-//! The kernels of figure 5, in quanta: what the worker computes, and what a helper loads before it. Each array access goes through the
-//! machine, and the results are those of a plain computation.
+//! The kernels of figure 5, in quanta: what the worker computes, and the data that a helper loads
+//! before the worker. Each array access goes through the machine, and the results are those of a
+//! plain computation.
 //!
 //! | file | kernel |
 //! | --- | --- |
@@ -19,16 +20,16 @@ pub(super) use kernel::Kernel;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Which kernel, and which of its two sizes.
+/// The name of a kernel in one of its two sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Name {
     /// A sparse matrix by a vector, of the paper's size.
     Spmv,
-    /// The first step's update of eight rows of blocks, of the paper's matrix.
+    /// An update of eight rows of blocks in the first step, on the paper's matrix.
     Lu,
-    /// A step's update of rows of tiles, of the paper's graph.
+    /// An update of rows of tiles in one step, on the paper's graph.
     Closure,
-    /// Planes of a grid of BT's class A.
+    /// The stencil on planes of a grid of BT's class A.
     Stencil,
     /// [`Name::Spmv`] with half as many rows, columns and numbers.
     HalfSpmv,
@@ -49,7 +50,7 @@ impl Name {
         [Name::Spmv, Name::HalfSpmv],
     ];
 
-    /// Its name on pages.
+    /// The kernel's name on pages.
     pub(super) fn title(self) -> &'static str {
         match self {
             Name::Spmv => "sparse product",
@@ -78,7 +79,7 @@ pub(super) fn kernel(name: Name, repetition: u64) -> Rc<dyn Kernel> {
     }
 }
 
-/// Kernels so small that a test runs them.
+/// Names of kernels that are small enough for a test to run.
 #[cfg(test)]
 pub(super) const SMALL: [&str; 4] = ["sparse product", "LU", "TC", "BT's stencil"];
 

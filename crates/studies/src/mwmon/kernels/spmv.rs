@@ -5,14 +5,15 @@ use crate::mwmon::product::{Array, load};
 use baton_chip::act;
 use baton_workloads::xorshift;
 
-/// Rows of a quantum: some 4096 numbers, whose lines of the vector fill a quarter of the second level.
+/// The rows of a quantum. They have some 4096 numbers, for which the lines of the vector fill a
+/// quarter of the second level.
 const ROWS: usize = 152;
 
 pub(super) struct Spmv {
-    /// Rows, columns, and numbers that are not zero.
+    /// The numbers of rows, of columns, and of values that are not zero.
     size: [usize; 3],
     values: Array,
-    /// Numbers of columns, four bytes each: two of a word.
+    /// The indices of the columns, two in each word, because an index has four bytes.
     columns: Array,
     vector: Array,
     result: Array,
@@ -71,7 +72,7 @@ impl Kernel for Spmv {
         for row in self.rows(quantum) {
             let cells = |at: usize| [self.columns.at(at / 2), self.vector.at(self.places[at])];
             load(self.row(row).flat_map(cells), SPARSE_ENTRIES);
-            // Eight values lie in a line.
+            // A line has eight values, so one load fetches eight.
             load(self.row(row).step_by(8).map(|at| self.values.at(at)), SPARSE_ENTRIES);
         }
     }

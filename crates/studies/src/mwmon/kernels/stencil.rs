@@ -1,5 +1,6 @@
-//! The stencil of BT's right-hand side (NAS): second and fourth differences in three directions, of five variables of each cell of a
-//! grid. BT's own equations and its solver of block tridiagonal systems are not here.
+//! The stencil of BT's right-hand side (NAS): second and fourth differences in three directions, of
+//! five variables of each cell of a grid. The kernel leaves out BT's own equations and its solver
+//! of block tridiagonal systems.
 
 use super::kernel::{Kernel, SPARSE_ENTRIES};
 use crate::mwmon::product::{Array, load};
@@ -9,13 +10,15 @@ use baton_machine::units::Cycles;
 
 /// Variables of a cell.
 const FIVE: usize = 5;
-/// Planes that are computed, behind a border of two.
+/// The number of planes that are computed, behind a border of two planes.
 const PLANES: usize = 8;
-/// Cells beside each border that are not computed, as the differences reach two cells far.
+/// The number of cells at each border that are not computed, because differences reach two cells
+/// far.
 const BORDER: usize = 2;
-/// Rows of a quantum on the paper's grid: what they load is some 230 KB, a quarter of the second level.
+/// The rows of a quantum on the paper's grid. They load some 230 KB, a quarter of the second level.
 const ROWS: usize = 15;
-/// Cycles of a variable's other instructions: some sixty additions, multiplications and addresses, two a cycle, as in figure 4.
+/// The cycles of a variable's other instructions: some sixty additions, multiplications and
+/// addresses, two in each cycle, as in figure 4.
 const OTHERS: u64 = 30;
 
 pub(super) struct Stencil {
@@ -39,17 +42,17 @@ impl Stencil {
         Stencil { edge, u: array(of_u), forcing: array(of_forcing), result: array(|_| -1.0) }
     }
 
-    /// Where a variable is, by plane, row, cell and its number.
+    /// The index of a variable in an array, by plane, row, cell and the variable's number.
     fn at(&self, plane: usize, row: usize, cell: usize, variable: usize) -> usize {
         ((plane * self.edge + row) * self.edge + cell) * FIVE + variable
     }
 
-    /// Distances of the next cell, row and plane.
+    /// The distances in an array to the same variable in the next cell, row and plane.
     fn steps(&self) -> [usize; 3] {
         [FIVE, self.edge * FIVE, self.edge * self.edge * FIVE]
     }
 
-    /// Cells that are computed, in each direction.
+    /// The cells of a row that are computed; the same range holds for rows and planes.
     fn inner(&self) -> std::ops::Range<usize> {
         BORDER..self.edge - BORDER
     }
@@ -94,7 +97,7 @@ impl Kernel for Stencil {
 
     fn prefetch(&self, quantum: usize) {
         for (plane, row) in self.rows(quantum) {
-            // A row of cells is contiguous: a load for each line, and one for the last.
+            // A row of cells is contiguous: one load for each line, and one for the last element.
             let line = |array: &Array, plane: usize| {
                 let (first, last) = (self.at(plane, row, 0, 0), self.at(plane, row, self.edge - 1, FIVE - 1));
                 let cells: Vec<_> = (first..=last).step_by(8).chain([last]).map(|at| array.at(at)).collect();
