@@ -12,7 +12,7 @@ pub struct Profile {
     pub trace: Trace,
     /// The result of the analysis, in ticks.
     pub analysis: Analysis,
-    /// The waits and the standstills at the end.
+    /// The threads' waits and the standstills at the end of the trace.
     pub ending: Ending,
     /// The report for people, in nanoseconds and with names.
     pub report: Report,
@@ -107,7 +107,8 @@ impl Profile {
         Profile::named(trace, "DIR", &|_| {})
     }
 
-    /// Analyses a trace: the other steps. Commands in the report call the trace's directory `name`.
+    /// Analyses a trace, which is the work of all steps but the first. Commands in the report call
+    /// the trace's directory `name`.
     pub fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
         tell(Profile::STEPS[1]);
         let ending = Ending::of(&trace);

@@ -1,30 +1,30 @@
-//! The part of the critical path that the trace does not explain, and what may not be said because
-//! of it.
+//! The part of the critical path that the trace does not explain. A large part forbids a verdict.
 
 use crate::format::percent;
 use crate::model::{Report, Share, WORTH_A_LOCK};
 use baton_units::Nanos;
 
-/// The limit of a verdict that cannot be given.
+/// The limit of a verdict that says that the limit is not known.
 pub(super) const LIMIT: &str = "cannot-tell";
 
-/// A smaller unexplained share never decides the verdict.
+/// An unexplained share of the path below this never decides the verdict.
 const DECIDES: f64 = 0.1;
 
-/// Shares that tell what could be won. The program's own work is not among them: a lock that the
-/// trace does not show may make it wait.
+/// Limits whose shares tell what could be won. The program's own work (`running`) is not among
+/// them: a lock that the trace does not show may make it wait.
 const EXPLAINED: [&str; 7] = ["sections", "competition", "ready", "calls", "futex", "libc-lock", "waiting"];
 
-/// What the trace leaves open.
+/// The shares of the critical path that the trace leaves open.
 pub(super) struct Unseen<'a> {
     report: &'a Report,
     /// The share of the path in which a thread was blocked or off its CPU for an unknown reason.
     pub(super) share: f64,
-    /// The greatest share that is explained.
+    /// The greatest share of a limit in [`EXPLAINED`].
     explained: f64,
     /// The share of the path at futexes of the program's own, and at locks inside of the C library.
     own_locks: f64,
-    /// Whether context switches were recorded; otherwise even blocked and ready are one.
+    /// Whether most of `share` is blocked time, which needs recorded context switches. Without
+    /// them, blocked and ready time cannot be told apart.
     switches: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Unseen<'a> {
         }
     }
 
-    /// The headline of a verdict that cannot be given; `None` if it can.
+    /// The headline if the unexplained share is the greatest one; `None` otherwise.
     pub(super) fn headline(&self) -> Option<String> {
         (self.share >= DECIDES && self.share > self.explained).then(|| {
             format!(
@@ -54,8 +54,8 @@ impl<'a> Unseen<'a> {
         })
     }
 
-    /// What could be won by another lock, if the trace leaves that open although it shows no
-    /// competition.
+    /// A sentence on what another lock could win, for a trace that shows no competition for locks;
+    /// `None` if the trace leaves nothing open.
     pub(super) fn by_another_lock(&self) -> Option<String> {
         if self.share >= WORTH_A_LOCK {
             return Some(format!(
@@ -71,7 +71,8 @@ impl<'a> Unseen<'a> {
         (self.own_locks >= WORTH_A_LOCK).then(|| nothing.to_owned())
     }
 
-    /// The addition to what could be won by another lock where the trace shows competition.
+    /// An addition to the sentence on what another lock could win, for a trace that shows
+    /// competition.
     pub(super) fn besides(&self) -> String {
         if self.share < WORTH_A_LOCK {
             return String::new();
@@ -90,7 +91,8 @@ impl<'a> Unseen<'a> {
     }
 }
 
-/// `, most of it between a and b`: where most of the time off the CPU on the critical path lies.
+/// The place that has most of the time off the CPU on the critical path, as `, most of it between a
+/// and b`.
 pub(super) fn most_outside(report: &Report) -> String {
     let most = report.outside.iter().max_by_key(|place| place.path_ns).filter(|place| place.path_ns > Nanos(0));
     most.map_or_else(String::new, |place| format!(", most of it {}", place.place()))

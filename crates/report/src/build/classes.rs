@@ -15,28 +15,29 @@ use std::collections::{BTreeMap, BTreeSet};
 /// lock it is.
 const RARE: u64 = 20;
 
-/// Locks that the report shows as one.
+/// Locks that the report shows as one class.
 pub(super) struct Class {
     pub(super) name: String,
     pub(super) kind: ObjectKind,
-    /// Numbers of its locks in the analysis.
+    /// The numbers of the class's locks in the analysis.
     pub(super) locks: Vec<usize>,
-    /// The figures of all its locks, merged.
+    /// The figures of all locks of the class, merged.
     pub(super) stats: LockStats,
 }
 
 /// What the locks of a class have in common before they are told apart by their callers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Alike {
-    /// The program gave all of them this name.
+    /// The program gave all of the locks this name.
     Named(String),
-    /// They lie in one global variable, and one place initialises all, or the same places take them.
+    /// The locks lie in one global variable, and one place initialises all of them, or the same
+    /// places take them.
     Global(ProcessIndex, String, BTreeSet<String>),
-    /// This place initialises all of them.
+    /// This place initialises all of the locks.
     Begun(ProcessIndex, String),
-    /// These places take them; the name is that of the place that takes most.
+    /// These places take the locks; the name is that of the place that takes them most.
     Taken(ProcessIndex, String, BTreeSet<String>),
-    /// Nothing is known but the lock.
+    /// The lock with this number has nothing known that it could share with others.
     Alone(usize),
 }
 
@@ -60,7 +61,7 @@ pub(super) fn classes(names: &mut Names, analysis: &Analysis, origins: &Origins)
     (classes, naming.lock_names)
 }
 
-/// What a lock has in common with its sisters.
+/// Finds what a lock has in common with others, which puts them into one class.
 fn alike(names: &mut Names, lock: &LockReport, number: usize, origins: &Origins) -> Alike {
     let object = &lock.object;
     if let Some(name) = &object.name {
@@ -86,7 +87,7 @@ fn alike(names: &mut Names, lock: &LockReport, number: usize, origins: &Origins)
     }
 }
 
-/// The places that take a lock, without rare ones.
+/// The places that take a lock, without the places that take it rarely.
 fn places(names: &mut Names, lock: &LockReport) -> BTreeSet<String> {
     let often = |acquisitions: u64| acquisitions > 0 && acquisitions >= lock.stats.acquisitions / RARE;
     let mut by_place: BTreeMap<String, u64> = BTreeMap::new();
@@ -107,7 +108,7 @@ struct Naming<'a, 'n> {
 }
 
 impl Naming<'_, '_> {
-    /// The classes among locks that are alike, each with its name.
+    /// Splits locks that are alike into classes, each with its name.
     fn told_apart(&mut self, alike: &Alike, members: Vec<usize>) -> Vec<(String, Vec<usize>)> {
         let locks = self.locks;
         let waiting = |lock: usize| locks[lock].stats.blocked.0;
@@ -117,7 +118,8 @@ impl Naming<'_, '_> {
             Alike::Global(..) | Alike::Alone(_) => return vec![(self.own(members[0]), members)],
             Alike::Begun(..) => ("from", split(self.origins, members, &waiting)),
             Alike::Taken(_, name, places) => {
-                // Functions that do more than to pass a lock on take locks of one kind.
+                // If a function that takes the locks does more than to pass a lock on, the locks
+                // are of one kind.
                 if !places.iter().all(|place| passes_on(place)) {
                     return vec![(name.clone(), members)];
                 }
@@ -140,8 +142,8 @@ impl Naming<'_, '_> {
         named
     }
 
-    /// The place that names these locks: with its call's address if others have the place on their way,
-    /// too, and the address tells them apart.
+    /// The name of the place that names these locks. It has the call's address if locks of other
+    /// origins have the same place, and the address tells them apart.
     fn place(&self, step: &Step, locks: &[usize]) -> String {
         let process = self.locks[locks[0]].object.process;
         let mine: BTreeSet<u32> = locks.iter().filter_map(|lock| self.origins.number(*lock)).collect();
@@ -150,7 +152,7 @@ impl Naming<'_, '_> {
         if by_label != mine && by_call == mine { step.exact() } else { step.label() }
     }
 
-    /// The name of a lock whose beginning has no name.
+    /// The name of a lock whose origin has no place that could name the lock.
     fn nameless(&mut self, lock: usize) -> String {
         match self.locks[lock].object.init_site {
             Some(site) => format!("from site {}", site.0),
@@ -158,14 +160,15 @@ impl Naming<'_, '_> {
         }
     }
 
-    /// The name of a lock that is known by its address.
+    /// The name of a lock by its address, or by the place that takes it most.
     fn own(&mut self, lock: usize) -> String {
         let lock = &self.locks[lock];
         let busiest = self.names.busiest(lock);
         self.names.lock(&lock.object, busiest)
     }
 
-    /// Makes the rows of a class: its hot locks, each for itself, and the others.
+    /// Adds the rows of a class to `classes`: one for each of its hot locks, and one for all
+    /// others.
     fn rows(&mut self, name: &str, kind: ObjectKind, members: Vec<usize>, all: u64, classes: &mut Vec<Class>) {
         self.number(name, &members);
         let locks = self.locks;
@@ -189,8 +192,8 @@ impl Naming<'_, '_> {
         classes.push(row(name, others));
     }
 
-    /// Names the locks of a class: one by the class's name, those of a global variable by their places in
-    /// it, and others by their numbers.
+    /// Names the locks of a class. A single lock has the class's name, locks in a global variable
+    /// that of their place in the variable, and others a number behind the class's name.
     fn number(&mut self, name: &str, members: &[usize]) {
         if let [only] = members {
             self.lock_names[*only] = name.to_owned();
@@ -205,8 +208,9 @@ impl Naming<'_, '_> {
         }
     }
 
-    /// The places, in the order of their births, of the locks for which a class's name stands: those of the class, and
-    /// those that begin on a way through the place in its name.
+    /// The position of each lock in the order in which the locks began to exist. If the class is
+    /// named after the place that initialises locks, all locks that are initialised through the
+    /// place count.
     fn in_order_of_birth(&self, name: &str, members: &[usize]) -> BTreeMap<usize, usize> {
         let process = self.locks[members[0]].object.process;
         let mut all: Vec<usize> = members.to_vec();
@@ -218,13 +222,14 @@ impl Naming<'_, '_> {
     }
 }
 
-/// Classes of one name and kind become one: the name stands for all of them.
+/// Merges classes of one name and kind, if the name says the place of the locks and so holds for
+/// all of them.
 fn merged(classes: Vec<Class>, locks: &[LockReport]) -> Vec<Class> {
     let mut out: Vec<Class> = Vec::new();
     let mut known: BTreeMap<(String, ObjectKind, ProcessIndex), usize> = BTreeMap::new();
     for class in classes {
         let Some(process) = class.locks.first().map(|lock| locks[*lock].object.process) else { continue };
-        // Addresses without a name are told apart by more than the name.
+        // Two locks without a name may have the same address at different times, and stay apart.
         let by_place = class.name.starts_with("from ") || class.name.starts_with("in ");
         let key = (class.name.clone(), class.kind, process);
         match known.get(&key).filter(|_| by_place) {

@@ -1,14 +1,14 @@
-//! What makes the verdict doubtful: a recording that was cut off, or that slowed the program down.
+//! The reasons to doubt the verdict: a recording that was cut off, or that slowed the program down.
 
 use crate::format::duration;
 use crate::model::{Report, ratio};
 use baton_trace::Trace;
 use baton_units::Nanos;
 
-/// A recording that misses less than this share of the run is not worth a doubt.
+/// If a recording misses less than this share of the run, that is not worth a doubt.
 const WORTH_A_DOUBT: f64 = 0.02;
 
-/// A program that took this many times longer when it was recorded may wait elsewhere alone.
+/// If recording makes a program this many times longer, the program may wait elsewhere without it.
 const DILATED: f64 = 1.25;
 
 /// Adds the doubts of the recording to those of the verdict; a recording that was cut off comes first.

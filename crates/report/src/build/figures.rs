@@ -10,7 +10,7 @@ pub(super) fn nanos(clock: &Clock, ticks: Ticks) -> Nanos {
     clock.nanos(ticks.0)
 }
 
-/// The places of objects in a list of the report.
+/// The index of each object in a list of the report.
 pub(super) fn places(ids: impl Iterator<Item = ObjectId>) -> BTreeMap<ObjectId, u32> {
     (0..).zip(ids).map(|(place, id)| (id, place)).collect()
 }

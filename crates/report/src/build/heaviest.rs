@@ -21,11 +21,11 @@ pub(super) struct Heaviest<'a> {
     ready: f64,
     /// The site with the longest total hold time.
     site: Option<&'a Site>,
-    /// The lock that takes at least half of `share`, inside of these sections.
+    /// The class of locks that takes more than half of `share`, inside of these sections.
     inner: Option<Inner<'a>>,
 }
 
-/// The time of a class's sections on the path, and its parts.
+/// The time on the path of a class's sections for which others wait, and its parts.
 #[derive(Default)]
 struct Times {
     all: Nanos,
@@ -70,8 +70,8 @@ pub(super) fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
     .filter(|lock| lock.share > 0.0)
 }
 
-/// Where the sections are in the code, as ` in Queue::push (queue.cpp:9)`: of a function that only
-/// passes the lock on, its caller, which has the section.
+/// The place of the sections in the code, as ` in Queue::push (queue.cpp:9)`. If the function only
+/// passes the lock on, its caller has the section, and is named.
 fn place_of(site: Option<&Site>) -> String {
     let caller =
         |site: &Site| site.through.rsplit(" -> ").next().filter(|caller| !caller.is_empty()).map(str::to_owned);
@@ -104,7 +104,7 @@ impl Heaviest<'_> {
         out
     }
 
-    /// What to do about the sections.
+    /// The advice on these sections.
     pub(super) fn next(&self, place: &str) -> NextStep {
         let at = place_of;
         let name = &self.name;
@@ -123,14 +123,15 @@ impl Heaviest<'_> {
         NextStep { text, command: Some(format!("baton report {} --html report.html", quoted(place))) }
     }
 
-    /// The part of `share` that shorter sections can win for certain: not the time in which the holder
-    /// has no CPU.
+    /// The part of `share` that shorter sections win for certain, without the time in which the
+    /// holder has no CPU.
     pub(super) fn with_cpu(&self) -> f64 {
         self.share - self.ready
     }
 
-    /// What to do where holders have no CPU: priorities may be the reason, and are not recorded. Where
-    /// other programs took the CPUs, they are the reason.
+    /// The advice if holders of the lock have no CPU: to look at the threads' priorities, which are
+    /// not recorded. `None` if that time is short, or if other programs used the CPUs, which is
+    /// then the reason.
     pub(super) fn without_cpu(&self, report: &Report) -> Option<(f64, NextStep)> {
         let text = format!(
             "see whether threads that take {} have different priorities (columns PRI and NI), which Baton does not record: a \
@@ -148,7 +149,8 @@ impl Heaviest<'_> {
 mod tests {
     use super::*;
 
-    /// The advice names the code that has the section, not the wrapper of the lock.
+    /// A site in a wrapper of a lock is described by the caller, which has the section; a site
+    /// without callers by its own function.
     #[test]
     fn sections_behind_a_wrapper_are_those_of_its_caller() {
         let site = |through: &str| Site {

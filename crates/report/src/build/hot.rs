@@ -1,20 +1,21 @@
-//! Locks of a class that have most of its waiting, while their sisters have little: rows of their
-//! own.
+//! Finds the locks of a class that have most of its waiting, while the other locks have little.
+//! Each of them gets a row of its own.
 
 use baton_trace::analysis::LockStats;
 use std::cmp::Reverse;
 
 /// The most hot locks of a class.
 const MOST: usize = 3;
-/// Hot locks are at most one in this many of a class; one always may be.
+/// At most one lock in this many of a class is hot, but one lock always may be.
 const ONE_IN: usize = 8;
-/// A hot lock has at least this many times the waiting of each sister that is not hot.
+/// A hot lock has at least this many times the waiting of each lock of the class that is not hot.
 const TIMES: u64 = 4;
-/// Fewer waits may be chance.
+/// A lock with fewer waits than this is not hot: they may be chance.
 const WAITS: u64 = 8;
 
-/// The hot locks among `locks`, the hottest first. `all` is the waiting at all locks of the program;
-/// a class with less than a hundredth of it is not looked at.
+/// The hot locks among `locks`, the hottest first. Together they have at least half of the class's
+/// waiting. `all` is the waiting at all locks of the program; a class with less than a hundredth of
+/// it has no hot locks.
 pub(super) fn hot<'a>(locks: &[usize], stats: impl Fn(usize) -> &'a LockStats, all: u64) -> Vec<usize> {
     let waiting = |lock: &usize| stats(*lock).blocked.0;
     let class: u64 = locks.iter().map(waiting).sum();

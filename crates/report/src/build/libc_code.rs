@@ -1,8 +1,8 @@
 //! Time of the critical path on a CPU inside functions of the C library whose lock is contended.
 //!
 //! A contended lock costs more than waits: its cache line moves between CPUs, and an attempt that
-//! does not sleep is no wait. The recording samples where threads are that often wait for such
-//! locks. A sample counts if it lies in the function that takes the lock, and if its thread met
+//! does not sleep is no wait. If a thread often waits for such locks, the recording samples where
+//! it runs. A sample counts if it lies in the function that takes the lock, and if its thread met
 //! others at the lock shortly before or after. A sample in the functions that wait and wake, which
 //! all such locks share, belongs to the lock at which its thread met others last. Each sample
 //! stands for the CPU time between two samples; none is taken in the kernel.
@@ -17,11 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The longest time between a sample and its thread's last or next meeting with others at the lock.
 const NEAR: Nanos = Nanos(1_000_000);
 
-/// The functions in which all such locks' waits begin, by the waitable's number.
+/// For each lock of the C library, by its number among the waitables, the functions in which its
+/// waits begin.
 type Functions = BTreeMap<u32, BTreeSet<String>>;
 
-/// The time of the path that samples put inside the functions of each such lock, by the waitable's
-/// number.
+/// The time of the path that samples put inside the functions of each lock of the C library, by the
+/// lock's number among the waitables.
 pub(super) fn on_path(
     names: &mut Names,
     trace: &Trace,
@@ -40,7 +41,8 @@ pub(super) fn on_path(
         let What::Sample { code, micros } = event.what else { continue };
         let process = trace.process_of(event.thread);
         let inside = *known.entry((process, code)).or_insert_with(|| {
-            // The address after an instruction, as a return address would be.
+            // One more than the sampled address, because `code` expects a return address, which
+            // lies behind an instruction.
             let frames = names.symbols.code(trace, process, code + 1, event.time);
             let function = function(&frames).unwrap_or_default();
             match functions.iter().find(|(_, all)| all.contains(&function)) {
@@ -64,9 +66,9 @@ pub(super) fn on_path(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Not,
-    /// In a function that takes this lock.
+    /// In a function that takes the lock with this number.
     Of(u32),
-    /// In a function that waits for any of these locks, or wakes.
+    /// In a function that waits for any lock of the C library, or wakes a waiter.
     Any,
 }
 
@@ -90,14 +92,16 @@ fn function(frames: &[Frame]) -> Option<String> {
     frames.iter().find(|frame| !frame.inlined).map(|frame| short(&frame.function))
 }
 
-/// Whether the path runs along the thread at that time, on a CPU, and is not counted elsewhere yet.
+/// Whether the path runs along the thread at that time, on a CPU, in time that has no other cause
+/// yet.
 fn runs(path: &CriticalPath, thread: ThreadIndex, time: Ticks) -> bool {
     let at = path.segments.partition_point(|segment| segment.end < time);
     let here = path.segments[at..].iter().take_while(|segment| segment.begin <= time);
     here.into_iter().any(|segment| segment.thread == thread && segment.doing == Doing::Running)
 }
 
-/// When each thread waited for such a lock, or woke a waiter, and which lock it was.
+/// For each thread, the times at which it waited for a lock of the C library or woke a waiter, with
+/// the lock.
 struct Meetings(BTreeMap<ThreadIndex, Vec<(Ticks, u32)>>);
 
 impl Meetings {
@@ -115,8 +119,8 @@ impl Meetings {
         Meetings(meetings)
     }
 
-    /// The lock at which the thread met others last before a sample, or next after it, if that was
-    /// near and the sample is inside of its functions.
+    /// The lock at which the thread last met others before a sample, or else next after it. `None`
+    /// if no meeting is near, or if the sample does not lie in the functions of the lock.
     fn near(&self, thread: ThreadIndex, inside: Inside, time: Ticks, near: Ticks) -> Option<u32> {
         let met = self.0.get(&thread)?;
         let after = met.partition_point(|(met, _)| *met < time);

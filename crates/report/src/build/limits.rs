@@ -7,7 +7,7 @@ use baton_trace::analysis::Analysis;
 use baton_trace::{Source, Trace, notes};
 use std::collections::BTreeMap;
 
-/// What the rest of the report has found out already.
+/// Facts that other parts of the report have found.
 pub(super) struct Seen<'a> {
     /// Names the object at an address of a process.
     pub(super) name_of: &'a dyn Fn(baton_trace::ProcessIndex, u64) -> String,

@@ -40,7 +40,7 @@ use std::collections::BTreeMap;
 /// The numbers that the report gave to locks and other objects.
 pub(crate) struct Numbers {
     objects: BTreeMap<(ProcessIndex, Address, Ticks), (u32, bool)>,
-    /// The class of each lock.
+    /// The class of each lock, by the lock's number.
     classes: Vec<u32>,
     sites: BTreeMap<sites::Key, u32>,
 }
@@ -126,7 +126,7 @@ pub(crate) fn build(
 struct Named {
     locks: Vec<model::Lock>,
     classes: Vec<model::Class>,
-    /// The class of each lock.
+    /// The class of each lock, by the lock's number.
     class_of: Vec<u32>,
     origins: Vec<model::Origin>,
 }

@@ -33,7 +33,7 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
     })
 }
 
-/// The name of a C library's function without the marks of an alias inside of it: `random` for
+/// The name of a C library's function without the prefixes of an internal alias: `random` for
 /// `__GI___random`.
 fn public(function: &str) -> String {
     let name = short(function);
@@ -41,9 +41,9 @@ fn public(function: &str) -> String {
     name.strip_prefix("__").unwrap_or(name).to_owned()
 }
 
-/// `lock (heap.c:10), called from my_malloc (heap.c:12)`: the innermost function of the program's
-/// own code, and its caller. The innermost frame itself counts if `inside`: it is the C library's
-/// function that takes a lock.
+/// The innermost function of the program's own code with its caller, as `lock (heap.c:10), called
+/// from my_malloc (heap.c:12)`. With `inside`, the innermost frame is taken instead: the C
+/// library's function that takes a lock.
 pub(super) fn called_from(frames: &[Frame], inside: bool) -> Option<String> {
     let (first, rest) = if inside {
         let (first, rest) = frames.split_first()?;
@@ -52,7 +52,8 @@ pub(super) fn called_from(frames: &[Frame], inside: bool) -> Option<String> {
         let at = frames.iter().position(|frame| !is_wrapper(frame)).unwrap_or(0);
         (place(frames.get(at..)?)?, frames.get(at + 1..)?)
     };
-    // Frames without a name of their own are the C library's, which starts the program's threads.
+    // A frame without a name of its own belongs to the C library, which starts the program's
+    // threads.
     let caller = rest.iter().position(|frame| !is_wrapper(frame)).map(|at| &rest[at..]);
     match caller.filter(|frames| !frames[0].function.contains("+0x")).and_then(place) {
         Some(caller) => Some(format!("{first}, called from {caller}")),
@@ -104,8 +105,8 @@ impl Names<'_> {
         }
     }
 
-    /// Where threads wait at a futex, or at a lock inside of the C library; `None` for other
-    /// objects.
+    /// The place where threads wait at a futex, or at a lock inside of the C library; `None` for
+    /// other objects.
     pub(super) fn waits_at(&mut self, object: &Object, busiest: Option<SiteId>) -> Option<String> {
         let ObjectKind::Waitable(kind @ (Waitable::Futex | Waitable::LibcLock)) = object.kind else { return None };
         let frames = self.symbols.site(self.trace, object.process, busiest?);

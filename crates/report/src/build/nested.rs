@@ -1,21 +1,21 @@
-//! Locks that are taken inside of another lock's critical sections: what is done under the inner one
-//! makes the outer one's sections long.
+//! Locks that are taken inside of another lock's critical sections, and so make these sections
+//! long.
 
 use crate::format::lock_phrase;
 use crate::model::{Report, Site};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 
-/// A class of locks that is taken inside of another one's sections.
+/// A class of locks that is taken inside of another class's sections.
 pub(super) struct Inner<'a> {
     pub(super) name: String,
-    /// Its time on the critical path inside of the outer one's sections.
+    /// The class's time on the critical path inside of the other class's sections.
     pub(super) time: Nanos,
-    /// The place that holds it longest.
+    /// The site that holds locks of the class longest.
     pub(super) site: Option<&'a Site>,
 }
 
-/// The class that takes most of the path inside of a class's sections.
+/// The class that takes most of the path inside of the sections of class `outer`.
 pub(super) fn inside(report: &Report, outer: u32) -> Option<Inner<'_>> {
     let class_of = |lock: u32| report.locks.get(lock as usize).map(|lock| lock.class);
     let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();

@@ -6,7 +6,8 @@ use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, Order, Orders};
 use std::collections::BTreeSet;
 
-/// The circles of orders. `still`: the standstill of the run, which may be one of them.
+/// The circles of lock orders. `still` is the standstill of the run, in which one of the circles
+/// may have deadlocked.
 pub(super) fn orders(
     scene: &mut Scene<'_, '_>,
     analysis: &Analysis,
@@ -36,14 +37,15 @@ fn step(scene: &mut Scene<'_, '_>, order: &Order) -> Option<OrderStep> {
     })
 }
 
-/// The locks of each circle that deadlocked.
+/// The locks of each circle in which threads deadlocked.
 fn deadlocks(still: Option<&Standstill>) -> Vec<BTreeSet<u32>> {
     let Some(still) = still else { return Vec::new() };
     let locks = |circle: &Vec<u32>| circle.iter().filter_map(|n| still.threads.get(*n as usize)?.lock).collect();
     still.circles.iter().map(locks).collect()
 }
 
-/// Memory that held a lock may hold another one later. Only the initialisation of a lock tells that.
+/// The doubts about a circle. Memory that held a lock may hold another lock later; only a call that
+/// initialises a lock shows that.
 fn doubts(trace: &Trace, analysis: &Analysis, locks: &BTreeSet<u32>) -> Vec<String> {
     let unknown = |lock: &u32| {
         let Some(object) = analysis.locks.get(*lock as usize).map(|lock| &lock.object) else { return false };

@@ -1,5 +1,6 @@
-//! Where locks begin: the places that initialise them, or take them first, with their callers. A
-//! wrapper around a mutex begins all of them at one place, so that only the callers tell them apart.
+//! The origins of locks: the places that initialise locks, or take them first, with the callers. A
+//! wrapper around a mutex begins all its locks at one place, so that only the callers tell them
+//! apart.
 
 use super::names::Names;
 use crate::model;
@@ -8,7 +9,7 @@ use baton_trace::analysis::{LockReport, Object};
 use baton_trace::{ProcessIndex, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Frames of a lock's beginning that count: as many as `baton run` looks at.
+/// The frames of a call site that count, from the innermost: as many as `baton run` looks at.
 const FRAMES: usize = 8;
 
 /// A place on the way to a lock's beginning.
@@ -31,7 +32,7 @@ impl Step {
         }
     }
 
-    /// The label with the return address, which no other call has.
+    /// The label with the return address, which is different for each call.
     pub(super) fn exact(&self) -> String {
         match &self.line {
             Some(line) => format!("{} ({line} at {})", self.function, self.at),
@@ -40,13 +41,14 @@ impl Step {
         }
     }
 
-    /// Whether a name that a report gave by this place is `name`, or stands for it as well.
+    /// Whether the name of a lock that the report took from this place is `name`, or has the same
+    /// source line.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let by_line = self.line.as_ref().is_some_and(|line| name.ends_with(&format!("({line})")));
         by_line || self.label() == name || self.exact() == name
     }
 
-    /// Whether the name of this place stands for the other one, too.
+    /// Whether a name by this place could also mean the place `other`.
     pub(super) fn is_named_like(&self, other: &Step) -> bool {
         match (&self.line, &other.line) {
             (Some(line), Some(theirs)) => line == theirs,
@@ -54,7 +56,8 @@ impl Step {
         }
     }
 
-    /// What sisters differ in: the line, or without lines the call.
+    /// The part of a place by which locks are told apart: the function with its line, or with its
+    /// call if there are no lines.
     fn differs_in(&self) -> (&str, &str) {
         (&self.function, self.line.as_ref().unwrap_or(&self.at))
     }
@@ -73,13 +76,13 @@ pub(super) fn passes_on(function: &str) -> bool {
     WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Where a lock begins, the innermost place first.
+/// The way to a lock's beginning: places, the innermost first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
     process: ProcessIndex,
-    /// The locks that begin so.
+    /// The locks that begin on this way.
     locks: Vec<usize>,
-    /// Whether a call initialised it; otherwise it was taken there first.
+    /// Whether a call initialises the locks; otherwise they are taken without that.
     pub(super) initialised: bool,
     pub(super) steps: Vec<Step>,
 }
@@ -87,7 +90,7 @@ pub(super) struct Origin {
 /// The origins of all locks.
 pub(super) struct Origins {
     all: Vec<Origin>,
-    /// By lock.
+    /// The origin of each lock, by the lock's number.
     of: Vec<Option<u32>>,
 }
 
@@ -109,13 +112,13 @@ impl Origins {
         Origins { all, of }
     }
 
-    /// The numbers of the origins of a process that have such a place.
+    /// The numbers of a process's origins that have a place for which `has` holds.
     pub(super) fn through(&self, process: ProcessIndex, has: impl Fn(&Step) -> bool) -> BTreeSet<u32> {
         let there = (0..).zip(&self.all).filter(|(_, origin)| origin.process == process);
         there.filter(|(_, origin)| origin.steps.iter().any(&has)).map(|(number, _)| number).collect()
     }
 
-    /// The locks of a process that are initialised on a way through such a place.
+    /// The locks of a process that are initialised through a place for which `has` holds.
     pub(super) fn initialised_through(&self, process: ProcessIndex, has: impl Fn(&Step) -> bool) -> Vec<usize> {
         let there = self.all.iter().filter(|origin| origin.process == process && origin.initialised);
         there.filter(|origin| origin.steps.iter().any(&has)).flat_map(|origin| origin.locks.iter().copied()).collect()
@@ -143,14 +146,14 @@ impl Origins {
     }
 }
 
-/// The call site at which a lock begins, and whether it initialises the lock.
+/// The call site at which a lock begins, and whether the call there initialises the lock.
 fn begin(object: &Object) -> Option<(SiteId, bool)> {
     let known = |site: &SiteId| *site != SiteId::UNKNOWN;
     let initialised = object.init_site.filter(known).map(|site| (site, true));
     initialised.or_else(|| object.first_site.filter(known).map(|site| (site, false)))
 }
 
-/// The places of a call site that are the program's own; a function that is there several times, as
+/// The places of a call site in the program's own code. A function that is there several times, as
 /// in a recursion, counts once.
 fn steps(names: &mut Names, process: ProcessIndex, site: SiteId) -> Vec<Step> {
     let (trace, time) = (names.trace, names.trace.site_time(process, site));
@@ -169,8 +172,8 @@ fn steps(names: &mut Names, process: ProcessIndex, site: SiteId) -> Vec<Step> {
     steps
 }
 
-/// The callers of a function that only passes a lock on, up to the one behind the first function that does more,
-/// the outermost first; empty if the innermost function does more.
+/// The callers of a function that only passes a lock on: the first function that does more, and its
+/// caller, the outermost first. Empty if the innermost function does more itself.
 pub(super) fn through(frames: &[Frame]) -> String {
     let mut own: Vec<String> = Vec::new();
     for frame in frames.iter().filter(|frame| !is_wrapper(frame)) {
@@ -188,22 +191,22 @@ pub(super) fn through(frames: &[Frame]) -> String {
     callers.join(" -> ")
 }
 
-/// Whether this is a function of the C library that calls a thread's first one.
+/// Whether a function of the C library calls a thread's first function.
 fn begins_a_thread(function: &str) -> bool {
     function.starts_with("__libc_start_")
         || ["_start", "start_thread", "clone", "clone3", "__clone3"].contains(&function)
 }
 
-/// Locks that begin alike, and how many of their first places the name needs.
+/// Locks that share the first places of their origins.
 pub(super) struct Sisters {
     pub(super) locks: Vec<usize>,
-    /// The place that names them, as an index into their origins' steps.
+    /// The index of the place that names the locks, in the steps of their origins.
     pub(super) named_by: usize,
 }
 
-/// Splits locks whose innermost place is the same by the first place at which they differ. They are
-/// split further only where that place passes locks on, or where few of the locks have most of the
-/// waiting. `waiting` tells a lock's waiting.
+/// Splits locks with the same innermost place by the first place at which their origins differ. A
+/// group is split further only if its place passes locks on, or if few of its locks have most of
+/// the waiting. `waiting` returns the waiting at a lock.
 pub(super) fn split(origins: &Origins, locks: Vec<usize>, waiting: &dyn Fn(usize) -> u64) -> Vec<Sisters> {
     let mut out = Vec::new();
     descend(origins, Sisters { locks, named_by: 0 }, 1, waiting, &mut out);
@@ -236,7 +239,8 @@ fn descend(origins: &Origins, sisters: Sisters, depth: usize, waiting: &dyn Fn(u
     }
 }
 
-/// Whether one of several groups has most of the waiting, and at most half of the locks.
+/// Whether one of several groups has at least two thirds of the waiting, and at most half of the
+/// locks.
 fn concentrated<'a>(groups: impl Iterator<Item = &'a Vec<usize>>, waiting: &dyn Fn(usize) -> u64) -> bool {
     let groups: Vec<(u64, usize)> =
         groups.map(|locks| (locks.iter().map(|lock| waiting(*lock)).sum(), locks.len())).collect();
@@ -292,7 +296,8 @@ mod tests {
         assert!(!passes_on("BlockCache::get") && !passes_on("ClockShard::ClockShard"));
     }
 
-    /// Connections that several places open are one class, unless one of these has the waiting.
+    /// Four connections, opened by three callers, are one class if all have the same waiting. If
+    /// one of them has nearly all of it, they are split by caller.
     #[test]
     fn what_only_callers_of_callers_tell_apart_stays_together() {
         let paths: [&[&str]; 5] = [

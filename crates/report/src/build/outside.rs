@@ -21,7 +21,7 @@ struct Sum {
     threads: BTreeSet<ThreadIndex>,
 }
 
-/// All places, the longest first.
+/// The places of all threads, the one with the longest time first.
 pub(super) fn outside(names: &mut Names, trace: &Trace, off_cpu: &[ThreadOffCpu], path: &CriticalPath) -> Vec<Outside> {
     let created = creators(trace);
     let around = |thread: ThreadIndex, stretch: &OffStretch| -> Around {
@@ -53,7 +53,7 @@ pub(super) fn outside(names: &mut Names, trace: &Trace, off_cpu: &[ThreadOffCpu]
     named(names, sites)
 }
 
-/// Merges sites that lie at the same source location.
+/// Merges sums whose sites lie at the same source locations.
 fn named(names: &mut Names, sites: BTreeMap<Around, Sum>) -> Vec<Outside> {
     let mut places: BTreeMap<[Option<String>; 3], Sum> = BTreeMap::new();
     for ((process, after, before, created), sum) in sites {
@@ -85,13 +85,13 @@ fn named(names: &mut Names, sites: BTreeMap<Around, Sum>) -> Vec<Outside> {
     all
 }
 
-/// The call site that created each thread. A thread handle may be reused, so each creation matches
-/// one start.
+/// The call site that created each thread. A thread handle may be reused, so each creation is
+/// matched with one start.
 fn creators(trace: &Trace) -> BTreeMap<ThreadIndex, SiteId> {
     let mut creators = BTreeMap::new();
     let mut creating: BTreeMap<ThreadIndex, SiteId> = BTreeMap::new();
     let mut created: BTreeMap<(ProcessIndex, u64), SiteId> = BTreeMap::new();
-    // Threads that started before their creator had recorded the handle.
+    // Threads that started before the thread that creates them had recorded the handle.
     let mut early: BTreeMap<(ProcessIndex, u64), ThreadIndex> = BTreeMap::new();
     for event in trace.complete_events() {
         let process = trace.process_of(event.thread);

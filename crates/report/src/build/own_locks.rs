@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 /// A cause that takes less than this share of the path is not worth advice of its own.
 pub(super) const WORTH_A_STEP: f64 = 0.05;
 
-/// The two limits, which are also the kinds of their objects.
+/// The limits of such verdicts, which are also the kinds of the objects.
 const LIMITS: [&str; 2] = ["futex", "libc-lock"];
 
-/// An object, and its share of the critical path.
+/// An object of one of these kinds, and the share of the critical path at it.
 struct Through<'a> {
     object: &'a Waitable,
     share: f64,
@@ -29,7 +29,7 @@ impl Through<'_> {
     }
 }
 
-/// The object of a kind that takes most of the path.
+/// The object of a kind that takes most of the path, among all of that kind.
 fn most<'a>(report: &'a Report, limit: &str) -> Option<Through<'a>> {
     let path = &report.critical_path;
     let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
@@ -44,7 +44,7 @@ fn most<'a>(report: &'a Report, limit: &str) -> Option<Through<'a>> {
     Some(Through { object, share: ratio(time.0, path.length_ns.0).min(1.0) })
 }
 
-/// The headline of a verdict with one of these limits.
+/// The headline of a verdict whose limit is one of [`LIMITS`].
 pub(super) fn headline(report: &Report, share: &Share) -> String {
     let at = most(report, &share.limit).map_or_else(String::new, |through| format!(" at {}", through.name()));
     let all = percent(share.share);
@@ -60,7 +60,7 @@ pub(super) fn headline(report: &Report, share: &Share) -> String {
     }
 }
 
-/// What could be won without waits at these objects.
+/// Sentences on what could be won if no thread waited at the objects that take most of the path.
 pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
     let gain = |limit: &&str| {
         let _ = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
@@ -71,7 +71,7 @@ pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
     LIMITS.iter().filter_map(gain).collect()
 }
 
-/// What to do about them, each with the share that it is about.
+/// Advice on the objects that take most of the path, each with the share of its limit.
 pub(super) fn next(report: &Report, shares: &[Share], place: &str) -> Vec<(f64, NextStep)> {
     let step = |limit: &&str| {
         let share = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;

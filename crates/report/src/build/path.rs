@@ -20,10 +20,12 @@ const RELAXED: usize = 8;
 /// The number of pairs of nested locks that the report keeps.
 const NESTED: usize = 20;
 
-/// A word for the kind of step, with the lock or the other object that it concerns.
+/// A word for the kind of a step, and the indices of the lock or of the other object that the step
+/// concerns.
 type What = (&'static str, Option<u32>, Option<u32>);
 
-/// The path. `libc_code` has the time on a CPU inside of functions of the C library, by waitable.
+/// Makes the report's critical path. `libc_code` has the path's time on a CPU inside of functions
+/// of the C library, by waitable.
 pub(super) fn path(
     trace: &Trace,
     analysis: &Analysis,
@@ -54,8 +56,8 @@ pub(super) fn path(
     for segment in &path.segments {
         *parts.entry(what(&segment.doing)).or_default() += segment.end.since(segment.begin);
     }
-    // Path time along threads is split into time inside each lock's critical sections, and the
-    // rest.
+    // The path's time along threads is split into time inside of each lock's critical sections, and
+    // the rest.
     for (word, _, time) in along(&path.sections) {
         if let Some(all) = parts.get_mut(&(word, None, None)) {
             *all = all.since(time);
@@ -106,7 +108,7 @@ pub(super) fn path(
     model::CriticalPath { length_ns, parts, sections, nested, steps, steps_total, ready_ns, ready_left_ns }
 }
 
-/// Time in sections of any lock.
+/// The path's time in critical sections of any lock, by activity.
 fn sections(path: &CriticalPath, ns: impl Fn(Ticks) -> Nanos) -> Vec<SectionTime> {
     let both = along(&path.sections).into_iter().zip(along(&path.wanted));
     let some = both.filter(|((.., all), _)| *all > Ticks(0));
@@ -118,7 +120,7 @@ fn sections(path: &CriticalPath, ns: impl Fn(Ticks) -> Nanos) -> Vec<SectionTime
     some.map(time).collect()
 }
 
-/// Sections inside of other sections, the greatest part first.
+/// The pairs of locks whose sections are nested on the path, the longest first.
 fn nested(path: &CriticalPath, locks: &BTreeMap<ObjectId, u32>, ns: impl Fn(Ticks) -> Nanos) -> Vec<NestedPart> {
     let part = |((outer, inner), time): (&(ObjectId, ObjectId), &Ticks)| {
         let (outer, inner) = (*locks.get(outer)?, *locks.get(inner)?);
@@ -130,8 +132,8 @@ fn nested(path: &CriticalPath, locks: &BTreeMap<ObjectId, u32>, ns: impl Fn(Tick
     parts
 }
 
-/// The path's time ready to run without a CPU, and the part of it in which the program left a CPU
-/// to others.
+/// The path's time ready to run without a CPU, and the part of that time in which the program left
+/// a CPU to others.
 fn ready(trace: &Trace, path: &CriticalPath) -> (Ticks, Ticks) {
     let left = LeftCpus::of(trace);
     let ready: Vec<_> = path.segments.iter().filter(|s| s.doing == Doing::OffCpu(OffCpu::Ready)).collect();
@@ -139,8 +141,8 @@ fn ready(trace: &Trace, path: &CriticalPath) -> (Ticks, Ticks) {
     (all, ready.iter().map(|s| left.overlap(s.begin, s.end)).sum())
 }
 
-/// Splits time along threads. Each entry has the word for time outside of critical sections, the
-/// word for time inside them, and the duration.
+/// The words for the parts of time along threads. Each entry has the word for time outside of
+/// critical sections, the word for time inside of them, and the duration.
 fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 6] {
     [
         ("running", "critical-section", along.running),
@@ -211,14 +213,16 @@ fn waiting(kind: WaitKind) -> &'static str {
     }
 }
 
-/// On a CPU while others wait: only where the trace does not show who holds the object.
+/// The word for time on a CPU while other threads wait at an object, for objects whose holders the
+/// trace does not show.
 fn awaited(kind: WaitKind) -> &'static str {
     if kind == WaitKind::LibcLock { "libc-lock-awaited" } else { "futex-awaited" }
 }
 
-/// Adds to the most waited-for locks how long the program would have taken without them.
+/// Computes for the most waited-for locks how long the program would have taken without their
+/// costs.
 pub(super) fn relaxed(trace: &Trace, analysis: &Analysis, background: &[Background], locks: &mut [model::Lock]) {
-    // The model has no waits that do not end.
+    // The computation cannot handle waits that do not end in the trace.
     if analysis.window.end() > trace.span().1 {
         return;
     }

@@ -12,21 +12,21 @@ use baton_trace::{Ticks, Trace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Requests found without a named point need to be this many for a section of the report.
+/// The least number of requests for a section of the report, if the user named no point.
 const LEAST: usize = 10;
-/// Requests that are shown as examples.
+/// The number of slowest requests that are shown as examples.
 const EXAMPLES: usize = 5;
-/// Parts below this share of the latency are not listed.
+/// A part below this share of the latency is not listed.
 const SMALLEST: f64 = 0.001;
 
-/// What the report says of requests and progress.
+/// The requests, or the passages of a point, for the report.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) requests: Option<Requests>,
     pub(super) progress: Option<Progress>,
 }
 
-/// Finds the requests, or follows the points that were named.
+/// Finds the requests of a server, or follows the points that the user named.
 pub(super) fn requests(
     names: &mut Names,
     analysis: &Analysis,
@@ -61,7 +61,7 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// What a named point or request says.
+    /// Counts the requests between two named points, or the passages of one.
     fn followed(&self, text: &str, found: &Found, asked: &Asked) -> Said {
         if let Asked::Request(..) = asked {
             return match found.all.len() {
@@ -127,7 +127,7 @@ impl Scene<'_> {
         }
     }
 
-    /// What the latency consists of; `order` is sorted by latency.
+    /// The parts of the latency; `order` is sorted by latency.
     fn parts(&self, order: &[&Request]) -> Vec<RequestPart> {
         let slow = order.len() - (order.len() / 100).max(1).min(order.len());
         let (all, slowest) = (self.sums(order), self.sums(&order[slow..]));
@@ -205,7 +205,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Looks up the names of a point.
+    /// Looks up the objects and call sites of the points that the user named.
     fn asked(&self, names: &mut Names, named: &Named) -> Result<Asked, String> {
         Ok(match named {
             Named::Point(point) => Asked::Point(self.counted(names, point)?),
@@ -270,7 +270,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The call sites at a place: `FILE:LINE`, or a function.
+    /// The call sites at a place that the user typed: `FILE:LINE`, or a function.
     fn places(
         &self,
         names: &mut Names,
@@ -296,7 +296,7 @@ fn names_it(typed: &str, known: &str) -> bool {
     known == typed || known.rsplit_once("::").is_some_and(|(_, last)| last == typed)
 }
 
-/// Whether a typed place is the function or the line of `Index::add (index.cc:40)`.
+/// Whether a typed place is the function or the line of a place such as `Index::add (index.cc:40)`.
 fn is_at(typed: &str, place: &str) -> bool {
     match place.strip_suffix(')').and_then(|place| place.rsplit_once(" (")) {
         Some((function, line)) => names_it(typed, function) || line == typed || typed.ends_with(&format!("/{line}")),
@@ -304,7 +304,7 @@ fn is_at(typed: &str, place: &str) -> bool {
     }
 }
 
-/// A part with its lock's class.
+/// A part of a request's latency; a wait for a lock has the lock's class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Cpu,

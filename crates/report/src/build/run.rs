@@ -55,7 +55,7 @@ fn dilation_of(trace: &Trace, path: &CriticalPath, recording: &Recording) -> Opt
     let on_path = |of: &dyn Fn(&Doing) -> bool| nanos(&trace.clock, path.time(of));
     let running = on_path(&|doing| *doing == Doing::Running);
     let ready = on_path(&|doing| *doing == Doing::OffCpu(OffCpu::Ready));
-    // Where CPUs are short, work that is longer waits longer for them.
+    // If CPUs are short, the recorder's work also makes waits for CPUs longer, in proportion.
     let waited = recorder_ns.0 as f64 * ready.0 as f64 / running.0.max(1) as f64;
     let estimated = dilation(on_path(&|_| true), Nanos(recorder_ns.0 + (waited as u64).min(ready.0)));
     let alone_ns = meta.and_then(|meta| meta.extra.get(ALONE)?.as_u64()).filter(|ns| *ns > 0).map(Nanos);
@@ -75,7 +75,7 @@ fn source(source: Source) -> &'static str {
 pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]) -> Vec<model::Thread> {
     let ns = |ticks| nanos(&trace.clock, ticks);
     let affinities = trace.main_affinities();
-    // Most programs name no thread; then all threads have the program's name.
+    // Most programs give their threads no names; then all threads have the program's name.
     let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
     for name in trace.threads.iter().filter_map(|t| t.name.as_deref()) {
         *bearers.entry(name).or_default() += 1;
@@ -92,7 +92,8 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
         let waited = report.locks.blocked.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
         let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
         let off = &off_cpu[number];
-        // Time lost to rounding, or counted twice in overlapping waits, is added to running.
+        // Running gets what is left: also time lost to rounding, and time that overlapping waits
+        // count twice.
         let mut left = work;
         let mut take = |why| {
             let time = ns(off.time(why, &analysis.window)).0.min(left);
@@ -143,7 +144,8 @@ fn known(known: Known) -> &'static str {
     }
 }
 
-/// The regions of interest, each analysed by itself: in its process, whose locks alone count.
+/// The regions that the program marked. Each is analysed in its process, and only the locks of that
+/// process count.
 pub(super) fn regions(trace: &Trace) -> Vec<model::Region> {
     let mut names = BTreeSet::new();
     for event in trace.events() {
@@ -179,7 +181,8 @@ mod tests {
     use super::*;
     use baton_trace::{Clock, How, Lock, Mode, SiteId, TraceBuilder};
 
-    /// Two processes have a region of one name open at the same time. Only the child waits, for 4 of its 20.
+    /// Two processes have a region `load` open at the same time, for 20 ns each. Only the child
+    /// waits for a lock, from 6 to 10, so only its region has a wait.
     #[test]
     fn a_region_has_the_waits_of_its_own_process() {
         let mut builder = TraceBuilder::new(Clock::nanoseconds());

@@ -19,7 +19,7 @@ pub(super) enum Of {
 
 pub(super) type Key = (ProcessIndex, SiteId, Of);
 
-/// All sites, and the number of each.
+/// All sites, and the number of each site by its key.
 pub(super) fn sites(names: &mut Names, analysis: &Analysis, class_of: &[u32]) -> (Vec<Site>, BTreeMap<Key, u32>) {
     let mut found: BTreeMap<Key, Site> = BTreeMap::new();
     for (lock, class) in analysis.locks.iter().zip(class_of) {

@@ -7,13 +7,13 @@ use crate::model::{Class, NextStep, Overtaken, Report, ratio};
 /// The limit of a verdict about starvation.
 pub(super) const LIMIT: &str = "starvation";
 
-/// A wait that fewer threads have overtaken does not starve.
+/// A wait that fewer acquisitions have overtaken does not count as starving.
 const MANY: u64 = 10;
 
-/// Waits below this share of the program's time, all together, are not worth a word.
+/// If overtaken waits together take less than this share of the program's time, they are left out.
 const WORTH: f64 = 0.05;
 
-/// A class of locks at which threads starve.
+/// A class of locks at which writers or readers starve.
 pub(super) struct Starving<'a> {
     class: &'a Class,
     pub(super) number: u32,
@@ -23,7 +23,7 @@ pub(super) struct Starving<'a> {
     waits: Overtaken,
 }
 
-/// The class at which threads starve longest.
+/// The class at which threads starve longest, in one of the two modes.
 pub(super) fn starving(report: &Report) -> Option<Starving<'_>> {
     let sides = |(number, class): (u32, &'_ Class)| {
         let (writers, readers) = (class.usage.starved.writers, class.usage.starved.readers);
@@ -41,7 +41,7 @@ impl Starving<'_> {
         lock_phrase(&self.class.name)
     }
 
-    /// The headline, for a program that such a lock limits.
+    /// The headline for a program that a starving lock limits.
     pub(super) fn headline(&self) -> String {
         let who = if self.who == "writers" { "Writers" } else { "Readers" };
         format!(
@@ -56,7 +56,7 @@ impl Starving<'_> {
         )
     }
 
-    /// What to do about it.
+    /// The advice on the lock.
     pub(super) fn next(&self, place: &str) -> NextStep {
         let name = self.name();
         let text = match self.who {
@@ -73,7 +73,7 @@ impl Starving<'_> {
     }
 }
 
-/// `1 wait`, `2 waits`.
+/// A number with its noun, as `1 wait` or `2 waits`.
 fn plural(number: u64, noun: &str) -> String {
     let end = if number == 1 { "" } else { "s" };
     format!("{} {noun}{end}", count(number))

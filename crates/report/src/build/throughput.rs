@@ -5,28 +5,29 @@ use crate::format::{count, duration, lock_phrase, percent, quoted, shell};
 use crate::model::{NextStep, Report, RequestPart, Requests, Share, Verdict, ratio};
 use std::cmp::Reverse;
 
-/// Fewer requests tell of no rate.
+/// With fewer requests than this, no rate can be told.
 const LEAST: u64 = 100;
 /// A lock, or the CPUs, limit the throughput if they are in use for this share of the time.
 const BUSY: f64 = 0.7;
-/// Requests take at least this share of the recorded time, or the program is no server.
+/// If requests take less than this share of the recorded time, the program is no server.
 const SERVES: f64 = 0.3;
 /// A part of the latency below this share is not worth advice.
 const WORTH_A_STEP: f64 = 0.05;
 
-/// What the requests of a server say.
+/// The figures of a server's requests on which the verdict rests.
 struct Load<'a> {
     requests: &'a Requests,
     rate: f64,
-    /// The class of locks that is held for the greatest part of the time: name, number of locks, the
-    /// share of the time.
+    /// The lock with waiters that is held longest: the name of its class, the number of locks in
+    /// the class, and the share of the requests' time in which the lock is held, or is free while a
+    /// thread waits for it.
     lock: Option<(String, u32, f64)>,
     /// The share of all CPUs' time in which threads of the program ran.
     cpus: f64,
 }
 
-/// The verdict, if the program is a server whose end another one brought, or that waits for most of
-/// the time for requests.
+/// The verdict on a server that a signal ended, or whose path mainly waits; `None` for other
+/// programs.
 pub(super) fn verdict(
     report: &Report,
     shares: &[Share],
@@ -55,7 +56,7 @@ pub(super) fn verdict(
     })
 }
 
-/// The class of the lock that is held longest, of the locks that a thread waited for.
+/// The lock that is held longest among the locks that a thread waited for, as in `Load`.
 fn lock(report: &Report, requests: &Requests) -> Option<(String, u32, f64)> {
     let contended = report.locks.iter().filter(|lock| lock.usage.contended > 0);
     let busiest = contended.max_by_key(|lock| (lock.usage.busy_ns, Reverse(lock.class)))?;
@@ -89,7 +90,7 @@ impl Load<'_> {
         )
     }
 
-    /// The limit's name, and the sentence about it.
+    /// The limit of the throughput, and a sentence about it.
     fn headline(&self) -> (&'static str, String) {
         let served = self.served();
         if let Some((name, _, held)) = self.lock.as_ref().filter(|(_, _, held)| *held >= BUSY) {
@@ -107,7 +108,8 @@ impl Load<'_> {
                 format!("{name} limits the throughput: it is held {} of the time{waits}. {served}", percent(*held)),
             );
         }
-        // Clients on the same machine use CPUs, too: the server is short of CPUs before it uses all.
+        // Clients on the same machine use CPUs too, so the server is short of CPUs before it uses
+        // all of them.
         if self.cpus >= BUSY || self.share("ready") >= 0.3 {
             let text = format!(
                 "CPUs limit the throughput: requests spend {} of their time ready, without a CPU, and {} on one. {served}",

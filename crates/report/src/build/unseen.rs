@@ -16,7 +16,7 @@ fn is_runtime(file: &str) -> bool {
     ["libgomp", "libomp.", "libomp-", "libiomp5"].iter().any(|runtime| file.starts_with(runtime))
 }
 
-/// The runtimes that were found, each as a phrase.
+/// The runtimes in the program whose waits are not recorded, each as a phrase.
 pub(super) fn runtimes(trace: &Trace) -> Vec<String> {
     let modules = trace.processes.iter().flat_map(|process| &process.modules);
     let paths: BTreeSet<&str> = modules.map(|module| module.path.as_str()).collect();
@@ -24,7 +24,7 @@ pub(super) fn runtimes(trace: &Trace) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// A share of the threads' time below this is not worth a sentence.
+/// If unexplained time is less than this share of the threads' time, there is no sentence about it.
 const LITTLE: f64 = 0.01;
 
 /// Time off the CPU that nothing in the trace explains, added over threads.
@@ -81,7 +81,7 @@ enum Runtime {
     OpenMp(String),
 }
 
-/// Entry points of OpenMP runtimes behind which threads wait, and which are not recorded:
+/// Entry points of OpenMP runtimes that are not recorded although threads wait behind them:
 /// `ordered`, `doacross`, task loops, task reductions, regions as compilers before GCC 4.9 open
 /// them, and everything that compilers other than GCC call.
 const UNSEEN: [&str; 8] = [
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn runtimes_are_told_by_their_files() {
-        // The waits of Rust's standard library are recorded: it calls the C library's `syscall`.
+        // The waits of Rust's standard library are recorded, because it calls the C library's
+        // `syscall`, so a Rust program has no unseen runtime.
         let me = std::env::current_exe().expect("this test is a program");
         assert_eq!(phrase(&me), None);
         for other in

@@ -1,5 +1,5 @@
-//! Advice about threads that are awake in vain: woken by a broadcast that has nothing for them to do,
-//! or polling under a lock. Another lock cures neither.
+//! Advice about threads that are awake in vain: a broadcast wakes them although there is nothing
+//! for them to do, or they poll under a lock. Another lock cures neither.
 
 use super::own_locks::WORTH_A_STEP;
 use crate::format::{count, lock_phrase, percent, phrase, quoted};
@@ -7,11 +7,11 @@ use crate::model::{Class, NextStep, Report, Share, Site, Waitable, ratio};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 
-/// The limits, which are also the kinds of the path's parts.
+/// The limits of such verdicts, which are also the kinds of parts of the path.
 pub(super) const FUTILE: &str = "futile-wake-ups";
 pub(super) const POLLING: &str = "polling";
 
-/// What a condition variable's futile wake-ups take of the critical path.
+/// A condition variable, and the share of the critical path that its futile wake-ups take.
 struct Herd<'a> {
     condition: &'a Waitable,
     share: f64,
@@ -22,17 +22,17 @@ impl Herd<'_> {
         phrase(&self.condition.kind, &self.condition.name)
     }
 
-    /// ` in main (queue.c:27)`: where most futile wake-ups come from.
+    /// The place whose broadcasts cause most futile wake-ups, as ` in main (queue.c:27)`.
     fn place(&self) -> String {
         self.condition.broadcast_at.as_ref().map_or_else(String::new, |at| format!(" in {at}"))
     }
 }
 
-/// What polling under a class of locks takes of the critical path.
+/// A class of locks, and the share of the critical path that polling under its locks takes.
 struct Polled<'a> {
     class: &'a Class,
     share: f64,
-    /// The place with most polls.
+    /// The site of the class with most polls.
     site: Option<&'a Site>,
 }
 
@@ -75,7 +75,7 @@ fn polled(report: &Report) -> Option<Polled<'_>> {
     })
 }
 
-/// The headline of a verdict with one of these limits.
+/// The headline of a verdict whose limit is one of these two.
 pub(super) fn headline(report: &Report, share: &Share) -> String {
     let all = percent(share.share);
     match (share.limit == FUTILE, herd(report), polled(report)) {
@@ -97,7 +97,7 @@ pub(super) fn headline(report: &Report, share: &Share) -> String {
     }
 }
 
-/// What could be won at most without such threads.
+/// Sentences on what could be won at most without futile wake-ups, or without polling.
 pub(super) fn gains(report: &Report) -> Vec<String> {
     let herd = herd(report).filter(|herd| herd.share >= WORTH_A_STEP).map(|herd| {
         let name = herd.name();
@@ -110,7 +110,7 @@ pub(super) fn gains(report: &Report) -> Vec<String> {
     herd.into_iter().chain(polled).collect()
 }
 
-/// What to do about them, each with the share that it is about.
+/// Advice on futile wake-ups and on polling, each with its share of the path.
 pub(super) fn next(report: &Report, place: &str) -> Vec<(f64, NextStep)> {
     let page = || Some(format!("baton report {} --html report.html", quoted(place)));
     let herd = herd(report).filter(|herd| herd.share >= WORTH_A_STEP).map(|herd| {
@@ -134,11 +134,13 @@ pub(super) fn next(report: &Report, place: &str) -> Vec<(f64, NextStep)> {
     herd.into_iter().chain(polled).collect()
 }
 
-/// A second thread that runs for less than this share of the time cannot slow the first one much.
+/// A second thread that runs for less than this share of the time cannot slow the first thread
+/// much.
 const RUNS_BESIDE: f64 = 0.1;
 
-/// How to see whether threads that run at the same time write to the same cache lines: the trace does
-/// not show it. `share` is the share of the path on a CPU; a cause that was seen goes before this one.
+/// Advice on how to see whether threads write to the same cache lines, which the trace does not
+/// show; `None` if only one thread runs for long. `share` is the path's share on a CPU; the advice
+/// counts half of it, so that causes that were seen come first.
 pub(super) fn cache_lines(report: &Report, share: f64, command: Option<String>) -> Option<(f64, NextStep)> {
     let span = report.totals.span_ns.0;
     let runs = |thread: &&crate::model::Thread| ratio(thread.running_ns.0, span) >= RUNS_BESIDE;

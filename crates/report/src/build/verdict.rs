@@ -29,25 +29,27 @@ const LIMITS: [(&str, &str); 14] = [
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
 ];
 
-/// Time in which a thread was ready and the program had left a CPU to others. It is a fault of the
-/// recording rather than the program's, so it limits the program only where nothing else does.
+/// The limit for time in which a thread was ready and the program had left a CPU to others. Such
+/// time is a fault of the recording rather than of the program, so it limits the program only where
+/// nothing else does.
 const OTHERS: &str = "others";
 
-/// Time in which a thread was blocked because the recorder was making room for events: it is the
-/// recording's fault too.
+/// The limit for time in which a thread was blocked because the recorder was making room for events.
+/// Such time is the recording's fault too.
 const RECORDER: &str = "recorder";
 
-/// The phrase for time in which a thread of the critical path was ready and had no CPU. It is a
-/// bound, because the path of a program with more CPUs is another one.
+/// The phrase for what could be won of the time in which a thread of the critical path was ready
+/// and had no CPU. It is a bound, because with more CPUs the program would have another path.
 const NO_CPU: &str = "if each ready thread had had a CPU at once, which is a bound and no forecast";
 
-/// How the words for time in critical sections begin.
+/// The prefix of the kinds of time in critical sections.
 const SECTION: &str = "critical-section";
 
 /// The limit to which a kind of time on the path belongs.
 fn limit(kind: &str) -> &str {
     match kind {
-        // A holder that sleeps or waits for input keeps the others waiting as one that computes does.
+        // A holder that sleeps or waits for input keeps other threads waiting just as a holder that
+        // computes does.
         "critical-section" | "critical-section-call" | "critical-section-blocked" | "critical-section-off-cpu" => {
             "sections"
         }
@@ -90,8 +92,9 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     }
 }
 
-/// What limits the program, and the sentence about it. Where the sections of a lock at which threads
-/// starve take as much as anything else, that is the cause.
+/// The limit of the program, and the sentence about it. If threads starve at the lock with the
+/// heaviest sections, and these take at least as much as the greatest limit, starvation is the
+/// limit.
 fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) -> (&'a str, String) {
     let Some(most) = most(shares) else {
         return ("nothing", "There is no critical path: the trace has no length.".to_owned());
@@ -103,8 +106,8 @@ fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) 
     }
 }
 
-/// The share of the time in which a lock is free while a thread waits for it: at every other moment
-/// no other lock could let a thread run that waits.
+/// The share of the time in which a lock is free while a thread waits for it. At every other
+/// moment, another lock could not let a waiting thread run.
 fn most_by_lock(report: &Report) -> f64 {
     ratio(report.totals.free_while_wanted_ns.0, report.totals.span_ns.0).min(1.0)
 }
@@ -112,7 +115,7 @@ fn most_by_lock(report: &Report) -> f64 {
 fn shares(report: &Report) -> Vec<Share> {
     let path = &report.critical_path;
     let mut sums: BTreeMap<&str, Nanos> = BTreeMap::new();
-    // The parts of single locks would count nested sections twice.
+    // The parts of single locks are left out, because they would count nested sections twice.
     for part in path.parts.iter().filter(|part| !part.kind.starts_with(SECTION)) {
         *sums.entry(limit(&part.kind)).or_default() += part.total_ns;
     }
@@ -136,8 +139,8 @@ fn shares(report: &Report) -> Vec<Share> {
     shares
 }
 
-/// The share that limits the program. What other programs or the recorder took limits it only where
-/// nothing else does.
+/// The greatest share that can limit the program. What other programs or the recorder took limits it
+/// only where nothing else does.
 fn most(shares: &[Share]) -> Option<&Share> {
     shares.iter().find(|share| share.limit != OTHERS && share.limit != RECORDER).or(shares.first())
 }
@@ -188,7 +191,7 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
     }
 }
 
-/// How much of the path was lost to other programs and to the recorder, as sentences.
+/// Sentences on how much of the path was lost to other programs and to the recorder.
 fn others(report: &Report, shares: &[Share]) -> String {
     let of = |limit: &str| shares.iter().find(|share| share.limit == limit && share.share >= WORTH_A_STEP);
     let why = if report.limits.disturbed.is_some() { ", as other programs had it" } else { "" };
@@ -251,7 +254,8 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         steps.extend(lock.without_cpu(report));
     }
     if let Some(starving) = starving {
-        // Such waits may matter to those that wait, even where they do not limit the program.
+        // Waits that starve may matter even if they do not limit the program, so the advice is
+        // always given.
         let share = lock.filter(|lock| lock.number == starving.number).map_or(0.0, |lock| lock.share);
         steps.push((share.max(WORTH_A_STEP) * 1.01, starving.next(place)));
     }
@@ -295,7 +299,7 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     steps.into_iter().map(|(_, step)| step).take(3).collect()
 }
 
-/// What to do where threads have no CPU.
+/// The advice if threads have no CPU.
 fn fewer_threads(report: &Report, place: &str) -> String {
     format!(
         "run it with no more threads than the {} CPUs, record that, and compare the two (baton diff {} again): only that \
@@ -305,7 +309,7 @@ fn fewer_threads(report: &Report, place: &str) -> String {
     )
 }
 
-/// What to do where threads wait for each other.
+/// The advice if threads wait for each other.
 fn fewer_waits(report: &Report) -> String {
     let waits = report.critical_path.parts.iter().filter(|part| limit(&part.kind) == "waiting");
     let most = waits.max_by_key(|part| part.total_ns).and_then(|part| part.waitable);

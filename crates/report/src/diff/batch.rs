@@ -100,7 +100,7 @@ mod tests {
         let mut run = |mean: f64| {
             let mut batches = Batches::default();
             for i in 0..1_600 {
-                // Blocks of neighbouring events share a level, so that they depend on each other.
+                // Every hundredth event has a level of its own; all others have the same level.
                 let level = if i % 100 == 0 { random() } else { 0.5 };
                 batches.add_one(f64::from(i) / 1_600.0);
                 batches.add_sum(f64::from(i) / 1_600.0, (mean * (0.5 + random()) + level * 20.0) as u64);

@@ -32,9 +32,9 @@ pub struct Diff {
     pub after: Side,
     /// Classes of locks in both profiles, the greatest change of waiting first.
     pub locks: Vec<LockDiff>,
-    /// Classes of locks that only the first one has.
+    /// Classes of locks that only the first profile has.
     pub only_before: Vec<String>,
-    /// Classes of locks that only the second one has.
+    /// Classes of locks that only the second profile has.
     pub only_after: Vec<String>,
     /// What the noise does and does not include, and what makes the two profiles hard to compare.
     pub remarks: Vec<String>,
@@ -80,7 +80,7 @@ struct Class {
     hold: Batches,
 }
 
-/// Compares two profiles. The function reads both traces again.
+/// Compares two profiles. The function walks over both traces again.
 pub fn diff(before: &Profile, after: &Profile) -> Diff {
     let (mut first, mut second) = (classes(before), classes(after));
     let only = |a: &BTreeMap<Key, Class>, b: &BTreeMap<Key, Class>| -> Vec<String> {

@@ -108,7 +108,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
         self.out.flush()
     }
 
-    /// Writes those of a thread's intervals that no later interval can contain.
+    /// Writes the intervals of a thread that no later interval can contain.
     fn flush(&mut self, thread: u32) -> io::Result<()> {
         let Some(mut ready) = self.waiting.remove(&thread) else { return Ok(()) };
         let edges = slices::place(&mut ready);

@@ -1,5 +1,5 @@
 //! Arranges the intervals of one thread as nested slices. A slice may lie inside another, but must
-//! not overlap its end; a slice that would is moved to a further lane.
+//! not reach beyond its end; a slice that would is moved to a further lane.
 
 use crate::intervals::Interval;
 use baton_units::Nanos;

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The most rows of a table in the page. The JSON has all rows.
 const ROWS: usize = 400;
 
-/// What the page's scripts find under `data`.
+/// The data that the page's scripts find in the element `data`.
 #[derive(Serialize)]
 struct Data<'a> {
     report: &'a Report,

@@ -58,7 +58,7 @@ pub fn borne_out(rows: &[Predicted]) -> Option<String> {
 
 const PAGE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/page.css");
-/// The scripts, each after those that it uses.
+/// The scripts. Each follows the scripts that it uses.
 const SCRIPTS: [&str; 10] = [
     include_str!("assets/util.js"),
     include_str!("assets/blocks.js"),
@@ -77,8 +77,8 @@ pub fn page(profile: &Profile, predictions: &[Predicted]) -> String {
     let data = data::json(profile, predictions);
     let command = profile.report.run.command.join(" ");
     let title = if command.is_empty() { "Baton report".to_owned() } else { format!("Baton: {command}") };
-    // Style and scripts are inserted first, so that nothing in the data can be taken for a
-    // placeholder.
+    // The style and the scripts are inserted before the data, so that no text in the data is taken
+    // for their placeholders.
     let page = PAGE.replace("{{style}}", STYLE).replace("{{script}}", &SCRIPTS.join("\n"));
     let mut out = String::with_capacity(page.len() + data.len());
     let mut rest = page.as_str();

@@ -12,7 +12,8 @@ pub(super) struct OtherWait {
     pub(super) object: Option<usize>,
     pub(super) since: Ticks,
     pub(super) site: SiteId,
-    /// Whether the mutex was released: a condition wait begins only then.
+    /// For a wait on a condition variable: whether the thread has released the mutex. The wait
+    /// begins only then.
     pub(super) released: bool,
 }
 
@@ -39,7 +40,7 @@ impl ThreadState {
         }
     }
 
-    /// The number of open intervals.
+    /// The number of the thread's intervals that are open.
     pub(super) fn open(&self) -> u32 {
         self.holds + (self.waits.len() + self.other.len()) as u32
     }

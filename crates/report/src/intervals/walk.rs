@@ -32,7 +32,7 @@ struct Walk<'a, N, F> {
     threads: Vec<ThreadState>,
     /// Stretches off the CPU that the walk has not reached yet, the last one first.
     off_cpu: Vec<(ThreadIndex, OffStretch)>,
-    /// When waits end that do not end in the trace.
+    /// The time at which waits end that have no end in the trace.
     end: Ticks,
 }
 
@@ -77,7 +77,7 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         self.act(time, thread, what)
     }
 
-    /// Passes on the stretches off the CPU that end up to `time`.
+    /// Passes the stretches off the CPU that end up to `time` to `sink`.
     fn off_cpu_until(&mut self, time: Ticks) -> Result<(), E> {
         while let Some((thread, stretch)) = self.off_cpu.pop_if(|(_, stretch)| stretch.end <= time) {
             let off = self.interval(thread, Doing::OffCpu(stretch.why), stretch.begin, stretch.end);
@@ -119,7 +119,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
                 self.living.retain(|&(of, address), _| of != process || !(start..end).contains(&address));
                 Ok(())
             }
-            // The life of an object may begin with one of these events, too.
+            // These events end no wait, but an object that has not been seen begins its life with
+            // them.
             What::TryFail { lock: Lock { address: a, .. }, .. }
             | What::CondSignal { condition: a, .. }
             | What::CondBroadcast { condition: a, .. }
@@ -197,7 +198,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         Ok(())
     }
 
-    /// A hold begins; the wait for it ends, and so does the competition for the lock.
+    /// A hold begins. The thread's wait for the lock ends, and so does all competition for the
+    /// lock.
     fn acquire(
         &mut self,
         now: Ticks,
@@ -213,8 +215,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         let competed = lock.waiters().iter().filter_map(|waiter| Some((waiter.thread, lock.competes_since(waiter)?)));
         let competed: Vec<_> = competed.collect();
         let taken = lock.acquire(now, thread, mode, site);
-        // The overhead that ends here lies inside the wait, so it must end while the wait is still
-        // open.
+        // The overhead of a waiter lies inside its wait, so its interval must end while the wait is
+        // still open.
         for (waiter, since) in competed {
             let mut interval = self.interval(waiter, Doing::Overhead, since, now);
             interval.object = number;
@@ -339,8 +341,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         (self.sink)(&interval)
     }
 
-    /// Ends at the trace's end what is still open: the program was killed, or a thread never
-    /// released a lock.
+    /// Ends the intervals that are still open at the end of the trace: the program was killed, or a
+    /// thread never released a lock.
     fn end(&mut self) -> Result<(), E> {
         let last = self.end;
         self.off_cpu_until(last)?;

@@ -51,7 +51,7 @@ pub struct Report {
     pub locks: Vec<Lock>,
     /// Locks of the same origin, added up.
     pub classes: Vec<Class>,
-    /// Where locks are initialised, or taken first.
+    /// The places that initialise locks, or take them first.
     #[serde(default)]
     pub origins: Vec<Origin>,
     /// The threads, in the order in which they appeared.
@@ -162,7 +162,8 @@ pub struct Class {
     pub usage: Usage,
 }
 
-/// Where locks begin. Each place is a name for these locks in `--lock`, `--shrink` and `--split`.
+/// The origin of locks: the place at which they begin, and its callers. Each place is a name for
+/// these locks in `--lock`, `--shrink` and `--split`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// `initialised` by a call, or `taken` first without that.
@@ -226,8 +227,8 @@ pub struct Thread {
     pub running_ns: Nanos,
     /// The part of `work_ns` during which the thread was ready to run and had no CPU.
     pub ready_ns: Nanos,
-    /// The part of `work_ns` during which the thread was blocked by something that Baton does not
-    /// see: input, output, sleep, a system call of the program's own.
+    /// The part of `work_ns` during which the thread was blocked in something that Baton does not
+    /// see as a wait: input, output, sleep, a system call of the program's own.
     pub blocked_ns: Nanos,
     /// The part of `work_ns` off the CPU for a reason that the trace does not say.
     pub off_ns: Nanos,
@@ -351,7 +352,7 @@ pub struct WaiterEdge {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
     pub name: String,
-    /// The process that marked it: regions of one name in two processes are two regions.
+    /// The process that marked the region. Regions of one name in two processes are two regions.
     #[serde(default)]
     pub pid: u32,
     /// The number of stretches of time that the region consists of.

@@ -24,8 +24,8 @@ pub struct CriticalPath {
     /// lie in it too.
     #[serde(default)]
     pub ready_ns: Nanos,
-    /// The part of `ready_ns` in which fewer of the program's threads ran than it may use CPUs:
-    /// other programs had a CPU, or it was idle.
+    /// The part of `ready_ns` in which the program did not use all CPUs that it may use: a CPU was
+    /// idle, or ran other programs.
     #[serde(default)]
     pub ready_left_ns: Nanos,
 }
@@ -66,7 +66,7 @@ pub struct SectionTime {
     pub waited_for_ns: Nanos,
 }
 
-/// Time of the critical path inside of a lock's sections that are inside of another lock's sections.
+/// Time of the critical path inside of a lock's sections that lie within another lock's sections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NestedPart {
     /// The lock that is held already.
@@ -97,9 +97,9 @@ pub struct PathStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Background {
     pub thread: u32,
-    /// The thread that joined it.
+    /// The thread that joined this thread.
     pub joiner: u32,
-    /// When the joiner came to wait for its end.
+    /// The time at which the joiner began to wait for this thread's end.
     pub joined_ns: Nanos,
     pub ended_ns: Nanos,
 }

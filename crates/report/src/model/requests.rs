@@ -3,7 +3,7 @@
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The key of a trace's description under which the launcher or a command keeps the point that the
+/// The key of a trace's description under which the launcher or a command stores the point that the
 /// user named.
 pub const PROGRESS: &str = "progress";
 
@@ -18,23 +18,24 @@ pub struct Requests {
     pub count: u64,
     /// Requests that had not ended when the recording did.
     pub unfinished: u64,
-    /// Beginnings while the thread's last request had not ended: that one is left out.
+    /// How often a request began while the thread's last request had not ended. The last request is
+    /// then left out.
     pub begun_twice: u64,
-    /// Requests that another thread answered than the one that read them.
+    /// Requests that one thread read and another thread answered.
     pub passed_along: u64,
     /// From the beginning of the first request to the end of the last.
     pub span_ns: Nanos,
-    /// Requests that ended per second of `span_ns`; `None` if that is no time.
+    /// Requests that ended per second of `span_ns`; `None` if the span is zero.
     pub per_second: Option<f64>,
-    /// How long requests took.
+    /// The latencies of the requests.
     pub latency_ns: Latency,
     /// The connections that had a request, or the threads between whose points requests lie.
     pub connections: u32,
     /// Whether each client request comes only when all connections have been answered: one client
     /// that waits for all of its answers.
     pub together: bool,
-    /// The time from an answer to the connection's next request, or with `together` from the last
-    /// answer of all: half of the requests come sooner.
+    /// The median time from an answer to the connection's next request. With `together`, the time
+    /// counts from the last answer to any connection.
     pub think_p50_ns: Nanos,
     /// The number of requests under way, on average.
     pub under_way: f64,
@@ -57,7 +58,7 @@ pub struct Latency {
 /// A part of the latency of all requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestPart {
-    /// `cpu`, `ready`, `lock`, `threads`, `outside`, `behind` or `passed`.
+    /// The kind of the part: `cpu`, `ready`, `lock`, `threads`, `outside`, `behind` or `passed`.
     pub kind: String,
     /// The part as a phrase.
     pub name: String,
@@ -74,14 +75,14 @@ pub struct RequestPart {
 /// One of the slowest requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowRequest {
-    /// The thread that read it.
+    /// The thread that read the request.
     pub thread: u32,
-    /// The thread that answered it.
+    /// The thread that answered the request.
     pub answered_by: u32,
-    /// When it began, from the beginning of the trace.
+    /// The time at which the request began, from the beginning of the trace.
     pub begin_ns: Nanos,
     pub latency_ns: Nanos,
-    /// Its parts, the longest first.
+    /// The parts of the request, the longest first.
     pub parts: Vec<SlowPart>,
 }
 
@@ -100,7 +101,7 @@ pub struct Progress {
     pub point: String,
     /// The number of passages.
     pub count: u64,
-    /// The threads that passed it.
+    /// The threads that passed the point.
     pub threads: u32,
     /// Passages per second from the first to the last; `None` if there is no time between them.
     pub per_second: Option<f64>,

@@ -38,10 +38,10 @@ pub struct Run {
 /// How much longer a program took because it was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dilation {
-    /// The recorded run's time in times of the program's own: the measured one, or else the
-    /// least.
+    /// By how many times the recorded run is longer than the program alone: as measured, or else
+    /// the estimate.
     pub times: f64,
-    /// The least that the recorder's time along the critical path makes it.
+    /// The least value of `times`, estimated from the recorder's time along the critical path.
     pub estimated: f64,
     /// The recorder's time along the critical path.
     pub recorder_ns: Nanos,

@@ -29,7 +29,7 @@ pub struct Standstill {
     pub moving: u32,
     /// The number of other processes that stand still too.
     pub other_processes: u32,
-    /// What would cure it, as sentences.
+    /// What would cure the standstill, as sentences.
     pub cures: Vec<String>,
 }
 
@@ -38,19 +38,19 @@ pub struct Standstill {
 pub struct StandingThread {
     /// The index of the thread in the report's list.
     pub thread: u32,
-    /// What the thread waits for: `lock`, `condition`, `semaphore`, `barrier`, `futex`, `join`,
-    /// `region` (an idle worker of OpenMP) or `tasks`.
+    /// What the thread waits for: `lock`, `condition`, `semaphore`, `barrier`, `futex`,
+    /// `libc-lock`, `join`, `region` (an idle worker of OpenMP) or `tasks`.
     pub waits_for: String,
     /// Why the wait does not end: `held`, `held-by-ended` (the holder has ended), `not-held` (no
     /// recorded thread holds the lock), `join`, `never-signalled`, `lost-wake-up` (the last signal
     /// found no waiter), `not-signalled` (no signal came since), `never-posted`, `not-posted`,
     /// `not-woken` (a futex), `few-arrivals`, `idle` or `tasks`.
     pub why: String,
-    /// The lock that it waits for.
+    /// The lock that the thread waits for.
     pub lock: Option<u32>,
-    /// The condition variable, semaphore or barrier that it waits at.
+    /// The condition variable, semaphore, barrier or other object that the thread waits at.
     pub waitable: Option<u32>,
-    /// The threads that it waits for.
+    /// The threads that this thread waits for.
     pub blockers: Vec<u32>,
     /// The call site of the wait.
     pub at: String,
@@ -67,17 +67,17 @@ pub struct StandingThread {
 pub struct Held {
     /// The index of the lock in the report's list.
     pub lock: u32,
-    /// The call site that took it.
+    /// The call site that took the lock.
     pub at: String,
-    /// When it was taken.
+    /// The time at which the lock was taken.
     pub since_ns: Nanos,
 }
 
 /// A circle of lock orders: threads took the locks in orders that could deadlock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LockOrder {
-    /// The orders. The lock that one wants is the lock that the next one holds; the last one wants
-    /// the lock that the first one holds.
+    /// The orders of the circle. The lock that one order wants is the lock that the next one holds;
+    /// the last one wants the lock that the first one holds.
     pub steps: Vec<OrderStep>,
     /// Whether this very circle deadlocked in the recorded run.
     pub happened: bool,
@@ -88,15 +88,15 @@ pub struct LockOrder {
 /// Two locks that a thread took one inside of the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OrderStep {
-    /// A thread that did so.
+    /// A thread that took the two locks in this order.
     pub thread: u32,
-    /// The lock that it held.
+    /// The lock that the thread held.
     pub held: u32,
     /// The call site that took that lock.
     pub held_at: String,
-    /// The lock that it took inside.
+    /// The lock that the thread took while it held the other.
     pub wanted: u32,
-    /// The call site that took that one.
+    /// The call site that took `wanted`.
     pub wanted_at: String,
     /// How often threads took the two locks in this order.
     pub times: u64,

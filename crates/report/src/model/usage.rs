@@ -45,7 +45,8 @@ pub struct Usage {
     pub queue_lengths: Vec<QueueLength>,
 }
 
-/// Waits of a reader-writer lock in which threads of the other mode that came later got it first.
+/// Waits for a reader-writer lock during which threads of the other mode came later and got the
+/// lock first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starved {
     /// Waits of writers that readers overtook.
@@ -56,22 +57,22 @@ pub struct Starved {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overtaken {
-    /// The number of such waits.
+    /// The number of waits that were overtaken.
     pub waits: u64,
-    /// Acquisitions that came later and got the lock first, added over waits.
+    /// Acquisitions that came later than a wait and got the lock first, added over waits.
     pub by: u64,
-    /// The greatest number of them in one wait.
+    /// The greatest number of such acquisitions during one wait.
     pub most: u64,
-    /// Time from the first of them to the wait's end, added over waits.
+    /// Time from the first such acquisition to the wait's end, added over waits.
     pub total_ns: Nanos,
-    /// The longest such time.
+    /// The longest time from the first such acquisition to the wait's end.
     pub longest_ns: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLength {
     pub waiters: u32,
-    /// How long there were that many waiters.
+    /// The time during which there were that many waiters.
     pub total_ns: Nanos,
 }
 

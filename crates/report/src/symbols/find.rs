@@ -27,8 +27,8 @@ pub fn find(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
     }
     if let Ok(open) = ObjectFile::open(path, &[]) {
         for row in open.rows() {
-            // A lock begins in the innermost function of the program's own code, and in those into which the compiler has
-            // put that one.
+            // A lock begins in the innermost function of the program's own code, and in the
+            // functions into which the compiler inlined that function.
             let frames = open.frames(row.start);
             let wanted = |frame: &Frame| {
                 !is_wrapper(frame)

@@ -79,7 +79,7 @@ fn head(report: &Report, style: Style) -> String {
     out
 }
 
-/// How much longer the program took because it was recorded.
+/// A line on how much longer the program took because it was recorded.
 fn dilation(report: &Report) -> String {
     let Some(dilation) = &report.run.dilation else { return String::new() };
     match dilation.alone_ns {
@@ -98,8 +98,8 @@ fn some(ns: Nanos) -> String {
     if ns == Nanos(0) { "0".to_owned() } else { duration(ns) }
 }
 
-/// The table of locks. Locks of one origin share a line, with their number; the page and the JSON
-/// list each by itself.
+/// The table of locks. Locks of one class share a line, with their number; the page and the JSON
+/// list each lock by itself.
 fn locks(report: &Report, style: Style) -> String {
     let columns = ["acquired", "waited", "wait", "hold", "overhead", "hand-off"].map(|c| (c, Side::Right));
     let mut table = Table::new("Locks", 26, &columns).with_whole_names();
@@ -171,7 +171,7 @@ fn waitables(report: &Report, style: Style) -> String {
 fn threads(report: &Report, style: Style) -> String {
     let mut sorted: Vec<&Thread> = report.threads.iter().collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.wait_ns));
-    // Columns without any figure are left out.
+    // Columns in which no thread has a figure are left out.
     let columns: [Figure<Thread>; 9] = [
         ("life", |t| Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
         ("on CPU", |t| t.running_ns),
@@ -261,8 +261,9 @@ fn sites(report: &Report, style: Style) -> String {
     table.render(style, worst.len().saturating_sub(ROWS))
 }
 
-/// The first two cells of a site's row. Where they have no room, all stands in the first one, on lines of its own:
-/// the place, the callers through which it is reached, and the lock.
+/// The first two cells of a site's row: the place and the lock. If they have no room, the first
+/// cell has all of it on lines of its own: the place, the callers through which it is reached, and
+/// the lock.
 fn site_and_lock(site: &Site, lock: &str) -> (String, String) {
     if site.through.is_empty() && lock.chars().count() <= 18 {
         return (site.name.clone(), lock.to_owned());

@@ -31,7 +31,7 @@ pub(super) fn requests(report: &Report, style: Style) -> String {
     out
 }
 
-/// A rate, which may be below one.
+/// A rate per second, which may be below one.
 pub(super) fn per_second(rate: f64) -> String {
     if rate < 1000.0 { format!("{rate:.1}") } else { crate::format::count(rate.round() as u64) }
 }

@@ -1,6 +1,6 @@
 //! A table of the summary. The first column holds names, and takes what is left of the line; the
-//! others are as wide as they need to be. A name that is longer is cut in its middle, or stands on
-//! lines of its own above the row's figures.
+//! others are as wide as they need to be. A name that is longer than its column is cut in its
+//! middle, or stands on lines of its own above the row's figures.
 
 use super::text::{Style, WIDTH, clip_middle};
 

@@ -29,7 +29,8 @@ pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
     out
 }
 
-/// The background threads, and how to contradict.
+/// A paragraph on the background threads, and on the option with which a user says that the program
+/// does wait for one of them.
 pub(super) fn background(report: &Report) -> String {
     let name =
         |thread: u32| report.threads.get(thread as usize).map_or_else(|| thread.to_string(), |one| one.name.clone());

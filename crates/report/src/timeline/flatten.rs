@@ -28,8 +28,8 @@ fn rank(interval: &Interval) -> (u8, u64) {
         State::Other => 1,
         State::Spin | State::Sleep | State::Wait => 2,
         State::Overhead => 3,
-        // Time off the CPU outside of a wait; within a critical section it says why the section
-        // takes long.
+        // Time off the CPU outside of a wait outranks the hold around it: it says why the critical
+        // section takes long.
         State::Ready | State::Blocked | State::Off => 1,
     };
     (rank, interval.start.0)

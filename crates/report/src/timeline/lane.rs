@@ -14,7 +14,7 @@ pub(crate) enum State {
     /// The thread waits while another thread holds the lock, and sleeps for at least a part of the
     /// wait.
     Sleep = 3,
-    /// The thread waits in a way that the trace does not say.
+    /// The thread waits for a lock; whether it spins or sleeps, the trace does not say.
     Wait = 4,
     /// The thread waits for something other than a lock.
     Other = 5,
@@ -36,7 +36,7 @@ pub(super) struct Piece {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) state: State,
-    /// The lock or other object; on a lock's lane, the owner.
+    /// The lock or other object; on the lane of a lock, the thread that owns it.
     pub(super) object: Option<u32>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Timeline {
     end_ns: Nanos,
     /// The threads that have a lane, in the order of the lanes.
     threads: Vec<u32>,
-    /// The threads that would have a lane, and nothing in it.
+    /// The threads whose lanes were taken away, because nothing of them can be seen.
     folded: Vec<u32>,
     /// The locks that have a lane, which shows the owner; they follow the threads' lanes.
     locks: Vec<u32>,
@@ -95,7 +95,7 @@ pub(crate) fn timeline(profile: &Profile) -> Timeline {
     }
 }
 
-/// A life shorter than this part of the timeline cannot be seen in it.
+/// A thread that lives for less than this fraction (1 / 1000) of the timeline cannot be seen in it.
 const SEEN: u64 = 1000;
 
 impl Builder {
@@ -116,7 +116,8 @@ impl Builder {
         }
     }
 
-    /// Takes away the lanes of threads of which nothing can be seen. Returns these threads.
+    /// Removes the lanes of threads of which nothing can be seen: the lane is empty, and the thread
+    /// lives too briefly. Returns these threads.
     fn fold(&mut self, profile: &Profile, threads: &mut Vec<u32>, span: u64) -> Vec<u32> {
         let is_empty = |(lane, thread): (usize, &u32)| {
             let thread = &profile.report.threads[*thread as usize];
@@ -156,7 +157,8 @@ impl Builder {
             self.merge_below = (self.merge_below * 2).max(256);
             self.lanes.iter_mut().for_each(|l| l.merge(self.merge_below));
             self.blocks = self.lanes.iter().map(Lane::len).sum();
-            // Merging after every few blocks would take long, so make room for many.
+            // Merging after every few blocks would take long, so merging goes on until there is
+            // room for many.
             if self.blocks < BLOCKS * 3 / 4 {
                 break;
             }

@@ -25,7 +25,7 @@ fn profile() -> Profile {
         elapsed_ns: 1_000_000,
         ..Meta::default()
     };
-    // Others used a quarter of the two CPUs.
+    // Other programs used a quarter of the two CPUs: 0.5 of the 2 ms that two CPUs have in 1 ms.
     meta.host.cpus = 2;
     meta.extra.insert(baton_trace::disturbance::OTHERS.into(), 500_000.into());
     builder.meta(meta);
@@ -156,7 +156,7 @@ fn nothing_in_the_page_points_outside_and_names_cannot_break_out() {
 
 #[test]
 fn a_long_run_makes_no_larger_a_page() {
-    // 8 threads, some 400,000 events: more stretches than a page keeps one by one.
+    // Eight threads have some 400,000 events, more pieces of time than a page keeps one by one.
     let profile = Profile::of(support::trace(8, 10_000));
     assert!(profile.report.totals.events > 300_000, "{}", profile.report.totals.events);
     let page = html::page(&profile, &[]);
@@ -171,7 +171,8 @@ fn a_long_run_makes_no_larger_a_page() {
     assert_eq!(attribute(&dom, "wide"), Some("false"), "a narrow page is not wider than its window");
 }
 
-/// A phone shows what was measured and how far off the prediction was, and hides the spread.
+/// In the width of a phone, the table of predictions shows the measured times and the errors, and
+/// hides the spread.
 #[test]
 fn a_phone_shows_measured_and_error() {
     let Some(browser) = browser("a_phone_shows_measured_and_error") else { return };
@@ -189,7 +190,8 @@ fn a_phone_shows_measured_and_error() {
     assert_eq!(attribute(&dom, "hidden"), Some("spread|overhead"));
 }
 
-/// A command without blanks for hundreds of characters leaves the columns beside it their room, also on a phone.
+/// A command of hundreds of characters without a blank does not take the room of the columns beside
+/// it, nor make the page wider than a phone.
 #[test]
 fn a_long_command_makes_nothing_wider() {
     let Some(browser) = browser("a_long_command_makes_nothing_wider") else { return };
@@ -197,7 +199,7 @@ fn a_long_command_makes_nothing_wider() {
     let command = vec!["./index".to_owned(), format!("--db={}", "/a/path".repeat(60))];
     builder.meta(Meta { command, ..Meta::default() });
     let page = html::page(&Profile::of(builder.build()), &[]);
-    // A window of the browser is never narrower than 500, so the body gets a phone's width.
+    // A window of the browser is never narrower than 500 pixels, so the body gets a phone's width.
     let script = r##"
         const root = document.documentElement, won = document.querySelector("#verdict .two > div");
         root.dataset.won = won.getBoundingClientRect().width / won.parentElement.getBoundingClientRect().width;
@@ -213,7 +215,7 @@ fn a_long_command_makes_nothing_wider() {
     assert_eq!(attribute(&narrow, "beyond"), Some(""), "parts that are wider than a phone");
 }
 
-/// Threads of which the recording has a beginning and nothing else do not push the others out of sight.
+/// Forty threads with a start and no other event get no lane; their names are listed instead.
 #[test]
 fn lanes_with_nothing_in_them_are_folded() {
     let mut builder = support::builder(3, 200);
@@ -242,7 +244,8 @@ fn lanes_with_nothing_in_them_are_folded() {
     assert!(height < 500, "{height}");
 }
 
-/// Writes the page to a file, to be looked at: `BATON_PAGE=page.html cargo test -p baton-report --test page browser::`.
+/// Writes the page to a file for a person to look at, if the variable is set: `BATON_PAGE=page.html
+/// cargo test -p baton-report --test page browser::`.
 #[test]
 fn the_page_can_be_kept() {
     let Some(path) = std::env::var_os("BATON_PAGE") else { return };

@@ -18,7 +18,7 @@ const X: Mode = Mode::Exclusive;
 const S: Mode = Mode::Shared;
 const US: u64 = 1_000;
 
-/// A trace of four threads, in the order of the calls.
+/// Builds a trace of four threads; each method adds the event of its name.
 struct Run(TraceBuilder);
 
 impl Run {
@@ -56,7 +56,7 @@ impl Run {
         self.at(us, thread, What::Release { lock, mode, site: SITE })
     }
 
-    /// Waits at a condition variable, and gives `a_lock` up.
+    /// The thread waits at a condition variable and releases `a_lock` for it.
     fn wait(&mut self, us: u64, thread: u32, condition: u64) -> &mut Run {
         self.at(us, thread, What::CondWait { condition, site: SITE });
         self.at(us, thread, What::CondMutex { mutex: A.address }).give(us, thread, A, X)
@@ -88,7 +88,9 @@ fn has(verdict: &Verdict, limit: &str, headline: &[&str]) {
     }
 }
 
-/// Thread 0 hands out one job in each round; all three workers wake, and the last one finds it.
+/// Thread 0 hands out one job in each of 20 rounds, and thread 3 does it. With `wakes_all`, a
+/// broadcast also wakes threads 1 and 2 before, for nothing; otherwise a signal wakes thread 3
+/// alone.
 fn jobs(wakes_all: bool) -> Report {
     let mut run = Run::new();
     for thread in 1..4 {
@@ -146,7 +148,7 @@ fn polling_under_a_lock_limits_the_program() {
     }
     run.take(2012, 0, A, X, OTHER).give(2014, 0, A, X);
     run.take(2020, 3, A, X, SITE).give(2028, 3, A, X);
-    // The poller ends last.
+    // The thread that polls is the last to end, so that the path runs along it.
     for n in 0..3 {
         run.at(2030, n, What::ThreadEnd { handle: 100 + u64::from(n) });
     }
@@ -158,7 +160,8 @@ fn polling_under_a_lock_limits_the_program() {
     assert!(text(&report).contains("cost of polling under a_lock"));
 }
 
-/// Threads 1 and 2 read by turns without a gap; thread 0 wants to write from 50 µs on.
+/// Threads 1 and 2 read in turns without a gap. Thread 0 wants to write from 50 µs on, and gets the
+/// lock after `turns` turns.
 fn read_by_turns(turns: u64) -> Report {
     let mut run = Run::new();
     run.take(1, 1, TABLE, S, OTHER).want(50, 0, TABLE, X);
@@ -180,11 +183,12 @@ fn a_starving_writer_is_no_matter_of_shorter_sections() {
     let next = &report.verdict.next;
     assert!(next[0].text.contains("PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP"), "{next:?}");
     assert!(next.iter().all(|step| !step.text.contains("shorter")), "{next:?}");
-    // A few readers that pass are no starvation.
+    // A writer that only five readers overtake does not starve.
     has(&read_by_turns(5).verdict, "sections", &[]);
 }
 
-/// Thread 0 takes b_lock inside of a_lock; threads 1 to 3 want a_lock only.
+/// Thread 0 takes `b_lock` inside of `a_lock`, and threads 1 to 3 want only `a_lock`: the headline
+/// and the advice name `b_lock`.
 #[test]
 fn what_is_done_under_an_inner_lock_is_told() {
     let mut run = Run::new();
@@ -212,7 +216,8 @@ fn what_is_done_under_an_inner_lock_is_told() {
     assert_eq!((report.locks[nested.outer as usize].name.as_str(), nested.total_ns.0), ("a_lock", 20 * 89 * US));
 }
 
-/// A hold of 900 µs without a waiter, and one of 20 µs for which thread 1 waits.
+/// The path has a hold of 900 µs without a waiter, which is the program's own work, and one of 20
+/// µs for which thread 1 waits.
 #[test]
 fn sections_without_waiters_are_own_work() {
     let mut run = Run::new();
@@ -225,7 +230,8 @@ fn sections_without_waiters_are_own_work() {
     assert!(part.total_ns.0 > 900 * US && part.waited_for_ns.0 <= 21 * US, "{part:?}");
 }
 
-/// The holder of a_lock loses its CPU while others wait: priorities may be the reason, and are not known.
+/// The holder of `a_lock` loses its CPU while thread 1 waits: the advice is to look at priorities,
+/// which are not recorded.
 #[test]
 fn a_holder_without_a_cpu_asks_for_the_priorities() {
     let mut run = Run::new();
@@ -238,14 +244,15 @@ fn a_holder_without_a_cpu_asks_for_the_priorities() {
     assert!(step.text.contains("a_lock") && step.text.contains("PTHREAD_PRIO_INHERIT"), "{step:?}");
 }
 
-/// What a trace cannot show is said not to have been looked at.
+/// If several threads run for long, the advice says that false sharing was not looked at; if one
+/// thread does, it does not.
 #[test]
 fn own_work_of_several_threads_may_share_cache_lines() {
     let not_looked_at = |verdict: &Verdict| verdict.next.iter().any(|step| step.text.contains("was not looked at"));
     let report = Run::new().end(1000);
     has(&report.verdict, "running", &[]);
     assert!(not_looked_at(&report.verdict), "{:?}", report.verdict);
-    // Threads 1 to 3 run for a moment only.
+    // Threads 1 to 3 end after 10 µs of 1,000.
     let mut run = Run::new();
     for thread in 1..4 {
         run.at(10, thread, What::ThreadEnd { handle: 100 + u64::from(thread) });

@@ -1,4 +1,5 @@
-//! Directories that hold no trace, an empty one, a damaged one: a clear error, or a report that says what was lost.
+//! Opens directories with no trace, an empty trace and a damaged one. Each gives a clear error, or
+//! a report that says what was lost.
 
 use baton_report::{Profile, ProfileError};
 use baton_trace::writer::{Options, Session, ThreadWriter};
@@ -6,7 +7,7 @@ use baton_trace::{Lock, Mode, SiteId, What};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-/// A trace of `pairs` acquisitions, written as a program would; gives its file.
+/// Writes a trace of `pairs` acquisitions as a recorded program would; returns its file.
 fn record(folder: &Path, pairs: u64) -> PathBuf {
     let session = Session::new();
     let path = CString::new(folder.to_str().expect("text")).expect("no zero");
@@ -56,7 +57,7 @@ fn a_damaged_trace_is_read_as_far_as_it_goes() {
     let file = record(folder.path(), 50_000);
     let whole = Profile::open(folder.path()).expect("a whole trace").report;
     assert_eq!((whole.totals.acquisitions, whole.limits.lost.len()), (50_000, 0));
-    // The second half overwritten, then cut.
+    // 20,000 bytes in the middle are overwritten, and the last quarter is cut off.
     let mut bytes = std::fs::read(&file).expect("the file");
     let half = bytes.len() / 2;
     for (i, byte) in bytes[half..half + 20_000].iter_mut().enumerate() {

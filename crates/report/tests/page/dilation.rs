@@ -1,11 +1,12 @@
-//! How much recording slowed a program down: in the first lines, and among the doubts if it is much.
+//! Tests how a report says how much recording slowed a program down: in its first lines, and among
+//! the doubts if it is much.
 
 use baton_report::Profile;
 use baton_report::terminal::{self, Style};
 use baton_trace::disturbance::ALONE;
 use baton_trace::{Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
 
-/// A run of 1 ms with 1,000 acquisitions; the events on its path take 400 µs.
+/// A run of 1 ms with 1,000 acquisitions: 2,000 events of 200 ns take 400 µs of its path.
 fn profile(alone_ns: Option<u64>) -> Profile {
     let (lock, mode, site) = (Lock::mutex(0x10), Mode::Exclusive, SiteId(1));
     let mut trace = TraceBuilder::new(Clock::nanoseconds());

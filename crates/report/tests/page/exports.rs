@@ -168,7 +168,8 @@ fn pprof_holds_every_figure_of_the_sites() {
     assert_eq!(sum(2), totals.hold_ns.0);
     assert_eq!(sum(3), sites.iter().map(|s| s.blame_ns.0).sum::<u64>());
     assert!(sum(1) > totals.blocked_ns.0 && sum(3) > 0, "the barrier's waits are in it too");
-    // Every stack ends at the object, and all numbers lead somewhere.
+    // The outermost frame of every stack is the object, and every number refers to an entry of its
+    // table.
     let names: BTreeMap<u64, &str> = read.function.iter().map(|f| (f.id, text(f.name))).collect();
     let locations: BTreeMap<u64, &str> = read.location.iter().map(|l| (l.id, names[&l.line[0].function_id])).collect();
     let outer: BTreeSet<&str> = read.sample.iter().map(|s| locations[s.location_id.last().expect("a stack")]).collect();
@@ -203,8 +204,8 @@ fn perfetto_nests_its_slices_and_joins_releases_with_acquisitions() {
     let mut time: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut begun, mut ended) = (BTreeMap::new(), BTreeMap::new());
     for events in edges.values_mut() {
-        // Perfetto's importer sorts the same way: by time, and packets of one time in the order of
-        // the file.
+        // Perfetto's importer sorts in this way: by time, and packets of the same time in the order
+        // of the file.
         events.sort_by_key(|(time, number, _)| (*time, *number));
         let mut open: Vec<(u64, &str)> = Vec::new();
         for (at, _, event) in events {

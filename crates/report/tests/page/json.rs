@@ -18,7 +18,7 @@ fn profile() -> Profile {
     builder.push(Ticks(5_000), ThreadIndex(1), What::RoiBegin { name: 1 });
     builder.push(Ticks(50_000), ThreadIndex(1), What::RoiEnd { name: 1 });
     builder.push(Ticks(60), ThreadIndex(0), What::Note { address: support::TABLE, code: baton_trace::notes::ROBUST });
-    // A try that fails, and a release by another thread: doubts.
+    // A try that fails, and a release of a lock that no thread holds, give doubts.
     let lock = baton_trace::Lock::mutex(support::ROWS);
     builder.push(Ticks(70), ThreadIndex(0), What::TryFail { lock, mode: Mode::Exclusive, site: SiteId(1) });
     builder.push(Ticks(80), ThreadIndex(0), What::Release { lock, mode: Mode::Exclusive, site: SiteId(1) });
@@ -62,7 +62,8 @@ fn what_does_not_fit_is_found() {
     assert_eq!(spoil("/schema", Some("baton-report/2".into())), 1);
 }
 
-/// Fields that are durations end in `_ns`, and only they: every integer field is a duration, or its description does not speak of time.
+/// Every integer or other number whose name does not end in `_ns` has a description that does not
+/// speak of a time.
 #[test]
 fn durations_end_in_ns() {
     fn walk(value: &Value, count: &mut usize) {
@@ -98,7 +99,8 @@ fn it_reads_back_and_is_the_same_every_time() {
     assert_eq!(again, first);
 }
 
-/// Threads that all bear the program's name are told apart by their numbers; a name that only one bears stays.
+/// Two threads with the program's name get their numbers behind it; a name that one thread alone
+/// has stays as it is.
 #[test]
 fn threads_of_one_name_are_told_apart() {
     let mut builder = TraceBuilder::new(Clock::nanoseconds());

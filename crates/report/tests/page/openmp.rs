@@ -7,7 +7,9 @@ use baton_trace::{Clock, Construct, SiteId, ThreadIndex, Ticks, Trace, TraceBuil
 const REGION: u64 = 0x1234;
 const OPENS: SiteId = SiteId(1);
 
-/// Four regions of two threads, the worker last to three of their ends; in each a task that the worker runs while it waits for it.
+/// Four regions of two threads. The worker arrives last at the end of three regions, and the master
+/// at that of the fourth. In each region the worker creates a task, and runs it while it waits for
+/// it.
 fn trace() -> Trace {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     trace.site(OPENS, &[REGION]);

@@ -30,7 +30,8 @@ fn report(mut trace: TraceBuilder, end: u64) -> Report {
     Profile::of(trace.build()).report
 }
 
-/// Three threads hand a lock on to each other, each after a millisecond. `wait`, `taken` and `wake` post the events.
+/// Three threads hand a lock on to each other in turns, after a millisecond each. `wait`, `taken`
+/// and `wake` add the events of a wait, of its end and of a wake-up.
 fn by_turns(
     trace: &mut TraceBuilder,
     wait: impl Fn(&mut TraceBuilder, u64, ThreadIndex),
@@ -101,8 +102,9 @@ fn a_lock_of_the_c_library_has_its_caller() {
     assert!(verdict.headline.contains("the C library's lock in 0x1001 (waits begin in 0x1001, called from 0x2002)"));
 }
 
-/// The thread that the path runs along meets others at the lock and works in the function that takes it; a sample elsewhere, or
-/// far from all meetings, is the program's own work.
+/// The path runs along thread 2, which meets others at the lock each millisecond and is sampled
+/// soon after. 30 of these 40 samples lie in the function that takes the lock, and count as time at
+/// the lock. The other 10, and 5 samples far from all meetings, are the program's own work.
 #[test]
 fn samples_put_work_at_a_contended_lock() {
     let mut trace = builder();
@@ -112,7 +114,8 @@ fn samples_put_work_at_a_contended_lock() {
         trace.push(Ticks(at), thread, What::LibcWait { lock: ADDRESS, site: LOCK });
         trace.push(Ticks(at), thread, What::LibcTaken { lock: ADDRESS });
         trace.push(Ticks(at + 100), thread, What::LibcWake { lock: ADDRESS, site: SiteId::UNKNOWN });
-        // The instruction before the return address 0x1001, and one of another function.
+        // 0x1000 lies just before the return address 0x1001 of the lock's call site; 0x5000 is in
+        // another function.
         let code = if ms % 4 == 0 { 0x5000 } else { 0x1000 };
         trace.push(Ticks(at + 200), thread, What::Sample { code, micros: 1000 });
     }
@@ -133,7 +136,7 @@ fn off(trace: &mut TraceBuilder, from: u64, to: u64) {
 
 #[test]
 fn what_is_not_explained_leaves_other_locks_open() {
-    // An eighth of the path, and nothing else than work.
+    // Thread 2 is blocked for 5 of 40 ms, an eighth of the path, and the rest is work.
     let mut trace = builder();
     off(&mut trace, 10 * MS, 15 * MS);
     let verdict = report(trace, 40 * MS).verdict;
@@ -142,7 +145,8 @@ fn what_is_not_explained_leaves_other_locks_open() {
     assert!(verdict.headline.starts_with("Cannot tell: for 12.5% of its critical path the thread was blocked"));
     assert_eq!(verdict.gains[0], "by another lock: cannot tell; 12.5% of the critical path is not explained");
     assert!(verdict.next.iter().any(|step| step.text.starts_with("see which calls of the kernel block")));
-    // A twentieth does not decide the verdict, but is not nothing.
+    // Blocked for 2 of 40 ms, a twentieth, it does not decide the verdict, but is said of other
+    // locks.
     let mut trace = builder();
     off(&mut trace, 10 * MS, 12 * MS);
     let verdict = report(trace, 40 * MS).verdict;
@@ -151,7 +155,7 @@ fn what_is_not_explained_leaves_other_locks_open() {
         ("running", "by another lock: cannot tell"),
         "{verdict:?}"
     );
-    // Where all is explained, there is nothing to win.
+    // If the trace explains all time, another lock wins nothing.
     let verdict = report(builder(), 40 * MS).verdict;
     assert!(verdict.gains[0].starts_with("by another lock: nothing; in "), "{verdict:?}");
 }

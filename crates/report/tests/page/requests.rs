@@ -11,7 +11,7 @@ use baton_trace::{
 const LOCK: Lock = Lock::mutex(0x1000);
 const SITE: SiteId = SiteId(1);
 const THREADS: u64 = 4;
-/// How long a request is under the lock.
+/// How long a request holds the lock, in nanoseconds.
 const HELD: u64 = 20_000;
 
 fn called(name: &str, file: u64, ticks: u32) -> What {
@@ -20,7 +20,8 @@ fn called(name: &str, file: u64, ticks: u32) -> What {
     What::Called { call, site: SITE }
 }
 
-/// Rounds of four connections, each with its thread; all requests are for one lock.
+/// A server with four connections, each with a thread of its own. In each round all four have a
+/// request, and each request takes the same lock.
 fn server(rounds: u64, meta: Meta) -> Profile {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     trace.name_object(LOCK.address, "cache_lock").site(SITE, &[0x10]).name_marker(1, "served").meta(meta);
@@ -108,7 +109,8 @@ fn the_json_has_requests_and_progress() {
     }
 }
 
-/// A point that never came, or cannot be followed, has a row that says so.
+/// A point that is passed is counted. A point that never came, or that cannot be followed, has a
+/// row that says so.
 #[test]
 fn named_points_are_counted_or_said_not_to_have_come() {
     let progress = |point: &str| named(point).report.progress.expect("a point");
@@ -134,7 +136,8 @@ fn named_points_are_counted_or_said_not_to_have_come() {
     assert_eq!((requests.count, requests.named, requests.latency_ns.p50_ns.0), (40, true, 20_041));
 }
 
-/// A program that answers few requests, or that ends by itself after other work, keeps its path.
+/// Eight requests give the report no section on requests. Forty give it one, but are too few for
+/// the verdict on a server.
 #[test]
 fn few_requests_do_not_make_a_server() {
     assert!(server(2, killed()).report.requests.is_none());

@@ -34,7 +34,8 @@ fn profile(events: &[(u64, u32, What)]) -> Profile {
     Profile::of(trace.build())
 }
 
-/// Two threads take two locks in both orders; main joins one of them.
+/// Threads 1 and 2 take `a_lock` and `b_lock` in opposite orders and deadlock; the main thread
+/// waits to join one of them.
 fn deadlock() -> Profile {
     let join = What::JoinBegin { handle: 101, site: SITE };
     let (a, b) = ((500_000, 1, take(A)), (510_000, 2, take(B)));
@@ -69,7 +70,7 @@ fn a_deadlock_comes_first_and_no_section_is_to_be_shortened() {
     assert_eq!((still.kind.as_str(), &still.circles[..], still.moving), ("deadlock", &[vec![0, 1]][..], 0));
     assert_eq!((still.threads[0].why.as_str(), &still.threads[0].blockers[..]), ("held", &[2][..]));
     assert_eq!(report.verdict.limit, "standstill");
-    // Both waits last to the end of the process.
+    // Both waits last to the process's end after one second; they begin at 520 and 530 µs.
     assert_eq!(report.totals.blocked_ns.0, 2 * SECOND - 520_000 - 530_000);
     assert!(html::page(&profile, &[]).contains("The program stands still since"));
 }

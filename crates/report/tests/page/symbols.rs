@@ -1,4 +1,5 @@
-//! Names, from a real program: compiled here, run, and asked where its own code and globals lie.
+//! Tests the names of addresses on a real program. The program is compiled and run, and prints
+//! where its own code and its global variable lie.
 
 use baton_report::symbols::Symbols;
 use baton_trace::{Clock, Module, ProcessIndex, SiteId, Ticks, Trace, TraceBuilder};
@@ -31,7 +32,8 @@ int main(void) {
 }
 "#;
 
-/// Compiles the program, runs it, and gives a trace whose site 1 is the call in `inner`, and the address of the global.
+/// Compiles the program and runs it. Returns a trace whose site 1 is the call in `inner`, and the
+/// address of the global variable.
 fn program(folder: &Path, flags: &[&str]) -> (Trace, u64) {
     let (source, binary) = (folder.join("named.c"), folder.join("named"));
     std::fs::write(&source, SOURCE).expect("the source");
@@ -70,7 +72,8 @@ fn a_call_site_has_its_inlined_functions_and_a_lock_its_global() {
     }
 }
 
-/// The frame in which the preload library starts a thread is no function of the program's.
+/// A frame of the preload library, which starts the program's threads, is left out of a site's
+/// functions.
 #[test]
 fn the_captures_own_frames_are_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -121,11 +124,12 @@ fn a_stripped_a_changed_and_a_missing_file_are_told() {
     let mut symbols = Symbols::new();
     symbols.site(&trace, PROCESS, SiteId(1));
     assert!(symbols.problems()[0].contains("cannot be read"), "{:?}", symbols.problems());
-    // An address in no module at all.
+    // An address that lies in no module is shown as a number.
     assert_eq!(symbols.code(&trace, PROCESS, 0x10, Ticks(0))[0].function, "0x10");
 }
 
-/// A `std::lock_guard` is four inlined calls deep; the report speaks of the function that wanted the lock.
+/// The site of a `std::lock_guard` is four inlined calls deep; the report names the function that
+/// wanted the lock.
 #[test]
 fn a_cpp_site_is_named_after_the_programs_own_function() {
     if !baton_needs::has("c++", "a_cpp_site_is_named_after_the_programs_own_function") {

@@ -23,7 +23,7 @@ fn the_summary_fits_80_columns_and_has_no_colour_unless_asked() {
 
 #[test]
 fn locks_that_nobody_acquired_are_counted_and_not_listed() {
-    // One that is only made, and one that is only tried.
+    // Lock 0 is only initialised, and lock 1 is only tried.
     let mut trace = support::builder(3, 40);
     for n in 0..2 {
         let lock = Lock::mutex(0x7fff_0000 + n * 40);
@@ -42,7 +42,8 @@ fn locks_that_nobody_acquired_are_counted_and_not_listed() {
     assert!(text.contains(&format!("acquisitions of {used} locks")), "{text}");
 }
 
-/// A place that was taken both freely (its address) and after a wait (its stack) is one line with the sum of both.
+/// A place that takes a lock without a wait (recorded as an address) and after a wait (recorded as
+/// a stack) is one line with the sum of both.
 #[test]
 fn a_place_is_one_line() {
     let mut trace = support::builder(6, 400);
@@ -94,7 +95,8 @@ fn bound_threads_are_named() {
     assert!(text.contains(&expected), "no {expected:?} in\n{text}");
 }
 
-/// Whatever a program is called, and whatever it calls its threads, the terminal is told no more than text.
+/// Control characters in the name of a program or of a thread are printed as escapes, so that the
+/// terminal does not obey them.
 #[test]
 fn control_characters_are_written_out() {
     let mut trace = support::builder(2, 40);
@@ -118,7 +120,8 @@ fn a_run_without_locks_is_said_in_words() {
     assert!(text.contains("1 thread in 50ns, 2 events\nno acquisitions of locks\n"), "{text}");
 }
 
-/// A program of four threads that sleep: nothing of it is running, nothing is unseen without a word, and the verdict says so first.
+/// Four threads sleep for nearly all of their lives. The report does not say that they run; it says
+/// that it cannot tell why they are blocked, and the verdict says so first.
 #[test]
 fn a_sleeping_program_is_not_said_to_run() {
     let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
@@ -150,7 +153,7 @@ fn a_sleeping_program_is_not_said_to_run() {
         "{text}"
     );
     assert!(!text.contains("running"), "{text}");
-    // What cannot be told is said.
+    // A trace without context switches says that they were not recorded.
     let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
     trace.push(Ticks(0), ThreadIndex(0), What::ThreadStart { handle: 1 });
     trace.push(Ticks(50), ThreadIndex(0), What::ThreadEnd { handle: 1 });
@@ -158,7 +161,8 @@ fn a_sleeping_program_is_not_said_to_run() {
     assert!(unseen.contains("no context switches were recorded"), "{unseen}");
 }
 
-/// What the timeline and the exports are drawn from has the time off the CPU, in the order of ends with all else.
+/// The intervals, from which the timeline and the exports are made, include time off the CPU. All
+/// come in the order of their ends.
 #[test]
 fn intervals_hold_the_time_off_the_cpu() {
     let mut trace = support::builder(2, 40);
@@ -189,7 +193,8 @@ fn others_on_the_cpus_are_said_with_the_figures() {
     assert!(text.contains("Not to be trusted: other programs used 25% of the CPUs"), "{text}");
 }
 
-/// A lock that is known by its place alone makes a sentence, and a condition's wake-up names its condition.
+/// A lock that is known only by its place reads as `the lock in …`, and the wake-up of a condition
+/// variable names the variable.
 #[test]
 fn the_path_reads_as_sentences() {
     let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
@@ -219,7 +224,7 @@ fn the_path_reads_as_sentences() {
     assert!(!text.contains("without in "), "{text}");
 }
 
-/// Sixteen locks without a name that the same places take are one line with their number.
+/// Sixteen locks without a name, which the same two places take, are one line with their number.
 #[test]
 fn shards_are_one_line() {
     let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
@@ -230,7 +235,7 @@ fn shards_are_one_line() {
         trace.push(Ticks(n * 10), ThreadIndex(0), What::Acquire { lock, mode, site });
         trace.push(Ticks(n * 10 + 5), ThreadIndex(0), What::Release { lock, mode, site });
     }
-    // Another one, taken elsewhere.
+    // A further lock, which only one of the places takes, is a class of its own.
     let (lock, mode, site) = (Lock::mutex(0x7f01_0000), Mode::Exclusive, support::ROW);
     trace.push(Ticks(2_000), ThreadIndex(0), What::Acquire { lock, mode, site });
     trace.push(Ticks(2_010), ThreadIndex(0), What::Release { lock, mode, site });
@@ -255,7 +260,7 @@ fn a_loop_that_polls_under_its_lock_is_named() {
     assert!(text.contains("polls under lock: 0x1001 takes"), "{text}");
 }
 
-/// A recording that stopped early says so before its verdict.
+/// If a recording stopped early, the report says so before its verdict.
 #[test]
 fn a_recording_that_was_cut_off_says_so_first() {
     let mut builder = support::builder(2, 40);
@@ -273,8 +278,8 @@ fn a_recording_that_was_cut_off_says_so_first() {
     assert!(at("Not to be trusted: recording stopped") < at("Verdict:"));
 }
 
-/// Time without a CPU is a bound if the program's own threads had all CPUs, and no gain at all if a
-/// CPU ran none of them.
+/// With one CPU, which the program's threads use, time without a CPU is a bound on what could be
+/// won. With two, one of which runs none of them, it is no gain.
 #[test]
 fn cpus_are_no_gain_where_the_program_left_one_to_others() {
     let verdict = |cpus: u32| {

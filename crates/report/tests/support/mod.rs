@@ -1,6 +1,8 @@
-//! A made-up program for the tests: workers that share a hot lock and eight cold ones, wait at a barrier and for a condition.
+//! A made-up program for the tests: workers share a hot lock and eight cold ones, and meet at a
+//! barrier.
 //!
-//! The lock is served in the order of arrival; a waiter that waited long has slept and needs longer to wake. All from one seed.
+//! The lock is served in the order of arrival. A waiter that waited long has slept and needs longer
+//! to wake. All times come from one seed.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part of it")]
 
@@ -15,9 +17,9 @@ pub const ROWS: u64 = 0x7f00_0000;
 pub const BARRIER: u64 = 0x40_2000;
 /// Call site that takes the hot lock.
 pub const INSERT: SiteId = SiteId(1);
-/// Call site that takes the cold ones.
+/// Call site that takes the cold locks.
 pub const ROW: SiteId = SiteId(2);
-/// Call site that initialised the cold ones.
+/// Call site that initialised the cold locks.
 pub const INIT: SiteId = SiteId(3);
 
 /// A small generator (xorshift64*), so that the trace is the same everywhere.
@@ -49,7 +51,7 @@ pub fn builder(threads: u32, rounds: u32) -> TraceBuilder {
     trace.push(Ticks(21), ThreadIndex(0), What::ProbeCost { probe: 0, picoseconds: 24_500 });
     let mut random = Seeded(42);
     let mut free_at: BTreeMap<u64, u64> = BTreeMap::new();
-    // The clock of each worker; always the one that is furthest behind goes on.
+    // Each worker has a clock of its own. The worker whose clock is furthest behind goes on.
     let mut clocks: Vec<(u64, u32)> = (0..threads).map(|t| (1_000 + u64::from(t) * 700, 0)).collect();
     let last = clocks.len();
     for (t, (start, _)) in clocks.iter().enumerate() {
@@ -85,7 +87,7 @@ fn worker(t: usize) -> ThreadIndex {
     ThreadIndex(t as u32 + 1)
 }
 
-/// A critical section of `length` that is wanted at `now`; gives the time after it.
+/// Adds a critical section of `length` that a thread wants at `now`; returns the time at its end.
 fn section(
     trace: &mut TraceBuilder,
     free_at: &mut BTreeMap<u64, u64>,

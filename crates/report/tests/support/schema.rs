@@ -72,7 +72,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
                     }
                 }
             }
-            // `properties` above lets nothing else in.
+            // Nothing to check: `properties` already refuses fields that the schema does not have.
             "additionalProperties" if wanted == &Value::Bool(false) => {}
             _ => found.push(format!("{at}: the validator does not know {keyword}: {wanted}")),
         }

@@ -3,7 +3,7 @@
 use super::{Scene, text};
 use baton_trace::analysis::{Holding, Standstill, Stuck, WaitKind, Why};
 
-/// The cures, those of circles first, each once.
+/// The cures of a standstill, each once. The cures of circles come first.
 pub(super) fn cures(scene: &mut Scene<'_, '_>, still: &Standstill) -> Vec<String> {
     let circles = still.circles.iter().map(|circle| {
         let threads: Vec<&Stuck> = circle.iter().filter_map(|n| still.threads.get(*n)).collect();
@@ -43,7 +43,7 @@ fn of_circle(scene: &mut Scene<'_, '_>, still: &Standstill, circle: &[&Stuck]) -
     format!("take {locks} in one order in all threads, or take all of them at once with tries that give up")
 }
 
-/// The names of locks as a list, each once.
+/// The names of the held locks as a list, each name once.
 fn names(scene: &Scene<'_, '_>, held: &[Holding]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for holding in held {

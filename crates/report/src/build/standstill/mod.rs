@@ -1,4 +1,5 @@
-//! Threads that can never go on, with names: from the analysis to the report, and the verdict.
+//! Threads that can never go on: turns the analysis's standstill into the report's, with names, and
+//! gives the verdict.
 
 mod cure;
 mod text;
@@ -11,7 +12,7 @@ use baton_trace::analysis::{Analysis, Ending, ObjectId, Standstill, Stuck, WaitK
 use baton_trace::{ProcessIndex, SiteId, ThreadIndex, Trace};
 use std::collections::BTreeMap;
 
-/// What the sentences need: names of locks, objects, threads and places.
+/// What sentences about a standstill need: names of locks, objects, threads and places.
 pub(super) struct Scene<'a, 'n> {
     names: &'a mut Names<'n>,
     locks: BTreeMap<ObjectId, u32>,
@@ -19,7 +20,8 @@ pub(super) struct Scene<'a, 'n> {
     lock_names: Vec<String>,
     waitable_names: Vec<String>,
     threads: &'a [model::Thread],
-    /// For each thread that stands still, the outermost function of its wait.
+    /// For each thread that stands still, the outermost function of the program in the call stack
+    /// of its wait.
     entries: BTreeMap<ThreadIndex, String>,
 }
 
@@ -92,7 +94,7 @@ impl<'a, 'n> Scene<'a, 'n> {
     }
 }
 
-/// Whether an object file belongs to the system, which starts a program's threads.
+/// Whether an object file belongs to the system or to Baton, whose code starts a program's threads.
 fn is_system(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default();
     ["libc.", "libc-", "libpthread", "ld-", "ld.", "libstdc++", "libgomp", "libbaton"]
@@ -100,7 +102,8 @@ fn is_system(path: &str) -> bool {
         .any(|own| file.starts_with(own))
 }
 
-/// Describes the process that stands still; if there are several, one with a deadlock.
+/// Describes one process that stands still: preferably one with a deadlock, then one that is more
+/// than suspected.
 pub(super) fn standstill(scene: &mut Scene<'_, '_>, ending: &Ending) -> Option<model::Standstill> {
     let all = &ending.standstills;
     let sure = |still: &&Standstill| still.suspected.is_none();

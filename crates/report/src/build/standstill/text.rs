@@ -44,12 +44,12 @@ pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[Sta
     out + "."
 }
 
-/// The parts of the threads, the causes before those that wait for them.
+/// What each thread holds and waits for, joined; causes come before the threads that wait for them.
 fn parts(scene: &Scene<'_, '_>, still: &Standstill, threads: &[StandingThread]) -> String {
     let mut order: Vec<(&Stuck, &StandingThread)> = still.threads.iter().zip(threads).collect();
     let in_circle = |n: usize| still.circles.iter().any(|circle| circle.contains(&n));
     let circled = (0..still.threads.len()).filter(|n| in_circle(*n)).count();
-    // Threads of circles stand first; of the others, those that wait for a thread come last.
+    // Threads of circles already come first. Other threads that wait for a thread come last.
     order[circled..].sort_by_key(|(stuck, _)| matches!(stuck.why, Why::Join | Why::Idle | Why::Tasks | Why::Unheld));
     let shown = if still.deadlock.is_some() && circled > 0 { circled.min(NAMED) } else { NAMED.min(order.len()) };
     let named =
@@ -83,7 +83,7 @@ pub(super) fn held_by(still: &Standstill, thread: ThreadIndex) -> Vec<Holding> {
     held
 }
 
-/// `(word place)` with a blank before it, if the place is known.
+/// `(word place)` after a blank; empty if the place is not known.
 fn at(place: &str, word: &str) -> String {
     if place.is_empty() { String::new() } else { format!(" ({word} {place})") }
 }
@@ -156,8 +156,8 @@ fn held(scene: &mut Scene<'_, '_>, still: &Standstill, stuck: &Stuck, holders: &
     }
 }
 
-/// Whether the last signal found no waiter, and the thread that waits now cannot have seen what the
-/// signal told.
+/// Whether the last signal was lost: it found no waiter, and the waiting thread cannot have seen
+/// under the mutex what the signal told.
 pub(super) fn is_lost(signals: &Signals, last: Signal) -> bool {
     last.waiters == 0 && signals.looked < 2
 }

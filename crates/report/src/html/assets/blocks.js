@@ -1,4 +1,4 @@
-// The timeline's blocks: numbers of seven bits a byte, in base64 (see timeline/encode.rs).
+// Decodes the timeline's blocks: base64 of numbers with seven bits in each byte (see timeline/encode.rs).
 function decodeLanes(text, lanes, start) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   let at = 0;
@@ -34,7 +34,7 @@ function decodeLanes(text, lanes, start) {
   });
 }
 
-// The first block that ends after a time.
+// Finds the first block of a lane that ends after a time.
 function firstAfter(lane, time) {
   let low = 0, high = lane.end.length;
   while (low < high) {

@@ -1,10 +1,11 @@
-// Flame graphs of waiting and of blame: all, the lock's class, then the functions from the outermost in. Click to zoom.
+// Flame graphs of waiting, blame and overhead. The root is the whole program; below it come the classes of locks, then the functions,
+// the outermost first. A click on a box zooms to it.
 function flameTree(report, value) {
   const root = { name: "all", value: 0, children: new Map() };
   for (const site of report.sites) {
     const weight = value(site);
     if (!weight) continue;
-    // A standard library's layers are left out, unless there is nothing else.
+    // Frames of a standard library are left out, unless the site has no others.
     const own = site.frames.filter((f) => !f.library);
     const frames = [...(own.length ? own : site.frames)].reverse().map((f) => shortName(f.function) + (placeOf(f) ? ` (${placeOf(f)})` : "") + (f.inlined ? " (inlined)" : ""));
     let node = root;

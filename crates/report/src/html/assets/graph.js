@@ -1,4 +1,4 @@
-// Who waited for whom, and the critical path.
+// Draws which thread waited for which, and the critical path.
 function waiterGraph(report) {
   const holder = byId("waiter-graph");
   fitted(holder, (width) => paintWaiters(report, holder, width));
@@ -14,7 +14,7 @@ function paintWaiters(report, holder, W) {
     pairs.set(key, pair);
   }
   if (!pairs.size) return holder.replaceChildren(make("p", { class: "empty" }, "No thread waited while another held a lock."));
-  // The busiest threads by name, the rest together: more than this nobody can follow.
+  // The busiest threads are shown by name and the rest together, so that the picture stays readable.
   const KEEP = 14;
   const side = (of) => {
     const sums = new Map();

@@ -1,4 +1,4 @@
-// Puts the page together.
+// Builds the page from its data: runs the functions of the other scripts.
 function kpis(report) {
   const { totals, run } = report;
   const life = report.threads.reduce((sum, t) => sum + t.last_ns - t.first_ns, 0);

@@ -1,4 +1,4 @@
-// Small plots, as SVG: histograms on a logarithmic axis, queue length over time, predictions beside measurements.
+// Draws small plots as SVG: histograms on a logarithmic axis, queue length over time, predictions beside measurements.
 function histogram(title, distribution, fill) {
   const W = 340, H = 150, L = 44, B = 22, T = 8;
   const figure = make("figure", {}, make("figcaption", {}, title));
@@ -8,7 +8,7 @@ function histogram(title, distribution, fill) {
     return figure;
   }
   const log = (ns) => Math.log10(Math.max(ns, 1));
-  // Whole thirds of a power of ten: close around the data, and the axis still reads 1, 10, 100.
+  // The axis begins and ends at thirds of a power of ten: close around the data, with marks at 1, 10, 100.
   const from = Math.floor(log(buckets[0].from_ns) * 3) / 3, to = Math.max(from + 1, Math.ceil(log(buckets.at(-1).to_ns) * 3) / 3);
   const x = (ns) => L + ((log(ns) - from) / (to - from)) * (W - L - 6);
   const most = Math.max(...buckets.map((b) => b.count));
@@ -46,11 +46,11 @@ function queuePlot(lock, means, timeline) {
   return make("figure", {}, make("figcaption", {}, "Waiters over time (mean)"), svg);
 }
 
-// What stands below the table of locks when a row is chosen.
+// Returns a function that draws the details of a lock, which stand below the table of locks when the user chooses a row.
 function lockDetail(data) {
   const { report, timeline } = data;
   return (lock) => {
-    // A class of one lock is that lock.
+    // A row may be a class; a class of one lock stands for the lock.
     const one = lock.address ? lock : lock.locks === 1 ? report.locks.find((l) => report.classes[l.class] === lock) : null;
     const index = one ? report.locks.indexOf(one) : -1, lane = index < 0 ? -1 : timeline.locks.indexOf(index);
     const plots = [
@@ -79,7 +79,7 @@ function predictionPlot(data) {
   const rows = data.predictions;
   byId("predictions").hidden = !rows.length;
   if (!rows.length) return;
-  // A collapse is cut, with its number: on one scale with the others it would leave nothing to see of them.
+  // A time above five times that of the recorded lock is cut and labelled with its number: on its scale the others could not be seen.
   const times = rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]);
   const least = rows.find((r) => r.recorded && r.predicted_ns)?.predicted_ns ?? Math.min(...times.filter((time) => time > 0));
   const most = Math.max(least, ...times.filter((time) => time <= 5 * least));

@@ -1,4 +1,4 @@
-// The requests of a server: rate, latency, what it consists of, the slowest.
+// Shows the requests of a server: their rate, their latency with its parts, and the slowest requests.
 function requestTables(report) {
   const { requests, progress } = report;
   byId("requests").hidden = !requests && !progress;

@@ -1,4 +1,4 @@
-// Threads that can never go on, and lock orders that could bring that about.
+// Shows threads that can never go on, and lock orders that could deadlock.
 function standstillTable(report) {
   const still = report.standstill;
   byId("standstill").hidden = !still;

@@ -1,6 +1,6 @@
-// Tables that sort: by mouse, by keyboard, and for those who listen.
+// Tables that a user sorts by mouse or keyboard, and that tell screen readers how they are sorted.
 
-// Every table on the page, for the filter: each shows its rows anew.
+// The tables that the filter applies to: each holder with the function that shows its rows anew.
 const filtered = new Set();
 let wanted = "";
 const textOf = (shown) => (typeof shown === "string" ? shown : shown?.textContent ?? "");
@@ -11,7 +11,8 @@ function filterTables(text) {
   for (const [holder, fill] of filtered) if (holder.isConnected) fill();
 }
 
-// Columns are {name, of: row → value to sort by, show: row → text or node, left, wide: not on a phone}. Sorted by `first` to begin with.
+// Makes a table. A column is {name, of: row → value to sort by, show: row → text or node, left: aligned left, wide: hidden on a phone}.
+// The table is first sorted by the column with the index `first`.
 function table(holder, columns, rows, { first = null, pick = null, more = 0, caption = "" } = {}) {
   let sorted = first, down = true;
   const body = make("tbody");
@@ -161,7 +162,7 @@ function threadTable(report) {
   ], report.threads, { first: 4, caption: "Threads" });
 }
 
-// What a thread does where the timeline shows nothing else, as far as it is known.
+// The words for what a thread does where the timeline shows no block, by what the trace tells of its time off the CPU.
 const onCpu = (t) => ({ all: "on a CPU", "how-much": "on a CPU, as its CPU time tells", nothing: "runs, or is off its CPU: not recorded" })[t.off_cpu_known];
 
 function outsideTable(report) {
@@ -174,7 +175,7 @@ function outsideTable(report) {
   ], report.outside, { first: 3, caption: "Off the CPU, outside of waits" });
 }
 
-// Who came last to barriers: the thread that did most often, with its share; all of them in the tip.
+// The thread that most often arrived last at a barrier, with its share of the rounds; the tip lists all threads.
 function cameLast(report, last, rounds) {
   if (!last.length) return "–";
   const text = (l) => `${report.threads[l.thread]?.name ?? l.thread} ${percent(l.rounds / (rounds || 1))}`;

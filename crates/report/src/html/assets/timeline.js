@@ -1,5 +1,5 @@
-// The timeline: a lane a thread, then a lane a lock that shows who owned it. Where several blocks fall onto one pixel, the pixel shows
-// how much of the time each state takes, from the bottom up.
+// Draws the timeline: a lane for each thread, then a lane for each lock that shows which thread owned it. If several blocks fall onto one
+// pixel, the pixel shows how much of the time each state takes, from the bottom up.
 function drawTimeline(data) {
   const { timeline, report } = data;
   const canvas = byId("canvas");
@@ -204,7 +204,7 @@ function drawTimeline(data) {
   return { redraw, view: () => view, show };
 }
 
-// Threads that have no lane, as nothing of them could be seen in it.
+// Lists the threads without a lane, of which nothing could be seen in the timeline.
 function foldedThreads(timeline, report) {
   const folded = byId("timeline-folded"), { length } = timeline.folded;
   folded.hidden = length === 0;

@@ -1,4 +1,4 @@
-// Small helpers: elements, figures for people, colours of the theme, the tip that follows the pointer.
+// Helpers of the other scripts: elements, figures as text, colours of the theme, the tip that follows the pointer.
 const SVG = "http://www.w3.org/2000/svg";
 
 function make(tag, attributes = {}, ...children) {
@@ -40,7 +40,7 @@ function percent(share) {
   return share < 0.001 ? "<0.1 %" : `${(share * 100).toFixed(share < 0.9995 ? 1 : 0)} %`;
 }
 
-// Colours live in the style sheet, so that the theme changes them in one place.
+// Colours are read from the style sheet, because it changes them with the theme.
 function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -79,7 +79,7 @@ function withTip(node, text) {
   return node;
 }
 
-// A row of buttons of which one is chosen; arrow keys move.
+// Fills a row of buttons, one of which is chosen; arrow keys choose the next one.
 function tabs(holder, names, choose) {
   const buttons = names.map((name, i) =>
     make("button", { type: "button", role: "tab", onclick: () => select(i) }, name));
@@ -101,7 +101,7 @@ function tabs(holder, names, choose) {
   select(0);
 }
 
-// Draws now, and again whenever the holder gets another width: text in a plot keeps its size.
+// Draws now, and again when a resize of the window changes the width of the holder, so that text in a plot keeps its size.
 function fitted(holder, paint) {
   let width = 0;
   const again = () => {
@@ -120,7 +120,7 @@ function placeOf(frame) {
 }
 
 function shortName(name) {
-  // A lambda or a functor is named by its operator, whose signs are no brackets.
+  // A lambda or a functor is named by its operator, whose `<`, `>`, `(` and `)` are no brackets.
   const operator = name.match(/^(.*(?:::|^))operator\s*([^\w\s(]+|\(\))\(/);
   if (operator && !operator[1].includes("<")) return `${operator[1]}operator${operator[2]}`;
   const plain = name.replace(/^\((anonymous namespace|.*?closure.*?)\)::/, "");
