@@ -1,4 +1,4 @@
-//! What comes out of a run: figures, or why it can never end.
+//! The result of a run: its figures, or why it can never end.
 
 use crate::base::counter::{Counter, Unit};
 use crate::core::instructions::UNIT;
@@ -24,41 +24,45 @@ use std::fmt;
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// When the last thread ended, or the time limit.
+    /// The time at which the last thread ended, or the time limit.
     pub cycles: Cycles,
-    /// Every thread has ended.
+    /// Whether every thread has ended.
     pub finished: bool,
-    /// Operations that guests did one by one; tries that were counted without being simulated are not among them.
+    /// Operations that guests did one by one. Tries that were counted without being simulated are
+    /// not included.
     pub guest_operations: u64,
-    /// Steps of the engine's queue.
+    /// Events that the engine took from its queue.
     pub events: u64,
-    /// Threads put on a core.
+    /// How often a thread was put on a CPU.
     pub switches: u64,
     /// Threads made ready.
     pub wakes: u64,
     /// What the caches did.
     pub memory: MemoryCounts,
-    /// What their network did.
+    /// What the chip's network did.
     pub network: NetworkCounts,
     /// What each core's caches did; empty on a chip of fixed latencies.
     pub cores: Vec<CoreCounts>,
-    /// How long CPUs were in which state: sums to the run's cycles for each CPU of the chip.
+    /// How long CPUs were in which power state, at which clock. The sum is the run's cycles times
+    /// the number of the chip's CPUs.
     pub spent: Vec<Spent>,
     /// What each device did.
     pub devices: Vec<DeviceFigures>,
-    /// Threads put on another core than the one they ran on last.
+    /// How often a thread was put on another core than the one that it ran on last.
     pub migrations: u64,
-    /// By application, in the order in which they were added; threads that named none come first.
+    /// The figures of each application, in the order in which applications were added; threads that
+    /// named none come first.
     pub apps: Vec<AppFigures>,
-    /// What each CPU did, cycle by cycle.
+    /// The activities of each CPU, to the cycle.
     pub cpus: Vec<CpuFigures>,
     /// How clocks were governed; `None` without a governor.
     pub clocks: Option<ClockFigures>,
-    /// Cores that were to be switched off at a time and could not be: when, and why.
+    /// Cores that were to be switched off at a planned time and could not be, and applications that
+    /// could not begin: when, and why.
     pub refused: Vec<(Cycles, Refused)>,
-    /// Applications that a signal ended, in the order in which that happened.
+    /// Applications that a signal ended, in the order of the signals.
     pub deaths: Vec<Death>,
-    /// By thread, in the order of their creation.
+    /// The figures of each thread, in the order in which threads were created.
     pub threads: Vec<ThreadFigures>,
 }
 
@@ -67,20 +71,23 @@ pub struct Outcome {
 pub struct ThreadFigures {
     /// Its name.
     pub name: String,
-    /// When it was created.
+    /// When the thread was created.
     pub born: Cycles,
-    /// When it ended (or the run did).
+    /// When the thread ended, or the end of a run that was cut off before.
     pub ended: Cycles,
-    /// Where its cycles went; sums to `ended - born`.
+    /// The thread's cycles by reason; the sum is `ended - born`.
     pub times: [(Reason, Cycles); Reason::COUNT],
-    /// What its time in the memory system ([`Reason::Memory`]) went to, by name; sums to it.
+    /// The thread's time in the memory system ([`Reason::Memory`]) by what it was spent on, without
+    /// `under_way`.
     pub memory: [(&'static str, Cycles); PARTS],
-    /// Of that time, what it had waited for a request that was under way when the run was cut off.
+    /// The part of that time ([`Reason::Memory`]) spent on a request that was still under way when
+    /// the run was cut off.
     pub under_way: Cycles,
-    /// What it did how often.
+    /// How often the thread did what.
     pub counts: ThreadCounts,
-    /// Its own requests, loads and stores, whose line came from memory: what a processor counts as misses of its last level. One that waits
-    /// for a line that another request has asked for is not among them. 0 on a chip of fixed latencies.
+    /// The thread's own requests, loads and stores, whose line came from memory: what a processor
+    /// counts as misses of its last-level cache. A request that waits for a line that another
+    /// request has asked for is not included. 0 on a chip of fixed latencies.
     pub fetches: u64,
     /// Instructions, as far as they are known: those that are charged ([`Instructions`]), each operation, and tries of waits. What a guest
     /// computes ([`Machine::work`]) is cycles, and not among them.
@@ -95,7 +102,7 @@ const UNDER_WAY: Counter =
 const ABSENT: Counter = Counter { name: "absent", unit: Unit::Cycles, what: "Before its start and after its end." };
 
 impl ThreadFigures {
-    /// What a [cycle stack](Self::cycle_stack) is made of, in its order.
+    /// The names that a [cycle stack](Self::cycle_stack) has, in its order.
     pub fn cycle_stack_declared() -> Vec<Counter> {
         let of = |(reason, declared): (Reason, &Counter)| match reason {
             Reason::Memory => Part::DECLARED.iter().copied().chain([UNDER_WAY]).collect(),
@@ -104,8 +111,9 @@ impl ThreadFigures {
         Reason::ALL.into_iter().zip(Reason::DECLARED).flat_map(of).chain([ABSENT]).collect()
     }
 
-    /// Every cycle of a run of `cycles`, each with one reason: the thread's life with its time in the memory system by
-    /// what it went to, and `absent` before and after. Sums to `cycles`.
+    /// Every cycle of a run of `cycles`, each under one name: the thread's life by reason, with
+    /// [`Reason::Memory`] split by what that time was spent on, and `absent` before and after the
+    /// thread's life. The sum is `cycles`.
     pub fn cycle_stack(&self, cycles: Cycles) -> Vec<(&'static str, Cycles)> {
         let mut stack = Vec::with_capacity(Reason::COUNT + PARTS + 1);
         for (reason, time) in self.times {
@@ -121,7 +129,7 @@ impl ThreadFigures {
         stack
     }
 
-    /// Cycles that went to `reason`.
+    /// The thread's cycles that were spent for `reason`.
     pub fn time(&self, reason: Reason) -> Cycles {
         self.times[reason as usize].1
     }
@@ -138,7 +146,8 @@ impl Outcome {
             .map(|thread| {
                 let mut under_way = 0;
                 if thread.state != State::Done {
-                    // Cut off: what it was doing gets the time up to the limit.
+                    // The run was cut off: the time up to its end is charged to what the thread was
+                    // doing.
                     let reason = match thread.state {
                         State::Ready => Reason::Ready,
                         State::Starting if waking[thread.cpu as usize] => Reason::Waking,
@@ -158,7 +167,7 @@ impl Outcome {
                         thread.charge(reason, now);
                     }
                 }
-                // Handlers that came into a computation that was cut off.
+                // Interrupt handlers took these cycles from a computation that was cut off.
                 let stolen = thread.pace.stolen.min(thread.stats.times[Reason::Work as usize]);
                 thread.stats.shift(Reason::Work, Reason::Kernel, stolen);
                 ThreadFigures {
@@ -174,11 +183,12 @@ impl Outcome {
                 }
             })
             .collect();
+        // The run ends with its last thread, not now: messages may have moved afterwards.
         let ended = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
-        // An application was to come after that, and could not: cores may have been switched meanwhile.
+        // Cores may have been switched off or on even later, while an application was still to begin
+        // that then could not.
         let switched = engine.os.cpus.iter().map(|cpu| cpu.since).max().unwrap_or_default();
         let cycles = ended.max(Cycles(switched));
-        // Messages may still have moved after the last thread's end.
         for (cpu, number) in engine.os.cpus.iter_mut().zip(0..) {
             cpu.counts.steals = engine.os.policy.scheduler.steals(CpuId(number));
         }
@@ -208,13 +218,15 @@ impl Outcome {
     }
 }
 
-/// What a thread's time in the memory system went to. The parts of requests that it waited for are known; what is left
-/// were hits in the nearest cache, whose time is not noted one by one.
+/// What a thread's time in the memory system was spent on. The parts of requests that the thread
+/// waited for are recorded; the rest was spent on hits in the nearest cache, which are not recorded
+/// one by one.
 fn memory_parts(thread: &Thread, under_way: u64) -> [(&'static str, Cycles); PARTS] {
     let mut parts = Part::ALL.map(|part| (part.name(), Cycles(thread.stats.parts[part as usize])));
     let known: u64 = thread.stats.parts.iter().sum();
     let whole = thread.stats.times[Reason::Memory as usize] - under_way;
-    // A request whose end was known when the run was cut off has its parts, but not yet its time.
+    // A request whose end was known when the run was cut off has its parts already, but not yet its
+    // time.
     let mut early = known.saturating_sub(whole);
     debug_assert!(early == 0 || under_way != 0, "{}: {known} cycles of parts in {whole} of waiting", thread.name);
     for (_, time) in parts.iter_mut().rev() {
@@ -228,11 +240,12 @@ fn memory_parts(thread: &Thread, under_way: u64) -> [(&'static str, Cycles); PAR
 /// A run that can never end: threads are left, and nothing will wake any of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// When the last thing happened.
+    /// The time at which the run was found to be stuck.
     pub at: Cycles,
-    /// The threads that are left.
+    /// The threads that have not ended.
     pub waiting: Vec<Waiting>,
-    /// Who waits for what in the memory system, a line each; empty if nothing is under way there.
+    /// What waits for what in the memory system and at devices, one line of text each; empty if
+    /// nothing is under way there.
     pub memory: Vec<String>,
 }
 
@@ -243,13 +256,13 @@ pub struct Waiting {
     pub thread: u32,
     /// Its name.
     pub name: String,
-    /// It spins, sleeps, or what else.
+    /// How the thread waits, as words of a report: `spins`, `sleeps` and so on.
     pub how: &'static str,
     /// Since when.
     pub since: Cycles,
-    /// What it waits for.
+    /// What the thread waits for.
     pub on: WaitingOn,
-    /// Signals that have come to it and that it blocks.
+    /// Signals that have come to the thread and that it blocks.
     pub blocked: Vec<Signal>,
 }
 
@@ -258,16 +271,16 @@ pub struct Waiting {
 pub enum WaitingOn {
     /// A cell.
     Cell {
-        /// Where it lies in guest memory.
+        /// The cell's offset in guest memory.
         offset: u64,
         /// Its line.
         line: u64,
-        /// The thread that wrote it last, by number and name; `None`: only the setup did.
+        /// The thread that wrote the cell last, by number and name; `None` if only the setup did.
         writer: Option<(u32, String)>,
     },
     /// The end of a thread, by number and name.
     Thread(u32, String),
-    /// A device, by number, and why that keeps its request.
+    /// A device, by number, and why the device holds the thread's request, if it does.
     Device(u32, Option<Hold>),
     /// Nothing that is known.
     Unknown,

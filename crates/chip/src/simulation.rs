@@ -38,34 +38,39 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-/// What a simulation is, beside its chip.
+/// The settings of a simulation besides its chip.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The seed of the one generator.
+    /// The seed of all random numbers of the run.
     pub seed: u64,
-    /// CPUs in use, the first so many ([`Chip::core_of`] says which cores those are); `None`: all of the chip's.
+    /// The number of CPUs in use, from CPU 0 on ([`Chip::core_of`] says on which cores they are);
+    /// `None` for all of the chip's.
     pub cpus: Option<u32>,
-    /// Ends the run at this moment; `None`: when every thread has ended.
+    /// The time at which the run is cut off; `None` to run until every thread has ended.
     pub limit: Option<Cycles>,
-    /// Ends the run at the first timer interrupt after so many events: where nothing else happens, a program of any length is
-    /// otherwise simulated slice by slice. `None`: no bound.
+    /// Cuts the run off at the first timer, alarm of the policy or decision of the governor after
+    /// this number of events; `None` for no bound. Without it, a program in which nothing else
+    /// happens is simulated time slice by time slice, however long it is.
     pub events: Option<u64>,
-    /// Keep the events that guests record.
+    /// Whether the events that guests record are kept.
     pub record: bool,
-    /// Keep every change of words that a lock's hinted atomic was done on, for [`Simulation::lock_log`].
+    /// Whether changes of lock words are kept for [`Simulation::lock_log`]: words on which a lock's
+    /// hinted atomic was done.
     pub watch_locks: bool,
     /// Bytes of guest heap.
     pub heap_bytes: usize,
-    /// Threads at most, all that ever live counted once.
+    /// The most threads that can live at one time.
     pub threads: usize,
-    /// Finish operations at once where nothing comes before them. Changes no result: a test compares.
+    /// Whether an operation is finished at once if nothing happens before its end. Changes no
+    /// result, which a test checks.
     pub run_ahead: bool,
-    /// Count tries that cannot succeed without simulating them. Changes no result: a test compares.
+    /// Whether tries that cannot succeed are counted instead of simulated. Changes no result, which
+    /// a test checks.
     pub skip_tries: bool,
     /// The algorithm's own instructions, charged between accesses on a chip that has a `core.width`.
     pub instructions: Instructions,
-    /// The share of what [`work`](baton_machine::Machine::work) computes, 0 to 1, that waits for memory at the chip's fastest clock,
-    /// and takes as long on a core of any other.
+    /// The share (0 to 1) of the time of [`work`](baton_machine::Machine::work) at the chip's
+    /// fastest clock that waits for memory, and so takes as long at any other clock.
     pub memory_bound: f64,
 }
 
@@ -94,7 +99,7 @@ pub struct Simulation {
     routines: RefCell<Routines>,
 }
 
-/// Makes a simulation current on this host thread.
+/// Makes a simulation the current one of this host thread, until this is dropped.
 struct Inside {
     _entered: Entered,
     routines: Option<NonNull<RefCell<Routines>>>,
@@ -182,10 +187,11 @@ impl Simulation {
         })
     }
 
-    /// Has a core's clock change at a time: it is asked for then, and the core has it `core.clock_latency` later.
+    /// Changes a core's clock during the run: the change is requested at the time `at`, and the
+    /// core has the new clock `core.clock_latency` later.
     ///
-    /// # Errors
-    /// [`Refused::Clock`] for a core that is not there, or a clock that is not from a megahertz to the chip's.
+    /// # Errors [`Refused::Clock`] for a core that the chip does not have, or a clock below a
+    /// megahertz or above the chip's.
     pub fn set_clock(&mut self, at: Cycles, core: CoreId, clock: Hertz) -> Result<(), Refused> {
         let engine = self.engine();
         check_clock(&engine.chip, core, clock)?;
@@ -193,8 +199,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has all contexts of a core switched off or on at a time; threads that run or wait there go elsewhere. What would leave a
-    /// thread without a CPU when the time comes is not done, and stands in [`Outcome::refused`].
+    /// Switches all contexts of a core off or on at the time `at`; threads that run or wait there
+    /// move to other cores. If that would leave a thread without a CPU, the core stays as it is,
+    /// and [`Outcome::refused`] says so.
     ///
     /// # Errors
     /// [`Refused::Cores`] for a core that is not in use.
@@ -208,11 +215,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts devices of the caller's own in the place of those that the chip file names; they hang where those would, and
-    /// there are as many.
+    /// Replaces the devices that the chip file names by as many of the caller's, which are attached
+    /// to the chip in the same places.
     ///
-    /// # Panics
-    /// If there are more or fewer, or the chip has none.
+    /// # Panics If `devices` has more or fewer devices than the chip.
     pub fn replace_devices(&mut self, devices: Vec<Box<dyn Device>>) {
         let engine = self.engine();
         let count = engine.chip.devices.as_ref().map_or(0, |devices| devices.count as usize);
@@ -222,18 +228,17 @@ impl Simulation {
         }
     }
 
-    /// Puts a scheduling policy of the caller's own in the place of the one that the chip file names.
+    /// Replaces the scheduling policy that the chip file names by one of the caller's.
     ///
-    /// # Panics
-    /// If a guest thread has been spawned: the other policy knows of it.
+    /// # Panics If a guest thread has been spawned, because the new policy would not know of it.
     pub fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
         self.engine().replace_policy(make);
     }
 
-    /// Puts a governor of the caller's own in the place of the one that the chip file names (`os.governor`); results call it by that name.
+    /// Replaces the governor that the chip file names (`os.governor`) by one of the caller's, which
+    /// results call `name`.
     ///
-    /// # Panics
-    /// If the chip has none.
+    /// # Panics If the chip has no governor.
     pub fn replace_governor(&mut self, name: &'static str, make: &dyn Fn(&Governed) -> Box<dyn Governor>) {
         self.engine().replace_governor(name, make);
     }
@@ -247,7 +252,8 @@ impl Simulation {
     /// The engine, for the host's side.
     #[inline(always)]
     fn engine(&mut self) -> &mut Engine {
-        // SAFETY: the engine lives as long as `self`, and whoever has `&mut self` is no guest that runs.
+        // SAFETY: the engine lives as long as `self`, and the host's side, which alone has `&mut
+        // self`, uses the reference only while no guest runs.
         unsafe { self.engine.as_mut() }
     }
 
@@ -258,20 +264,21 @@ impl Simulation {
         Inside { _entered: entered, routines: ROUTINES.replace(Some(NonNull::from(&self.routines))) }
     }
 
-    /// Runs `f` as the simulation's outside: guest memory can be allocated, read and written, and nothing takes time.
+    /// Runs `f` outside of guest code: `f` can allocate, read and write guest memory, and nothing
+    /// takes time.
     pub fn outside<R>(&mut self, f: impl FnOnce() -> R) -> R {
         let _inside = self.enter();
         f()
     }
 
-    /// Adds a thread; it runs with [`Simulation::run`].
+    /// Adds a guest thread, whose code is `f`; [`Simulation::run`] runs it.
     pub fn spawn(&mut self, spawn: Spawn, f: impl FnOnce() + 'static) -> Result<Guest, Refused> {
         let _inside = self.enter();
         create(spawn, Box::new(f))
     }
 
-    /// Adds an application; its first thread runs `main`, once for each of its runs. What keeps one from beginning at a later time stands
-    /// in [`Outcome::refused`].
+    /// Adds an application; its first thread runs `main`, once for each of the application's runs.
+    /// If an application with a later start cannot begin then, [`Outcome::refused`] says why.
     pub fn application(&mut self, application: Application, main: impl Fn() + 'static) -> Result<App, Refused> {
         let _inside = self.enter();
         let Application { name, runs, start, main: spawn } = application;
@@ -293,8 +300,7 @@ impl Simulation {
     /// # Errors
     /// [`Stuck`] when threads are left that nothing will ever wake.
     ///
-    /// # Panics
-    /// With a guest's own panic.
+    /// # Panics If a guest panics, with the guest's panic.
     pub fn run(&mut self) -> Result<Outcome, Stuck> {
         let _inside = self.enter();
         loop {
@@ -316,7 +322,8 @@ impl Simulation {
         }
     }
 
-    /// Nothing will ever happen again: the run is over, or the threads that are left are stuck.
+    /// Nothing will ever happen again: the run is over, or the threads that have not ended are
+    /// stuck.
     fn falls_silent(&mut self) -> Result<Outcome, Stuck> {
         let engine = self.engine();
         if engine.os.alive != 0 {
@@ -328,7 +335,7 @@ impl Simulation {
         Ok(Outcome::read(engine, true))
     }
 
-    /// Creates the first thread of an application that comes while others run.
+    /// Creates the first thread of an application that begins during the run.
     fn arrives(&mut self, app: App) {
         if let Some((spawn, main)) = self.engine().app_main(app)
             && let Err(refused) = create(spawn, Box::new(move || main()))
@@ -343,12 +350,14 @@ impl Simulation {
         self.engine().running = id;
         let routine = self.routines.borrow().all[id as usize];
         let Some(mut routine) = routine else { unreachable!("thread {id} ended and is resumed") };
-        // SAFETY: boxed and leaked when it was created, freed below when it has returned; only we run it.
+        // SAFETY: the coroutine was boxed and leaked when it was created, and is freed below after
+        // it has ended; only this function resumes it.
         let returned = matches!(unsafe { routine.as_mut() }.resume(()), CoroutineResult::Return(()));
         let killed = !returned && self.engine().threads[id as usize].os.dead;
         if killed {
-            // SAFETY: the guest is suspended for good: its frames are forgotten, as if it had never returned, and nothing refers to
-            // them: its waits, its stores and its requests are over. What they own is leaked.
+            // SAFETY: the killed guest never runs again: its frames are forgotten, as if it had
+            // never returned. Nothing refers to them, since its waits, its stores and its requests
+            // are over. What the frames own is leaked.
             unsafe { routine.as_mut().force_reset() };
         }
         let ended = returned || killed;
@@ -359,13 +368,15 @@ impl Simulation {
             engine.check();
             let mut routines = self.routines.borrow_mut();
             routines.all[id as usize] = None;
-            // SAFETY: it came from a leaked box, has returned, and nothing refers to it any more.
+            // SAFETY: the coroutine comes from a leaked box, has returned or was reset, and nothing
+            // refers to it any more.
             let routine = unsafe { Box::from_raw(routine.as_ptr()) };
             routines.free_stacks.push(routine.into_stack().offset);
             drop(routines);
             let again = self.engine().app_exits(id);
             if again.is_some() {
-                // What handlers own may be guest memory, which is given back while no reference to the engine is held.
+                // Signal handlers may own guest memory, and freeing it needs the engine: so the
+                // actions are dropped while no reference to the engine is held.
                 let actions = self.engine().take_actions(id);
                 drop(actions);
             }
@@ -380,8 +391,8 @@ impl Simulation {
         ended
     }
 
-    /// What happened to lock words ([`Options::watch_locks`]), and what threads did in
-    /// their waits for locks. What was taken is not given again.
+    /// The changes of lock words ([`Options::watch_locks`]) and what threads did while they waited
+    /// for locks, since the last call.
     pub fn lock_log(&mut self) -> LockLog {
         let engine = self.engine();
         let waits =
@@ -389,7 +400,7 @@ impl Simulation {
         LockLog { changes: engine.log.watch.take(), waits }
     }
 
-    /// The recorded events as a trace. Threads are numbered as they were created.
+    /// The recorded events as a trace. Threads are numbered in the order of their creation.
     pub fn into_trace(mut self) -> baton_trace::Trace {
         let engine = self.engine();
         let mut trace = TraceBuilder::new(baton_trace::Clock::simulated(engine.chip.core.clock));
@@ -406,20 +417,22 @@ impl Simulation {
 impl Drop for Simulation {
     fn drop(&mut self) {
         for routine in self.routines.get_mut().all.drain(..).flatten() {
-            // SAFETY: it came from a leaked box and does not run.
+            // SAFETY: the coroutine comes from a leaked box and does not run.
             let mut routine = unsafe { Box::from_raw(routine.as_ptr()) };
-            // SAFETY: the guest is suspended for good: its frames are forgotten, as if it had never returned. What they
-            // own is leaked, guest memory included, which keeps the arena below.
+            // SAFETY: the guest never runs again: its frames are forgotten, as if it had never
+            // returned. What they own is leaked; if that includes guest memory, the arena stays
+            // mapped (below).
             unsafe { routine.force_reset() };
         }
-        // SAFETY: it came from a leaked box; no guest is left to use it.
+        // SAFETY: the engine comes from a leaked box, and no guest is left to use it.
         let engine = unsafe { Box::from_raw(self.engine.as_ptr()) };
         let heap = &engine.guest.heap;
         let held = (heap.live != 0).then(|| (engine.guest.arena.clone(), heap.given()));
         drop(engine);
         if let Some((arena, given)) = held {
-            // Guest memory may still be held elsewhere: it stays mapped for ever rather than dangle.
-            // SAFETY: behind what the heap gave out are what it never gave, and the stacks, whose guests are gone.
+            // Values outside of the simulation may still own guest memory: it stays mapped for ever
+            // rather than dangle. SAFETY: behind what the heap gave out lie only memory that it
+            // never gave out and the stacks, whose guests are gone.
             unsafe { arena.keep(given) };
         }
     }

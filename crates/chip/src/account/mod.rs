@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const MODE: Mode = Mode::Exclusive;
 
-/// Set in the time of a request that found the lock busy. Times never reach the top bit.
+/// Marks the time of a request that found the lock busy. Times never reach the top bit.
 const WAITED: u64 = 1 << 63;
 
 /// Records requests, acquisitions and releases of guests' locks, which are numbered from 0. Clones
@@ -72,7 +72,8 @@ impl LockRecorder {
         }
     }
 
-    /// The thread is about to take a lock. The result must be passed to [`LockRecorder::acquired`].
+    /// The calling thread is about to take a lock. The result must be passed to
+    /// [`LockRecorder::acquired`].
     pub fn request(&self, number: u32) -> u64 {
         let at = act::time();
         let free = self.with(|shared| {
@@ -87,11 +88,12 @@ impl LockRecorder {
             return at.0;
         }
         act::record(at, What::Request { lock: lock(number), mode: MODE, site: SiteId::UNKNOWN });
-        // From here on, counters of tries and sleeps record how the wait goes.
+        // The wait begins at this time: [`LockRecorder::acquired`] asks whether the thread has
+        // slept since.
         at.0 | WAITED
     }
 
-    /// The thread has the lock.
+    /// The calling thread has the lock.
     pub fn acquired(&self, number: u32, requested: u64) {
         self.with(|shared| shared.acquisitions += 1);
         let lock = lock(number);
@@ -104,7 +106,7 @@ impl LockRecorder {
         act::record(act::time(), what);
     }
 
-    /// The thread is about to release the lock.
+    /// The calling thread is about to release the lock.
     pub fn release(&self, number: u32) {
         self.with(|shared| {
             if let Some(busy) = shared.busy.get_mut(number as usize) {
@@ -120,7 +122,7 @@ impl LockRecorder {
         self.with(|shared| shared.counted).map(|(begin, end)| end.messages - begin.messages)
     }
 
-    /// The measured part of the thread begins.
+    /// The measured part of the calling thread begins.
     pub fn begin(&self) {
         let now = Moment::now();
         // Guests run in the order of time, so the first thread that gets here has the earliest
@@ -128,7 +130,7 @@ impl LockRecorder {
         self.with(|shared| shared.counted = Some(shared.counted.unwrap_or((now, now))));
     }
 
-    /// The measured part of the thread has ended.
+    /// The measured part of the calling thread has ended.
     pub fn end(&self) {
         let now = Moment::now();
         self.with(|shared| shared.counted = Some((shared.counted.map_or(now, |(begin, _)| begin), now)));

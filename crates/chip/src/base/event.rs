@@ -1,8 +1,10 @@
 //! The engine's events, each packed into the number by which the queue knows it.
 //!
-//! The queue keeps an entry for every number up to the largest in use, so the numbers are dense: four to a thread, of which
-//! the third belongs to the chip (devices, clocks, switches, the policy's alarm, arrivals, the governor) and then to the CPU of that number. Which events happen first
-//! within a moment is the queue's business and does not depend on the numbers.
+//! The queue keeps an entry for every number up to the largest in use, so the numbers are dense.
+//! Thread `n` has the numbers `4n`, `4n + 1` and `4n + 3`. The numbers `4n + 2` belong to the chip
+//! for the first six `n` (devices, clocks, switches, the policy's alarm, arrivals, the governor),
+//! and to the timers of CPUs 0, 1 and so on after that. Which events happen first within a moment
+//! is the queue's business and does not depend on the numbers.
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

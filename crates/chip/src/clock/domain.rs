@@ -128,7 +128,8 @@ impl Clocks {
         self.end_at(self.clocks[core.0 as usize], cpu, now, work)
     }
 
-    /// Turns cycles of a core of its own into a computation.
+    /// The computation that takes `cycles` cycles on a core at the reference clock that no sibling
+    /// shares.
     pub(crate) fn computation(&self, cycles: u64) -> Remaining {
         Remaining(u128::from(cycles) * u128::from(self.reference))
     }
@@ -229,7 +230,8 @@ mod tests {
                 clocks.end((core, CoreId(core)), 0, work)
             });
             assert!(fast == 1_000_000 && slow.abs_diff(ticks) <= 2, "{share}: {fast}, {slow}");
-            // Time that is not computing follows the clock.
+            // Cycles outside of a computation take time by the core's clock alone, whatever the
+            // share.
             assert_eq!(clocks.whole(CoreId(1), 1_000), 2_000);
         }
     }

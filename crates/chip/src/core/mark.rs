@@ -38,7 +38,7 @@ impl Marks {
         (self.hint, self.last_hint, self.waits_since) = (said.0, said.1, said.2);
     }
 
-    /// A lock is about to give a hint. A wait begins with its first try.
+    /// A lock is about to give a hint. The thread's wait for the lock begins with its first try.
     pub(crate) fn hears(&mut self, hint: LockHint, now: u64) {
         if hint.retries_left != 0 && self.waits_since.is_none() {
             self.waits_since = Some(now);
@@ -61,7 +61,7 @@ impl Marks {
             Section::Entered => self.locks_held += 1,
             Section::Left => {
                 self.locks_held = self.locks_held.saturating_sub(1);
-                // A release that was not an atomic has not taken its hint.
+                // A release that was not an atomic has left its hint, which is removed here.
                 self.hint = None;
             }
             Section::GivenUp => {}
@@ -82,7 +82,7 @@ impl Marks {
         if ends {
             self.hint = None;
         }
-        // All requests of a lock holder are urgent.
+        // The standing mark of a lock holder or of a releasing thread goes before a hint's.
         if takes && !self.standing.rank.is_some() { mechanism.header(request) } else { self.standing }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Walk {
     /// The number of loads that the memory system has not answered yet.
     pub(crate) misses: u32,
     pub(crate) waits: Waits,
-    /// What the time of the load was spent on that the thread waited for last.
+    /// What the time of the load that the thread waited for last was spent on.
     pub(crate) came: Parts,
 }
 

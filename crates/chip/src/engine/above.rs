@@ -8,7 +8,7 @@ use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 
-/// Functions of the kernel.
+/// The functions of the kernel that rooms below it call.
 #[derive(Clone, Copy)]
 pub(crate) struct Above {
     /// The running thread does what is wanted of it before its next operation: it gives up its core
@@ -16,10 +16,12 @@ pub(crate) struct Above {
     /// Guest code calls it, so no reference to the engine may be held.
     pub(crate) answer: fn(),
     /// The running thread pays for interrupt handlers, goes back into its CPU's queue if its CPU is
-    /// wanted, and runs the handlers of its signals. Guest code calls it, too.
+    /// wanted, and runs the handlers of its signals. Guest code calls it, so no reference to the
+    /// engine may be held.
     pub(crate) give_up_core: fn(),
     /// Carries out what devices have decided, and plans their next event.
     pub(crate) devices_did: fn(&mut Engine),
-    /// The thread on a CPU begins to wait for a CPU at once; its cycles until now get the reason.
+    /// The thread on a CPU gives the CPU up at once and waits for one; its cycles until now are
+    /// charged to the reason.
     pub(crate) stand_aside: fn(&mut Engine, ThreadId, Reason),
 }

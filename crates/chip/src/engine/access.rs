@@ -1,4 +1,4 @@
-//! The running thread: its core, the end of its operations, and what is written down about them.
+//! The running thread: its core, the end of its operations, and what is recorded of them.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -11,7 +11,7 @@ use baton_trace::What;
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// The core whose CPU the thread has, or had last.
+    /// The core on which the thread runs, or ran last.
     #[inline(always)]
     pub(crate) fn core_of(&self, id: ThreadId) -> CoreId {
         self.threads[id as usize].core
@@ -23,7 +23,7 @@ impl Engine {
         (self.threads[id as usize].cpu, self.core_of(id))
     }
 
-    /// When `cycles` cycles of the running thread's core, which begin now, are over.
+    /// The time at which `cycles` cycles of the running thread's core, counted from now, are over.
     #[inline(always)]
     pub(crate) fn after(&mut self, cycles: u64) -> u64 {
         if self.cores.clocks.is_uniform() {
@@ -33,32 +33,32 @@ impl Engine {
         self.cores.clocks.after(place, self.now, cycles)
     }
 
-    /// The chip file's table for the running thread's core.
+    /// The chip file's keys for the running thread's core.
     #[inline(always)]
     pub(crate) fn core_here(&self) -> &Core {
         let kinds = &self.cores.kinds;
         if kinds.are_alike() { kinds.common() } else { kinds.of(self.core_of(self.running)) }
     }
 
-    /// All time of the running thread since the last charge had this reason.
+    /// Charges the running thread's time since its last charge to `reason`.
     #[inline(always)]
     pub(crate) fn charge_running(&mut self, reason: Reason) {
         let now = self.now;
         self.threads[self.running as usize].charge(reason, now);
     }
 
-    /// Whether the running thread's load would hit.
+    /// Whether a load of `line` by the running thread would hit.
     pub(crate) fn holds_here(&self, line: Line) -> bool {
         self.memory.holds(self.core_of(self.running), line, Cycles(self.now))
     }
 
-    /// What a hit takes at the running thread's core.
+    /// The cycles that a hit takes at the running thread's core.
     #[inline(always)]
     pub(crate) fn hit_here(&self) -> u64 {
         self.memory.hit(self.core_of(self.running)).0
     }
 
-    /// Notes who wrote the cell at `offset`; its new value stands there.
+    /// Records that `thread` has written the cell at `offset`, which holds the new value already.
     #[inline(always)]
     pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId) {
         self.guest.writers[offset / 8] = thread + 1;
@@ -74,8 +74,9 @@ impl Engine {
         self.log.watch.wrote(offset, thread, self.now, value);
     }
 
-    /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued (or,
-    /// [`PENDING`], the memory system will tell), and the guest suspends.
+    /// Returns whether the running thread's operation, which ends at `at`, is over at once; the
+    /// time is then `at`. Otherwise its end is put into the event queue (or, if `at` is
+    /// [`PENDING`], the memory system will announce it), and the guest must suspend.
     #[inline]
     pub(crate) fn over(&mut self, at: u64, rank: Rank) -> bool {
         if at < self.queue.earliest() && at < self.memory.next() && at <= self.bounds.limit && self.bounds.run_ahead {
@@ -89,7 +90,7 @@ impl Engine {
         false
     }
 
-    /// Records an act of the running thread.
+    /// Records an event of the running thread, if the run keeps the events that guests record.
     pub(crate) fn record(&mut self, time: u64, what: What) {
         if let Some(record) = &mut self.log.record {
             let thread = baton_trace::ThreadIndex(self.running);

@@ -85,7 +85,7 @@ pub(crate) fn running() -> ThreadId {
     with(|engine| engine.running)
 }
 
-/// Makes `thread` the one that runs, or [`OUTSIDE`]. Returns the one that ran before.
+/// Makes `thread`, or [`OUTSIDE`], the running thread. Returns the one that ran before.
 #[inline]
 pub(crate) fn run_as(thread: ThreadId) -> ThreadId {
     with(|engine| std::mem::replace(&mut engine.running, thread))
@@ -156,7 +156,7 @@ pub(crate) fn devices<R>(f: impl FnOnce(&mut Devices) -> R) -> Option<R> {
     with(|engine| engine.devices.as_mut().map(|devices| f(devices)))
 }
 
-/// All time of the running thread since the last charge gets `reason`.
+/// Charges all of the running thread's time since its last charge to `reason`.
 #[inline(always)]
 pub(crate) fn charge(reason: Reason) {
     with(|engine| engine.charge_running(reason));
@@ -181,9 +181,10 @@ pub(crate) fn suspend_unless(begin: impl FnOnce(&mut Engine) -> bool) -> bool {
     over
 }
 
-/// An operation that cannot be interrupted, and takes until the time that `f` returns. `f` is called
-/// when the operation begins. If the thread's core is wanted, that is after the thread has given it
-/// up and has a core again.
+/// The running thread does an operation that cannot be interrupted and takes until the time that
+/// `f` returns; its time is charged to `reason`. `f` is called when the operation begins. If the
+/// thread's core is wanted, the thread first gives it up, and begins the operation when it has a
+/// core again.
 #[inline]
 pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
     heed();
@@ -202,8 +203,8 @@ pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
     }
 }
 
-/// An operation that takes as many cycles of the running thread's core as `price` returns; with a
-/// price of 0 there is no operation.
+/// The running thread does an operation that takes as many cycles of its core as `price` returns;
+/// with a price of 0 there is no operation.
 #[inline]
 pub(crate) fn spend(reason: Reason, price: impl FnOnce(&mut Engine) -> u64) {
     let cycles = with(price);
@@ -220,7 +221,7 @@ pub(crate) fn heed() {
     }
 }
 
-/// What the kernel wants of the running thread before its next operation: see
+/// The running thread does what the kernel wants of it before its next operation: see
 /// [`Above::answer`](crate::engine::above::Above::answer).
 #[cold]
 pub(crate) fn answer() {
@@ -228,7 +229,7 @@ pub(crate) fn answer() {
     answer();
 }
 
-/// What the kernel wants of the running thread wherever it stands: see
+/// The running thread does what the kernel wants of it, also in the middle of an operation: see
 /// [`Above::give_up_core`](crate::engine::above::Above::give_up_core).
 #[cold]
 pub(crate) fn give_up_core() {

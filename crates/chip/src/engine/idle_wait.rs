@@ -1,8 +1,10 @@
 //! Idle waits: waits in which the CPU stands still, with a monitor on a line or halted.
 //!
-//! MONITOR, the look at the value and MWAIT are steps of their own. [`Engine::arm`] has the running thread watch the
-//! line that its core holds as a sharer; whatever takes the line away, or a sibling's store to it, disarms the monitor
-//! again, at any time from then on. [`Engine::begin_idle_wait`] is MWAIT: it falls through if the monitor is disarmed, else
+//! MONITOR, the look at the value and MWAIT are three separate steps. [`Engine::arm`] has the
+//! running thread watch the line that its core holds as a sharer; whatever takes the line away, or
+//! a sibling's store to it, disarms the monitor again, at any time from then on.
+//! [`Engine::begin_monitor`] is MWAIT: it does nothing if the monitor is disarmed. Otherwise the
+//! idle wait passes through these phases:
 //!
 //! | phase | ends |
 //! | --- | --- |
@@ -21,7 +23,7 @@ pub(crate) enum Still {
     Halted,
 }
 
-/// Where an idle wait is.
+/// The phase of an idle wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Entering,
@@ -36,7 +38,7 @@ pub(crate) struct IdleWait {
     pub(crate) phase: Phase,
     /// The time at which the wait ends by itself: a deadline, a limit, or for no reason.
     pub(crate) until: u64,
-    /// Cycles from the end of the wait to the next instruction.
+    /// The core's cycles from the end of the wait to the thread's next instruction.
     pub(crate) exit: u64,
     /// Whether something has ended the wait while the CPU was still entering it.
     pub(crate) woken: bool,

@@ -1,7 +1,9 @@
-//! What happens to lock words, to the cycle: every change of a word that a hinted atomic was done on, at the moment when it is
-//! visible to all cores, and what each thread does between a request for a lock and its acquisition.
+//! The history of lock words, to the cycle: every change of a word on which a hinted atomic was
+//! done, with the time at which all cores see it, and what each thread does between a request for a
+//! lock and its acquisition.
 //!
-//! From these two a study computes blocking, critical sections and competition overhead by two ways that share nothing.
+//! A study computes blocking, critical sections and competition overhead once from the words and
+//! once from the threads, two ways that share nothing.
 
 use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
@@ -23,32 +25,33 @@ pub struct WordChange {
     pub to: u32,
 }
 
-/// A stretch of a thread's time within a wait for a lock, with one reason.
+/// A part of a thread's wait for a lock, spent for a single reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The first cycle of the stretch.
     pub from: Cycles,
     /// The first cycle after the stretch.
     pub to: Cycles,
-    /// What the time went to.
+    /// The reason for which the thread spent the time.
     pub reason: Reason,
     /// The CPU that the thread had, or had last.
     pub cpu: CpuId,
-    /// If that is memory: what the cycles went to, in the order of [`MEMORY_PARTS`](crate::MEMORY_PARTS); what is left of
-    /// the stretch were hits.
+    /// If the reason is memory: the cycles by part of the memory system, in the order of
+    /// [`MEMORY_PARTS`](crate::MEMORY_PARTS). The rest of the stretch was spent on hits.
     pub parts: [u32; PARTS],
 }
 
-/// What was watched in a run.
+/// What a run recorded about its locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockLog {
     /// Changes of watched words, in order of time.
     pub changes: Vec<WordChange>,
-    /// By thread: its stretches between requests for locks and their acquisitions, in order of time.
+    /// For each thread, the stretches between its requests for locks and their acquisitions, in
+    /// order of time.
     pub waits: Vec<Vec<Stretch>>,
 }
 
-/// A thread's stretches, as long as it waits.
+/// A thread's stretches, recorded while the thread waits for a lock (`open`).
 #[derive(Default)]
 pub(crate) struct Timeline {
     pub(crate) open: bool,
@@ -57,7 +60,8 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A wait begins: what the thread's requests had gone to before does not count.
+    /// A wait for a lock begins. `parts` has the cycles of the thread's earlier requests, which are
+    /// no part of the wait.
     pub(crate) fn open(&mut self, parts: &[u64; PARTS]) {
         (self.open, self.before) = (true, *parts);
     }
@@ -80,9 +84,9 @@ impl Timeline {
 /// Watched words and their changes.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// Whether words of locks are watched at all: those that a hinted atomic was done on.
+    /// Whether lock words are watched at all: words on which a hinted atomic was done.
     pub(crate) on: bool,
-    /// Offsets, and what stands there; in order of the offsets.
+    /// The offset of each watched word and the value that it holds, in the order of the offsets.
     words: Vec<(usize, u32)>,
     changes: Vec<WordChange>,
 }
@@ -96,14 +100,15 @@ impl Watch {
         self.words.binary_search_by_key(&offset, |word| word.0)
     }
 
-    /// The word at `offset`, which holds `value`, is a lock's.
+    /// Watches the word at `offset`, a lock's, from now on. `value` reads the word.
     pub(crate) fn add(&mut self, offset: usize, value: impl FnOnce() -> u32) {
         if let Err(at) = self.place(offset) {
             self.words.insert(at, (offset, value()));
         }
     }
 
-    /// Something was written at `offset`; `value` reads the word.
+    /// `thread` has written at `offset`. If the word there is watched and has changed, records the
+    /// change; `value` reads the word.
     pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId, now: u64, value: impl FnOnce() -> u32) {
         let Ok(at) = self.place(offset) else { return };
         let to = value();

@@ -1,11 +1,13 @@
-//! Waits that watch a line. A thread that spins on a line that its core holds reads the same value over and over until
-//! the line is taken away, so its tries need no events: when the line goes, or when the wait is bounded, the tries that
-//! fitted in are counted and the thread runs on exactly where it would have been.
+//! Waits that watch a line. A thread that spins on a line that its core holds reads the same value
+//! over and over until the line is taken away, so its tries need no events. When the line is taken
+//! away, or the wait reaches its bound, the tries done since are counted, and the thread continues
+//! exactly where it would be if each try had been simulated.
 
 use baton_memory::Line;
 use baton_units::CoreId;
 
-/// Tries that are complete at `now`, of those since the clock changed last, and the end of a hit that is in flight.
+/// The number of tries that are complete at `now`, counted from the last change of the core's
+/// clock, and the end of the try under way, if there is one.
 pub(crate) fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
     if now < spin.first {
         return if now < spin.busy { (0, Some(spin.busy)) } else { (spin.carried(), None) };
@@ -20,23 +22,26 @@ pub(crate) fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spin {
     pub(crate) line: Line,
-    /// The core that tries; the thread may have another when it runs on.
+    /// The core on which the thread tries. The thread may be on another core when it continues.
     pub(crate) core: CoreId,
     pub(crate) first: u64,
     pub(crate) period: u64,
     pub(crate) hit: u64,
-    /// What lies between two tries, in cycles of the core, for when its clock changes.
+    /// The pause between two tries in cycles of the core, from which `period` is computed anew when
+    /// the core's clock changes.
     pub(crate) between: u64,
-    /// Tries at most, from here on, and when they must end.
+    /// The most tries that remain, and the time (`deadline`) from which on the end of a try ends
+    /// the wait.
     pub(crate) most: u64,
     pub(crate) deadline: u64,
-    /// Tries that were done before the clock changed last.
+    /// The number of tries done before the core's clock changed last.
     pub(crate) before: u64,
-    /// The end of a try that was under way then; 0: none was.
+    /// The end of the try that was under way when the clock changed last; 0 if there was none.
     pub(crate) busy: u64,
-    /// Tries done when the coroutine runs on.
+    /// The number of tries that will be done when the thread's coroutine continues.
     pub(crate) done: u64,
-    /// The last of them is a hit whose value is to be read now. Otherwise the next try is to be issued now.
+    /// Whether the last of these tries is a hit whose value the coroutine must then read. Otherwise
+    /// the coroutine issues the next try.
     pub(crate) hits: bool,
 }
 
@@ -59,20 +64,21 @@ impl Spin {
         }
     }
 
-    /// One if a try was under way when the clock changed last: it is the first of those that are counted from there.
+    /// 1 if a try was under way when the core's clock changed last, since that try is counted as
+    /// the first after the change; otherwise 0.
     #[inline(always)]
     fn carried(&self) -> u64 {
         u64::from(self.busy != 0)
     }
 
-    /// When the try behind `done` of them is issued.
+    /// The time at which the try that follows `done` tries is issued.
     #[inline]
     pub(crate) fn issue(&self, done: u64) -> u64 {
         self.first + (done - self.carried()) * self.period
     }
 
-    /// How many tries there are, with nothing in between: as many as are left, or up to the first that ends at or after
-    /// the deadline. [`u64::MAX`]: without end.
+    /// The number of tries if nothing ends the wait early: all that remain, or those up to the
+    /// first that ends at or after the deadline; [`u64::MAX`] if neither bounds the wait.
     pub(crate) fn tries(&self) -> u64 {
         let until_deadline = match self.deadline {
             u64::MAX => u64::MAX,
@@ -82,7 +88,7 @@ impl Spin {
         self.most.min(until_deadline)
     }
 
-    /// When the last of `tries` tries ends.
+    /// The time at which the last of `tries` tries ends.
     pub(crate) fn last_end(&self, tries: u64) -> u64 {
         match tries - self.carried() {
             0 => self.busy,

@@ -25,11 +25,11 @@ use baton_memory::{MemorySystem, Notice};
 /// What the run loop does after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// This guest runs on.
+    /// The run loop resumes this guest.
     Resume(ThreadId),
     /// Nothing: the event has been handled.
     Handled,
-    /// This application begins: its first thread is to be made.
+    /// This application begins: its first thread must be created.
     Arrival(App),
     /// The time limit is reached.
     Limit,
@@ -55,9 +55,9 @@ pub(crate) struct Cores {
     pub(crate) windows: Vec<Window>,
     /// What the chip file says of each core, by its kind.
     pub(crate) kinds: CoresByKind,
-    /// Instructions that come with accesses.
+    /// The algorithm's own instructions, which are charged with its accesses.
     pub(crate) own_instructions: Instructions,
-    /// Atomics are load-linked and store-conditional.
+    /// Whether atomics are pairs of load-linked and store-conditional.
     pub(crate) links: bool,
     /// Homes do atomics.
     pub(crate) far: bool,
@@ -70,15 +70,17 @@ pub(crate) struct Bounds {
     pub(crate) limit: u64,
     /// The run ends at the first timer interrupt after this number of events.
     pub(crate) events: u64,
-    /// Finish operations at once where nothing comes before them; off in tests that compare.
+    /// Whether an operation is finished at once if nothing happens before its end. Tests switch it
+    /// off to compare results.
     pub(crate) run_ahead: bool,
-    /// Leave out tries of spinning waits that cannot succeed; off in tests that compare.
+    /// Whether tries of spinning waits that cannot succeed are counted instead of simulated. Tests
+    /// switch it off to compare results.
     pub(crate) skip_tries: bool,
 }
 
-/// What a run keeps of what guests and locks did.
+/// The records that a run keeps about its guests and locks.
 pub(crate) struct Log {
-    /// Events that guests record; `None`: they are not kept.
+    /// The events that guests record; `None` if they are not kept.
     pub(crate) record: Option<Vec<baton_trace::Event>>,
     /// Lock words that are watched.
     pub(crate) watch: Watch,
@@ -88,16 +90,17 @@ pub(crate) struct Log {
 pub(crate) struct Engine {
     pub(crate) now: u64,
     pub(crate) running: ThreadId,
-    /// What the rooms below the kernel ask of it.
+    /// The kernel's functions for the rooms below it.
     pub(crate) above: Above,
     pub(crate) queue: EventQueue<Event>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) bounds: Bounds,
     pub(crate) memory: MemorySystem,
-    /// Notices of the memory system that are being handled; kept for its room.
+    /// The notices of the memory system that are being handled. The vector is kept to reuse its
+    /// memory.
     pub(crate) notices: Vec<Notice>,
     pub(crate) cores: Cores,
-    /// Phases, on a chip that plays computations as such.
+    /// The state of phases (computations given by their figures), on a chip in the coarse mode.
     pub(crate) phases: Option<Box<PhaseMemory>>,
     pub(crate) guest: GuestMemory,
     pub(crate) os: Os,
@@ -106,7 +109,7 @@ pub(crate) struct Engine {
     pub(crate) chip: Chip,
     pub(crate) log: Log,
     pub(crate) counts: EngineCounts,
-    /// When monitors end for no reason.
+    /// Draws the times at which monitors end for no reason (`wait.spurious`).
     pub(crate) spurious: Random,
     /// The thread-local data of the host's own code.
     pub(crate) outside: Box<Local>,
@@ -114,5 +117,5 @@ pub(crate) struct Engine {
     pub(crate) mechanism: Active,
 }
 
-/// The end of an operation that is not known yet: the memory system will give notice of it.
+/// The end of an operation whose end is not known yet: the memory system will give notice of it.
 pub(crate) const PENDING: u64 = u64::MAX;

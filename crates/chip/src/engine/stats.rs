@@ -1,4 +1,5 @@
-//! What is counted of a guest thread: every cycle of its life by its reason, and how often it did what.
+//! The counters of a guest thread: every cycle of its life by its reason, and how often it did
+//! what.
 
 use super::locks::Timeline;
 use crate::engine::reason::Reason;
@@ -24,23 +25,25 @@ counters! {
 pub(crate) struct Stats {
     /// When the thread was created.
     pub(crate) born: u64,
-    /// Its cycles up to here have a reason.
+    /// The time up to which the thread's cycles are charged to reasons.
     pub(crate) since: u64,
-    /// Its cycles by reason.
+    /// The thread's cycles by reason.
     pub(crate) times: [u64; Reason::COUNT],
-    /// Where the cycles of requests that were not served at once went.
+    /// The cycles of requests that were not served at once, by the part of the memory system that
+    /// took them.
     pub(crate) parts: [u64; PARTS],
     /// How often the thread did what.
     pub(crate) counts: ThreadCounts,
-    /// Its requests whose line came from memory.
+    /// The number of the thread's requests whose line came from memory.
     pub(crate) fetches: u64,
-    /// Instructions that were charged to it and those of its tries, in units; each of its operations is one more.
+    /// The instructions that were charged to the thread and those of its tries, in units. Each of
+    /// the thread's operations is one more instruction, which is not included.
     pub(crate) instructions: u64,
-    /// When it last fell asleep.
+    /// The time at which the thread last fell asleep.
     pub(crate) last_sleep: Option<u64>,
-    /// What energy needs to know beside the cycle stack.
+    /// The split of the thread's time that energy needs beyond the reasons above.
     pub(crate) finer: Finer,
-    /// What it does while it waits for a lock, if a study asks for it.
+    /// The thread's stretches while it waits for a lock, if its guest announces such waits.
     pub(crate) timeline: Timeline,
 }
 
@@ -61,7 +64,8 @@ impl Stats {
         }
     }
 
-    /// Charges all time since the last charge to `reason`. `cpu` is the CPU that the thread had.
+    /// Charges all of the thread's time since its last charge to `reason`. `cpu` is the CPU that
+    /// the thread had.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64, cpu: u32) {
         self.times[reason as usize] += now - self.since;

@@ -20,17 +20,18 @@ pub(crate) enum State {
     Ready,
     /// A core is switching to it.
     Starting,
-    /// On a CPU whose interrupt handler runs; then its coroutine runs on.
+    /// Stands still on its CPU, on which an interrupt handler runs; then its coroutine continues.
     Interrupted,
     /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted.
     Running,
-    /// Computes until then; can be interrupted.
+    /// Computes until this time; can be interrupted.
     Working(u64),
     /// Spins on a line that its core holds.
     Spinning,
     /// Its CPU stands still: with a monitor, or halted.
     IdleWait,
-    /// On a CPU that it is to leave: it has called its requests to devices back, and does not know yet what came of them.
+    /// Is about to leave its CPU: it has called its requests to devices back, and does not know yet
+    /// whether each was answered.
     Cancelling,
     /// Sleeps: in a futex, in a join or for a time.
     Asleep,
@@ -41,20 +42,20 @@ pub(crate) enum State {
 /// How a thread goes on when it gets a core again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    /// Its coroutine runs on.
+    /// The thread's coroutine continues.
     Guest,
-    /// It computes on, so much more.
+    /// The thread computes the rest of its computation.
     Work(Remaining),
 }
 
 /// Why a wait of any kind ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Woken, or the line has gone.
+    /// A waker woke the thread, or its core lost the line that it watched.
     Woken,
-    /// The time has come.
+    /// The wait ended by itself, for example at its deadline.
     Expired,
-    /// The core was taken away.
+    /// The thread's CPU was taken from it, or the thread was killed or has a signal.
     Interrupted,
 }
 
@@ -62,32 +63,33 @@ pub(crate) enum Ended {
 pub(crate) struct Thread {
     pub(crate) name: String,
     pub(crate) state: State,
-    /// The CPU that it has, or had last: a context of a core.
+    /// The CPU that the thread has, or had last: a context of a core.
     pub(crate) cpu: u32,
     /// That core.
     pub(crate) core: CoreId,
     pub(crate) resume: Resume,
-    /// What is left of its computation, which its coroutine goes on with when it has looked why that was cut short.
+    /// The rest of a computation that was cut short. The coroutine continues it when it has found
+    /// out why (a signal, or the thread's death).
     pub(crate) cut: Option<Remaining>,
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) local: Box<Local>,
     /// The operating system's part.
     pub(crate) os: Task,
-    /// What it has under way in its core.
+    /// The operations that the thread has under way in its core.
     pub(crate) pipeline: Pipeline,
-    /// How its computation goes on beside its siblings.
+    /// What the thread demands of its core, and for how long it stands still.
     pub(crate) pace: Pace,
-    /// The wait that it is in.
+    /// The wait that the thread is in.
     pub(crate) wait: WaitState,
-    /// What its locks have told the network interface.
+    /// What the thread's locks have told the network interface.
     pub(crate) mechanism: Marks,
-    /// What is counted of it.
+    /// The thread's counters.
     pub(crate) stats: Stats,
 }
 
 impl Thread {
-    /// A thread that a CPU will be chosen for.
+    /// A thread that has no CPU yet.
     pub(crate) fn new(name: String, number: u32, os: Task, now: u64) -> Thread {
         Thread {
             name,
@@ -108,19 +110,21 @@ impl Thread {
         }
     }
 
-    /// Whether something is wanted of it before its next operation: its CPU, or to stand still.
+    /// Whether the thread must do something before its next operation: give up its CPU, or stand
+    /// still.
     #[inline(always)]
     pub(crate) fn is_called(&self) -> bool {
         self.os.preempt | (self.pace.owed != 0)
     }
 
-    /// All time since the last charge had this reason.
+    /// Charges all of the thread's time since its last charge to `reason`.
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64) {
         self.stats.charge(reason, now, self.cpu);
     }
 
-    /// The last hint that a lock gave, if one did, with the newest progress: the section that has just ended counts.
+    /// The last hint that one of the thread's locks gave, if any, with the thread's current
+    /// progress, so that a critical section that has just ended counts.
     pub(crate) fn newest_hint(&self) -> Option<LockHint> {
         let progress = self.local.get(Use::Progress) as u32;
         self.mechanism.last_hint.map(|hint| LockHint { progress, ..hint })

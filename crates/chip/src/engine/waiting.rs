@@ -8,23 +8,24 @@ use baton_units::CoreId;
 
 /// What a thread waits for, and its place in the list of its line's watchers.
 pub(crate) struct WaitState {
-    /// What it waits on, and since when: for the report of a deadlock.
+    /// What the thread waits for, and since when; a report of a deadlock shows both.
     pub(crate) waits_on: Option<(Waited, u64)>,
-    /// That wait has a deadline.
+    /// Whether the wait in `waits_on` has a deadline.
     pub(crate) bounded: bool,
-    /// When it last began to look at the cell that it waits on.
+    /// The time at which the thread last began to look at the cell that it waits on.
     pub(crate) looked: u64,
-    /// Tries that are not simulated one by one.
+    /// The spinning wait whose tries are not simulated one by one.
     pub(crate) spin: Spin,
     /// The idle wait.
     pub(crate) idle: IdleWait,
-    /// The next watcher of the line, plus one; 0: none.
+    /// The next thread in the list of the line's watchers, plus one; 0 for none.
     pub(crate) watch_next: u32,
-    /// The watcher before, plus one; 0: this is the first.
+    /// The previous thread in the list of the line's watchers, plus one; 0 if this thread is the
+    /// first.
     pub(crate) watch_before: u32,
-    /// It is on a line's list.
+    /// Whether the thread is in the list of a line's watchers.
     pub(crate) watches: bool,
-    /// What it has learnt of its waits, if its policy adapts.
+    /// What the thread has learnt from its earlier waits, if its wait policy adapts.
     pub(crate) learnt: Option<Box<Learnt>>,
 }
 

@@ -1,35 +1,37 @@
-//! The guest's heap: free lists by size, the last one freed is the first one given. Same calls, same offsets.
+//! The guest's heap: a free list for each size and alignment, from which the block that was freed
+//! last is given first. The same calls give the same offsets.
 //!
 //! Small blocks are packed at 16 bytes as a real allocator packs them, so neighbours may share a line.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 
-/// Blocks are multiples of this.
+/// The sizes and alignments of blocks are multiples of this number of bytes.
 const GRAIN: usize = 16;
 
-/// Gives out offsets of the arena's first part.
+/// The allocator of the arena's first part; blocks are named by their offsets.
 pub(crate) struct Heap {
     next: usize,
     end: usize,
     free: BTreeMap<(usize, usize), Vec<usize>>,
-    /// Blocks given out and not yet back.
+    /// The number of blocks that were given out and not given back.
     pub(crate) live: usize,
 }
 
-/// Size and alignment that a layout is served with.
+/// The size and the alignment of the block for a layout.
 fn class(layout: Layout) -> (usize, usize) {
     let align = layout.align().max(GRAIN);
     (layout.size().max(1).next_multiple_of(align), align)
 }
 
 impl Heap {
-    /// A heap from `start` to `end`.
+    /// A heap of the arena's bytes from offset `start` to offset `end`.
     pub(crate) fn new(start: usize, end: usize) -> Heap {
         Heap { next: start, end, free: BTreeMap::new(), live: 0 }
     }
 
-    /// The offset of a block, and whether it was used before (and must be zeroed); nothing if the heap is full.
+    /// Gives a block. Returns its offset and whether it was used before and must be zeroed; `None`
+    /// if the heap is full.
     pub(crate) fn take(&mut self, layout: Layout) -> Option<(usize, bool)> {
         let class = class(layout);
         if let Some(offset) = self.free.get_mut(&class).and_then(Vec::pop) {
@@ -46,19 +48,20 @@ impl Heap {
         Some((offset, false))
     }
 
-    /// The same for a block of the kernel's, which no guest holds: it goes with the simulation, and is never given back.
+    /// Like [`Heap::take`], for a block of the kernel that no guest holds: it is never given back,
+    /// and does not count as live.
     pub(crate) fn keep(&mut self, layout: Layout) -> Option<usize> {
         let (offset, _) = self.take(layout)?;
         self.live -= 1;
         Some(offset)
     }
 
-    /// Where the blocks end that were ever given out.
+    /// The offset behind the last block that was ever given out.
     pub(crate) fn given(&self) -> usize {
         self.next
     }
 
-    /// Takes back what [`Heap::take`] gave for the same layout.
+    /// Takes a block back that [`Heap::take`] gave for the same layout.
     pub(crate) fn give(&mut self, offset: usize, layout: Layout) {
         self.live -= 1;
         self.free.entry(class(layout)).or_default().push(offset);

@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// The arena with its heap, and what is kept of its lines.
+/// The arena with its heap, and what is recorded of its lines and cells.
 pub(crate) struct GuestMemory {
     pub(crate) arena: Arc<Arena>,
     /// The arena's first address.
     pub(crate) base: usize,
-    /// A line is so many bytes, as a power of two.
+    /// The binary logarithm of the bytes in a line.
     pub(crate) line_shift: u32,
     pub(crate) heap: Heap,
-    /// First watcher of each line, plus one.
+    /// For each line, the first thread in the list of its watchers, plus one; 0 for none.
     pub(crate) watchers: Sparse<u32>,
-    /// Last writer of each eight bytes, plus one.
+    /// For each eight bytes, the thread that wrote there last, plus one; 0 for none.
     pub(crate) writers: Sparse<u32>,
-    /// Where the words lie that all guests share; `None`: no guest has asked for them.
+    /// The offset of the words that all guests share; `None` if no guest has asked for them.
     pub(crate) shared: Option<usize>,
-    /// Cells that one thread alone polls, by offset, and the thread.
+    /// The cells that a single thread polls, by offset, each with that thread.
     pub(crate) polled: BTreeMap<usize, u32>,
 }
 
 impl GuestMemory {
-    /// Reserves an arena that holds the kernel's memory up to `kernel_end`, a heap of so many bytes, and `stacks` bytes of
-    /// stacks behind it.
+    /// Reserves an arena that holds the kernel's memory up to `kernel_end`, then a heap of
+    /// `heap_bytes` bytes, then `stacks` bytes of stacks.
     pub(crate) fn reserve(
         kernel_end: usize,
         heap_bytes: usize,
@@ -39,7 +39,7 @@ impl GuestMemory {
         let arena = Arena::reserve(heap_end + stacks)?;
         arena.open(0, heap_end)?;
         let lines = (arena.size() >> line_shift) + 1;
-        // SAFETY: both are arrays of integers, for which all-zero bytes are valid.
+        // SAFETY: both tables are arrays of integers, for which all-zero bytes are valid.
         let (watchers, writers) = unsafe { (Sparse::new(lines)?, Sparse::new(arena.size() / 8 + 1)?) };
         let heap = Heap::new(kernel_end, heap_end);
         Ok(GuestMemory {
@@ -54,15 +54,15 @@ impl GuestMemory {
         })
     }
 
-    /// Lines that the arena has.
+    /// The number of lines of the arena, plus one for the address at its end.
     pub(crate) fn lines(&self) -> usize {
         (self.arena.size() >> self.line_shift) + 1
     }
 
     /// The offset of a guest address.
     ///
-    /// # Panics
-    /// The address is not guest memory: a cell on the host's heap or stack has no place on the chip.
+    /// # Panics If the address is not guest memory: a cell on the host's heap or stack has no place
+    /// on the chip.
     #[inline(always)]
     pub(crate) fn offset_of(&self, address: usize) -> usize {
         let offset = address.wrapping_sub(self.base);
@@ -72,13 +72,13 @@ impl GuestMemory {
         offset
     }
 
-    /// The line of an offset.
+    /// The line in which an offset lies.
     #[inline(always)]
     pub(crate) fn line(&self, offset: usize) -> Line {
         Line((offset >> self.line_shift) as u32)
     }
 
-    /// The line of a guest address.
+    /// The line in which a guest address lies.
     ///
     /// # Panics
     /// As [`GuestMemory::offset_of`].

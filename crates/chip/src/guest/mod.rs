@@ -1,7 +1,8 @@
 //! Guest memory: one reserved arena that holds the heap and the stacks of the coroutines.
 //!
-//! A guest's data has the layout that it has on the host, so padding and false sharing are real. An address counts by
-//! its distance from the arena's start, which does not move with the host's address randomisation.
+//! A guest's data has the layout that it has on the host, so padding and false sharing are real.
+//! The simulation uses the distance of an address from the arena's start, which does not depend on
+//! the host's address randomisation.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -6,8 +6,8 @@ use baton_memory::{Access, Answer, Line, Memory, Part, Request, Served};
 use baton_units::Cycles;
 
 impl Engine {
-    /// The running thread requests a line. Returns when the request is served, or [`PENDING`], and
-    /// whether it hits.
+    /// The running thread requests a line. Returns the time at which the request is served, or
+    /// [`PENDING`], and whether it hits.
     #[inline]
     pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
         let id = self.running;

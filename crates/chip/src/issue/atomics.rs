@@ -11,8 +11,8 @@ impl Engine {
         let Far { offset, bytes, what, .. } = *far;
         let mut word = [0; 8];
         let at = self.guest.arena.at(offset).as_ptr();
-        // SAFETY: the cell of `bytes` bytes is alive, as its thread waits in an operation on it; no guest runs now. The
-        // host, like the guest, keeps the low byte first.
+        // SAFETY: the cell of `bytes` bytes is alive, because its thread waits in an operation on
+        // the cell, and no guest runs now. Host and guest both keep the low byte first.
         unsafe { at.copy_to_nonoverlapping(word.as_mut_ptr(), bytes) };
         let old = u64::from_le_bytes(word);
         far.old = Some(old);

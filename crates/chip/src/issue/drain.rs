@@ -15,7 +15,7 @@ use baton_memory::{Access, Answer, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// Whether there are store buffers.
+    /// Whether the chip's cores have store buffers.
     #[inline(always)]
     pub(crate) fn buffers(&self) -> bool {
         self.chip.core.store_buffer != 0
@@ -34,14 +34,15 @@ impl Engine {
         }
     }
 
-    /// The oldest store waits for an older request's answer (`device.younger_stores`).
+    /// Whether the thread's oldest store must wait for the answer to an older request
+    /// (`device.younger_stores`).
     #[inline]
     pub(crate) fn is_blocked(&self, id: ThreadId) -> bool {
         self.threads[id as usize].pipeline.buffer.begins_with_request()
             && self.devices.as_ref().is_some_and(|devices| devices.config.younger_stores == YoungerStores::Wait)
     }
 
-    /// The oldest store asks for its line.
+    /// Requests the line of the thread's oldest store.
     pub(super) fn ask(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         let Some(&Store { core, line, access, .. }) = thread.pipeline.buffer.head() else { return };
@@ -55,8 +56,9 @@ impl Engine {
         }
     }
 
-    /// A store behind the oldest asks for its line, so that it is here when its turn comes: it is written in order all
-    /// the same (x86-TSO). The line may be taken away again before; then the store asks once more.
+    /// Requests the line of a store behind the oldest early, so that the core owns the line when
+    /// the store's turn comes. Stores are still written in order (x86-TSO). If the core loses the
+    /// line before that, the store requests it again.
     fn ask_ahead(&mut self, id: ThreadId, place: usize) {
         let thread = &self.threads[id as usize];
         if place >= self.cores.windows[thread.cpu as usize].stores() {
@@ -78,7 +80,7 @@ impl Engine {
         debug_assert!(matches!(answer, Answer::Served(_)), "a hint is never waited for");
     }
 
-    /// The oldest store's line is owned: it is written.
+    /// The core owns the line of the thread's oldest store, which is now written.
     pub(crate) fn drained(&mut self, id: ThreadId) -> Step {
         let asks = self.threads[id as usize].pipeline.buffer.requests() != 0;
         if asks {
@@ -88,12 +90,13 @@ impl Engine {
             unreachable!("a store left an empty buffer")
         };
         if let Some(write) = store.write {
-            // SAFETY: the cell was alive when it was stored to, and `forget` has taken the value away if its memory was
-            // given back since; no guest runs now.
+            // SAFETY: the cell was alive when the guest stored to it. If its memory was freed
+            // since, `forget` has removed `write`. No guest runs now.
             unsafe { write(self.guest.arena.at(store.offset).as_ptr(), store.value) };
             self.wrote(store.offset, id);
             if self.guest.is_watched(store.line) {
-                // Another thread may have come to this core and spin there on the line, which its core keeps.
+                // A thread that came to this core meanwhile may spin on the line. The core keeps
+                // the line, so the thread must be told of the new value.
                 self.invalidated(store.line);
             }
         }
@@ -109,14 +112,15 @@ impl Engine {
         }
         let last = self.cores.windows[self.threads[id as usize].cpu as usize].stores() - 1;
         if last != 0 {
-            // The one that has come up to where lines are asked for.
+            // Requests the line of the store that has just come within the window's store queue.
             self.ask_ahead(id, last);
         }
         self.look_at_stall(id);
         Step::Handled
     }
 
-    /// Guest memory is given back: stores that are on their way to it, of any thread, are not written.
+    /// Guest memory is freed: stores to it that have not been written yet, of any thread, are not
+    /// written.
     pub(crate) fn forget_stores(&mut self, offset: usize, bytes: usize) {
         for thread in &mut self.threads {
             if thread.pipeline.buffer.len() != 0 {
@@ -139,7 +143,7 @@ pub(crate) fn drain() {
     }
 }
 
-/// Waits until no store to that line is in the running thread's buffer.
+/// Waits until no store to the line is in the running thread's buffer.
 #[inline]
 pub(crate) fn drain_line(line: Line) {
     if buffered() != 0 && own(|thread| thread.pipeline.buffer.has_line(line)) {
@@ -147,7 +151,8 @@ pub(crate) fn drain_line(line: Line) {
     }
 }
 
-/// What the running thread's buffer has for a load; a load that needs part of a store waits here.
+/// The value that the running thread's buffer has for a load, if any. If its newest store covers
+/// only some of the loaded bytes, waits until the buffer has no stores and returns `None`.
 #[inline]
 pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
     if buffered() == 0 {
@@ -168,7 +173,7 @@ pub(super) fn most_entries() -> usize {
     with(|engine| engine.window().store_buffer as usize)
 }
 
-/// Waits for a free entry of the running thread's buffer, if the chip has one.
+/// Waits for a free entry of the running thread's buffer, if the chip has store buffers.
 #[inline]
 pub(crate) fn room() {
     let most = most_entries();
@@ -177,7 +182,8 @@ pub(crate) fn room() {
     }
 }
 
-/// A store that goes past the buffer, on a chip without one, waits for older requests' answers (`device.younger_stores`).
+/// Before a store on a chip without store buffers: waits for the answers to older requests
+/// (`device.younger_stores`).
 #[inline]
 pub(crate) fn before_direct_store() {
     if buffered() != 0 && with(|engine| engine.is_blocked(engine.running)) {
@@ -185,7 +191,8 @@ pub(crate) fn before_direct_store() {
     }
 }
 
-/// The running thread stores into its buffer: a cycle, and the wait for a free entry. `store` is made when it enters.
+/// The running thread puts a store into its buffer. It first waits for a free entry; the store
+/// takes a cycle. `store` is called when the store enters the buffer.
 #[inline]
 pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
     room();
@@ -196,7 +203,7 @@ pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
     });
 }
 
-/// The cell at `offset` is dropped by the thread that runs: its own stores to it are not written.
+/// The running thread drops the cell at `address`: the thread's own stores to it are not written.
 #[inline]
 pub(crate) fn forget_own(address: usize, bytes: usize) {
     if !is_any() || buffered() == 0 {

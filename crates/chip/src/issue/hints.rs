@@ -1,7 +1,9 @@
-//! Hints: prefetches, and pushes that give a line up. Each takes an instruction a line; no thread waits for what it does.
+//! Hints: prefetches, and pushes that give a line up. Each costs an instruction per line; no thread
+//! waits for its effect.
 //!
-//! A prefetch goes to the caches at once, and is dropped there if the line is on its way already or no miss-status register
-//! is free. A push goes behind the stores that are in the store buffer, so that it gives up what they wrote.
+//! A prefetch goes to the caches at once, and is dropped there if the line is on its way already or
+//! no miss-status register is free. A push is queued behind the stores in the store buffer, so that
+//! the line that it gives up has their values.
 
 use crate::base::token::{Asked, Token};
 use crate::core::buffer::Store;
@@ -12,7 +14,8 @@ use crate::issue::drain;
 use baton_memory::{Access, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
-/// Lines of a range, and where in guest memory each part of it begins.
+/// The lines of a range, each with the offset in guest memory at which its part of the range
+/// begins.
 type Lines<'a> = &'a mut dyn Iterator<Item = (usize, Line)>;
 
 impl Engine {
@@ -30,7 +33,8 @@ fn hint(line: Line, access: Access) {
     with(|engine| engine.hint(line, access));
 }
 
-/// The instruction itself; the cache takes one a cycle.
+/// Executes the instruction of a hint. It takes a cycle at least, because the cache accepts one
+/// hint a cycle.
 fn instruction() {
     operate(Reason::Work, |engine| {
         let cycles = engine.instructions(crate::core::instructions::UNIT).max(1);
@@ -38,7 +42,7 @@ fn instruction() {
     });
 }
 
-/// The running thread will read, or write, these lines.
+/// Prefetches these lines, which the running thread will read or, if `write`, write.
 pub(crate) fn prefetch(lines: Lines<'_>, write: bool) {
     let access = if write { Access::PrefetchExclusive } else { Access::Prefetch };
     for (_, line) in lines {
@@ -47,7 +51,8 @@ pub(crate) fn prefetch(lines: Lines<'_>, write: bool) {
     }
 }
 
-/// The running thread gives these lines to another core, or, `None`, to their homes.
+/// Gives these lines from the running thread's core to another core or, if `to` is `None`, to their
+/// homes.
 pub(crate) fn push(lines: Lines<'_>, to: Option<CoreId>) {
     let (buffers, own, cores) =
         with(|engine| (engine.buffers(), engine.core_of(engine.running), engine.chip.core.count));

@@ -7,12 +7,14 @@ use crate::engine::state::Engine;
 use baton_chipfile::config::CoresByKind;
 
 impl Engine {
-    /// The instructions that accesses bring with them on this chip.
+    /// The instructions to charge with each access on this chip: none if no core has a
+    /// `core.width`.
     pub(crate) fn charge_of(cores: &CoresByKind, instructions: Instructions) -> Instructions {
         if cores.each().iter().all(|core| core.width == 0) { Instructions::NONE } else { instructions }
     }
 
-    /// Whole cycles that `units` more instructions of the running thread take.
+    /// Counts `units` more instructions of the running thread. Returns the whole cycles that these
+    /// take, with what was left of a cycle before.
     pub(crate) fn instructions(&mut self, units: u64) -> u64 {
         let a_cycle = UNIT * u64::from(self.core_here().width);
         if a_cycle == 0 {
@@ -26,7 +28,7 @@ impl Engine {
     }
 }
 
-/// The running thread executes what lies before its next access.
+/// The running thread executes the algorithm's own instructions that come before an access.
 #[inline(always)]
 pub(crate) fn before_access() {
     let units = with(|engine| engine.cores.own_instructions.access);
@@ -35,7 +37,7 @@ pub(crate) fn before_access() {
     }
 }
 
-/// The running thread executes instructions, given in units.
+/// The running thread executes `units` units of instructions.
 pub(crate) fn execute(units: u64) {
     spend(Reason::Work, |engine| engine.instructions(units));
 }

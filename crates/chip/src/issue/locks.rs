@@ -1,4 +1,4 @@
-//! Words of locks are found by the hinted atomics that are done on them.
+//! Finds the words of locks by the hinted atomics that are done on them.
 
 use crate::engine::state::Engine;
 use baton_chipfile::config::mechanism::LockRequest;
@@ -10,7 +10,8 @@ impl Engine {
     pub(crate) fn note_lock_word(&mut self, offset: usize) {
         let hint = self.threads[self.running as usize].mechanism.hint;
         if self.log.watch.on && matches!(hint, Some(LockRequest::Try(..) | LockRequest::Release(_))) {
-            // SAFETY: the cell is alive, as an atomic is being done on it, and no other guest runs now.
+            // SAFETY: the cell is alive, because an atomic is being done on it, and no other guest
+            // runs now.
             let value = || unsafe { self.guest.arena.at(offset).cast::<u32>().read() };
             self.log.watch.add(offset, value);
         }

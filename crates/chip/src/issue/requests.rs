@@ -1,5 +1,5 @@
-//! Requests to devices leave the store buffer: each when all older stores of its thread are written, and its entry is free when its
-//! answer is here.
+//! Requests to devices leave the store buffer: each leaves when all older stores of its thread have
+//! been written, and its entry is free when its answer has arrived.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -17,7 +17,8 @@ use baton_machine::device::{Payload, Protocol};
 use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 
 impl Engine {
-    /// The thread's requests that need wait for no older store leave for their devices, if the thread has a CPU.
+    /// Sends the thread's requests that no older store holds back to their devices, if the thread
+    /// has a CPU.
     pub(crate) fn send_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -43,7 +44,8 @@ impl Engine {
         }
     }
 
-    /// The answer to a thread's request is here: its entry is free.
+    /// The answer to a thread's request has arrived: the request's entry of the store buffer is
+    /// free.
     pub(crate) fn request_answered(&mut self, id: ThreadId, packet: u32) {
         self.charge_before_leaving(id);
         let buffer = &mut self.threads[id as usize].pipeline.buffer;
@@ -60,7 +62,8 @@ impl Engine {
         self.send_forwarded(id);
     }
 
-    /// With queues that move, a request may have waited for one that has come back, or is answered.
+    /// On a chip with a QIMU, whose queues can move, sends requests that waited for another request
+    /// of the thread to come back or to be answered.
     fn send_forwarded(&mut self, id: ThreadId) {
         let translated = self.devices.as_ref().is_some_and(|devices| devices.qimu.is_some());
         if translated && !self.threads[id as usize].os.dying {
@@ -68,7 +71,8 @@ impl Engine {
         }
     }
 
-    /// The thread, which is to leave its CPU, calls its requests back. It leaves when it knows of each whether it is answered.
+    /// The thread must leave its CPU and calls its requests back. It leaves when it knows of each
+    /// request whether it is answered.
     pub(crate) fn call_back_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -79,7 +83,7 @@ impl Engine {
         (self.above.devices_did)(self);
     }
 
-    /// A request that its thread called back is in its store buffer again, and leaves when the thread runs again.
+    /// A request that its thread called back is in the store buffer again, unsent.
     pub(crate) fn request_back(&mut self, packet: u32) {
         let Some(devices) = &self.devices else { return };
         let id = devices.packet(packet).thread;
@@ -88,7 +92,7 @@ impl Engine {
         self.send_forwarded(id);
     }
 
-    /// A thread that has called its requests back leaves its CPU if it knows of each what came of it.
+    /// If the thread has called its requests back and knows what became of each, it leaves its CPU.
     fn look_at_cancelling(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
@@ -122,7 +126,7 @@ impl Engine {
         asked.map(|request| request.packet).filter(is_dequeue).collect()
     }
 
-    /// The thread has ended, or is about to: its credits come back.
+    /// The thread has ended or is about to: its credits for queues are returned.
     pub(crate) fn retire(&mut self, id: ThreadId) {
         let now = self.now;
         if let Some(devices) = &mut self.devices {
@@ -131,8 +135,8 @@ impl Engine {
         }
     }
 
-    /// The thread was killed, and none of its requests is under way: those that are left never leave, and answers that came are
-    /// dropped.
+    /// The thread was killed, and none of its requests is under way: the remaining requests are
+    /// never sent, and answers that have arrived are dropped.
     pub(crate) fn drop_requests(&mut self, id: ThreadId) {
         let Some(devices) = &mut self.devices else { return };
         devices.drop_of(id);
@@ -144,7 +148,9 @@ impl Engine {
         self.retire(id);
     }
 
-    /// All time of the thread since the last charge went to the request: while its device held it, for that reason.
+    /// Charges all of the thread's time since its last charge to the wait for a request: the time
+    /// for which the device held the request to the reason of that (queue full or empty), the rest
+    /// to the device.
     pub(super) fn charge_request(&mut self, id: ThreadId, packet: u32) {
         let now = self.now;
         let held = self.devices.as_ref().and_then(|devices| devices.packet(packet).held);
@@ -161,8 +167,9 @@ impl Engine {
     }
 }
 
-/// The running thread issues a request to a device: a cycle, and the waits for a free entry and until fewer than
-/// `device.outstanding` of its requests are unanswered. Gives the request's packet.
+/// The running thread issues a request to a device, which takes a cycle. Before that it waits for a
+/// free entry, and after that until fewer than `device.outstanding` of its requests are unanswered.
+/// Returns the request's packet.
 pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
@@ -183,8 +190,8 @@ pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>
     })
 }
 
-/// The running thread posts requests: a cycle for each store of 64 bytes, and the wait for free entries, which they have until they leave
-/// for the device.
+/// The running thread posts requests. Each store of 64 bytes takes a cycle, and each request waits
+/// for a free entry, which it keeps until it leaves for the device.
 pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request, Landing)>) {
     let most = most_entries();
     for (number, (request, landing)) in requests.enumerate() {
@@ -204,18 +211,20 @@ pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request
             engine.send_requests(id);
         });
     }
-    // Without a store buffer nothing else would bound what waits here.
+    // Without a store buffer, only this wait bounds the number of posted requests that have not
+    // left.
     if most == 0 {
         stall(Stall::Left);
     }
 }
 
-/// Requests in a store of 64 bytes.
+/// The number of posted requests in a store of 64 bytes.
 const A_STORE: usize = 4;
 
-/// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it. Queue
-/// devices are left with nothing of the thread: dequeues, whose items no thread would take, are called back, enqueues are waited
-/// for, and credits come back.
+/// The running thread ends: its stores are written, and its requests leave for their devices and
+/// proceed without the thread. Queue devices keep nothing of the thread: its dequeues, whose items
+/// no thread would take, are called back, its enqueues are waited for, and its credits are
+/// returned.
 pub(crate) fn leave() {
     if buffered() != 0 {
         if with(|engine| engine.has_queues()) {
@@ -230,7 +239,8 @@ pub(crate) fn leave() {
     with(|engine| engine.retire(engine.running));
 }
 
-/// Calls the running thread's requests back if dequeues are among them, and makes the others anew.
+/// If dequeues are among the running thread's requests, calls all of its requests back, drops the
+/// dequeues, and sends the others again.
 fn call_dequeues_back() {
     if with(|engine| engine.dequeues(engine.running).is_empty()) {
         return;
@@ -254,7 +264,7 @@ fn call_dequeues_back() {
         for packet in engine.dequeues(id) {
             engine.threads[id as usize].pipeline.buffer.answered(packet);
             if let Some(devices) = &mut engine.devices {
-                // A ticket that another thread keeps frees its packet itself.
+                // If another thread keeps the request's ticket, the ticket frees the packet.
                 match devices.packet(packet).wanted {
                     true => devices.packet_mut(packet).place = PacketAt::Here,
                     false => devices.drop_packet(packet),

@@ -15,7 +15,7 @@ use crate::engine::state::Engine;
 use crate::engine::waiting::Waited;
 
 impl Engine {
-    /// Whether the reason for the stall is gone.
+    /// Whether the condition that ends the stall holds.
     fn is_over(&self, id: ThreadId, stall: Stall) -> bool {
         let buffer = &self.threads[id as usize].pipeline.buffer;
         match stall {
@@ -23,7 +23,8 @@ impl Engine {
             Stall::Stores(most) => buffer.stores() <= most,
             Stall::Requests(few) => buffer.requests() < few,
             Stall::Left => {
-                // One that may be sent on to another device needs its thread.
+                // With a QIMU, a request may have to be sent on to another device, which needs the
+                // thread.
                 let translated = self.devices.as_ref().is_some_and(|devices| devices.qimu.is_some());
                 let left = if translated { 0 } else { buffer.under_way() };
                 buffer.stores() == 0 && left == buffer.requests()
@@ -34,8 +35,8 @@ impl Engine {
         }
     }
 
-    /// Resumes the thread if it stalled for what has just happened: an entry has left its store
-    /// buffer, or an answer has arrived.
+    /// Resumes the thread if its stall is over, after an entry has left its store buffer or an
+    /// answer has arrived.
     #[inline]
     pub(crate) fn look_at_stall(&mut self, id: ThreadId) {
         if let Some(stall) = self.threads[id as usize].pipeline.stall
@@ -55,7 +56,7 @@ impl Engine {
         self.devices.as_ref().map(|devices| devices.packet(packet).device)
     }
 
-    /// Charges what the thread has stalled for so far.
+    /// Charges the thread's stall until now to what the thread waited for.
     pub(crate) fn charge_stall(&mut self, id: ThreadId, stall: Stall) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -70,7 +71,8 @@ impl Engine {
         }
     }
 
-    /// An entry is about to leave the buffer of a thread that may stall for it: charges what the thread stalled for until now.
+    /// An entry is about to leave the thread's store buffer: charges the thread's stall until now,
+    /// if it stalls, because another entry is the oldest afterwards.
     pub(crate) fn charge_before_leaving(&mut self, id: ThreadId) {
         match self.threads[id as usize].pipeline.stall {
             None | Some(Stall::Answer { .. }) => {}
@@ -78,7 +80,8 @@ impl Engine {
         }
     }
 
-    /// The thread's stall, if requests to devices have a part in it. Its CPU can then be taken away.
+    /// The thread's stall, if the thread has unanswered requests to devices. Its CPU can then be
+    /// taken away.
     pub(crate) fn stalls_for_device(&self, id: ThreadId) -> Option<Stall> {
         let pipeline = &self.threads[id as usize].pipeline;
         pipeline.stall.filter(|_| pipeline.buffer.requests() != 0)
@@ -112,7 +115,7 @@ pub(crate) fn stall(what: Stall) {
             leaves
         });
         if leaves {
-            // A device may keep it waiting for long.
+            // The thread gives its CPU up, because a device may keep it waiting for long.
             give_up_core();
             continue;
         }

@@ -1,4 +1,4 @@
-//! Independent loads are issued, come and are waited for: see [`walk`](crate::issue::walk).
+//! Issues independent loads, receives them and waits for them: see [`walk`](crate::core::walk).
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -44,7 +44,7 @@ impl Engine {
         walk.loads.push_back(load);
     }
 
-    /// The memory system tells when a load of a walk is served.
+    /// The memory system announces that a load of the thread's walk is served at `at`.
     pub(crate) fn walked(&mut self, id: ThreadId, number: u32, at: u64, parts: Parts) {
         let walk = &mut self.threads[id as usize].pipeline.walk;
         let place = (number + LOADS - walk.first) % LOADS;
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// What the running thread must wait for before another load is issued; `None`: nothing.
+    /// What the running thread must wait for before it can issue another load; `None` for nothing.
     fn next_wait(&mut self, instructions: u32) -> Option<Waits> {
         let (now, window) = (self.now, self.window());
         let walk = &mut self.threads[self.running as usize].pipeline.walk;
@@ -69,7 +69,8 @@ impl Engine {
         }
     }
 
-    /// The running thread begins to wait; when that is over, if it is known.
+    /// The running thread begins to wait. Returns the end of the wait, or [`PENDING`] if it is not
+    /// known yet.
     fn begin_wait(&mut self, what: Waits) -> u64 {
         let walk = &mut self.threads[self.running as usize].pipeline.walk;
         match walk.loads.front() {
@@ -84,7 +85,8 @@ impl Engine {
         }
     }
 
-    /// The running thread's wait is over: its time goes to what the load's did.
+    /// The running thread's wait for a load is over: charges the wait to the parts of the memory
+    /// system in the proportions of the load's own time.
     fn end_wait(&mut self) {
         let now = self.now;
         let thread = &mut self.threads[self.running as usize];
@@ -108,12 +110,13 @@ pub(crate) fn entries(units: u64) -> u32 {
     u32::try_from(units.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// Loads of lines that do not depend on each other, each with `instructions` of its own; ends when all have come.
+/// Loads these lines, which do not depend on each other, each with `instructions` of its own.
+/// Returns when all lines have arrived.
 pub(crate) fn load_all(lines: impl Iterator<Item = Line>, instructions: u32) {
     load_lines(lines, u64::from(instructions) * UNIT);
 }
 
-/// The same, by units of instructions.
+/// Like [`load_all`], with the instructions of a load in units.
 pub(crate) fn load_lines(lines: impl Iterator<Item = Line>, units: u64) {
     for line in lines {
         while let Some(what) = with(|engine| engine.next_wait(entries(units))) {

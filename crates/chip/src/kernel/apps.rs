@@ -31,7 +31,8 @@ impl Engine {
         }
     }
 
-    /// An application's time has come. Each of several at the same moment has an event of its own.
+    /// The time has come at which an application begins. If several begin at the same moment, each
+    /// has an event of its own.
     pub(crate) fn arrivals_step(&mut self) -> Step {
         let Some((_, app)) = self.os.arrivals.pop_first() else { return Step::Handled };
         self.schedule_arrival();

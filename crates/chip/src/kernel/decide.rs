@@ -20,7 +20,8 @@ fn of_lock(notice: LockNotice) -> baton_sched::LockNotice {
 }
 
 impl Engine {
-    /// Tells the policy about locks, as far as it has not been told yet.
+    /// Tells the policy the notices about locks that it has not received yet, and carries out what
+    /// it decides.
     pub(crate) fn tell_locks(&mut self) {
         self.tell(|_, _, _| ());
         self.decide();

@@ -11,7 +11,7 @@ use baton_memory::{Memory, Part};
 use baton_sched::governor::{Governed, Governor};
 use baton_units::{CoreId, Cycles, Hertz};
 
-/// The parts of a request that do not depend on a core's clock.
+/// The parts of a memory request's time that do not depend on a core's clock.
 const FAR: [Part; 6] =
     [Part::Home, Part::HomeQueueing, Part::Network, Part::NetworkQueueing, Part::Remote, Part::Memory];
 
@@ -134,7 +134,7 @@ impl Engine {
         self.ask_for_clock(core, clock);
     }
 
-    /// Settles which clock each core has had until then.
+    /// Records which clock each core has had up to `until`.
     fn put_clocks_down(&mut self, until: u64) {
         for core in (0..self.chip.core.count).map(CoreId) {
             let (clock, in_use) = (self.cores.clocks.clock(core), self.os.is_in_use(core));

@@ -65,13 +65,15 @@ fn handle(signal: Signal, handler: &SignalHandler, blocks: SignalSet) {
     stretch(prices.back.0);
     with(|engine| {
         engine.restore(saved);
-        // The handler may have stored something, so the run is not quiet.
+        // The handler may have stored something that other threads wait for, so the check for hangs
+        // starts anew.
         engine.os.quiet = None;
         engine.look_again();
     });
 }
 
-/// The kernel's way into a handler, or out of it. No other handler can intervene.
+/// The time that the kernel takes to enter a signal handler or to leave it. No other handler can
+/// run meanwhile.
 fn stretch(cycles: u64) {
     if cycles != 0 {
         own(|thread| thread.os.shields += 1);

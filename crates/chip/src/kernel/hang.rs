@@ -45,8 +45,8 @@ impl Engine {
             newest = newest.max(since);
         }
         let devices = self.devices.as_ref().is_none_or(|devices| devices.scheduled == u64::MAX);
-        // A request that is repeated when its thread runs may find what another, answered in the
-        // meantime, has left.
+        // Answers count too: a request that is sent again when its thread runs may find what
+        // another request, answered meanwhile, has left in a device.
         let answers = self.devices.as_ref().map_or(0, |devices| devices.answers);
         (devices && self.memory.next() == u64::MAX).then_some((newest, self.os.alive, answers))
     }

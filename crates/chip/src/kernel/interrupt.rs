@@ -24,8 +24,8 @@ use baton_noc::Header;
 use baton_units::{CpuId, Cycles};
 
 impl Engine {
-    /// A futex with this bucket, if futexes live in memory, wakes a thread. Returns which
-    /// idle CPU that roused.
+    /// Wakes a thread that sleeps in a futex; `bucket` is the futex's bucket, if futexes live in
+    /// memory. Returns which idle CPU that roused.
     pub(crate) fn wake_sleeper(&mut self, id: ThreadId, bucket: Option<Line>) -> Roused {
         self.tell_waker();
         let hint = self.threads.get(self.running as usize).and_then(|waker| waker.newest_hint());

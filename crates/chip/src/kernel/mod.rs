@@ -47,7 +47,7 @@ mod turn;
 use crate::engine::above::Above;
 use crate::engine::state::Engine;
 
-/// What the kernel does for the rooms below it.
+/// The kernel's functions for the rooms below it.
 pub(crate) const ABOVE: Above = Above {
     answer: turn::answer,
     give_up_core: turn::give_up_core,

@@ -113,8 +113,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Restricts the thread to these cores and CPUs from now on; if both lists are empty, to none
-    /// in particular.
+    /// Restricts the thread to these cores and CPUs from now on; lifts the restriction if both
+    /// lists are empty.
     pub(crate) fn set_affinity(&mut self, id: ThreadId, cores: &[CoreId], cpus: &[CpuId]) -> Result<(), Refused> {
         let affinity = self.allowed(&self.threads[id as usize].name, cores, cpus)?;
         let thread = &mut self.threads[id as usize];

@@ -65,7 +65,8 @@ impl Engine {
             self.write_words(id);
         }
         if self.guest.is_watched(line) {
-            // The watchers at this core have not noticed the write otherwise.
+            // The core keeps the line when it writes the words itself, so its own watchers must be
+            // told here.
             self.invalidated(line);
         }
     }

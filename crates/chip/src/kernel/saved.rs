@@ -1,8 +1,10 @@
-//! What a thread did when a signal's handler came: it is saved, and restored behind the handler, which changes nothing of it.
+//! The state of a thread when a signal's handler interrupts it: saved before the handler, and
+//! restored after it as if the handler had not run.
 //!
-//! That is: what it waits on and since when, what its locks have said of their next access, what it asks of its core, and the phase that it
-//! is in. What lies in the core is shared with the handler, as on a processor: the store buffer with its requests to devices, and
-//! independent loads under way.
+//! The state is what the thread waits on and since when, what its locks have said of their next
+//! access, what it demands of its core, and the phase that it is in. What lies in the core is not
+//! saved, but shared with the handler, as on a processor: the store buffer with its requests to
+//! devices, and independent loads under way.
 
 use crate::contexts::share::Demand;
 use crate::core::mark::Said;
@@ -11,22 +13,23 @@ use crate::engine::waiting::Waited;
 use crate::os::signal::SignalSet;
 use baton_memory::phases::state::Phase;
 
-/// What a thread did.
+/// The saved state of a thread.
 pub(crate) struct Saved {
-    /// Its wait, whether that has a deadline, and its last look.
+    /// What the thread waits on and since when, whether the wait has a deadline, and when the
+    /// thread last looked.
     wait: (Option<(Waited, u64)>, bool, u64),
-    /// What its locks have said.
+    /// The hints that the thread's locks have given.
     said: Said,
     demand: Demand,
-    /// Its wait has PAUSE between its tries.
+    /// Whether the thread's wait has PAUSE between its tries.
     pauses: bool,
     phase: Option<Phase>,
-    /// Signals that it blocked.
+    /// The signals that the thread blocked.
     blocked: SignalSet,
 }
 
 impl Engine {
-    /// Saves what the running thread does; from now on it blocks these signals.
+    /// Saves the running thread's state, and sets the signals that it blocks from now on.
     pub(crate) fn save(&mut self, blocks: SignalSet) -> Saved {
         // The kernel's instructions, and the handler's, disarm a monitor and break a pair of load-linked and store-conditional.
         self.unwatch(self.running);
@@ -42,7 +45,7 @@ impl Engine {
         Saved { wait, said: thread.mechanism.save(), demand, pauses, phase, blocked }
     }
 
-    /// The running thread goes on with what it did.
+    /// Restores the running thread's state.
     pub(crate) fn restore(&mut self, saved: Saved) {
         let Saved { wait, said, demand, pauses, phase, blocked } = saved;
         if let (Some(phases), Some(phase)) = (&mut self.phases, phase) {

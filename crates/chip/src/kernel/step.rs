@@ -11,7 +11,7 @@ use crate::engine::waiting::Waited;
 use baton_memory::{Memory, Notice, Part, Parts};
 
 impl Engine {
-    /// The next event. The run loop alone calls it.
+    /// Handles the next event. Only the run loop calls this.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Step {
         let inside = self.memory.next();
@@ -85,7 +85,7 @@ impl Engine {
         Step::Handled
     }
 
-    /// Lets the memory system come to the queue's next event, or to its own first notice.
+    /// Lets the memory system advance to the queue's next event, or to its own first notice.
     fn memory_step(&mut self, inside: u64) -> Step {
         if inside > self.bounds.limit {
             self.now = self.bounds.limit;
@@ -112,7 +112,7 @@ impl Engine {
     fn served(&mut self, token: Token, at: u64, parts: Parts) {
         let id = token.thread();
         let asked = token.part();
-        // The number of a posted request's answer is no thread's.
+        // The token of a posted request's answer has the number of a packet, not of a thread.
         if parts.0[Part::Memory as usize] != 0 && asked != Asked::Posted {
             self.threads[id as usize].stats.fetches += 1;
         }
@@ -122,9 +122,10 @@ impl Engine {
                 sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
                 self.queue.put(Event::thread(id), at, Rank::Next);
             }
-            // No thread waits for it as such: it has no place in the thread's cycles.
+            // No thread waits for a buffered store itself, so its parts are not charged to the
+            // thread's cycles.
             Asked::Head => self.queue.put(Event::store(id), at, Rank::Next),
-            // The handler's time is the kernel's.
+            // The time of the interrupt handler is charged to the kernel.
             Asked::Handler => self.queue.put(Event::thread(id), at, Rank::Next),
             Asked::Load(number) => self.walked(id, number, at, parts),
             Asked::Posted => self.answer_written_at(token.thread(), at),

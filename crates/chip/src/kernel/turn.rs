@@ -1,5 +1,6 @@
-//! What is wanted of the running thread, and what the thread does about it before its next
-//! operation: interrupt handlers, signals, its CPU, changes of its core's mode.
+//! What the kernel wants of the running thread, and what the thread does about it before its next
+//! operation: it runs interrupt handlers and signal handlers, gives up its CPU, and waits for
+//! changes of its core's mode.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -8,7 +9,8 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Resume, State};
 
-/// The running thread gives up the core that is asked for, and stands still while its core changes its mode.
+/// The running thread gives up its core if the core is wanted, and stands still while the core
+/// changes its mode.
 #[cold]
 pub(super) fn answer() {
     if own(|thread| thread.os.preempt) {
@@ -25,13 +27,14 @@ pub(super) fn answer() {
     }
 }
 
-/// What the running thread has been asked for meanwhile: it pays for interrupt handlers, goes back into its CPU's
-/// queue if the CPU is wanted, and runs the handlers of its signals.
+/// The running thread does what it has been asked for: it pays for interrupt handlers, goes back
+/// into its CPU's queue if the CPU is wanted, and runs the handlers of its signals.
 #[cold]
 pub(super) fn give_up_core() {
     Engine::end_if_killed();
     let (due, handlers) = with(|engine| {
-        // Another thread's instructions, or the kernel's, disarm a monitor.
+        // A monitor is disarmed by the instructions of another thread or of the kernel, which run
+        // now.
         engine.unwatch(engine.running);
         let thread = &mut engine.threads[engine.running as usize];
         thread.os.preempt = false;

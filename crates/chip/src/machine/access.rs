@@ -76,7 +76,7 @@ pub(super) fn far() -> bool {
     with(|engine| engine.cores.far && engine.running != OUTSIDE)
 }
 
-/// A load-linked. The issuing context replaces the number.
+/// A load-linked. The access replaces the 0 by the number of the issuing context.
 pub(super) const LOAD_LINKED: Access = Access::LoadLinked(0);
 
 /// A store-conditional. Returns whether it writes, because the line has not been lost since the

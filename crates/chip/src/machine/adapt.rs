@@ -14,8 +14,8 @@ use baton_machine::wait::{Learnt, Plan, Terms};
 use baton_machine::{WaitResult, Word};
 
 impl<T: Word> Waiting<'_, T> {
-    /// Tries, then waits in a monitor if the chip's users have one, then sleeps, according to the
-    /// plan from earlier waits.
+    /// Tries, then waits in a monitor if user code can have one, then sleeps, according to the plan
+    /// from earlier waits.
     pub(super) fn adapt(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
         let cell = offset_of(self.cell.address());
@@ -93,7 +93,7 @@ impl<T: Word> Waiting<'_, T> {
     }
 }
 
-/// The monitor that the chip's users have, if any.
+/// The monitor that user code can have on this chip, if any.
 fn user_monitor() -> Option<Watch> {
     chip(|chip| chip.wait.for_users().map(|monitor| watch(&chip.wait, monitor)))
 }
@@ -118,7 +118,7 @@ fn cycles(nanos: Nanos) -> u64 {
 
 fn learnt<R>(then: impl FnOnce(&Learnt) -> R) -> R {
     let learnt: *const Learnt = own(|thread| &raw const **thread.wait.learnt.get_or_insert_default());
-    // SAFETY: it stays as long as its thread, which is the running one.
+    // SAFETY: the record lives as long as its thread, which is the running one.
     then(unsafe { &*learnt })
 }
 

@@ -85,7 +85,7 @@ impl<T: Word> SimulatedAtomic<T> {
         before_access();
         let (offset, line) = place(self.address());
         let write: Write = |at, bits| {
-            // SAFETY: the caller's: `at` is the address of a live cell of this type.
+            // SAFETY: the caller promises that `at` is the address of a live cell of this type.
             unsafe { at.cast::<T>().write(T::from_bits(bits)) }
         };
         let (bytes, value) = (T::BYTES, value.to_bits());

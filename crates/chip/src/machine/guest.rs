@@ -102,8 +102,8 @@ pub fn uninterruptible<R>(work: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Restricts a thread to these cores and CPUs from now on; if both lists are empty, to none in
-/// particular. Costs `os.syscall`.
+/// Restricts a thread to these cores and CPUs from now on; lifts the restriction if both lists are
+/// empty. Costs `os.syscall`.
 ///
 /// # Errors
 /// If none of them is in use and online.
@@ -189,8 +189,8 @@ pub fn messages() -> u64 {
     with(|engine| engine.memory.counts().messages)
 }
 
-/// The measured part of the run begins: the longest ways of packets so far no longer count. Takes
-/// no time.
+/// The measured part of the run begins: the longest journeys of packets so far no longer count.
+/// Takes no time.
 pub fn forget_longest() {
     with(|engine| engine.memory.forget_longest());
 }

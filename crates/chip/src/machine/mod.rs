@@ -176,7 +176,8 @@ unsafe impl Machine for Simulated {
                 OUTSIDE => &*engine.outside,
                 id => &*engine.threads[id as usize].local,
             };
-            // SAFETY: boxed, and kept as long as the engine, in which alone guest code can run.
+            // SAFETY: the `Local` is boxed, and kept as long as the engine, in which alone guest
+            // code can run.
             unsafe { &*local }
         })
     }

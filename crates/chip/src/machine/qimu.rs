@@ -159,7 +159,7 @@ pub(super) fn call(device: u32, words: Words) -> Answer {
     Answer::from(said.to_words())
 }
 
-/// The running thread has joined the credits of a queue.
+/// Records that the running thread has joined the credits of a queue.
 fn joins() {
     devices(|devices| devices.subjects.joins(running()));
 }
@@ -188,7 +188,7 @@ pub(super) fn with_table(process: u32) {
     }
 }
 
-/// The operating system writes a process's entry.
+/// The operating system writes the entry of an id in a process's table.
 pub(super) fn touch(process: u32, id: QueueId) {
     if let Some(address) = qimu(|qimu| qimu.address(process, id)).flatten()
         && running() != OUTSIDE

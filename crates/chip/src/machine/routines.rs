@@ -50,7 +50,7 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
         f();
         leave();
         let local: *const Local = own(|thread| &raw const *thread.local);
-        // SAFETY: boxed, and kept as long as the engine.
+        // SAFETY: the `Local` is boxed, and kept as long as the engine.
         unsafe { (*local).finish() };
     });
     routines.all.push(Some(NonNull::from(Box::leak(Box::new(routine)))));

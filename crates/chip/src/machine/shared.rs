@@ -15,7 +15,8 @@ use core::ptr::NonNull;
 pub(super) fn words() -> &'static Shared<SimulatedAtomic<usize>> {
     let offset = memory(|memory| memory.shared).unwrap_or_else(make);
     let at = memory(|memory| memory.arena.at(offset));
-    // SAFETY: made below, in memory that is kept as long as the engine, in which alone guest code can run.
+    // SAFETY: `make` has made the words, in memory that is kept as long as the engine, in which
+    // alone guest code can run.
     unsafe { at.cast().as_ref() }
 }
 

@@ -4,7 +4,6 @@
 //! Writing it down is a store. A thread that finds a lock held enters the kernel to say that it
 //! waits, and the policy then receives everything that has happened since it was last called, in
 //! order. So the policy never acts on what the kernel could not know.
-//! has happened since it last was told anything, in order. So it never acts on what the kernel could not know.
 
 use crate::base::thread::ThreadId;
 use baton_machine::LockNotice;
@@ -41,7 +40,7 @@ impl Locks {
                 (lock.held, lock.wanted) = (true, lock.wanted.saturating_sub(1));
                 false
             }
-            // At a barrier nothing is held.
+            // The thread has released the lock, or leaves a barrier, at which nothing is held.
             LockNotice::Left => {
                 lock.held = false;
                 false

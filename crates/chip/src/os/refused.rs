@@ -5,7 +5,8 @@ use baton_chipfile::config::limits::SLOWEST;
 use baton_units::{CoreId, Hertz};
 use thiserror::Error;
 
-/// The reason why a simulation cannot be created, or a thread cannot be added.
+/// The reason why a simulation cannot be created, a thread cannot be added, or a core, clock or
+/// signal cannot be changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refused {
     /// More cores were asked for than there are.
@@ -44,7 +45,7 @@ pub enum Refused {
         /// The fastest clock.
         most: Hertz,
     },
-    /// A thread cannot change clocks.
+    /// The chip does not let threads change clocks.
     #[error("chip `{0}` has no core.clock_change: no thread can change a core's clock")]
     ClockIsFixed(String),
     /// A thread may run only where cores are switched off.
@@ -64,7 +65,7 @@ pub enum Refused {
         cpus: u32,
         /// File and line.
         place: String,
-        /// The value at that place.
+        /// The value of `os.off`.
         off: String,
     },
     /// No room for another stack.
@@ -76,7 +77,7 @@ pub enum Refused {
     /// The host gave no address space.
     #[error("the host has no address space for the simulated memory: {0}")]
     Memory(String),
-    /// A number that is no signal.
+    /// A number that stands for no signal of the simulated system.
     #[error(
         "signal {0}: expected 1 to 31 without 19 to 22; the simulated system stops no process and queues no signals, as those from 32 on"
     )]

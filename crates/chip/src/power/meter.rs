@@ -1,27 +1,29 @@
-//! What is kept of a thread's time and of each clock's, for energy.
+//! The time of CPUs and threads as energy needs it.
 
 use crate::power::STATES;
 use std::collections::BTreeMap;
 
-/// What has been put down.
+/// The time of threads on CPUs that has been added up so far.
 #[derive(Default)]
 pub(crate) struct Meter {
-    /// By clock, in hertz.
+    /// For each clock in hertz, the cycles in each power state.
     pub(crate) by_clock: BTreeMap<u64, [i64; STATES]>,
 }
 
-/// What the cycle stack does not tell apart.
+/// The parts of a thread's time that its cycle stack does not tell apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finer {
-    /// Of the time spinning, the waits that are over and had PAUSE between their tries.
+    /// The time spent in spinning waits with PAUSE that are over.
     pub(crate) paused: u64,
-    /// The time spinning when such a wait began; [`u64::MAX`]: none is under way.
+    /// The thread's time spent spinning when its current wait with PAUSE began; [`u64::MAX`] if it
+    /// is in none.
     pub(crate) pausing: u64,
-    /// Still, by depth, and halted.
+    /// The time for which the thread's CPU stood still: with a monitor at depths 1 to 3, and
+    /// halted.
     pub(crate) still: [u64; 4],
-    /// Since when it stands still.
+    /// The time since which the thread's CPU stands still.
     pub(crate) still_since: u64,
-    /// What has been put down.
+    /// The thread's time, by power state, that is in the sums of [`Meter`] already.
     pub(crate) settled: [u64; STATES],
 }
 

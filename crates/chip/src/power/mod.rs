@@ -1,4 +1,4 @@
-//! Power states: what a CPU can be doing, as its power has it.
+//! Power states: the activities of a CPU that its power distinguishes.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -8,40 +8,40 @@ pub(crate) mod meter;
 
 use baton_units::{Cycles, Hertz};
 
-/// What a CPU is doing, as its power has it.
+/// The activity of a CPU, as far as its power depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PowerState {
     /// Instructions are under way, or wait for memory; system calls, switching and waking up included.
     Active,
-    /// Tries of a spinning wait with nothing in between.
+    /// Spins in a wait with nothing between the tries.
     Spin,
-    /// The same with PAUSE or TPAUSE.
+    /// Spins in a wait with PAUSE or TPAUSE between the tries.
     Pause,
-    /// Stalled for a device's answer, or for room behind requests that are not answered.
+    /// Stalled for a device's answer, or for a free entry behind unanswered requests.
     Device,
-    /// Still, with a monitor, at the shallowest depth.
+    /// Stands still with a monitor, at depth 1, the shallowest.
     Monitor1,
-    /// At the second.
+    /// Stands still with a monitor, at depth 2.
     Monitor2,
-    /// At the third.
+    /// Stands still with a monitor, at depth 3.
     Monitor3,
     /// Halted by its thread.
     Halt,
-    /// No thread; the operating system polls for one.
+    /// Has no thread; the operating system polls for one.
     IdlePoll,
-    /// No thread, halted.
+    /// Has no thread, and is halted.
     Idle,
-    /// No thread, in one of `os.idle_states`.
+    /// Has no thread, and is in one of `os.idle_states`.
     IdleDeep,
     /// Not in use.
     Off,
 }
 
-/// How many there are.
+/// The number of power states.
 pub const STATES: usize = 12;
 
 impl PowerState {
-    /// All of them, in the order of their numbers.
+    /// All power states, in the order of their numbers.
     pub const ALL: [PowerState; STATES] = [
         PowerState::Active,
         PowerState::Spin,
@@ -57,7 +57,7 @@ impl PowerState {
         PowerState::Off,
     ];
 
-    /// Its name in results.
+    /// The state's name in results.
     pub fn name(self) -> &'static str {
         match self {
             PowerState::Active => "active",
@@ -75,7 +75,8 @@ impl PowerState {
         }
     }
 
-    /// Whether its power goes with the clock: nothing is clocked in the others, or what is does not matter.
+    /// Whether the state's power depends on the core's clock. In the other states, nothing is
+    /// clocked or it does not matter.
     pub fn is_clocked(self) -> bool {
         matches!(self, PowerState::Active | PowerState::Spin | PowerState::Pause | PowerState::Device)
     }
@@ -86,8 +87,8 @@ impl PowerState {
 pub struct Spent {
     /// The state.
     pub state: PowerState,
-    /// The clock that their cores had; `None` in a state without a thread.
+    /// The clock of the cores of these CPUs; `None` in a state without a thread.
     pub clock: Option<Hertz>,
-    /// All CPUs together, in cycles of the reference.
+    /// The time of all CPUs together, in cycles of the reference clock.
     pub cycles: Cycles,
 }

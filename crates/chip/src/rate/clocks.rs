@@ -1,5 +1,5 @@
-//! Computations at their cores' clocks: when they end, what is left of them, and what a change of
-//! clock makes of them.
+//! Computations at their cores' clocks: when they end, what is left of them when they stop, and how
+//! a change of clock affects them.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -15,15 +15,16 @@ use baton_memory::Memory;
 use baton_units::{CoreId, Hertz};
 
 impl Engine {
-    /// What is left of a thread's computation that would be over at `until`, as it loses its CPU.
+    /// The rest of a thread's computation, which would end at `until`, if the computation stops
+    /// now.
     pub(crate) fn rest_of(&mut self, id: ThreadId, until: u64) -> Remaining {
         let place = self.place(id);
-        // What it stands still before it goes on is no computation.
+        // Time for which the thread must still stand still is no computation.
         let from = self.threads[id as usize].pace.still_until.clamp(self.now, until);
         self.cores.clocks.rest(place, from, until)
     }
 
-    /// A thread goes on with what was left of its computation, on the CPU that it has now: when that is over.
+    /// A thread continues the rest of its computation on its current CPU. Returns the end.
     pub(crate) fn end_of(&mut self, id: ThreadId, left: Remaining) -> u64 {
         let left = self.come_to_phase(id, left);
         let place = self.place(id);
@@ -31,8 +32,8 @@ impl Engine {
         self.cores.clocks.end(place, from, left)
     }
 
-    /// When a computation of the running thread is over that would take `cycles` cycles on a core of
-    /// its own.
+    /// Returns the end of a computation of the running thread that begins now and would take
+    /// `cycles` cycles on a core of its own.
     #[inline(always)]
     pub(crate) fn computes(&mut self, cycles: u64) -> u64 {
         if self.chip.core.contexts == 1 && !self.cores.clocks.has_memory_bound() {
@@ -82,7 +83,8 @@ impl Engine {
         true
     }
 
-    /// The pause between two tries goes on at the new clock; a try that is under way ends as it began.
+    /// The pause of a spinning thread between two tries continues at the new clock; a try that is
+    /// under way ends as it began.
     fn re_rate_spin(&mut self, id: ThreadId, before: Hertz) {
         let now = self.now;
         let core = self.core_of(id);
@@ -93,7 +95,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         let spin = &mut thread.wait.spin;
         if !thread.wait.watches {
-            // Its last try is under way, or its next one is known to miss.
+            // The thread's last try is under way (`hits`), or its next try is known to miss.
             if spin.hits {
                 return;
             }
@@ -123,8 +125,8 @@ impl Engine {
         }
     }
 
-    /// The running thread computes until the time that `begin` returns. Returns whether that is
-    /// now; if not, the thread must suspend.
+    /// The running thread computes until the time that `begin` returns. Returns whether the
+    /// computation is over at once; if not, the thread must suspend.
     #[inline(always)]
     pub(crate) fn computes_at_once(&mut self, begin: impl FnOnce(&mut Engine) -> u64) -> bool {
         self.demand(Demand::Computes);
@@ -136,7 +138,8 @@ impl Engine {
         over
     }
 
-    /// The running thread's computation is over: charges it.
+    /// The running thread's computation is over: charges its time, and moves what handlers and
+    /// changes of mode took of it to their reasons.
     #[inline(always)]
     pub(crate) fn charge_computation(&mut self) {
         let now = self.now;

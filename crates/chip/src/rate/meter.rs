@@ -1,7 +1,8 @@
-//! How long CPUs were in which state, at which clock.
+//! How long CPUs were in which power state, at which clock.
 //!
-//! It costs nothing while guests run: where a thread's cycles went is in its cycle stack already. Only when a core's clock
-//! changes, or a thread comes to a core with another one, what it has spent so far is put down under the old clock.
+//! The record costs nothing while guests run, since a thread's cycle stack has its cycles already.
+//! Only when a core's clock changes, or a thread moves to a core with another clock, the thread's
+//! time since the last such event is added to the sums of the old clock.
 
 use crate::base::thread::ThreadId;
 use crate::engine::idle_wait::{Phase, Still};
@@ -14,18 +15,18 @@ use crate::power::{PowerState, STATES, Spent};
 use baton_units::{CoreId, Cycles, Hertz};
 
 impl Thread {
-    /// A spinning wait begins that has PAUSE between its tries, or a PAUSE.
+    /// The thread begins a spinning wait with PAUSE between its tries, or a single PAUSE.
     #[inline]
     pub(crate) fn pauses(&mut self) {
         self.stats.finer.pausing = self.stats.times[Reason::Spin as usize];
     }
 
-    /// Whether it is in such a wait.
+    /// Whether the thread is in a spinning wait with PAUSE, or in a single PAUSE.
     pub(crate) fn is_pausing(&self) -> bool {
         self.stats.finer.pausing != u64::MAX
     }
 
-    /// It is over.
+    /// The spinning wait with PAUSE, or the PAUSE, is over.
     #[inline]
     pub(crate) fn paused(&mut self) {
         if self.stats.finer.pausing != u64::MAX {
@@ -34,12 +35,12 @@ impl Thread {
         }
     }
 
-    /// It stands still from now on.
+    /// The thread's CPU stands still from now on.
     pub(crate) fn stands_still(&mut self, now: u64) {
         self.stats.finer.still_since = now;
     }
 
-    /// It stands still no more.
+    /// The thread's CPU no longer stands still.
     pub(crate) fn stood_still(&mut self, now: u64) {
         let at = match self.wait.idle.still {
             Still::Monitor(depth) => depth.clamp(1, 3) as usize - 1,
@@ -49,7 +50,7 @@ impl Thread {
         self.stats.finer.still_since = now;
     }
 
-    /// Its time on CPUs so far, by state.
+    /// The thread's time on CPUs so far, by power state.
     fn spent(&self) -> [u64; STATES] {
         let mut spent = [0; STATES];
         let away = [Reason::Asleep, Reason::Ready];
@@ -71,8 +72,9 @@ impl Thread {
 }
 
 impl Engine {
-    /// Puts down what a thread has spent since it was last put down, under this clock. What was under way then may have turned out to be
-    /// another state since, and is taken back here.
+    /// Adds a thread's time since the last call to the sums of this clock. Time that was added
+    /// under one state, because it was under way then, and has turned out to belong to another is
+    /// moved: the first state's sum may become negative here.
     fn put_down(&mut self, id: ThreadId, clock: Hertz) {
         let thread = &mut self.threads[id as usize];
         let spent = thread.spent();
@@ -83,7 +85,8 @@ impl Engine {
             .for_each(|(sum, (now, before))| *sum += now.cast_signed() - before.cast_signed());
     }
 
-    /// A thread is about to come to a core.
+    /// A thread is about to move to a core: if the clock is another one there, its time so far is
+    /// added to the old clock's sums.
     #[inline]
     pub(crate) fn meter_move(&mut self, id: ThreadId, core: CoreId) {
         let from = self.cores.clocks.clock(self.core_of(id));
@@ -92,8 +95,8 @@ impl Engine {
         }
     }
 
-    /// A core is about to have another clock. What its CPUs' threads do now is charged up to now, if it can be told; an
-    /// access or a system call that is under way goes under the clock that it ends with.
+    /// A core's clock is about to change. What its CPUs' threads do is charged up to now, if it can
+    /// be divided; an access or a system call under way counts at the clock at which it ends.
     pub(crate) fn meter_change(&mut self, core: CoreId) {
         let (clock, now) = (self.cores.clocks.clock(core), self.now);
         for id in 0..self.threads.len() as ThreadId {
@@ -122,7 +125,7 @@ impl Engine {
         }
     }
 
-    /// A thread that stands still is charged for it up to now.
+    /// Charges a CPU's standstill up to now, if the thread's CPU stands still.
     fn meter_still(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -131,7 +134,8 @@ impl Engine {
         }
     }
 
-    /// The run is over, at `end`, and all threads are charged: what all CPUs did.
+    /// Returns how long CPUs were in which power state, at which clock, in a run that ended at
+    /// `end`. All threads must have been charged.
     pub(crate) fn metered(&mut self, end: Cycles, cpus: &[CpuFigures]) -> Vec<Spent> {
         for id in 0..self.threads.len() as ThreadId {
             self.meter_still(id);

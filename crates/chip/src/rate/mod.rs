@@ -1,4 +1,4 @@
-//! How fast computations go on, and what is put down when that changes.
+//! How fast computations proceed, and what is recorded when their speed changes.
 //!
 //! | file | holds |
 //! | --- | --- |

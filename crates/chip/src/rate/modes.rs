@@ -1,4 +1,4 @@
-//! Contexts of a core become active and give their part back; computations beside them are re-rated.
+//! Contexts of a core become active or cease to be; computations beside them are re-rated.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -18,13 +18,14 @@ impl Engine {
         (0..self.chip.core.contexts).map(move |context| core.0 + context * count)
     }
 
-    /// Which context of its core the running thread is on.
+    /// The number of the running thread's context within its core.
     #[inline]
     pub(crate) fn context(&self) -> u8 {
         (self.threads[self.running as usize].cpu / self.chip.core.count) as u8
     }
 
-    /// The running thread leaves its CPU: a link that it has set breaks, as a switch of threads breaks one on real cores.
+    /// The running thread leaves its CPU, so its load-linked no longer holds, as after a switch of
+    /// threads on real cores.
     pub(crate) fn unlink(&mut self) {
         if self.cores.links {
             self.memory.unlink(self.core_of(self.running), self.context());
@@ -36,7 +37,8 @@ impl Engine {
         self.os.cpus.get(cpu as usize).and_then(|cpu| cpu.current)
     }
 
-    /// The CPU's context becomes active: the cycles of the reference's clock for which it waits until the core has changed its mode.
+    /// The CPU's context becomes active. Returns the cycles of the reference for which it must wait
+    /// while the core changes its mode.
     pub(crate) fn activate(&mut self, cpu: u32) -> u64 {
         if self.chip.core.contexts == 1 || std::mem::replace(&mut self.cores.contexts.active[cpu as usize], true) {
             return 0;
@@ -46,7 +48,7 @@ impl Engine {
         self.change_mode(core, cpu)
     }
 
-    /// The CPU's context gives its part back.
+    /// The CPU's context ceases to be active, and its share of the core goes to the other contexts.
     pub(crate) fn deactivate(&mut self, cpu: u32) {
         if self.chip.core.contexts == 1 || !std::mem::replace(&mut self.cores.contexts.active[cpu as usize], false) {
             return;
@@ -56,7 +58,9 @@ impl Engine {
         self.change_mode(core, cpu);
     }
 
-    /// The core's active contexts are others than before: all of them stand still meanwhile. How long.
+    /// The context of the CPU `changed` has become active or ceased to be: the core's other active
+    /// contexts stand still while the core changes its mode, and all get new shares. Returns how
+    /// long that takes, 0 if no other context is active.
     fn change_mode(&mut self, core: CoreId, changed: u32) -> u64 {
         let mut cycles = 0;
         for cpu in self.contexts_of(core).filter(|&cpu| cpu != changed) {
@@ -76,8 +80,8 @@ impl Engine {
         cycles
     }
 
-    /// A thread's context stands still: a computation goes on that much later; any other thread waits before its next
-    /// operation. One that spins loses nothing.
+    /// A thread's context stands still for `cycles`: a computation ends that much later, and a
+    /// thread in another operation waits before its next one. A spinning thread loses nothing.
     fn stand_still(&mut self, id: ThreadId, cycles: u64) {
         match self.threads[id as usize].state {
             State::Working(until) => {
@@ -94,8 +98,9 @@ impl Engine {
         }
     }
 
-    /// A computation loses its CPU: what it had still to stand still for a change of mode, it need not; what is left of a handler
-    /// it pays when it goes on. A phase leaves its core.
+    /// A computation loses its CPU. The rest of a standstill for a change of mode is dropped; the
+    /// rest of one for interrupt handlers is paid when the computation continues. A phase leaves
+    /// its core.
     pub(crate) fn forget_still(&mut self, id: ThreadId) {
         self.leave_phase(id);
         let now = self.now;
@@ -107,7 +112,7 @@ impl Engine {
         thread.pace.still_until = 0;
     }
 
-    /// What the running thread asks of its core from now on.
+    /// Sets what the running thread demands of its core from now on.
     #[inline]
     pub(crate) fn demand(&mut self, demand: Demand) {
         if self.chip.core.contexts != 1 {
@@ -119,7 +124,7 @@ impl Engine {
         }
     }
 
-    /// Gives the core's contexts their speeds anew; computations are re-rated.
+    /// Computes the speeds of the core's contexts anew; their computations are re-rated.
     pub(crate) fn share_core(&mut self, core: CoreId) {
         if self.chip.core.contexts == 1 {
             return;
@@ -142,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// A CPU computes at another speed from now on, in 2^20ths of its core's.
+    /// Sets the speed at which a CPU computes from now on, in 2^20ths of its core's.
     fn set_speed(&mut self, cpu: u32, speed: u64) {
         debug_assert!(speed <= ONE);
         if self.cores.clocks.speed(cpu) == speed {
@@ -158,7 +163,8 @@ impl Engine {
         }
     }
 
-    /// A computation that was taken out of the queue's order goes on with what is left of it.
+    /// A thread's computation continues with `left` of its work, at its current rate: its end is
+    /// queued anew.
     pub(crate) fn compute_on(&mut self, id: ThreadId, left: crate::clock::domain::Remaining) {
         let until = self.end_of(id, left);
         self.threads[id as usize].state = State::Working(until);

@@ -1,5 +1,6 @@
-//! Phases of the coarse mode: computations whose rate depends on what runs beside them. They begin and end, lose their CPU and
-//! come to another; all that run are then re-rated, as they are when a clock changes.
+//! Phases of the coarse mode: computations whose rate depends on what runs beside them. When a
+//! phase begins or ends, loses its CPU or comes to another, all phases that run are re-rated, as
+//! they are when a clock changes.
 
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
@@ -10,7 +11,7 @@ use baton_memory::phases::state::INSTRUCTION;
 use std::sync::Arc;
 
 impl Engine {
-    /// The running thread begins a phase: when it will be over.
+    /// The running thread begins a phase. Returns the end of the phase.
     pub(crate) fn begin_phase(&mut self, behaviour: &Arc<Behaviour>, instructions: u64) -> u64 {
         let (id, units) = (self.running, u128::from(instructions) * u128::from(INSTRUCTION));
         let core = self.core_of(id);
@@ -29,8 +30,8 @@ impl Engine {
         }
     }
 
-    /// A thread comes to a CPU with `left` of its computation. Returns what is left there: if the
-    /// thread is in a phase, with what it has to fetch again.
+    /// A thread comes to a CPU with `left` of its computation. Returns what is left there: for a
+    /// thread in a phase, this includes fetching again the lines that it has lost.
     #[inline]
     pub(super) fn come_to_phase(&mut self, id: ThreadId, left: Remaining) -> Remaining {
         let Some(phases) = &mut self.phases else { return left };
@@ -46,7 +47,7 @@ impl Engine {
         Remaining::of_phase(units + u128::from(fetch) * u128::from(rate))
     }
 
-    /// A thread's phase, if it is in one, runs no more.
+    /// Stops a thread's phase on its core, if the thread is in one.
     pub(super) fn leave_phase(&mut self, id: ThreadId) {
         let Some(phases) = &mut self.phases else { return };
         let Some(core) = phases.core_of(id) else { return };
@@ -60,7 +61,8 @@ impl Engine {
         self.phases.as_ref().is_some_and(|phases| phases.is_in(id))
     }
 
-    /// Gives all running phases their rates anew; computations go on at them, but for that of `new`, which is about to begin.
+    /// Computes the rates of all running phases anew. Their computations continue at the new rates,
+    /// except that of the thread `new`, which is about to begin.
     pub(super) fn re_rate_phases(&mut self, new: Option<ThreadId>) {
         let Some(phases) = &mut self.phases else { return };
         for (core, rate) in phases.rates(&self.cores.clocks.clocks) {

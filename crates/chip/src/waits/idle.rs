@@ -11,8 +11,8 @@ use baton_memory::{Line, Memory};
 use baton_units::Cycles;
 
 impl Engine {
-    /// MONITOR's last step: the running thread has just loaded the line, and watches it from now on. Without the line
-    /// (it may have been lost on the way to the core) the monitor is not armed.
+    /// MONITOR's last step: the running thread has just loaded the line, and watches it from now
+    /// on. If the core has lost the line meanwhile, the monitor is not armed.
     pub(crate) fn arm(&mut self, line: Line) {
         let id = self.running;
         self.unwatch(id);
@@ -23,22 +23,23 @@ impl Engine {
         }
     }
 
-    /// MWAIT: the CPU of the running thread goes to stand still, and the guest suspends; false if the monitor is not
-    /// armed any more, and the instruction does nothing.
+    /// MWAIT: the running thread's CPU goes to stand still, and the guest must suspend. Returns
+    /// false if the monitor is no longer armed; MWAIT then does nothing.
     pub(crate) fn begin_monitor(&mut self, terms: Terms) -> bool {
         if !self.threads[self.running as usize].wait.watches {
             return false;
         }
         let spurious = match self.chip.wait.spurious {
             0.0 => u64::MAX,
-            // Even between 1 and twice the mean, in whole numbers: the same on every host.
+            // Uniformly distributed between 1 and twice the mean, drawn in whole numbers so that it
+            // is the same on every host.
             rate => self.now + terms.enter + 1 + self.spurious.below((2e6 / rate) as u64),
         };
         self.begin_idle_wait(Terms { until: terms.until.min(spurious), ..terms });
         true
     }
 
-    /// The CPU of the running thread goes to stand still; the guest suspends.
+    /// The running thread's CPU goes to stand still, and the guest must suspend.
     pub(crate) fn begin_idle_wait(&mut self, terms: Terms) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
@@ -50,7 +51,8 @@ impl Engine {
         self.queue.put(Event::thread(id), self.now + enter, Rank::Next);
     }
 
-    /// The running thread has left its idle wait: charges it, and apart from it what its core's change of mode took.
+    /// The running thread has left its idle wait: charges the wait, and apart from it the time that
+    /// the core took to change its mode.
     pub(crate) fn charge_idle_wait(&mut self) {
         let now = self.now;
         let thread = &mut self.threads[self.running as usize];
@@ -60,7 +62,8 @@ impl Engine {
         thread.charge(Reason::Monitor, now);
     }
 
-    /// The event of a thread in an idle wait; whether its guest runs on.
+    /// Handles the event of a thread in an idle wait, at the end of one of its phases. Returns
+    /// whether the thread's guest continues.
     pub(crate) fn idle_wait_event(&mut self, id: ThreadId) -> bool {
         let thread = &mut self.threads[id as usize];
         match thread.wait.idle.phase {
@@ -89,8 +92,8 @@ impl Engine {
         }
     }
 
-    /// Something ends the idle wait: the line has gone, or an interrupt has come. What comes while it is left already, or
-    /// while the thread is in no idle wait, changes nothing.
+    /// Ends a thread's idle wait, because the line has gone or an interrupt has come. Does nothing
+    /// if the thread is in no idle wait, or its CPU is already leaving it.
     pub(crate) fn end_idle_wait(&mut self, id: ThreadId, why: Ended) {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::IdleWait || thread.wait.idle.phase == Phase::Leaving || thread.wait.idle.woken {

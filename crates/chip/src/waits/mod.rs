@@ -1,4 +1,4 @@
-//! Waits without tries that are simulated one by one.
+//! Waits whose tries, if they have any, are counted and not simulated one by one.
 //!
 //! | file | holds |
 //! | --- | --- |

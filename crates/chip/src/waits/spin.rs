@@ -1,4 +1,5 @@
-//! Tries of spinning waits begin, are counted when the line goes, and are interrupted.
+//! Spinning waits whose tries are counted: they begin, end when the core loses the line, and are
+//! interrupted.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -11,9 +12,11 @@ use baton_memory::{Line, Memory};
 use baton_units::{CoreId, Cycles};
 
 impl Engine {
-    /// The running thread has just read the value that it waits on, and tries again `between` cycles from now, and so
-    /// on until the line goes, `most` tries are done, or a try ends at or after `deadline`. Puts its event in and has it
-    /// watch the line; the guest suspends. False if the core does not hold the line: the next try is a miss.
+    /// The running thread has just read the value that it waits on. It tries again `between` cycles
+    /// from now, and so on, until the core loses the line, `most` tries are done, or a try ends at
+    /// or after `deadline`. Queues the event for the end, has the thread watch the line, and
+    /// returns true; the guest must then suspend. Returns false if the core does not hold the line,
+    /// so that the next try misses, or if tries are simulated.
     pub(crate) fn begin_spin(&mut self, line: Line, between: u64, most: u64, deadline: u64) -> bool {
         let id = self.running;
         let core = self.core_of(id);
@@ -36,7 +39,7 @@ impl Engine {
         true
     }
 
-    /// The thread watches the line.
+    /// Puts the thread into the list of the line's watchers.
     pub(super) fn watch(&mut self, id: ThreadId, line: Line) {
         let first = std::mem::replace(&mut self.guest.watchers[line.0 as usize], id + 1);
         if first != 0 {
@@ -46,7 +49,7 @@ impl Engine {
         (thread.wait.watch_next, thread.wait.watch_before, thread.wait.watches) = (first, 0, true);
     }
 
-    /// Takes the thread off its line's list, if it is on one.
+    /// Removes the thread from the list of its line's watchers, if it is in one.
     pub(crate) fn unwatch(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
         if !thread.wait.watches {
@@ -63,8 +66,8 @@ impl Engine {
         }
     }
 
-    /// A line that is watched has been taken away by an operation of this moment: its watchers notice at their next
-    /// try. Tries come first among the events of a moment, so one that begins now has hit.
+    /// An operation of this moment has taken a watched line away: its watchers notice at their next
+    /// try. Tries come first among the events of a moment, so a try that begins now still hits.
     #[cold]
     pub(crate) fn invalidated(&mut self, line: Line) {
         let mut next = std::mem::take(&mut self.guest.watchers[line.0 as usize]);
@@ -76,16 +79,19 @@ impl Engine {
         }
     }
 
-    /// A core has lost a line: a thread that spins on it there notices. The memory system comes before all events of a moment,
-    /// so a try that begins now misses. A monitor that stores alone end stays armed.
+    /// A core has lost a line: a thread that spins on the line there notices. The memory system
+    /// comes before all events of a moment, so a try that begins now misses. A monitor that only
+    /// stores can end stays armed.
     #[inline]
     pub(crate) fn lost(&mut self, core: CoreId, line: Line) {
         // No try of this moment has begun.
         self.notice_on(core, line, self.now.saturating_sub(1), !self.monitors_outlive_lines());
     }
 
-    /// The running thread has written the line. Its siblings share the cache that holds it, so nothing is invalidated:
-    /// a thread that spins or has a monitor there notices the store itself. So does each monitor that outlives its line.
+    /// The running thread has written the line. The contexts of its core share the cache that holds
+    /// the line, so nothing is invalidated: a thread of theirs that spins on the line, or has a
+    /// monitor on it, notices the store itself. If monitors outlive their lines, all watchers of
+    /// the line notice the store.
     #[inline]
     pub(crate) fn stored_beside(&mut self, line: Line) {
         if self.monitors_outlive_lines() {
@@ -103,8 +109,9 @@ impl Engine {
         self.chip.wait.monitors_outlive_lines()
     }
 
-    /// A thread that watches the line on one of the core's CPUs notices, one with a monitor only if `monitors`; tries up to
-    /// and including `last` have begun.
+    /// Each thread that watches the line on one of the core's CPUs notices the loss of the line or
+    /// the store to it; a thread with a monitor only if `monitors`. Tries up to and including the
+    /// time `last` have begun.
     #[inline]
     fn notice_on(&mut self, core: CoreId, line: Line, last: u64, monitors: bool) {
         for context in 0..self.chip.core.contexts {
@@ -119,13 +126,15 @@ impl Engine {
         }
     }
 
-    /// A watcher's line is gone; tries up to and including `last` have begun.
+    /// A watcher's line has gone or was written; tries up to and including the time `last` have
+    /// begun.
     fn notices_loss(&mut self, id: ThreadId, last: u64) {
         let thread = &mut self.threads[id as usize];
         match thread.state {
             State::Spinning => {}
             State::IdleWait => return self.end_idle_wait(id, Ended::Woken),
-            // A monitor that is armed and not yet waited with: MWAIT will find it disarmed.
+            // The thread has armed its monitor and not yet executed MWAIT, which will find it
+            // disarmed.
             _ => return,
         }
         let at = match progress(&thread.wait.spin, last) {
@@ -134,7 +143,7 @@ impl Engine {
                 hit
             }
             (done, None) => {
-                // From now on it is a pause before that try.
+                // No try is under way: the wait becomes a pause before the thread's next try.
                 let at = thread.wait.spin.issue(done);
                 let spin = &mut thread.wait.spin;
                 spin.before += done;
@@ -146,7 +155,8 @@ impl Engine {
         self.queue.put(Event::thread(id), at, Rank::Try(id));
     }
 
-    /// The core of a spinning thread is asked for. A try that is in flight ends first; whether the thread has left.
+    /// The core of a spinning thread is wanted. A try that is under way ends first. Returns whether
+    /// the thread has left its wait.
     pub(crate) fn interrupt_spin(&mut self, id: ThreadId) -> bool {
         let now = self.now;
         let thread = &mut self.threads[id as usize];

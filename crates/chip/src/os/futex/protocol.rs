@@ -12,7 +12,8 @@
 //! new value. A waker that does not come to the lock has read a counter of zero after its fence, so the waiter's announcement, an
 //! atomic too, comes later, and with it its look at the cell. The test `crates/chip/tests/futex/waits.rs` explores schedules of it.
 //!
-//! A rousing that comes late, when its sleeper has gone on and sleeps anew, finds that one not taken out: it sleeps on.
+//! A late rousing may reach a sleeper that has gone on and sleeps anew. The sleeper's node then
+//! says that it is still queued, so it sleeps on.
 
 use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, Word};
 
