@@ -1,5 +1,6 @@
-//! What a simulation leaves mapped whose guests are cut short: the guest memory that they held, and nothing of what was reserved for
-//! it. A study makes thousands of runs in one process. Alone in its program, as it reads what the process has mapped.
+//! What a simulation leaves mapped if its guests are cut short: the guest memory that they held,
+//! and nothing else of what it had reserved. (A study makes thousands of runs in one process.) The
+//! test is alone in its program, because it reads what the process has mapped.
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Ordering::Relaxed;
@@ -9,12 +10,13 @@ use std::fs;
 use std::rc::Rc;
 
 const RUNS: u64 = 200;
-/// A word, its heap's other blocks and the kernel's memory are far less; a stack and its guard page are a quarter of a mebibyte.
+/// The most bytes that a run may leave mapped. The word, the heap's other blocks and the kernel's
+/// memory are far less; a single stack with its guard page is a quarter of a mebibyte.
 const MOST_BYTES: u64 = 128 * 1024;
 
 type Word = Owned<Simulated, <Simulated as Machine>::Atomic<u64>>;
 
-/// Three guests that work for ever, and a word that they share.
+/// Cuts off a run of three guests that share a word and work for ever. Returns the word.
 fn cut_short(chip: &Chip) -> Rc<Word> {
     let options = Options { limit: Some(Cycles(100_000)), threads: 1000, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).expect("the chip has cores");
@@ -34,7 +36,7 @@ fn cut_short(chip: &Chip) -> Rc<Word> {
     word
 }
 
-/// Mappings, and bytes of address space.
+/// The number of the process's mappings, and their bytes of address space.
 fn mapped() -> (u64, u64) {
     let maps = fs::read_to_string("/proc/self/maps").expect("Linux tells what is mapped");
     let bytes = |line: &str| {
@@ -53,6 +55,6 @@ fn guests_that_are_cut_short_leave_what_they_held_and_no_more() {
     let after = mapped();
     assert!(after.0 <= before.0 + RUNS + 16, "mappings: {} became {}", before.0, after.0);
     assert!(after.1 <= before.1 + RUNS * MOST_BYTES, "bytes mapped: {} became {}", before.1, after.1);
-    // The guests' counts of it are never given back.
+    // The guests' three references to the word are never dropped.
     assert!(held.iter().all(|word| Rc::strong_count(word) == 4));
 }

@@ -1,5 +1,5 @@
-//! OCOR's marks at homes: the order in which waiting requests are served, its bounds, and what it does for the crowd with
-//! meetings, in which an order can matter.
+//! OCOR's marks at homes: the order in which a home serves waiting requests, the bounds of that
+//! order, and its effect on the crowd with meetings, a program in which the order can matter.
 
 use baton_chip::{Chip, LockLog, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::Ordering::Relaxed;
@@ -21,7 +21,7 @@ fn chip(cores: u32, settings: &[&str]) -> Chip {
     Chip::from_toml_at(FILE, "ocor64.toml", Some(cores), &settings).expect("the file and the settings are right")
 }
 
-/// By thread: when it asked for locks. And the part that counts, from its beginning to its end.
+/// For each thread, when it asked for locks; and the beginning and end of the measured part.
 type Noted = (Vec<Vec<u64>>, Option<(u64, u64)>);
 
 #[derive(Clone, Default)]
@@ -69,20 +69,20 @@ impl Probe for Asked {
 /// What a run showed, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shown {
-    /// From the first thread's beginning to the last one's end.
+    /// The cycles from the first thread's beginning to the last thread's end.
     region: u64,
     sections: u64,
-    /// The blocked time without the critical sections of others that it contains.
+    /// The time that threads were blocked, without the critical sections of others during it.
     overhead: u64,
     longest_wait: u64,
-    /// Acquisitions of threads that did not sleep.
+    /// The acquisitions by threads that had not slept.
     spinning: u64,
 }
 
-/// From the changes of the lock words and the requests for them.
+/// Computes the figures from the changes of the lock words and the times of the requests.
 fn account(log: &LockLog, requests: &[Vec<u64>], region: u64) -> Shown {
     let mut shown = Shown { region, sections: 0, overhead: 0, longest_wait: 0, spinning: 0 };
-    // By word: who held it from when to when, in order of time.
+    // For each word, when a thread held it (from, to), in order of time.
     let mut held: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
     let mut taken: Vec<(u64, usize, u64)> = Vec::new();
     for change in &log.changes {
@@ -151,12 +151,13 @@ fn run(threads: u32, settings: &[&str], draw: Draw, seed: u64) -> Shown {
     account(&log, &requests, to - from)
 }
 
-/// The crowd of two locks on 64 cores, for two meetings: what the study's table has at 194 cycles and 2 lines.
+/// The crowd of two locks on 64 cores, for two meetings; sections of 194 cycles and 2 lines are
+/// those of the study's table.
 fn two_locks(settings: &[&str]) -> Shown {
     run(64, settings, Draw { acquisitions: 2, ..crowd(194, 2, 500) }, 1)
 }
 
-/// Half of it: one lock on 32 cores.
+/// Half of that crowd: one lock on 32 cores.
 fn one_lock(settings: &[&str], seed: u64) -> Shown {
     run(32, settings, Draw { acquisitions: 2, locks: 1, ..crowd(194, 2, 500) }, seed)
 }
@@ -173,15 +174,17 @@ fn an_order_at_the_home_does_what_one_in_routers_cannot() {
     let off = two_locks(&[]);
     let routers = two_locks(&FREE);
     let home = two_locks(&with(&[&FREE, &HOME]));
-    // It is the printed baseline: a quarter of thread-time is overhead, and few enter while they spin.
+    // Without marks the run is like the printed baseline: about a quarter of thread time is
+    // overhead, and few threads enter without having slept.
     let thread_time = 64 * off.region;
     assert!((thread_time / 5..thread_time / 3).contains(&off.overhead), "{off:?}");
     assert!(off.spinning < 128 / 4, "{off:?}");
-    // Routers: nothing to speak of. The home: more than half of it, a shorter region, and most enter while they spin.
+    // Marks in routers change next to nothing. Marks at the home remove more than half of the
+    // overhead, shorten the region, and let most threads enter while they spin.
     assert!(routers.overhead * 10 > off.overhead * 9, "{off:?}, {routers:?}");
     assert!(home.overhead * 2 < off.overhead && home.region * 10 < off.region * 9, "{off:?}, {home:?}");
     assert!(home.spinning > 128 / 2, "{home:?}");
-    // No thread pays for it with a longer wait.
+    // The longest wait of a thread does not grow.
     assert!(home.longest_wait < off.longest_wait, "{off:?}, {home:?}");
 }
 
@@ -198,10 +201,11 @@ fn more_places_do_more() {
 
 #[test]
 fn the_oracle_is_a_bound() {
-    // An order by tries left is no optimum, and one run says little: over some of them, it is no worse by more than the runs differ.
+    // An order by tries left is not optimal, and one run says little: summed over two seeds, the
+    // oracle's overhead is not above the home's by more than a twentieth.
     let over = |settings: &[&str]| (1..=2).map(|seed| one_lock(settings, seed).overhead).sum::<u64>();
     let home = over(&with(&[&FREE, &HOME]));
-    // It takes no time for registers, whatever the key says.
+    // The oracle needs no time for registers, whatever `ocor.hint` says.
     let oracle = over(&["ocor.enabled=true", "ocor.where=oracle", "ocor.hint=30"]);
     assert!(oracle * 20 < home * 21, "home {home}, oracle {oracle}");
 }
@@ -215,7 +219,7 @@ fn marks_that_no_home_heeds_change_nothing() {
     assert_eq!(one_lock(&home, 1), one_lock(&home, 1), "same inputs, same run");
 }
 
-/// A request for the one line: which core asks, and what its lock has told before.
+/// A request for the line: the core that asks, and the hint that its lock has given before.
 type Asks = (u32, Option<LockHint>);
 
 const fn left(retries_left: u32, progress: u32) -> Option<LockHint> {
@@ -249,10 +253,11 @@ fn served(settings: &[&str], asks: &[Asks]) -> Vec<usize> {
     Rc::unwrap_or_clone(order).into_inner()
 }
 
-/// Cycles between two that ask: less than what their ways to the home differ by would mix them up.
+/// The cycles between two requests. With fewer, the different lengths of the cores' ways to the
+/// home could change the order of arrival.
 const APART: u64 = 3;
 
-/// A column of cores, all about as far from the home.
+/// The requests of nine cores; the hints have tries left and progress.
 const ASKING: [Asks; 9] = [
     (0, None),
     (1, left(100, 0)),
@@ -268,7 +273,8 @@ const ASKING: [Asks; 9] = [
 #[test]
 fn the_most_urgent_goes_first_and_releases_before_tries() {
     let first_come = served(&["ocor.enabled=true"], &ASKING);
-    // By progress, then by segments of 16 tries left, of equal ones by arrival, then those without a mark.
+    // The expected order: first by progress, then by segments of 16 tries left, equal ones by
+    // arrival, and requests without a mark last.
     let sorted = |settings: &[&str], rank: fn(usize) -> u32| {
         let mut expected = first_come.clone();
         expected[1..].sort_by_key(|&place| rank(place));
@@ -276,20 +282,21 @@ fn the_most_urgent_goes_first_and_releases_before_tries() {
     };
     let on = with(&[&["ocor.enabled=true"], &HOME]);
     sorted(&on, |place| [0, 6, 99, 20, 3, 1, 0, 3, 1][place]);
-    // Unmarked, the release that all wait for goes behind all of them: priorities are inverted.
+    // Without a mark, the release that all others wait for is served after all of them: a priority
+    // inversion.
     sorted(&["ocor.enabled=true", "ocor.where=home"], |place| [0, 6, 99, 20, 3, 1, 99, 3, 1][place]);
     sorted(&["ocor.enabled=true", "ocor.where=home", "ocor.rule=release-first"], |place| {
         [0, 6, 99, 20, 3, 1, 0, 3, 1][place]
     });
-    // The oracle tells each number of tries from the next, and knows no progress.
+    // The oracle tells each number of tries left from the next, and ignores progress.
     sorted(&["ocor.enabled=true", "ocor.where=oracle"], |place| [0, 100, 999, 1, 60, 20, 0, 61, 30][place]);
-    // A home of one place serves in order of arrival.
+    // A home with one place for waiting requests serves them in order of arrival.
     assert_eq!(served(&with(&[&on, &["ocor.places=1"]]), &ASKING), first_come);
 }
 
 #[test]
 fn who_waits_is_passed_so_often_and_no_more() {
-    // One without a mark comes second, and many with one after it.
+    // The second request has no mark, and all that come after it have one.
     let asks: Vec<Asks> = (0..32).map(|core| (core, if core < 2 { None } else { left(1 + core, 0) })).collect();
     let first_come = served(&["ocor.enabled=true"], &asks);
     let waits = first_come.iter().position(|&place| place == 1).expect("it is served");
@@ -300,7 +307,8 @@ fn who_waits_is_passed_so_often_and_no_more() {
         let passed = order[..at].iter().filter(|place| !first_come[..waits].contains(place)).count();
         assert_eq!(passed, passes, "{order:?}, from {first_come:?}");
     }
-    // A bound that is larger than the number of requests has no effect, so the request goes last.
+    // A bound that is larger than the number of requests has no effect, so the request without a
+    // mark is served last.
     assert_eq!(served(&with(&[&["ocor.enabled=true"], &HOME]), &asks).last(), Some(&1));
 }
 

@@ -16,7 +16,7 @@ pub fn chip(settings: &[&str]) -> Chip {
     Chip::from_toml_with(sample, "sample-host.toml", &all).expect("the sample and the settings are right")
 }
 
-/// A queue device on wires of its own.
+/// The settings of a queue device that is connected by wires of its own.
 pub const QUEUE_DEVICE: [&str; 21] = [
     "device.kind=qmd",
     "device.count=1",

@@ -1,4 +1,5 @@
-//! What the tests of the queue device have in common: the paper's chip, its device, and threads on cores of their own.
+//! What the tests of the queue device share: the chip of CAF's paper, its device, and threads that
+//! stay on their cores.
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
@@ -8,7 +9,7 @@ use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 use baton_machine::units::Cycles;
 use baton_units::CoreId;
 
-/// The paper's 16 cores, without noise.
+/// The chip of CAF's paper with its 16 cores, without noise.
 pub(super) fn chip(settings: &[&str]) -> Chip {
     let text = include_str!("../../../../chips/caf16.toml");
     let fixed = ["noise.latency=0", "noise.start=0"];

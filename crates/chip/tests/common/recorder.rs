@@ -1,4 +1,5 @@
-//! A workload's probe that writes what the account of locks is made of. The crate itself knows no workloads.
+//! A workload's probe that records what the account of locks needs. The library of this crate knows
+//! no workloads.
 
 use baton_chip::account::LockRecorder;
 use baton_workloads::Probe;

@@ -9,15 +9,17 @@ use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering::*, Wait, WaitRes
 
 type Cell = <M as Machine>::Atomic<u32>;
 
-/// Two cells, one counter, and two buckets that they may share. What blocks is shuttle's own parking on a node's state.
+/// Two cells with one counter, and two buckets; both cells may use the same bucket. A second
+/// counter serves the fault `blind`. Threads block by shuttle's own wait on a node's state.
 struct Model {
     counters: [Counter<M>; 2],
     buckets: [Bucket<M>; 2],
     nodes: [Node<M>; 8],
     cells: [Cell; 2],
-    /// Both cells in one bucket.
+    /// Whether both cells use the same bucket.
     shares: bool,
-    /// A fault that the tests must find: wakers look at a counter that no sleeper counts in.
+    /// Whether wakers look at a counter in which no sleeper counts: a fault that the tests must
+    /// find.
     blind: bool,
 }
 
@@ -34,7 +36,7 @@ impl Model {
     }
 }
 
-/// A kernel for waiters, or for wakers.
+/// The kernel as waiters see it (`false`), or as wakers do (`true`).
 struct As<'a>(&'a Model, bool);
 
 impl Kernel for As<'_> {
@@ -152,7 +154,8 @@ fn a_sleeper_whose_time_is_up_takes_no_wake_up_with_it() {
             .with_deadlines()
             .guest(move || assert!(patient.take(None)))
             .guest(move || {
-                // What it takes it gives back, so that the other always gets one.
+                // The hasty thread gives back what it takes, so that the patient one always gets a
+                // token.
                 if hasty.take(soon()) {
                     hasty.put();
                 }
@@ -174,10 +177,10 @@ fn moved_sleepers_are_woken_where_they_are() {
             Scenario::new()
                 .guests(2, move |_| {
                     let model = model.clone();
-                    // The value that it waits on never changes at its own cell: only a wake-up ends its sleep.
+                    // The value of the sleeper's cell never changes: only a wake-up ends the sleep.
                     move || _ = futex::wait(&As(&model, false), &model.cells[0], 0, None)
                 })
-                // One has come to where they are moved to.
+                // A third thread sleeps on the cell to which the two sleepers are moved.
                 .guest(move || _ = futex::wait(&As(&there, false), &there.cells[1], 0, None))
                 .guest(move || {
                     let mut gone = 0;
@@ -214,7 +217,8 @@ fn a_moved_sleeper_can_still_give_up() {
     });
 }
 
-/// A sleeper that was taken out says so, though its time is up as well.
+/// The sleeper's wait ends with `Woken` exactly if the waker took the sleeper out of the queue,
+/// also if the deadline passes at the same time.
 #[test]
 fn a_wake_up_and_a_sleeper_agree() {
     Shuttle::run(|| {
@@ -234,7 +238,8 @@ fn a_wake_up_and_a_sleeper_agree() {
     });
 }
 
-/// Two move sleepers the other way round, each with both buckets' locks.
+/// Two threads move sleepers in opposite directions between two buckets, each with the locks of
+/// both buckets: neither waits for the other for ever.
 #[test]
 fn movers_do_not_wait_for_each_other() {
     Shuttle::run(|| {

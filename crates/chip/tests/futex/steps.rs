@@ -1,5 +1,5 @@
-//! Steps of the futexes in memory that only show at their moment, or in their price: each was broken on purpose once and nothing
-//! objected (`scripts/mutate/mutate futex`).
+//! Steps of the futexes in memory whose faults show only at one moment, or in a price. When each
+//! step was broken on purpose, only the test for it failed (`scripts/mutate/mutate futex`).
 
 use crate::common;
 use crate::common::{Alone, Shared, cell, simulation};
@@ -21,7 +21,8 @@ fn until(chip: &Chip, at: u64) -> Option<Deadline> {
     Some(Deadline { at: chip.core.clock.nanos(Cycles(at)), clock: Default::default() })
 }
 
-/// A coherent chip whose CPUs wake up at once: the store that marks a sleeper is still on its way.
+/// A coherent chip whose CPUs wake up at once, so that a roused sleeper runs while the store that
+/// marks its node is still on its way.
 fn quick() -> Chip {
     let settings =
         ["os.futex_home=bucket", "os.ipi=price", "os.wake_polling=0", "os.idle_poll=9000000", "noise.start=0"];
@@ -49,7 +50,8 @@ fn no_wake_up_is_lost_at_any_moment_of_a_wait() {
     }
 }
 
-/// A thread that gave up is in no other's way.
+/// A thread whose deadline comes leaves each cell's queue: another thread that sleeps on the same
+/// cells gets every later wake-up.
 #[test]
 fn who_gives_up_leaves_its_queue() {
     let chip = common::cores(4, &["os.futex_home=bucket"]);
@@ -78,13 +80,14 @@ fn who_gives_up_leaves_its_queue() {
     simulation.run().unwrap_or_else(|stuck| panic!("{stuck}"));
 }
 
-/// A wake-up is its cell's, also where another cell's sleeper stands before it in the bucket.
+/// A wake-up takes sleepers of its own cell only, also where another cell's sleeper stands before
+/// them in the bucket.
 #[test]
 fn cells_of_one_bucket_do_not_take_each_others_wake_ups() {
     for settings in [&["os.futex_home=bucket"][..], &[]] {
         let chip = common::cores(4, settings);
         let mut simulation = simulation(&chip);
-        // 300 cells in 256 buckets: two of them share one.
+        // There are 300 cells and 256 buckets, so two cells share a bucket.
         let cells: Vec<_> = (0..300).map(|_| cell(&mut simulation, 0u32)).collect();
         let bucket = |at: usize| {
             let offset = act::offset_of(&raw const cells[at].0);
@@ -109,8 +112,8 @@ fn cells_of_one_bucket_do_not_take_each_others_wake_ups() {
     }
 }
 
-/// One of two sleepers is moved. It leaves its neighbour, and sleepers that arrive later take its
-/// place.
+/// Two threads sleep on `a`. The first one is moved to `b` and woken there; the second one stays on
+/// `a`, and a thread that sleeps on `b` later can be woken there: each wake-up finds one thread.
 #[test]
 fn who_is_moved_leaves_its_neighbours() {
     let chip = common::cores(4, &["os.futex_home=bucket"]);
@@ -133,7 +136,7 @@ fn who_is_moved_leaves_its_neighbours() {
     simulation.run().unwrap_or_else(|stuck| panic!("{stuck}"));
 }
 
-/// A deadline that passes on the way to sleep: no sleep at all.
+/// The deadline passes while the thread is on its way to sleep: the wait expires without a sleep.
 #[test]
 fn who_comes_too_late_does_not_sleep() {
     let chip = common::cores(2, &["os.futex_home=bucket"]);
@@ -149,7 +152,8 @@ fn who_comes_too_late_does_not_sleep() {
     assert_eq!(outcome.threads[0].counts.sleeps, 0);
 }
 
-/// A sleeper that is in the kernel for `os.futex_wait`, and a waker that rouses two idle CPUs by one interrupt.
+/// Two sleepers, and a waker that rouses two idle CPUs with one interrupt, spend the same time in
+/// the kernel with futexes in memory as at fixed prices.
 #[test]
 fn the_code_costs_what_it_costs_at_fixed_prices() {
     let took = |settings: &[&str]| {
@@ -174,7 +178,8 @@ fn the_code_costs_what_it_costs_at_fixed_prices() {
     assert_eq!(plain, [2_600, 2_600, 100_000 + 2_500]);
 }
 
-/// A thread that holds a bucket's lock when its slice ends gives up its CPU after the release.
+/// A thread that holds a bucket's lock when its time slice ends gives up its CPU after it has
+/// released the lock.
 #[test]
 fn a_slice_that_ends_in_a_buckets_lock_ends_behind_it() {
     let chip = common::cores(1, &["os.time_slice=10000", "os.futex_home=bucket", "os.futex_wake_none=10"]);

@@ -14,7 +14,7 @@ fn on(core: u32, after: u64) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], after: Cycles(after), ..Spawn::default() }
 }
 
-/// Chips of fixed latencies and coherent ones, in all forms of futexes.
+/// Chips of fixed latencies and coherent ones, with every form of futexes that each can have.
 fn chips() -> Vec<Chip> {
     let mut chips: Vec<Chip> = [&[][..], &["os.futex_home=bucket"]].map(|set| common::cores(8, set)).into();
     for home in ["bucket", "lock"] {
@@ -38,7 +38,7 @@ fn sleepers_are_woken_in_the_order_in_which_they_came() {
         let mut simulation = simulation(&chip);
         let cell = cell(&mut simulation, 0u32);
         let order = Rc::new(RefCell::new(Vec::new()));
-        // Core 3 comes first.
+        // The thread on core 3 falls asleep first.
         for (turn, core) in [3, 1, 6, 2, 5].into_iter().enumerate() {
             let (cell, order) = (cell.clone(), order.clone());
             let sleeper = move || {
@@ -92,11 +92,13 @@ fn moved_sleepers_wait_behind_the_others_and_deadlines_hold() {
                     Some((1, 4)),
                     "one is woken, three and the hasty one move"
                 );
-                // The first looks again, finds its value unchanged and sleeps anew, at its own cell.
+                // The woken thread looks again, finds its value unchanged, and sleeps anew on its
+                // own cell.
                 act::delay(Cycles(3_000_000));
                 a.0.store(1, Release);
                 b.0.store(1, Release);
-                // Two at a time: the one that was there first, then those that came.
+                // Two are woken: the thread that slept on `b` before, then the first of those that
+                // were moved.
                 assert_eq!(act::wake_moved(&b.0, 2), 2);
                 act::delay(Cycles(200_000));
                 assert_eq!(act::wake_moved(&b.0, 9), 2, "the hasty one has left");
@@ -113,7 +115,8 @@ fn moved_sleepers_wait_behind_the_others_and_deadlines_hold() {
     }
 }
 
-/// What a wake-up of a sleeper takes on an idle chip, beyond the fixed price: each access of the protocol.
+/// On an idle chip, a wait and a wake-up with futexes in memory take longer than at fixed prices by
+/// exactly the accesses of the protocol.
 #[test]
 fn a_wait_and_a_wake_up_cost_their_accesses() {
     let settings = ["os.wake_idle=9000", "os.idle_poll=0"];
@@ -147,8 +150,9 @@ fn a_wait_and_a_wake_up_cost_their_accesses() {
     let (back, run, _) = took(&stored);
     let cache = &stored.cache;
     let (hit, transfer, upgrade) = (cache.hit, cache.transfer.same_cluster, cache.upgrade.same_cluster);
-    // The waker: the bucket's lock comes from the sleeper's cache, is taken, and looked at twice more; head; the node with
-    // its key, next; head and tail written; the mark on the node, which was read before; the lock given back.
+    // The waker's accesses: it takes the bucket's lock from the sleeper's cache, and looks at the
+    // lock twice more; it reads the head, and the node's key and link; it writes head and tail; it
+    // marks the node, which it has read before; and it gives the lock back.
     let bucket = (transfer + cache.atomic).0 + 5 * hit.0 + hit.0;
     let node = (transfer + hit + upgrade).0;
     assert_eq!(back - plain_back, bucket + node);
@@ -158,7 +162,8 @@ fn a_wait_and_a_wake_up_cost_their_accesses() {
 
 #[test]
 fn a_holder_of_a_buckets_lock_is_not_preempted() {
-    // One core, the least slice: a thread that spins on the bucket's lock would spin for ever behind a preempted holder.
+    // With one core and the shortest time slice, a thread that spins on the bucket's lock would
+    // spin for ever if the lock's holder were preempted.
     let settings = ["os.time_slice=1000", "os.wakeup_granularity=0", "os.futex_home=bucket", "os.context_switch=0"];
     for cores in [1, 2] {
         let chip = common::cores(cores, &settings);
@@ -183,7 +188,7 @@ fn a_holder_of_a_buckets_lock_is_not_preempted() {
     }
 }
 
-/// Behind the bucket's lock it can be preempted again.
+/// A thread that has released a bucket's lock can be preempted again.
 #[test]
 fn who_has_held_a_buckets_lock_is_preempted_again() {
     let chip = common::cores(1, &["os.time_slice=10000", "os.futex_home=bucket"]);
@@ -232,7 +237,8 @@ fn the_locks_home_needs_lines_that_go_round() {
     );
 }
 
-/// No sleeper is announced: a fence and a look at the counter, and no way into the kernel.
+/// If no sleeper is announced, a wake-up costs a fence and a look at the counter, and does not
+/// enter the kernel.
 #[test]
 fn a_wake_up_of_nobody_stays_out_of_the_kernel() {
     let chip = common::cores(2, &["os.futex_home=bucket"]);
@@ -242,15 +248,15 @@ fn a_wake_up_of_nobody_stays_out_of_the_kernel() {
         Simulated::wake::<u32>(&cell.0, 1, Wait::Futex);
         let began = act::time();
         Simulated::wake::<u32>(&cell.0, 1, Wait::Futex);
-        // The counter is in the cache by now.
+        // The counter is in the cache since the first call.
         assert_eq!(act::time() - began, chip.core.fence + chip.cache.hit);
     };
     simulation.spawn(Spawn::default(), body).unwrap();
     assert_eq!(total(&simulation.run().unwrap(), Reason::Kernel), 0);
 }
 
-/// A waker that wakes several rouses the last one late. If that has gone on meanwhile, as its deadline came, and sleeps for another
-/// reason, it sleeps on.
+/// A waker that wakes several threads rouses the last one late. If the deadline of the last one has
+/// come before that, and it sleeps for another reason, it sleeps on.
 #[test]
 fn a_late_rousing_leaves_another_sleep_alone() {
     let chip = common::cores(8, &["os.futex_home=bucket", "os.wake_polling=100", "os.idle_poll=9000000"]);
@@ -263,7 +269,7 @@ fn a_late_rousing_leaves_another_sleep_alone() {
         for core in 1..6 {
             let (cell, slept) = (cell.clone(), slept.clone());
             let sleeper = move || {
-                // The last one gives up at a time.
+                // The sleeper that is roused last gives up at `deadline`.
                 let until = Deadline { at: clock.nanos(Cycles(deadline)), clock: Default::default() };
                 let _ = Simulated::wait_while(&cell.0, 0, Wait::Futex, (core == 5).then_some(until));
                 let began = act::time();
@@ -290,7 +296,7 @@ fn a_late_rousing_leaves_another_sleep_alone() {
     assert!(gone_on > 3, "in too few runs it had gone on before it was roused: {gone_on}");
 }
 
-/// A long time asleep is one event.
+/// A sleep takes the same events and operations however long it lasts.
 #[test]
 fn a_thread_that_sleeps_costs_nothing() {
     let events = |cycles: u64| {

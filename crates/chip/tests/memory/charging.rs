@@ -1,5 +1,6 @@
-//! The algorithm's own instructions: charged as its registry says, and the registry's accesses are those that the algorithm
-//! makes. (`scripts/check/sync-instructions`, which `cargo test -p baton-sync` runs, compares the instructions with callgrind's.)
+//! The algorithm's own instructions are charged as the registry says, and each algorithm makes as
+//! many accesses as the registry says. (`scripts/check/sync-instructions`, which `cargo test -p
+//! baton-sync` runs, compares the instructions with callgrind's.)
 
 use crate::common;
 use baton_chip::{Instructions, Options, Reason, Simulated, Simulation, Spawn};
@@ -12,16 +13,16 @@ use baton_sync::event::{EVENTS, EventVisitor, RawEvent};
 use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock};
 use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue};
 
-/// The accesses of `operations` operations of one guest that is alone.
+/// The accesses that a single guest makes in `operations` operations.
 fn accesses(device: bool, operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
-    // With a window, a store buffer or links the same algorithm could make others.
+    // With a window, a store buffer or links, the same algorithm could make other accesses.
     let chip = common::cores(2, if device { &common::QUEUE_DEVICE } else { &[] });
     let mut simulation = Simulation::new(&chip, &Options::default()).unwrap();
     simulation.spawn(Spawn::default(), move || body(operations)).unwrap();
     simulation.run().unwrap().guest_operations
 }
 
-/// Accesses of one operation, in the long run.
+/// The accesses of one operation, averaged over 1,000 operations after the first 100.
 fn each<F: FnOnce(u64) + 'static>(device: bool, body: impl Fn() -> F) -> f64 {
     (accesses(device, 1100, body()) - accesses(device, 100, body())) as f64 / 1000.0
 }
@@ -34,11 +35,11 @@ impl LockVisitor<Simulated> for Pairs {
         each(false, || {
             |pairs| {
                 let lock = Owned::<Simulated, L>::new(L::new());
-                // The policy that the native pairs were counted with.
+                // The policy with which the native pairs of lock and unlock were counted.
                 let wait = L::INFO.wait(None).expect("a lock takes its own policy");
                 for _ in 0..pairs {
                     let token = lock.lock(wait);
-                    // SAFETY: held by `token`.
+                    // SAFETY: `token` is that of the lock call above.
                     unsafe { lock.unlock(token, wait) };
                 }
             }
@@ -65,7 +66,7 @@ impl QueueVisitor<Simulated> for Pairs {
     }
 }
 
-/// One guest plays all eight participants.
+/// One guest plays all eight participants of the barrier.
 impl BarrierVisitor<Unwaited<Simulated>> for Pairs {
     type Out = f64;
     fn visit<B: RawBarrier<Unwaited<Simulated>>>(self) -> f64 {
@@ -90,7 +91,7 @@ impl EventVisitor<Unwaited<Simulated>> for Pairs {
                 for _ in 0..waits {
                     let waiter = event.prepare(Wait::Pause);
                     event.notify_one(Wait::Pause);
-                    // SAFETY: prepared above, and retired once.
+                    // SAFETY: the waiter was prepared above, and is retired once.
                     let notified = unsafe {
                         let _ = event.sleep(waiter, Wait::Pause, None);
                         event.retire(waiter, Wait::Pause)
@@ -108,7 +109,7 @@ fn the_registries_have_the_accesses_that_algorithms_make() {
         assert_eq!(made.round() as u32, counted.accesses, "`{name}`: `counted` in its file is stale");
         assert!(counted.instructions >= f64::from(counted.accesses), "{name}");
         let whole = (Instructions::of(counted).an_access() + 1.0) * f64::from(counted.accesses);
-        // An access's are rounded to the unit.
+        // The charge of each access is rounded to the unit of 1/256 instruction.
         let rounding = f64::from(counted.accesses) / 512.0;
         assert!((whole - counted.instructions).abs() <= rounding, "{name}: {whole}");
     };
@@ -126,7 +127,7 @@ fn the_registries_have_the_accesses_that_algorithms_make() {
     }
 }
 
-/// Accesses of a bulk of items that goes into a queue and out again, in the long run.
+/// Counts the accesses of a bulk of this many items that goes into a queue and out again.
 struct Bulks(usize);
 
 impl QueueVisitor<Simulated> for Bulks {
@@ -149,7 +150,8 @@ impl QueueVisitor<Simulated> for Bulks {
     }
 }
 
-/// Beside the accesses of its calls a bulk has one a line and direction.
+/// Besides the accesses of its calls, a bulk has one access for each line of items in each
+/// direction.
 #[test]
 fn a_bulk_has_the_accesses_of_its_calls_and_of_its_lines() {
     for (queue, counted) in QUEUES.iter().filter_map(|queue| Some((queue.name, queue.counted_bulk?))) {
@@ -162,7 +164,7 @@ fn a_bulk_has_the_accesses_of_its_calls_and_of_its_lines() {
     }
 }
 
-/// Rows are charged by the slot, to the cycle, whatever their lines are.
+/// A row is charged per slot, to the cycle, however its slots lie in lines.
 #[test]
 fn a_row_takes_the_instructions_of_its_slots() {
     let counted = CountedBulk { call: Counted { instructions: 10.0, accesses: 10 }, item: 8.0 };
@@ -173,7 +175,7 @@ fn a_row_takes_the_instructions_of_its_slots() {
         let body = move || {
             let row = OwnedSlice::<Simulated, _>::new(slots, |_| <Simulated as Machine>::Slot::new(0u64));
             let mut items = vec![7; slots];
-            // SAFETY: this guest alone has the row.
+            // SAFETY: this guest alone uses the row.
             unsafe {
                 Slot::write_row(&row, items.as_ptr());
                 Slot::take_row(&row, items.as_mut_ptr());
@@ -182,13 +184,14 @@ fn a_row_takes_the_instructions_of_its_slots() {
         };
         simulation.spawn(Spawn::default(), body).unwrap();
         let work = simulation.run().unwrap().threads[0].time(Reason::Work).0;
-        // The access itself is one of its line's instructions, and takes its own time.
+        // The access to a line is one of the line's instructions, and is not charged as computing.
         let lines = slots as u64 / 8 * 2;
         assert!((cycles - lines - 2..=cycles).contains(&work), "{slots} slots: {work} cycles of work");
     }
 }
 
-/// What is typical lies in the middle of what was counted: a quarter of the algorithms have less, a quarter have more.
+/// The typical charge lies in the middle of those that were counted: between the first and the
+/// third quartile of all locks and queues.
 #[test]
 fn the_typical_charge_is_typical() {
     let counted = LOCKS.iter().map(|lock| lock.counted).chain(QUEUES.iter().map(|queue| queue.counted));
@@ -204,7 +207,8 @@ fn of_lock(name: &str) -> Instructions {
     Instructions::of(lock::info(name).expect("a lock of the registry").counted)
 }
 
-/// Loads that hit, on a chip of that width; what the thread computed, and how long all took.
+/// Runs `loads` loads that hit, on a chip of this width. Returns the thread's computing time and
+/// the length of the run.
 fn hits(width: u32, charge: Instructions, loads: u64) -> (u64, u64) {
     let chip = common::cores(1, &[&format!("core.width={width}")]);
     let options = Options { instructions: charge, ..Options::default() };
@@ -222,7 +226,7 @@ fn instructions_take_their_width_to_the_cycle() {
         for width in [1, 2, 3, 8] {
             for loads in [1, 7, 1000] {
                 let (work, _) = hits(width, charge, loads);
-                // Fractions are carried, never dropped or rounded up.
+                // Fractions of a cycle are carried over, never dropped or rounded up.
                 let exact = charge.an_access() * loads as f64 / f64::from(width);
                 assert_eq!(work, exact.floor() as u64, "{name}, width {width}, {loads} loads");
             }
@@ -239,8 +243,9 @@ fn nothing_is_charged_where_nothing_is_to_be() {
     assert!(hits(4, charge, 100).1 > plain);
 }
 
-/// Tries have their own price, `wait.pause`: the same number of them takes as long with and without charging.
-/// A thread's instructions are those of its operations, what comes with them, and four a try that spins: its load among them.
+/// A thread's instructions are those of its operations, the charge that comes with each of them,
+/// and four for each try that spins, including the try's load. A try has a price of its own
+/// (`wait.pause`) and no charge.
 #[test]
 fn instructions_are_counted_where_they_are_executed() {
     let of = |charge: Instructions, loads: u64, tries: u32| {

@@ -68,7 +68,7 @@ fn every_lock_runs_on_it() {
     }
 }
 
-/// A chip of 16 cores, small enough that threads outnumber them.
+/// A chip of 16 cores, few enough for threads to outnumber them.
 const SIXTEEN: [&str; 6] = [
     "core.count=16",
     "core.per_cluster=16",
@@ -117,7 +117,7 @@ fn pages_belong_to_whom_touched_them_first() {
     let nodes = chip.numa_nodes();
     assert!(nodes > 1, "several sockets");
     let far_core = chip.core.count / nodes * (nodes - 1);
-    // A core reads a page that it touched first, and one that a core of another socket touched first.
+    // How long core 0 takes to read a line of a page that core `first` has touched first.
     let read = |first: u32| {
         let mut simulation = Simulation::new(&chip, &Options::default()).unwrap();
         let lines = common::share(&mut simulation, || Lines([const { [0u8; 64] }; 128].map(Line::new)));
@@ -126,7 +126,7 @@ fn pages_belong_to_whom_touched_them_first() {
         let on = |core: u32, after| Spawn { affinity: vec![baton_units::CoreId(core)], after, ..Spawn::default() };
         simulation.spawn(on(first, Cycles(0)), move || _ = one.0[64].0.load(Relaxed)).unwrap();
         let body = move || {
-            // The same page, a line that no core has.
+            // The line lies on the same page, and no core has it.
             let start = baton_chip::act::time();
             let _ = two.0[65].0.load(Relaxed);
             out.set((baton_chip::act::time() - start).0);

@@ -1,5 +1,6 @@
-//! Prefetches and pushes: what they bring where, to the cycle, and that nothing goes wrong when they race with misses,
-//! evictions and upgrades. (Debug builds check every value that is read and, at the end, who holds what.)
+//! Prefetches and pushes: where they bring a line, to the cycle, and that nothing goes wrong when
+//! they race with misses, evictions and upgrades. (Debug builds check every value that is read and,
+//! at the end, which cache holds which line.)
 
 use crate::common;
 use crate::common::Cell as Data;
@@ -36,7 +37,8 @@ fn at(line: &Apart) -> *const u8 {
     std::ptr::from_ref(line).cast()
 }
 
-/// Runs acts one after the other on their cores, far apart in time; how long the last one took, and the outcome.
+/// Runs acts one after the other on their cores, far apart in time. Returns how long the last one
+/// took, and the outcome.
 fn sequence(chip: &Chip, acts: &[(u32, Act)]) -> (u64, Outcome) {
     let mut simulation = Simulation::new(chip, &Options::default()).unwrap();
     let lines = lines(&mut simulation);
@@ -72,10 +74,11 @@ fn a_prefetched_line_is_there() {
     let (took, outcome) = sequence(&chip, &[(2, fetch), (2, load)]);
     assert_eq!((took, outcome.memory.misses), (hit, 1), "read");
     assert_eq!(sequence(&chip, &[(2, own), (2, add)]).0, hit + chip.cache.atomic.0, "written");
-    // A copy for reading only is not enough to write, where another core has one, too.
+    // A copy that was prefetched for reading is not enough to write if another core has a copy,
+    // too: the addition needs an upgrade.
     let (took, outcome) = sequence(&chip, &[(5, load), (2, fetch), (2, add)]);
     assert!(took > 2 * hit && outcome.memory.upgrades == 1, "{took} {:?}", outcome.memory);
-    // The hint itself takes a cycle a line and waits for nothing.
+    // A hint takes a cycle per line and waits for nothing.
     let range: Act = |lines| Simulated::prefetch(at(&lines[3]).wrapping_add(100), 29, false);
     assert_eq!(sequence(&chip, &[(2, range)]).0, 2, "29 bytes on two lines");
     assert_eq!(sequence(&chip, &[(2, |lines| Simulated::prefetch(at(&lines[3]), 0, true))]).0, 0);
@@ -99,7 +102,8 @@ fn a_pushed_line_is_where_it_was_pushed_to() {
     let hit = chip.coherent.as_ref().unwrap().l1.latency.0;
     let home: Act = |lines| Simulated::prepush(at(&lines[3]), 8, PushTo::SharedLevel);
     let there: Act = |lines| Simulated::prepush(at(&lines[3]), 8, PushTo::Core(CoreId(9)));
-    // Another core reads: in three hops without the push, from the home's bank with it, from its own cache if pushed there.
+    // Core 9 reads a line that core 2 has written: in three hops without a push, from the home's
+    // bank after a push home, and from its own cache after a push to core 9.
     let (three, without) = sequence(&chip, &[(2, store), (9, load)]);
     let (bank, with) = sequence(&chip, &[(2, store), (2, home), (9, load)]);
     assert!(without.memory.transfers == 1 && with.memory.transfers == 0 && bank < three, "{bank} against {three}");
@@ -107,12 +111,12 @@ fn a_pushed_line_is_where_it_was_pushed_to() {
     let (near, pushed) = sequence(&chip, &[(2, store), (2, there), (9, load)]);
     assert_eq!(near, hit);
     assert_eq!(pushed.cores[9].misses, 0);
-    // The pusher has given it up.
+    // The core that pushed the line has given it up, and misses.
     let (again, outcome) = sequence(&chip, &[(2, store), (2, home), (2, load)]);
     assert!(again > hit && outcome.cores[2].misses == 2, "{again}");
 }
 
-/// A push goes behind the stores before it: what it gives up is what they wrote.
+/// A push takes effect after the stores before it: the line has their values when it is given up.
 #[test]
 fn a_push_waits_for_the_stores_before_it() {
     let both: Act = |lines| {
@@ -122,7 +126,7 @@ fn a_push_waits_for_the_stores_before_it() {
     let seen: Act = |lines| assert_eq!(lines[3].0.load(Acquire), 9);
     let (_, outcome) = sequence(&chip(&[]), &[(2, both), (9, seen)]);
     assert_eq!((outcome.memory.transfers, outcome.memory.shared_hits), (0, 1), "{:?}", outcome.memory);
-    // Without a store buffer the store is over when the push begins.
+    // Without a store buffer, the store is complete when the push begins.
     let (_, outcome) = sequence(&chip(&["core.store_buffer=0"]), &[(2, both), (9, seen)]);
     assert_eq!((outcome.memory.transfers, outcome.memory.shared_hits), (0, 1), "{:?}", outcome.memory);
 }
@@ -141,8 +145,8 @@ fn pushes_that_cannot_be_do_nothing() {
     }
 }
 
-/// Every core reads, writes, adds to, prefetches and pushes the same lines at once, more than its cache holds: pushes meet
-/// misses, evictions, upgrades and each other.
+/// Every core reads, writes, adds to, prefetches and pushes the same lines at once. There are more
+/// lines than its cache holds, so pushes meet misses, evictions, upgrades and each other.
 fn storm(settings: &[&str], seed: u64) -> Outcome {
     let chip = chip(settings);
     let mut simulation = Simulation::new(&chip, &Options { seed, ..Options::default() }).unwrap();
@@ -157,7 +161,7 @@ fn storm(settings: &[&str], seed: u64) -> Outcome {
                 (state >> 33) % below
             };
             for _ in 0..ROUNDS {
-                // Few hot lines, and others that push them out.
+                // Few lines are hot, and others evict them.
                 let line = if next(3) == 0 { next(63) } else { next(6) } as usize;
                 let cell = &cells[line];
                 match next(10) {
@@ -167,11 +171,12 @@ fn storm(settings: &[&str], seed: u64) -> Outcome {
                     4 => Simulated::prefetch(at(cell), 8, true),
                     5 => Simulated::prepush(at(cell), 8, PushTo::SharedLevel),
                     6 | 7 => Simulated::prepush(at(cell), 8, PushTo::Core(CoreId(next(16) as u32))),
-                    // SAFETY: within the lines, and only read.
+                    // SAFETY: the range lies within the lines, and is only read.
                     8 => unsafe { Simulated::touch(at(cell).cast_mut(), (64 - line).min(12) * 128, false) },
                     _ => {}
                 }
-                // None is lost of what is added to the last line, which is prefetched and read with others, too.
+                // No addition to the last line is lost, though this line is prefetched and read as
+                // part of ranges, too.
                 cells[63].0.fetch_add(1, AcqRel);
             }
         };

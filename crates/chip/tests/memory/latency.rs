@@ -1,6 +1,7 @@
 //! Each kind of transaction takes, on an idle chip, exactly the cycles that the chip file and the distance say.
 //!
-//! The formulas stand here once more, written out by hand; `docs/reference/chip.md` has them as a table.
+//! The tests have the formulas once more, written out by hand; `docs/reference/chip.md` has them as
+//! a table.
 
 use crate::common;
 use baton_chip::{Chip, Options, Prices, Simulated, Simulation, Spawn, act};
@@ -34,7 +35,8 @@ fn chip(settings: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../../chips/ocor64.toml"), "ocor64.toml", &all).expect("a right chip")
 }
 
-/// That chip, and the same with a private second level, which every miss looks into as well.
+/// The chip above, and the same with a private second level, in which every miss of the first is
+/// looked up, too.
 fn both(settings: &[&str]) -> [Chip; 2] {
     let l2 = ["l2.size_bytes=65536", "l2.ways=8", "l2.latency=9", "l2.replacement=lru", "l2.mshrs=16"];
     [chip(settings), chip(&[settings, &l2].concat())]
@@ -98,17 +100,18 @@ impl Formula {
 
 type Data = common::Cell<u32>;
 
-/// Cells a line apart: enough that every core's caches must give some up.
+/// A cell alone in its line. There are more of them than a core's caches hold.
 #[repr(align(128))]
 struct Apart(Data);
 
-/// What a thread does with the cells, and on which core.
+/// The core on which an act runs, and what the act does with the cells.
 type Act = (u32, fn(&[Apart], usize));
 
 const LINES: usize = 4096;
 
-/// Runs `before` one after the other, far apart in time, then `then`; how long that takes, and the line that the acts are
-/// about: the first one from the array's start whose home is `home`.
+/// Runs `before` one after the other, far apart in time, then `then`. Returns how long `then`
+/// takes, and the number of the line that the acts use: the first one of the array whose home is
+/// `home`.
 fn timed(chip: &Chip, home: u64, before: &[Act], then: Act) -> (u64, u64) {
     let options = Options { heap_bytes: 8 << 20, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).unwrap();
@@ -143,7 +146,7 @@ fn store(cells: &[Apart], at: usize) {
 fn add(cells: &[Apart], at: usize) {
     let _ = cells[at].0.fetch_add(1, Relaxed);
 }
-/// Reads lines of the same set until the first is gone from the private caches.
+/// Reads other lines of the same set until the cell's line is gone from the private caches.
 fn push_out(cells: &[Apart], at: usize) {
     for turn in 1..24 {
         let _ = cells[(at + turn * 64) % LINES].0.load(Relaxed);
@@ -207,7 +210,7 @@ fn memory_and_bank() {
                 let price = f.lookup + f.ask(core, home) + f.directory + memory + f.line(home, core) + atomic;
                 assert_eq!(took, price, "memory: core {core}, home {home}");
             }
-            // In the home's bank, and in no core's cache.
+            // The line is in its home's bank, and in no core's cache.
             let (took, _) = timed(chip, home, &[(1, load), (1, push_out)], (core, load));
             let core = u64::from(core);
             assert_eq!(
@@ -250,9 +253,10 @@ fn upgrades() {
                 UPGRADE.set((act::time() - start).0);
             };
             timed(chip, home, &[(other as u32, load)], (core as u32, then));
-            // The line was found in the nearest level.
+            // The core found the line in its nearest level before it asked for the upgrade.
             let asked = f.l1 + f.ask(core, home) + f.directory;
-            // The home's node sends a flit a cycle: the count first, then the invalidation.
+            // The home's node sends one flit a cycle: first the count of acknowledgements, then the
+            // invalidation.
             let second = u64::from(home != core && home != other);
             let acknowledged = second + f.ask(home, other) + f.lookup + f.ask(other, core);
             let price = asked + f.ask(home, core).max(acknowledged);
@@ -270,7 +274,7 @@ fn far_atomics() {
             let done = f.bank + f.home_atomic + f.ask(home, core);
             let (took, _) = timed(chip, home, &[(1, load), (1, push_out)], (core as u32, add));
             assert_eq!(took, ask + done, "at the home: core {core}, home {home}");
-            // A dirty copy comes home first.
+            // A dirty copy is first recalled to the home.
             let (took, _) = timed(chip, home, &[(owner as u32, store)], (core as u32, add));
             let recall = f.directory + f.ask(home, owner) + f.lookup + f.line(owner, home);
             assert_eq!(took, ask + recall + done, "recalled: core {core}, home {home}, owner {owner}");
@@ -308,12 +312,14 @@ fn links() {
     timed(&chip, 5, &[], (2, then));
     assert_eq!(LINK.with(|took| took[0].get()), 2 * f.l1, "a read and a write that hit");
     assert_eq!(LINK.with(|took| took[1].get()), f.l1, "a compare-exchange that fails only reads");
-    // Another core owns the line: the read takes three hops, and an upgrade follows.
+    // Another core owns the line: the load-linked takes three hops, and the store-conditional an
+    // upgrade.
     let (core, home, owner) = (0, 5, 10);
     let (took, _) = timed(&chip, home, &[(owner as u32, store)], (core as u32, add));
     let read = f.l1 + f.ask(core, home) + f.directory + f.ask(home, owner) + f.lookup + f.line(owner, core);
     let ask = f.l1 + f.ask(core, home) + f.directory;
-    // The read's unblock leaves the core a cycle before the upgrade, the count the home a cycle before the invalidation.
+    // The load's unblock leaves the core a cycle before the upgrade's request, and the count of
+    // acknowledgements leaves the home a cycle before the invalidation.
     let write = 1 + ask + f.ask(home, core).max(1 + f.ask(home, owner) + f.lookup + f.ask(owner, core));
     assert_eq!(took, read + write);
 }
@@ -338,7 +344,8 @@ fn prices_are_the_formulas() {
     }
 }
 
-/// The prices of transfer and upgrade are what the simulation takes, with one private level and with two: the mean over all homes.
+/// `Prices` gives for transfer and upgrade what the simulation takes, as the mean over all homes,
+/// with one private level and with two.
 #[test]
 fn prices_are_what_the_simulation_takes() {
     thread_local!(static TOOK: Cell<u64> = const { Cell::new(0) });
@@ -362,7 +369,8 @@ fn prices_are_what_the_simulation_takes() {
     }
 }
 
-/// What the file of the coherent sample says in its comments, and what the fixed one has as keys.
+/// The prices of the coherent sample are those that its file states in comments and that the fixed
+/// sample has as keys.
 #[test]
 fn prices_of_the_samples() {
     let text = |name| std::fs::read_to_string(format!("{}/../../chips/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -373,7 +381,8 @@ fn prices_of_the_samples() {
     assert_eq!((coherent.l2, coherent.bank), (Some(Cycles(14)), Some(Cycles(50))));
 }
 
-/// A directory that is further than the bank: what the bank answers takes as long as the bank, the rest as the directory.
+/// The directory is slower than the bank: a request that the bank answers takes the bank's time,
+/// any other the directory's.
 #[test]
 fn a_far_directory() {
     let chip = chip(&["directory.latency=90"]);

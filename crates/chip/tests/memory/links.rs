@@ -7,7 +7,7 @@ use baton_units::CpuId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Two cores of `contexts` contexts whose atomics are links.
+/// Four cores whose atomics are pairs of load-linked and store-conditional.
 fn chip(more: &[&str]) -> Chip {
     let all = ["core.atomics=llsc", "core.result_latency=3", "noise.start=0", "os.wake_polling=0", "os.wake_idle=0"];
     let all: Vec<String> = all.iter().chain(more).map(|setting| (*setting).to_owned()).collect();
@@ -19,7 +19,8 @@ fn on(cpu: u32) -> Spawn {
     Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() }
 }
 
-/// An addition as algorithms write it: read, then compare and exchange until it succeeds. What it found.
+/// An addition as algorithms write it: it reads, then compares and exchanges until that succeeds.
+/// Returns the value that it found.
 fn add(cell: &Alone<u32>) -> u32 {
     let mut seen = cell.0.load(Relaxed);
     while let Err(other) = cell.0.compare_exchange(seen, seen + 1, Relaxed, Relaxed) {
@@ -28,8 +29,8 @@ fn add(cell: &Alone<u32>) -> u32 {
     seen
 }
 
-/// One thread exchanges 0 for 1, `other` does something else to the cell on a sibling, from `after` cycles before that on.
-/// Whether the exchange succeeded, and what is there at the end.
+/// One thread exchanges 0 for 1. On a sibling, `other` does something else to the cell, 20 cycles
+/// earlier plus `after`. Returns whether the exchange succeeded, and the cell's value at the end.
 fn against(chip: &Chip, after: u64, other: impl FnOnce(Shared<Alone<u32>>) + 'static) -> (bool, u32) {
     let mut simulation = simulation(chip);
     let cell = cell(&mut simulation, 0u32);
@@ -52,10 +53,11 @@ fn against(chip: &Chip, after: u64, other: impl FnOnce(Shared<Alone<u32>>) + 'st
     (won.get(), end)
 }
 
-/// The store comes at every moment of a sibling's exchange: before it, which then fails, or behind it, and is never lost.
+/// A sibling's store comes at every moment of an exchange, and is never lost: the exchange fails if
+/// the store comes before it, and is overwritten if the store comes behind it.
 #[test]
 fn a_siblings_store_is_never_lost() {
-    // Without a window computations are as fast beside a sibling, so that the moments are exact.
+    // Without a window a sibling does not slow computations down, so the moments are exact.
     for buffer in ["core.store_buffer=0", "core.store_buffer=8"] {
         let chip = chip(&["core.contexts=2", "core.rob=0", buffer]);
         let (mut won, mut lost) = (0, 0);
@@ -82,7 +84,7 @@ fn of_siblings_exchanges_one_succeeds() {
     }
 }
 
-/// Two cores of four contexts each, all of them at one cell.
+/// Eight threads on the four contexts each of two cores add to one cell.
 #[test]
 fn many_siblings_add_up() {
     for buffer in ["core.store_buffer=0", "core.store_buffer=8"] {
@@ -99,8 +101,9 @@ fn many_siblings_add_up() {
     }
 }
 
-/// Threads take turns on a CPU in slices of a few cycles: one that loses it between load-linked and store-conditional fails,
-/// though the others' links and writes there took no line away.
+/// Threads take turns on a CPU in slices of a few cycles. A thread that loses the CPU between
+/// load-linked and store-conditional fails, though the other threads' links and writes on the same
+/// core took no line away.
 #[test]
 fn a_switch_of_threads_breaks_a_link() {
     for slice in 40..60 {

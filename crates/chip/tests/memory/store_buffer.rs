@@ -1,5 +1,5 @@
-//! The store buffer: what enters and leaves it and when, to the cycle; what waits for it; and that nothing comes out of
-//! order.
+//! The store buffer: what enters and leaves it and when, to the cycle; what waits for it; and that
+//! all stores become visible in order.
 
 use crate::common;
 use crate::common::{Alone, Shared, cell, simulation};
@@ -9,7 +9,7 @@ use baton_units::CoreId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Four cores in one cluster with that many entries.
+/// Four cores in one cluster, with store buffers of `entries` entries.
 fn buffered(entries: u32) -> Chip {
     common::cores(4, &[&format!("core.store_buffer={entries}")])
 }
@@ -26,7 +26,8 @@ fn timed(act: impl FnOnce()) -> u64 {
 
 type Cells = Vec<Shared<Alone<u32>>>;
 
-/// Runs `body` alone on core 0, with cells that no cache holds; what it returns, and the outcome.
+/// Runs `body` alone on core 0, with cells that no cache holds. Returns the result of `body`, the
+/// outcome, and the cells.
 fn alone<R: 'static>(chip: &Chip, cells: usize, body: impl FnOnce(&Cells) -> R + 'static) -> (R, Outcome, Cells) {
     let mut simulation = simulation(chip);
     let cells: Cells = (0..cells).map(|_| cell(&mut simulation, 0u32)).collect();
@@ -48,10 +49,12 @@ fn a_store_takes_a_cycle_and_its_line_comes_behind_its_back() {
         let stores: Vec<u64> = cells.iter().map(|cell| timed(|| cell.0.store(1, Release))).collect();
         (stores, timed(|| Simulated::fence(SeqCst)))
     });
-    // Two enter at once; each other one waits until the head has its line, one after the other.
+    // Two stores enter at once. Each of the others waits until the store at the head has its line;
+    // the lines come one after the other.
     let (stores, fence) = times;
     assert_eq!(stores, [1, 1, memory, memory], "stores");
-    // The fourth entered a cycle after the second had left: two are left.
+    // The fourth store entered a cycle after the second had left: the fence waits for two lines,
+    // less that cycle.
     assert_eq!(fence, 2 * memory - 1 + chip.core.fence.0);
     let thread = &outcome.threads[0];
     assert_eq!(thread.time(Reason::StoreBuffer).0, 2 * (memory - 1) + 2 * memory - 1);
@@ -91,7 +94,7 @@ fn a_load_that_needs_part_of_a_store_waits_until_it_has_left() {
     simulation
         .spawn(on(0), move || {
             theirs.0[1].store(3, Relaxed);
-            // SAFETY: eight bytes, aligned, both halves are cells.
+            // SAFETY: the eight bytes are aligned, and both halves are cells.
             let both = unsafe { &*std::ptr::from_ref(&theirs.0).cast::<common::Cell<u64>>() };
             out.set(timed(|| assert_eq!(both.load(Relaxed), 3 << 32 | 7)));
         })
@@ -129,18 +132,19 @@ fn what_drains_waits_and_what_does_not_goes_on() {
 fn a_store_is_seen_when_its_line_has_come_and_not_before() {
     let chip = buffered(8);
     let memory = chip.cache.memory.0;
-    // It enters at 1 and is written at 1 + memory, behind the reader's event of that moment.
+    // The store enters the buffer at 1 and is written at 1 + memory, after the reader's event of
+    // the same moment.
     for (wait, expected) in [(memory, 0), (memory + 1, 0), (memory + 2, 1)] {
         let mut simulation = simulation(&chip);
         let cell = cell(&mut simulation, 0u32);
         let (one, seen) = (cell.clone(), Rc::new(Cell::new(9)));
         simulation.spawn(on(0), move || one.0.store(1, Release)).unwrap();
         let (two, out) = (cell, seen.clone());
-        // The value of a cell that is read without time, at that moment.
+        // The reader takes the cell's value at that moment, without an access that takes time.
         simulation
             .spawn(on(1), move || {
                 Simulated::work(Cycles(wait));
-                // SAFETY: a live cell of that size, and no guest runs beside this one.
+                // SAFETY: the cell is alive and has this size, and no guest runs beside this one.
                 out.set(unsafe { std::ptr::from_ref(&two.0).cast::<u32>().read_volatile() });
             })
             .unwrap();
@@ -170,7 +174,8 @@ fn stores_leave_in_order() {
             .spawn(on(1), move || {
                 let mut before = 0;
                 while before < 50 {
-                    // Read backwards, each is at least as new as the one stored after it.
+                    // The reader goes through the cells in the opposite order of the stores: each
+                    // is at least as new as the one read before it.
                     for cell in cells.iter().rev() {
                         let seen = cell.0.load(Acquire);
                         assert!(seen >= before, "seed {seed}: {seen} after {before}");
@@ -211,7 +216,8 @@ fn a_wait_does_not_miss_the_threads_own_store() {
     }
 }
 
-/// A store whose memory goes before it is written must not hit what comes to lie there.
+/// A store whose memory is freed before the store is written must not change what is allocated in
+/// its place.
 #[test]
 fn stores_to_memory_that_is_gone_are_not_written() {
     let chip = buffered(8);
@@ -255,7 +261,7 @@ fn slots_pay_for_their_lines_through_the_buffer() {
     struct Place(Big);
     let (took, ..) = alone(&chip, 0, |_| {
         let place = Owned::<Simulated, Place>::new(Place(Slot::new([0; 256])));
-        // SAFETY: no other thread knows it.
+        // SAFETY: no other thread has the place.
         let write = timed(|| unsafe { place.0.write(|at| at.write([1; 256])) });
         (write, timed(|| Simulated::fence(SeqCst)))
     });

@@ -1,5 +1,6 @@
-//! The window: accesses that do not depend on each other are under way at once, as many as there are entries for, and no
-//! others are; stores ask for their lines ahead and are seen in order all the same.
+//! The window: accesses that do not depend on each other are under way at once, as many as there
+//! are entries for; accesses that depend on each other are not. Stores ask for their lines ahead,
+//! and are seen in order all the same.
 
 use crate::common::{Alone, Shared, cell, cores};
 use baton_chip::{Chip, Options, Outcome, Reason, Simulated, Simulation, Spawn, WindowSize, act};
@@ -20,14 +21,15 @@ fn on(core: u32) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }
 }
 
-/// How long a guest that is alone takes for `act` on a range of so many lines that no cache holds.
+/// How long a guest that runs alone takes for `act` on a range of `lines` lines that no cache
+/// holds.
 fn alone(chip: &Chip, lines: usize, act: impl FnOnce(*mut u8) + 'static) -> (u64, Outcome) {
     let mut simulation = Simulation::new(chip, &Options::default()).unwrap();
     let took = Rc::new(Cell::new(0));
     let out = took.clone();
     let body = move || {
         let range = OwnedSlice::<Simulated, [u64; 16]>::new(lines + 1, |_| [0; 16]);
-        // From the beginning of a line.
+        // The range begins at the beginning of a line.
         let start = range.as_ptr().cast::<u8>().cast_mut();
         let start = start.wrapping_add(
             act::offset_of(start).next_multiple_of(LINE as u64) as usize - act::offset_of(start) as usize,
@@ -42,12 +44,12 @@ fn alone(chip: &Chip, lines: usize, act: impl FnOnce(*mut u8) + 'static) -> (u64
 }
 
 fn read(lines: usize) -> impl FnOnce(*mut u8) {
-    // SAFETY: `alone` gives as many lines.
+    // SAFETY: `alone` gives a range of as many lines.
     move |start| unsafe { Simulated::touch(start, lines * LINE, false) }
 }
 
-/// To the cycle, on a chip where every miss takes the same time: a load a cycle, as long as there is room, and the oldest
-/// leaves first.
+/// On a chip where every miss takes the same time, a walk takes, to the cycle, what its entries
+/// allow: a load issues each cycle while there is room, and the oldest load leaves first.
 #[test]
 fn a_walk_takes_what_its_entries_allow() {
     const LINES: usize = 100;
@@ -60,7 +62,7 @@ fn a_walk_takes_what_its_entries_allow() {
         let mut now = 0;
         for load in 0..LINES {
             if most == 1 {
-                // One at a time: no cycle is needed to issue the next one beside it.
+                // With one load at a time, issuing takes no cycle of its own.
                 now += memory;
             } else {
                 now = now.max(if load < most { 0 } else { due[load - most] }) + 1;
@@ -90,7 +92,8 @@ fn switch(outcome: &Outcome) -> u64 {
 fn each_resource_bounds_a_walk_of_missing_lines() {
     let took = |settings: &[&str]| alone(&coherent(settings), 256, read(256)).0;
     for key in ["core.rob", "core.load_queue", "l1.mshrs"] {
-        // In the reorder buffer each load brings three instructions along.
+        // Each load takes four entries of the reorder buffer, for itself and three other
+        // instructions.
         let scale = if key == "core.rob" { 4 } else { 1 };
         let times: Vec<u64> = [1, 2, 4, 8, 16]
             .iter()
@@ -99,13 +102,14 @@ fn each_resource_bounds_a_walk_of_missing_lines() {
             })
             .collect();
         for pair in times.windows(2) {
-            // With twice the entries, it takes about half the time.
+            // With twice the entries, the walk takes about half the time.
             assert!(10 * pair[1] < 7 * pair[0] && 10 * pair[1] > 4 * pair[0], "{key}: {times:?}");
         }
     }
 }
 
-/// The sizes that studies report under: one is what single entries give, the other no less than any chip file.
+/// The window sizes under which studies report: the smallest behaves like single entries, the
+/// largest is no less than any chip file's.
 #[test]
 fn sizes_of_windows() {
     let chip = coherent(&[]);
@@ -117,7 +121,8 @@ fn sizes_of_windows() {
     for (own, larger) in [(&chip.core, &largest.core), (&smallest.core, &chip.core)] {
         assert!(own.rob < larger.rob && own.load_queue < larger.load_queue && own.store_queue < larger.store_queue);
     }
-    // What is larger than the largest stays, and a chip of fixed latencies gets nothing that it cannot use.
+    // Numbers of entries above the largest size's stay, and a chip of fixed latencies gets no
+    // entries that it cannot use.
     let beyond = coherent(&["core.rob=2000", "l1.mshrs=100"]);
     let same = beyond.clone().with_window(WindowSize::Largest);
     assert_eq!((same.core.rob, same.coherent.map(|coherent| coherent.l1.mshrs)), (2000, Some(100)));
@@ -131,7 +136,7 @@ fn what_depends_on_the_access_before_is_serial() {
     let took = |rob: u32| {
         let walk = |start: *mut u8| {
             for line in 0..64 {
-                // SAFETY: `alone` gives as many lines.
+                // SAFETY: `alone` gives a range of as many lines.
                 unsafe { Simulated::touch(start.add(line * LINE), 8, false) };
             }
         };
@@ -142,7 +147,7 @@ fn what_depends_on_the_access_before_is_serial() {
 
 #[test]
 fn stores_ask_for_their_lines_ahead() {
-    // SAFETY: `alone` gives as many lines.
+    // SAFETY: `alone` gives a range of as many lines.
     let write = |start: *mut u8| unsafe {
         Simulated::touch(start, 64 * LINE, true);
         Simulated::fence(SeqCst);
@@ -155,7 +160,8 @@ fn stores_ask_for_their_lines_ahead() {
     assert_eq!(took(0), took(1), "none is the oldest alone");
 }
 
-/// However their lines come, stores of one thread are seen in order by another (x86-TSO).
+/// Stores of one thread are seen in order by other threads, in whatever order their lines arrive
+/// (x86-TSO).
 #[test]
 fn stores_that_asked_ahead_are_seen_in_order() {
     for seed in 0..12 {
@@ -193,7 +199,7 @@ fn stores_that_asked_ahead_are_seen_in_order() {
     }
 }
 
-/// Bytes a cycle that all cores together read from memory.
+/// The bytes per cycle that all cores together read from memory, or write if `write`.
 fn bandwidth(chip: &Chip, write: bool) -> f64 {
     const BYTES: usize = 32 * 1024;
     let mut simulation = Simulation::new(chip, &Options::default()).unwrap();
@@ -212,7 +218,7 @@ fn bandwidth(chip: &Chip, write: bool) -> f64 {
 #[test]
 fn a_stream_saturates_the_controllers() {
     let reach = |controllers: u32, write| {
-        // A core that has to wake up first would be time without a stream.
+        // Waking up takes no time here, since no core would stream meanwhile.
         let chip = coherent(&[&format!("dram.controllers={controllers}"), "dram.placement=corners", "os.wake_idle=0"]);
         let most =
             f64::from(controllers) * chip.coherent.as_ref().map_or(0.0, |coherent| coherent.dram.bytes_per_cycle);

@@ -17,9 +17,9 @@ use std::rc::Rc;
 const UNIT: u64 = 10_000;
 /// The tile of the lock's home.
 const HOME: u32 = 27;
-/// A thread's first instruction comes a wake-up after its start.
+/// The figure's time 0: a thread's first instruction comes after a wake-up of four units.
 const START: u64 = 4 * UNIT;
-/// θ1 sits somewhere else.
+/// The core of θ1, away from the lock's home.
 const THETA_1: u32 = 63;
 
 fn chip(marks: bool) -> Chip {
@@ -37,7 +37,8 @@ fn chip(marks: bool) -> Chip {
 #[repr(align(128))]
 struct Line(SpinPark<Simulated>);
 
-/// What happens to the lock if θ2 comes `later` cycles after time 4, less 20.
+/// Runs the figure's three threads. θ2 comes `later` cycles after time 4, less 20. Returns what
+/// happened to the lock.
 fn run(marks: bool, later: u64) -> LockLog {
     let options = Options { watch_locks: true, ..Options::default() };
     let mut simulation = Simulation::new(&chip(marks), &options).unwrap();
@@ -63,7 +64,8 @@ fn run(marks: bool, later: u64) -> LockLog {
     simulation.lock_log()
 }
 
-/// When each thread entered, in order, in units of the figure; each a little after a whole one, by what the chip takes.
+/// Which thread entered when, in order, in units of the figure. Each time is close to a whole
+/// number of units; the difference is what the chip's accesses take.
 fn entered(log: &LockLog) -> Vec<(u32, u64)> {
     let taken = log.changes.iter().filter(|change| change.from == 0);
     taken
@@ -78,13 +80,14 @@ fn entered(log: &LockLog) -> Vec<(u32, u64)> {
 
 #[test]
 fn figure_5() {
-    // θ2 has it first: θ3 has used its tries up, prepares its sleep from 4 on for four units, and finds at 8 that it was
-    // woken meanwhile.
+    // The order, as (thread, time), if θ2 gets the lock first: θ3 has used up its tries, prepares
+    // its sleep from 4 on for four units, and finds at 8 that it was woken meanwhile.
     let slow = [(1, 2), (2, 4), (3, 8)];
-    // θ3 has it first: θ2's second try is at 5, its third at 6.
+    // The order if θ3 gets the lock first: θ2's second try is at 5, its third at 6.
     let fast = [(1, 2), (3, 4), (2, 6)];
     let (mut by_turn, mut by_tries) = (0, 0);
-    // From θ2 a little before θ3 to θ2 a little after it: who is clearly first has the lock either way.
+    // θ2 comes from a little before θ3's last try to a little after it. A thread that is clearly
+    // first gets the lock with marks and without.
     for later in 0..24 {
         let original = entered(&run(false, later));
         let marked = entered(&run(true, later));

@@ -1,4 +1,5 @@
-//! OCOR's hardware on the chip: who is marked, what the marks change, and what they must not change.
+//! OCOR's hardware on the chip: which packets are marked, what the marks change, and what they must
+//! not change.
 
 use crate::common::Cell;
 use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation, Spawn, act};
@@ -33,7 +34,7 @@ fn on(core: u32, after: u64) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], after: Cycles(after), ..Spawn::default() }
 }
 
-/// One guest does `f` on eight lines; how many lock packets there were.
+/// One guest does `f` on eight lines. Returns the number of lock packets.
 fn lock_packets(atomics: &str, f: impl Fn(&[Owned<Simulated, Line>]) + 'static) -> u64 {
     let chip = chip(&[&format!("core.atomics={atomics}"), "ocor.enabled=true"]);
     let mut simulation = simulation(&chip);
@@ -52,7 +53,8 @@ fn one_instruction_takes_a_hint() {
             }
         });
         assert_eq!(none, 0, "{atomics}: no hint, no mark");
-        // A miss of another kind between does not take it, a second atomic after the first does not have it.
+        // A load or a store between hint and atomic does not take the hint, and a second atomic
+        // after the first one has no mark.
         let one = lock_packets(atomics, move |lines| {
             hint();
             lines[0].0.load(Relaxed);
@@ -62,9 +64,10 @@ fn one_instruction_takes_a_hint() {
             lines[4].0.load(Relaxed);
             let _ = lines[5].0.compare_exchange(0, 1, Acquire, Relaxed);
         });
-        // A load-linked that misses and a store-conditional that upgrades are one instruction here, and two requests.
+        // With `llsc`, the marked atomic is a load-linked that misses and a store-conditional that
+        // upgrades: two requests.
         assert!(one == 1 || (atomics == "llsc" && one <= 2 && one != 0), "{atomics}: {one}");
-        // One that fails without writing has used its hint as well.
+        // A compare-exchange that fails without writing has used its hint up as well.
         let failing = lock_packets(atomics, move |lines| {
             hint();
             let _ = lines[2].0.compare_exchange(7, 1, Acquire, Relaxed);
@@ -117,14 +120,15 @@ fn marks_change_what_contends_and_nothing_else() {
         let (off, on) = ("ocor.enabled=false", "ocor.enabled=true");
         let routers = "network.contention=routers";
         assert_ne!(run(off, routers, 8), run(on, routers, 8), "{atomics}: the marks arrive");
-        // Without contention for routers there is nothing to go first in: exactly nothing changes.
+        // Where routers have no contention, a mark has nothing to precede: exactly nothing changes.
         let none = "network.contention=none";
         assert_eq!(run(off, none, 8).cycles, run(on, none, 8).cycles, "{atomics}");
         assert_eq!(run(off, routers, 1).cycles, run(on, routers, 1).cycles, "{atomics}: one thread");
-        // The hint has its price.
+        // A hint costs `ocor.hint` cycles.
         let priced = contend(&[&atomics, on, "ocor.hint=30", routers], 1, TRIES).0;
         assert!(priced.cycles > run(on, routers, 1).cycles);
-        // Registers that no router heeds cost the same, and the network is as without them.
+        // If no router heeds the marks, a hint still has its price, and the network is as without
+        // marks.
         let unheeded = |price: &str| contend(&[&atomics, on, price, "ocor.heeded=false", routers], 8, TRIES).0.cycles;
         assert_eq!(unheeded(free), run(off, routers, 8).cycles, "{atomics}");
         assert_ne!(unheeded("ocor.hint=30"), run(off, routers, 8).cycles, "{atomics}");
@@ -136,7 +140,8 @@ fn marks_change_what_contends_and_nothing_else() {
 
 #[test]
 fn a_far_atomic_takes_effect_in_the_order_of_the_home() {
-    // The line's home is found by asking who is fastest; the far core's request is first there, its answer last back.
+    // The line is the one whose home is nearest to core 1. A request of core 63 can reach the home
+    // first although its answer is back last.
     let chip = chip(&["core.atomics=far"]);
     let time = |core: u32, line: usize| {
         let mut simulation = simulation(&chip);
@@ -144,7 +149,8 @@ fn a_far_atomic_takes_effect_in_the_order_of_the_home() {
         simulation.spawn(on(core, 0), move || lines[line].0.store(1, SeqCst)).unwrap();
         simulation.run().unwrap().cycles.0
     };
-    // The first access goes to memory: the difference between two cores is their way to the home and back.
+    // The first access goes to memory, so the times of two cores differ by their ways to the home
+    // and back.
     let line = (0..64).min_by_key(|&line| time(1, line)).unwrap();
     let (near, far) = (time(1, line), time(63, line));
     assert!(far > near + 40, "{near} and {far}");
@@ -154,7 +160,7 @@ fn a_far_atomic_takes_effect_in_the_order_of_the_home() {
         let lines = cells(&mut simulation, 64);
         let warm = lines.clone();
         simulation.spawn(on(63, 0), move || warm[line].0.store(0, SeqCst)).unwrap();
-        // Long after the first access, whose core had to wake up for it.
+        // Both atomics come long after the first access, for which core 63 had to wake up.
         for (core, after) in [(63, 100_000), (1, 100_000 + later)] {
             let lines = lines.clone();
             simulation
@@ -166,7 +172,8 @@ fn a_far_atomic_takes_effect_in_the_order_of_the_home() {
         simulation.run().unwrap();
         simulation.outside(|| lines[line].0.load(Relaxed))
     };
-    // Core 1 comes to the home a little before core 63, and a little after: its answer is back first either way.
+    // Core 1's request reaches the home a little before core 63's, then a little after it. Core 1's
+    // answer is back first both times, but the request that came first wins.
     assert_eq!((winner(half - 6), winner(half + 6)), (1, 63));
 }
 
@@ -183,7 +190,7 @@ fn waits_are_tiled_and_the_word_tells_who_held_it() {
                     taken += 1;
                 }
                 (_, 0) => assert_eq!(holder.take(), Some(change.thread), "{atomics}"),
-                // A waiter says that it will sleep.
+                // A waiter writes into the word that it will sleep.
                 _ => assert_ne!(holder, Some(change.thread), "{atomics}"),
             }
         }
@@ -199,11 +206,12 @@ fn waits_are_tiled_and_the_word_tells_who_held_it() {
     }
 }
 
-/// A thread on core 0 whose lock has given a hint wakes a sleeper on core 63; how many lock and wake-up packets there were.
+/// A thread on core 0, whose lock has given a hint, wakes a sleeper on core 63. Returns the number
+/// of marked packets, of locks and wake-ups.
 fn wake_up_packets(ipi: &str, marked: &str) -> u64 {
     let chip = chip(&["ocor.enabled=true", ipi, &format!("ocor.wake_up={marked}")]);
     let mut simulation = simulation(&chip);
-    // Neither core has the home of line 20.
+    // The cell's line has its home at node 20, where neither thread is.
     let lines = cells(&mut simulation, 64);
     let at = (0..64).find(|&line| (&raw const *lines[line]).addr() / 128 % 64 == 20).unwrap();
     let sleepers = lines.clone();
@@ -232,16 +240,18 @@ fn a_home_s_wake_up_is_two_messages_and_either_can_be_marked() {
         let counts = by(marked);
         [0, 1, 2].map(|ipi| counts[ipi] - none[ipi])
     };
-    // The unlocker's requests: to the bucket, and, by way of the home, for the wake-up.
+    // Marked requests of the unlocker: those to the bucket, and the wake-up if it goes by way of
+    // the home.
     let [bucket, same, unlocker] = more("unlocker");
     assert!(bucket != 0 && same == bucket && unlocker == bucket + 1, "{bucket}, {same}, {unlocker}");
-    // The message that comes to the sleeper, as a price none.
+    // The message that comes to the sleeper is marked; a wake-up at a price has no message.
     assert_eq!(more("home"), [0, 1, 1]);
     assert_eq!(more("both"), [bucket, bucket + 1, bucket + 2]);
 }
 
-/// A thread takes a lock, reads and writes two lines each that no core has, and releases it; how many marked requests there
-/// were, and the longest way of a marked packet.
+/// A thread takes a lock, reads two lines and writes two that no core has, and releases the lock;
+/// then it reads and writes another line each. Returns the number of marked requests, and the
+/// longest way of a marked packet.
 fn section_under(rule: &str) -> (u64, u64) {
     let rule = format!("ocor.rule={rule}");
     let chip = chip(&["core.atomics=far", "ocor.enabled=true", &rule]);
@@ -250,7 +260,7 @@ fn section_under(rule: &str) -> (u64, u64) {
     let first = simulation.outside(|| act::offset_of(&raw const *lines[0])) / 128;
     simulation
         .spawn(on(63, 0), move || {
-            // All at the home in the other corner.
+            // All lines have their home in the corner opposite the thread's core.
             let far = |n: usize| (0..lines.len()).filter(|&at| (first + at as u64).is_multiple_of(64)).nth(n).unwrap();
             let lock = &lines[far(0)].0;
             Simulated::hint(LockHint { retries_left: 5, progress: 0 });
@@ -275,11 +285,12 @@ fn section_under(rule: &str) -> (u64, u64) {
 fn rules_say_whose_packets_go_first() {
     let (paper, way) = section_under("paper");
     let (oldest, _) = section_under("oldest-first");
-    // The release is marked as a request under every rule; whether its header says so is the rule's.
+    // `release-first` marks one request more than the paper's rule, the release.
     let (release, answers) = section_under("release-first");
     let (holder, data) = section_under("holder-first");
     assert_eq!((oldest, release), (paper, paper + 1));
     assert_eq!(holder, release + 4, "two loads and two stores of the section, and none behind it");
-    // An answer to a release is one flit, as its request; a holder's line is eight.
+    // The answer to a release is one flit, like its request; a line for a lock's holder is eight
+    // flits.
     assert!(answers == way && data >= way + 7, "{way}, {answers}, {data}");
 }

@@ -11,7 +11,7 @@ fn named(name: &str, runs: Runs) -> Application {
     Application { name: name.into(), runs, start: Cycles(0), main: Spawn::default() }
 }
 
-/// A main thread that starts `n` others, which compute.
+/// A main thread that starts `n` others, which compute, and waits for their end.
 fn team(n: u64, cycles: u64) -> impl Fn() + 'static {
     move || {
         let members: Vec<_> =
@@ -33,7 +33,8 @@ fn applications_run_side_by_side_and_again() {
     assert_eq!((three.name.as_str(), three.runs.len(), three.counts.forks), ("three", 3, 9));
     assert_eq!((once.runs.len(), once.counts.forks, once.most_runnable), (1, 5, 5));
     assert!(behind.runs.len() > 10, "{}", behind.runs.len());
-    // It ends with the last that counts, wherever the background is.
+    // The run ends with the last of the applications that it waits for, wherever the background one
+    // is.
     let last = three.runs.iter().map(|run| run.0).sum::<u64>().max(once.runs[0].0);
     assert!(outcome.cycles.0 >= last && outcome.cycles.0 < last + 200_000, "{} after {last}", outcome.cycles);
     for app in &outcome.apps {
@@ -50,8 +51,8 @@ fn later(name: &str, runs: Runs, start: u64) -> Application {
     Application { start: Cycles(start), ..named(name, runs) }
 }
 
-/// An application that comes later has no thread and takes no time before; its runs are measured from there on, and while no
-/// application is there the chip idles.
+/// An application that begins later has no thread and takes no time before its start. Its runs are
+/// measured from there on, and the chip idles while no application is there.
 #[test]
 fn applications_come_and_go() {
     let chip = common::cores(4, &["noise.start=0"]);
@@ -73,7 +74,7 @@ fn applications_come_and_go() {
     for app in &outcome.apps {
         assert_eq!((app.runs.len(), app.counts.forks, app.counts.exits), (1, 3, 3), "{}", app.name);
         assert!((1_000_000..1_300_000).contains(&app.runs[0].0), "{}: {}", app.name, app.runs[0]);
-        // Nothing is said of the time before.
+        // The application's times have nothing from before its start.
         let times = app.times.on_cpu + app.times.ready + app.times.switching + app.times.asleep;
         assert!(times <= 3 * app.runs[0].0, "{}: {times}", app.name);
     }
@@ -82,8 +83,9 @@ fn applications_come_and_go() {
     assert!(busy < 3 * 3_000_000, "{busy}");
 }
 
-/// An application runs again at once, not at its start again; one that is to come after the end never comes; one that the end of the run
-/// cuts off is there with nothing done.
+/// `start` is the beginning of an application's first run alone: the application runs again at
+/// once. One that is to begin after the end of the run never does, and one that the end of a
+/// cut-off run keeps from beginning is in the figures with no thread.
 #[test]
 fn a_start_is_the_first_runs_alone() {
     let chip = common::cores(2, &["noise.start=0"]);
@@ -105,8 +107,8 @@ fn a_start_is_the_first_runs_alone() {
     assert_eq!((cut.finished, names), (false, vec![("thrice", 0), ("behind", 0)]));
 }
 
-/// Cores are switched while no thread lives; an application that can run nowhere when its time comes is refused then, and not waited
-/// for.
+/// Core 1 is switched off while no thread lives. An application that can run nowhere when its time
+/// comes is refused then, and the run does not wait for it.
 #[test]
 fn what_keeps_an_application_from_coming_is_said() {
     let chip = common::cores(2, &[]);
@@ -123,7 +125,8 @@ fn what_keeps_an_application_from_coming_is_said() {
     assert!(outcome.finished);
 }
 
-/// Threads that wait are not stuck while an application is to come that may wake them, under timers as well as without.
+/// Threads that wait are not stuck while an application that may wake them is still to begin, with
+/// timers as well as without.
 #[test]
 fn who_waits_for_one_that_comes_is_not_stuck() {
     for settings in [&[][..], &["os.tick=50000", "os.tick_cost=10"], &["os.scheduler=pa", "os.time_slice=20000"]] {
@@ -263,7 +266,7 @@ fn keys_that_do_not_fit_are_refused() {
     }
 }
 
-/// One act of a thread that disturbs others.
+/// An act of a thread by which it disturbs the others.
 #[derive(Clone, Debug)]
 enum Act {
     Off(u32),
@@ -321,7 +324,7 @@ proptest! {
         }
         simulation.spawn(Spawn::default(), move || {
             for act in &acts {
-                // What cannot be is refused, and changes nothing.
+                // An act that is not possible is refused, and changes nothing.
                 let _ = match *act {
                     Act::Off(core) => act::set_online(CoreId(core), false),
                     Act::On(core) => act::set_online(CoreId(core), true),

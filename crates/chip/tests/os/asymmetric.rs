@@ -7,7 +7,7 @@ use baton_machine::{Atomic, Machine, Ordering::Release, Wait, WaitResult, units:
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Core 0 of four is fast.
+/// Core 0 of four is the fast one.
 const UNEQUAL: [&str; 4] =
     ["core.clocks=1-3:1_500_000_000", "os.time_slice=100000", "os.amp.boost_ticks=20", "os.amp.swap_ticks=2"];
 
@@ -16,7 +16,8 @@ fn named(name: &str, speedup: Option<u32>) -> Application {
     Application { name: name.into(), runs: Runs::Times(1), start: Cycles(0), main }
 }
 
-/// Three workers compute, and then the main thread alone; beside it an application of one thread, which computes all the time.
+/// Runs two applications: in the first one, three workers compute and then the main thread alone;
+/// the second one is a single thread that computes all the time.
 fn run(settings: &[&str], speedups: [Option<u32>; 2]) -> Outcome {
     let chip = common::cores(4, settings);
     let mut simulation = simulation(&chip);
@@ -50,14 +51,16 @@ fn with(policy: &str, more: &[&str], speedups: [Option<u32>; 2]) -> [AmpCounts; 
     amp(&outcome)
 }
 
-/// The single thread has the fast core while the other application is highly parallel; a sequential phase takes it for the time
-/// of its boost, whatever the slices end by.
+/// The single thread has the fast core while the other application is highly parallel. A sequential
+/// phase takes the fast core for the time of its boost, whether slices end by the policy's timer or
+/// by ticks.
 #[test]
 fn pa_gives_the_fast_core_to_sequential_phases_and_single_threads() {
     for tick in [&[][..], &["os.tick=50000"]] {
         let [phases, solo] = with("pa", tick, [None; 2]);
         assert_eq!(phases.demotions, 1, "{phases:?}");
-        // 20 slices of 100 000 cycles, but for the moments in which its last workers were alone.
+        // The boost of 20 slices of 100,000 cycles, and the moments in which the application's last
+        // worker was alone.
         assert!((2_000_000..2_400_000).contains(&phases.sp), "{phases:?}");
         assert!(phases.hp > 5_000_000 && solo.hp == 0 && solo.sp == 0, "{phases:?} {solo:?}");
         assert!(phases.swaps >= 2 && solo.swaps >= 2, "{phases:?} {solo:?}");
@@ -66,7 +69,7 @@ fn pa_gives_the_fast_core_to_sequential_phases_and_single_threads() {
     }
 }
 
-/// A longer boost is a longer stay in SP: it follows the key, to the cycle.
+/// The stay in the class SP grows by exactly as much as `os.amp.boost_ticks`.
 #[test]
 fn the_boost_lasts_as_long_as_its_key_says() {
     let sp = |ticks: &str| with("pa", &[ticks], [None; 2])[0].sp;
@@ -77,7 +80,8 @@ fn the_boost_lasts_as_long_as_its_key_says() {
 fn known_speedups_decide_under_static_ipc() {
     for (speedups, first) in [([Some(1100), Some(1900)], 1), ([Some(1900), Some(1100)], 0)] {
         let had = with("static-ipc", &[], speedups);
-        // The one that gains more; of the other, what it had before the first round and after the end of the first.
+        // The application that gains more has the fast core; the other one has it before the first
+        // round and after the end of the first application.
         assert!(had[first].fast > 4_000_000, "{first}: {had:?}");
         assert_eq!(had.map(|had| had.demotions), [0, 0]);
     }
@@ -90,7 +94,8 @@ fn busy_fast_cores_take_running_threads_and_swap_none() {
     assert!(had[0].fast + had[1].fast > 5_000_000, "{had:?}");
 }
 
-/// Where all clocks are the same, `os.amp.fast_cores` says which cores count as fast: what swaps cost shows by itself.
+/// Where all clocks are the same, `os.amp.fast_cores` says which cores count as fast, so that the
+/// cost of swaps shows by itself.
 #[test]
 fn swaps_go_on_at_equal_clocks_if_fast_cores_are_named() {
     let settings = ["os.time_slice=100000", "os.amp.swap_ticks=2", "os.scheduler=rr"];
@@ -101,15 +106,16 @@ fn swaps_go_on_at_equal_clocks_if_fast_cores_are_named() {
     assert!(phases.swaps > 10 && solo.swaps > 5 && solo.slow > solo.fast && solo.fast > 0, "{phases:?} {solo:?}");
 }
 
-/// Policies that know nothing of fast cores have no such figures.
+/// Policies that know nothing of fast cores give no figures of them.
 #[test]
 fn other_policies_have_no_figures_of_fast_cores() {
     let outcome = run(&["os.scheduler=fair"], [None; 2]);
     assert!(outcome.apps.iter().all(|app| app.amp.is_none()));
 }
 
-/// Two threads wait for the main one, which works alone, beside an application of one thread. What the first application had, and
-/// when it ended.
+/// Two threads of an application wait by `wait` for its main thread, which works alone, beside an
+/// application of a single thread. Returns what the first application had of fast and slow cores,
+/// and when it ended.
 fn awaited(wait: Wait, counts: bool) -> (AmpCounts, u64) {
     let counts = format!("os.amp.count_marked={counts}");
     let settings: Vec<&str> = UNEQUAL.iter().copied().chain(["os.scheduler=pa", "os.syscall=200", &counts]).collect();
@@ -138,8 +144,9 @@ fn awaited(wait: Wait, counts: bool) -> (AmpCounts, u64) {
     (amp(&outcome)[0], ended.get())
 }
 
-/// What spins without telling makes its application look highly parallel. If it tells, and those that do are not counted, the
-/// application is in a sequential phase, and its main thread has the fast core.
+/// Threads that spin without telling the policy make their application look highly parallel. If
+/// they tell, and threads that tell are not counted, the application is in a sequential phase, and
+/// its main thread has the fast core.
 #[test]
 fn waits_that_tell_show_a_sequential_phase() {
     let (silent, late) = awaited(Wait::Pause, false);

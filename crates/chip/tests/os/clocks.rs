@@ -28,7 +28,7 @@ fn took<T: 'static>(chip: &Chip, setup: impl FnOnce() -> T, f: impl FnOnce(&T) +
         let began = act::time();
         f(&data);
         *out.borrow_mut() = (act::time() - began).0;
-        // Memory is given back inside of the simulation.
+        // Guest memory is freed inside of the simulation.
         drop(data);
     };
     simulation.spawn(here, body).expect("there is a core");
@@ -47,7 +47,7 @@ fn computation_takes_twice_as_long_at_half_the_clock() {
                 (0..n).for_each(|_| _ = cell.fetch_add(1, Relaxed));
             })
         };
-        // Without the first, which misses.
+        // The first access, which misses, is subtracted.
         some(101) - some(1)
     };
     assert_eq!(hits(SLOW), 2 * hits(FAST), "hits and atomics in the L1 scale");
@@ -59,7 +59,7 @@ fn a_pointer_chase_over_memory_hardly_notices() {
         let cells = || {
             let cell = |_| Owned::<Simulated, common::Alone<u32>>::new(common::Alone(Atomic::new(0)));
             let cells: Vec<_> = (0..3000).map(cell).collect();
-            // Lines far apart, one after the other: each leads to the next.
+            // Each cell has the number of the next one, whose line is far away.
             for at in 0..3000usize {
                 cells[at * 1009 % 3000].0.store(((at + 1) * 1009 % 3000) as u32, Relaxed);
             }
@@ -73,7 +73,8 @@ fn a_pointer_chase_over_memory_hardly_notices() {
     assert!(slow > fast && slow * 10 < fast * 11, "{fast} and {slow}");
 }
 
-/// Where the arithmetic says that a computation ends which begins at 0: the clock changes at these moments.
+/// The time at which, by arithmetic, a computation ends that begins at 0, if the clock changes as
+/// `changes` says (when, to how many hertz).
 fn ends(cycles: u64, reference: u64, changes: &[(u64, u64)]) -> u64 {
     let mut left = u128::from(cycles) * u128::from(reference);
     let (mut now, mut clock) = (0, reference);
@@ -87,7 +88,7 @@ fn ends(cycles: u64, reference: u64, changes: &[(u64, u64)]) -> u64 {
     now + left.div_ceil(u128::from(clock)) as u64
 }
 
-/// A small generator, so that schedules differ and are the same in every run.
+/// A small generator of numbers, so that schedules differ by seed and are the same in every run.
 fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below| {
@@ -98,8 +99,8 @@ fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Threads that share a core, which keep getting it from each other while its clock changes, have all computed when the
-/// core's own cycles are their sum, to the cycle.
+/// Threads share a core and take it from each other while its clock changes. All have computed when
+/// the core's own cycles amount to the sum of their computations, to the cycle.
 #[test]
 fn preempted_and_re_rated_computations_end_where_arithmetic_says() {
     let free = ["os.context_switch=0", "os.wake_idle=0", "os.wake_polling=0", "os.time_slice=701"];
@@ -143,7 +144,8 @@ fn a_migrated_computation_goes_on_at_the_other_clock() {
     let on = |core| Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
     let work = chip.os.sched.time_slice.0 * 4;
     simulation.spawn(Spawn::default(), move || Simulated::work(Cycles(work))).expect("a core");
-    // Core 1 runs dry after it has been at work for a while; core 0 is wanted by another meanwhile.
+    // Core 1 runs dry after it has been at work for a while, and takes the computation over;
+    // another thread wants core 0 meanwhile.
     simulation.spawn(on(1), move || Simulated::work(Cycles(work / 7))).expect("a core");
     simulation.spawn(Spawn { after: Cycles(100), ..on(0) }, move || Simulated::work(Cycles(work * 9))).expect("a core");
     let outcome = simulation.run().expect("it ends");
@@ -195,7 +197,8 @@ impl LockVisitor<Simulated> for Contend<'_> {
     }
 }
 
-/// Tries that are counted end up where tries that are simulated one by one do, whatever the clocks do meanwhile.
+/// Spinning waits end at the same cycles whether their tries are counted or simulated one by one,
+/// whatever the clocks do meanwhile.
 #[test]
 fn collapsed_spins_are_re_rated_to_the_cycle() {
     let settings = ["noise.start=500", "os.time_slice=1777", "os.context_switch=97", "core.store_buffer=0"];
@@ -270,7 +273,8 @@ fn a_guest_changes_a_clock_by_system_call() {
     assert_eq!(worked, 1000);
 }
 
-/// Until voltage and clock generator are through, the core goes on at its old clock; asked by a thread or by the host.
+/// Until the latency is over (of the voltage and the clock generator), the core runs at its old
+/// clock, whether a thread or the host asked for the change.
 #[test]
 fn a_change_takes_effect_after_its_latency() {
     let ends = |latency: u64, by_guest: bool| {

@@ -39,7 +39,7 @@ fn chip(settings: &[&str]) -> Chip {
     Chip::from_toml_with(&text(), "x.toml", &all).expect("a right chip")
 }
 
-/// Runs `f` on a core; how many cycles of the reference it took.
+/// Runs `f` on a core. Returns how many cycles of the reference that took.
 fn took(chip: &Chip, core: u32, f: impl FnOnce() + 'static) -> u64 {
     let mut simulation = Simulation::new(chip, &Options::default()).expect("the host has memory");
     let took = Rc::new(RefCell::new(0));
@@ -79,7 +79,7 @@ fn a_chip_file_names_kinds_and_reads_back() {
     assert!(set.to_toml().contains("rob = 64"), "{}", set.to_toml());
     let small = chip.resized(4).expect("four cores");
     assert_eq!(small.core.kinds.of_cores(4), [1, 1, 2, 0], "names stay, counts shrink");
-    // One kind only: not a word of it.
+    // The file of a chip without kinds says nothing of kinds.
     let plain = Chip::from_toml(OCOR, "ocor64").expect("reads");
     assert!(!plain.to_toml().contains("core.kind"));
     assert!(plain.expanded().iter().all(|(key, _)| !key.starts_with("core.kind")));
@@ -91,7 +91,7 @@ fn what_is_wrong_names_line_and_key() {
         let text = text();
         let at = text.rfind(from).expect(from);
         let text = format!("{}{to}{}", &text[..at], &text[at + from.len()..]);
-        // The last of that text: a name may stand there twice.
+        // Searches the last line with this text, which the file may have twice.
         let line = text.lines().collect::<Vec<_>>().iter().rposition(|line| *line == to).expect("the line") + 1;
         let error = Chip::from_toml(&text, "x.toml").expect_err(to).to_string();
         assert!(error.starts_with(&format!("x.toml:{line}: ")) && error.contains(says), "line {line}: {error}");
@@ -168,7 +168,7 @@ fn cores_differ_as_their_kinds_say() {
     let fence = chip.core.fence.0;
     assert_eq!(fences(4), 100 * fence);
     assert_eq!(fences(2), 100 * 90 * reference / 500_000_000);
-    // Instructions between accesses go through a core's width.
+    // A core's width bounds the instructions between accesses.
     let hits = |core| thousand_hits(&chip, core);
     assert!(hits(0) < hits(4), "{} of 8 a cycle, {} of {}", hits(0), hits(4), chip.core.width);
     let one = self::chip(&["core.kind.big.width=1"]);
@@ -180,7 +180,8 @@ fn cores_differ_as_their_kinds_say() {
 
 #[test]
 fn kinds_have_private_caches_of_their_own() {
-    // A walk over twice the common first level, again and again: only the large one holds it.
+    // Each walk reads twice as many lines as the common first level holds, so only the large one
+    // keeps them.
     const LINES: usize = 512;
     let chip = chip(&[
         "core.kind.big.l1.size_bytes=131072",
@@ -199,7 +200,7 @@ fn kinds_have_private_caches_of_their_own() {
             (0..10).for_each(|_| turn());
         })
     };
-    // From the second walk on: misses again, or hits.
+    // From the second walk on, all accesses miss again on core 4, and hit on core 0.
     assert!(walk(0, LINES) * 2 < walk(4, LINES), "{} in 128 KB, {} in 32", walk(0, LINES), walk(4, LINES));
     let hits = |core| thousand_hits(&chip, core);
     let slower = hits(2) - hits(4);
@@ -226,7 +227,7 @@ fn a_second_level_belongs_to_a_kind_too() {
     assert!(error.contains("key `core.kind.l1.latency` is 3; expected none: memory.model is \"fixed\""), "{error}");
 }
 
-/// What a policy was told, beside what it passes on to the plain one.
+/// What the recording policy was told; all but speeds it passes on to the plain policy.
 #[derive(Default)]
 struct Heard {
     cpus: Vec<Cpu>,
@@ -302,7 +303,8 @@ fn policies_are_told_kinds_speeds_and_every_change() {
         assert_eq!((of(4), of(5)), ((0, FULL_SPEED), (0, part(1_000_000_000))));
         assert!(told.speeds.is_empty(), "nothing has changed yet");
     }
-    // The host's change and a guest's; each arrives core.clock_latency later, at both contexts of its core.
+    // The host changes one clock and a guest another. Each change arrives `core.clock_latency`
+    // later, at both contexts of its core.
     simulation.set_clock(Cycles(1_000), CoreId(0), Hertz(reference / 2)).expect("a clock");
     let asked = Rc::new(RefCell::new(0));
     let out = asked.clone();
@@ -311,7 +313,7 @@ fn policies_are_told_kinds_speeds_and_every_change() {
         Simulated::work(Cycles(5_000));
         assert_eq!(act::set_clock(CoreId(2), Hertz(reference)), Ok(()));
         *out.borrow_mut() = act::time().0;
-        // The clock that it has already is no change.
+        // Asking for the clock that a core has already changes nothing.
         assert_eq!(act::set_clock(CoreId(3), Hertz(500_000_000)), Ok(()));
         Simulated::work(Cycles(10_000));
     };

@@ -39,8 +39,8 @@ fn beside(policy: &str, solo: u64, wait: Wait) -> [AmpCounts; 2] {
     [0, 1].map(|at: usize| outcome.apps[at].amp.expect("the policy tells cores apart"))
 }
 
-/// The main thread comes at once if the others say that they wait; if they only spin, or the policy does not listen, the thread that
-/// has the fast core keeps it.
+/// The main thread gets the fast core at once if the others say that they wait for it. If they only
+/// spin, or the policy does not listen, the thread that has the fast core keeps it.
 #[test]
 fn the_thread_that_others_wait_for_comes_if_they_say_so() {
     for wait in [Wait::SpinNotify(200), Wait::NotifyPark(200)] {
@@ -54,8 +54,9 @@ fn the_thread_that_others_wait_for_comes_if_they_say_so() {
     }
 }
 
-/// Threads that sleep for a lock say nothing by themselves. With the lock known, its holder comes at once; a policy that does not listen
-/// has the same run with it as without.
+/// Threads that sleep for a lock say nothing by themselves. With a lock that the policy knows, the
+/// lock's holder gets the fast core at once; under a policy that does not listen, the run is the
+/// same as with a plain lock.
 #[test]
 fn the_holder_of_a_lock_that_sleepers_wait_for_comes_if_the_lock_is_known() {
     let [solo, team] = holder::<Known<Simulated, FutexLock>>("crit");
@@ -68,7 +69,8 @@ fn the_holder_of_a_lock_that_sleepers_wait_for_comes_if_the_lock_is_known() {
 
 type FutexLock = baton_sync::lock::futex::Futex<Simulated>;
 
-/// A thread of a team computes in a lock that two others sleep for; another application has the fast core first.
+/// Runs a team of which one thread computes in a lock while two others sleep for it; another
+/// application has the fast core first. Returns what both applications had of the cores.
 fn holder<L: RawLock<Simulated>>(policy: &str) -> [AmpCounts; 2] {
     let policy = format!("os.scheduler={policy}");
     let settings: Vec<&str> = UNEQUAL.iter().copied().chain([policy.as_str()]).collect();
@@ -102,7 +104,8 @@ fn holder<L: RawLock<Simulated>>(policy: &str) -> [AmpCounts; 2] {
     [0, 1].map(|at: usize| outcome.apps[at].amp.expect("the policy tells cores apart"))
 }
 
-/// Under `linux` a misfit comes when the fast core idles.
+/// Under `linux`, a thread that its slow core does not suffice for (a misfit) moves to the fast
+/// core when that idles.
 #[test]
 fn a_misfit_takes_the_fast_core_when_that_idles() {
     let [solo, awaited] = beside("linux", 1_000_000, Wait::Futex);

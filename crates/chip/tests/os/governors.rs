@@ -1,4 +1,5 @@
-//! Governors of clocks on the chip: what they are told, what a change costs, and what they reach beside the best fixed clock.
+//! Governors of clocks on the chip: what they are told, what a change of clock costs, and how close
+//! they come to the best fixed clock.
 
 use crate::common;
 use baton_chip::energy::Account;
@@ -9,7 +10,7 @@ use baton_units::{CoreId, Hertz};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Prices of everything; at half of the clock a CPU that works takes 4 of its 10 W.
+/// Prices of all components. At half of the clock, an active CPU takes 4 of its 10 W.
 const PRICES: [&str; 17] = [
     "core.clock_hz=2_000_000_000",
     "energy.base=40",
@@ -45,16 +46,17 @@ fn finished(simulation: &mut Simulation) -> Outcome {
     outcome
 }
 
-/// What the four threads of a program do.
+/// What each of the four threads of a program does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Program {
     /// Compute.
     Compute,
-    /// Touch one new line after another: nearly all of their time waits for memory.
+    /// Touches one new line after another: nearly all of its time waits for memory.
     Chase,
-    /// Both by turns, in equal parts of the time.
+    /// Computes and touches lines by turns, in equal parts of the time.
     Mixed,
-    /// All compute, and then the first alone, while the others spin; four times.
+    /// Computes like all others; then the first thread computes alone while the others spin. This
+    /// happens four times.
     Sequential,
 }
 
@@ -126,7 +128,7 @@ fn share_at(outcome: &Outcome, most: f64) -> f64 {
     slow as f64 / (4 * outcome.cycles.0) as f64
 }
 
-/// What is compared: energy times delay to a power.
+/// The cost that is compared: energy times delay to the power of `power`.
 fn cost(account: &Account, power: i32) -> f64 {
     account.total() * account.seconds.powi(power)
 }
@@ -189,8 +191,9 @@ fn what_computes_stays_fast_and_what_waits_for_memory_goes_slow() {
     }
 }
 
-/// Beside the best fixed clock, found by trying all: within 4% of it under each goal (the first period is at the fastest clock), and better
-/// where cores want different clocks, or each core different ones by turns.
+/// Under each goal, the governor comes within 4% of the best fixed clock, which is found by trying
+/// all (the first period is at the fastest clock). It is better than any fixed clock where cores
+/// want different clocks, or one core different clocks by turns.
 #[test]
 fn the_goal_is_reached_beside_the_best_fixed_clock() {
     for (goal, power) in [("energy", 0), ("energy-delay", 1), ("energy-delay2", 2)] {
@@ -203,7 +206,7 @@ fn the_goal_is_reached_beside_the_best_fixed_clock() {
     }
 }
 
-/// A rule that tells a governor something else than what was.
+/// A governor that hears something else than what the CPUs did.
 struct Misled {
     inner: Box<dyn Governor>,
     lie: fn(&mut Sample),
@@ -217,7 +220,8 @@ impl Governor for Misled {
     }
 }
 
-/// Each part of the rule is needed: without it some program is over the bar of the test above.
+/// Each part of the governor's rule is needed: a governor that hears wrong values for the part
+/// misses the bar of the test above with some program.
 #[test]
 fn a_broken_rule_misses_the_goal() {
     let memory_computes: fn(&mut Sample) = |sample| {
@@ -260,7 +264,7 @@ fn a_governed_run_is_the_same_each_time() {
     }
 }
 
-/// The slowest level from the first decision on.
+/// A governor that chooses the slowest level from its first decision on.
 struct Slow(Vec<Hertz>);
 
 impl Governor for Slow {
@@ -269,7 +273,8 @@ impl Governor for Slow {
     }
 }
 
-/// A change takes its price from the thread that runs there, to the cycle, and takes effect after the latency.
+/// A change takes its price from the thread that runs on the core, to the cycle, and takes effect
+/// after the latency.
 #[test]
 fn a_change_costs_what_the_chip_file_says() {
     let took = |more: &[&str]| {
@@ -287,16 +292,17 @@ fn a_change_costs_what_the_chip_file_says() {
     // 20,000 cycles at the fastest clock, and 80,000 at half of it.
     assert_eq!(took(&[]), (20_000 + 2 * 80_000, 0));
     assert_eq!(took(&["core.clock_change=700"]), (20_000 + 700 + 2 * 80_000, 700));
-    // Cycles at the old clock are not had at half of it.
+    // During the latency the core computes 3,000 cycles at the old clock, which it need not compute
+    // at half of it.
     assert_eq!(took(&["core.clock_latency=3000"]), (23_000 + 2 * 77_000, 0));
     assert_eq!(took(&["core.clock_latency=3000", "core.clock_change=700"]), (23_000 + 2 * 77_700, 700));
-    // A latency longer than a period: it is not asked for twice.
+    // If the latency is longer than a period, the governor does not ask for the same change twice.
     assert_eq!(took(&["core.clock_latency=50000"]), (70_000 + 2 * 30_000, 0));
 }
 
 type Heard = Rc<RefCell<Vec<(u64, u32, Vec<Sample>)>>>;
 
-/// Keeps what it hears.
+/// A governor that keeps what it hears.
 struct Listens(Heard, Vec<Hertz>);
 
 impl Governor for Listens {
@@ -306,8 +312,8 @@ impl Governor for Listens {
     }
 }
 
-/// What the governor hears of each CPU sums to the period, and is what the program does; threads that leave a CPU within the period count
-/// there.
+/// What the governor hears of each CPU sums to the period and is what the program does. A thread
+/// that leaves a CPU within the period counts there.
 #[test]
 fn a_sample_is_what_the_cpu_did() {
     let chip = chip(&["os.governor=performance", "os.time_slice=7_000", "os.context_switch=0"]);
@@ -321,7 +327,8 @@ fn a_sample_is_what_the_cpu_did() {
     let flag = common::cell(&mut simulation, 0u32);
     let lines: Vec<_> = simulation.outside(|| (0..LINES).map(|_| Owned::new(common::Alone(Atomic::new(0)))).collect());
     let waits = flag.clone();
-    // Two threads take turns on the first CPU, one spins on the second, one waits for memory on the third; the last one has none.
+    // Two threads take turns on the first CPU, one spins on the second, and one waits for memory on
+    // the third; the fourth has no thread.
     simulation.spawn(on(0), || Simulated::work(Cycles(400_000))).expect("a core");
     simulation.spawn(on(0), || Simulated::work(Cycles(400_000))).expect("a core");
     simulation.spawn(on(1), move || _ = Simulated::wait_while(&waits.0, 0, Wait::Spin, None)).expect("a core");
@@ -352,7 +359,7 @@ fn a_sample_is_what_the_cpu_did() {
     }
 }
 
-/// A run that hangs is told as one, however the threads wait.
+/// A run that hangs is reported as such, however its threads wait.
 #[test]
 fn a_governor_does_not_hide_a_run_that_hangs() {
     for wait in [Wait::Pause, Wait::Futex, Wait::Spin] {

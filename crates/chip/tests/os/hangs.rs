@@ -1,4 +1,4 @@
-//! A run that hangs says so, whatever timers go on: ticks, time slices, or none.
+//! A run that hangs is reported, whatever timers go on meanwhile: ticks, time slices, or none.
 
 use crate::common;
 use crate::common::{cell, simulation};
@@ -18,9 +18,10 @@ fn chip(settings: &[&str]) -> Chip {
     common::cores(2, &all)
 }
 
-/// Threads that wait for what never comes, and one that has nothing to do with it.
+/// Runs threads that wait for a store that never comes, and one thread that has nothing to do with
+/// them.
 fn never(chip: &Chip, wait: Wait, threads: u32) -> Result<(), Stuck> {
-    // Without a limit, a run that does not notice would never end.
+    // Without a limit, a run whose hang is not noticed would never end.
     let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).unwrap();
     let (mine, other) = (cell(&mut simulation, 0u32), cell(&mut simulation, 0u32));
@@ -28,13 +29,14 @@ fn never(chip: &Chip, wait: Wait, threads: u32) -> Result<(), Stuck> {
         let mine = mine.clone();
         simulation.spawn(Spawn::default(), move || _ = Simulated::wait_while(&mine.0, 0, wait, None)).unwrap();
     }
-    // One that comes late, stores elsewhere and ends.
+    // One thread comes late, stores to another cell and ends.
     let late = Spawn { after: Cycles(2_000_000), ..Spawn::default() };
     simulation.spawn(late, move || other.0.store(1, Release)).unwrap();
     simulation.run().map(|outcome| assert!(!outcome.finished))
 }
 
-/// Timers: none, the policy's own (where threads share a CPU), ticks.
+/// Settings of timers: the policy's own alone, which run where threads share a CPU; ticks at a
+/// price; ticks.
 const TIMERS: [&[&str]; 3] = [
     &["os.time_slice=100000"],
     &["os.tick=100000", "os.tick_cost=500", "os.time_slice=100000"],
@@ -72,7 +74,8 @@ fn a_wait_that_ends_is_no_hang() {
                 let first = first.clone();
                 simulation.spawn(Spawn::default(), move || _ = Simulated::wait_while(&first.0, 0, wait, None)).unwrap();
             }
-            // All others wait, and so does this one, up to its deadline; then it sleeps; then it ends all waits.
+            // The other threads wait for the first cell. This one waits for the second cell up to
+            // its deadline, then sleeps, then ends all waits.
             let clock = chip.core.clock;
             simulation
                 .spawn(Spawn::default(), move || {
@@ -114,7 +117,8 @@ fn a_signal_that_is_blocked_stands_in_the_report_and_one_that_helps_is_no_hang()
             let other = word.clone();
             let threads = [word, other]
                 .map(|word| act::spawn(Spawn::default(), move || _ = Simulated::wait_while(&word.0, 0, wait, None)));
-            // Far longer than a hang needs to be noticed, but for this very sleep.
+            // The sleep is far longer than a hang would need to be noticed, but while it lasts the
+            // run does not hang.
             act::delay(Cycles(3_000_000));
             act::signal(threads[0], Signal::USR1);
             threads.into_iter().for_each(act::join);
@@ -125,7 +129,7 @@ fn a_signal_that_is_blocked_stands_in_the_report_and_one_that_helps_is_no_hang()
     for timers in TIMERS {
         for wait in [Wait::Pause, Wait::Umwait, Wait::Halt, Wait::Futex] {
             run(timers, wait, false, true).unwrap_or_else(|stuck| panic!("{wait} under {timers:?}: {stuck}"));
-            // One whose handler does not help leaves the waits as they were.
+            // A handler that stores nothing leaves the waits as they were, so the run hangs.
             let stuck = run(timers, wait, false, false).map(|_| ()).expect_err("no thread stores");
             assert_eq!(stuck.to_string().matches("on the cell at").count(), 2, "{wait}: {stuck}");
             assert!(stuck.waiting.iter().all(|waiting| waiting.blocked.is_empty()), "{stuck}");

@@ -1,4 +1,4 @@
-//! Each kind of transaction takes what the chip file says, to the cycle; deadlines are met to the cycle.
+//! Each kind of access takes what the chip file says, to the cycle; deadlines are met to the cycle.
 
 use crate::common;
 use crate::common::{cell, simulation};
@@ -17,7 +17,7 @@ fn eight() -> Chip {
     common::chip(&["core.count=8", "core.per_cluster=2", "core.clusters_per_socket=2"])
 }
 
-/// How long `act` takes on a core.
+/// How long the running thread takes for `act`.
 fn timed(act: impl FnOnce()) -> u64 {
     let start = act::time();
     act();
@@ -28,7 +28,8 @@ fn timed(act: impl FnOnce()) -> u64 {
 fn transactions_take_what_the_chip_file_says() {
     let chip = eight();
     let cache = &chip.cache;
-    // A core that does this first, what the other then does, and its price.
+    // The rows below: what core 0 does first, the other core, what this core does then, and the
+    // price of that.
     type Act = fn(&common::Cell<u32>);
     let nothing: Act = |_| {};
     let load: Act = |cell| _ = cell.load(Relaxed);
@@ -93,13 +94,13 @@ fn a_wake_up_costs_what_the_chip_file_says() {
     let idle = ["os.futex_wake=5000", "os.wake_idle=9000", "os.wake_polling=700", "os.idle_poll=50000"];
     let chip = common::cores(2, &idle);
     wake_ups_cost(&chip, [(20_000, 5000, 700), (400_000, 5000, 9000)]);
-    // A CPU that polls needs no interrupt, if the chip says so.
+    // Waking a CPU that polls needs no interrupt, if the chip has a price for it.
     let chip = common::cores(2, &[&idle[..], &["os.futex_wake_polling=1900"]].concat());
     wake_ups_cost(&chip, [(20_000, 1900, 700), (400_000, 5000, 9000)]);
 }
 
-/// Wakes a sleeper after each of these delays, and compares the price of the waker's call and the
-/// sleeper's latency with those that stand beside the delay.
+/// Wakes a sleeper after the delay of each row, and compares the price of the waker's call and the
+/// sleeper's latency with the other two numbers of the row.
 fn wake_ups_cost(chip: &Chip, rows: [(u64, u64, u64); 2]) {
     for (delay, price, latency) in rows {
         let mut simulation = simulation(chip);
@@ -127,10 +128,11 @@ fn wake_ups_cost(chip: &Chip, rows: [(u64, u64, u64); 2]) {
             .unwrap();
         simulation.run().unwrap();
         let (os, cache) = (&chip.os, &chip.cache);
-        // The waker's fence and look at the table of sleepers, then the kernel.
+        // The waker executes a fence, looks at the table of sleepers, and enters the kernel.
         let look = chip.core.fence + cache.transfer.same_cluster;
         assert_eq!(waker_went_on.get() - at_call.get(), look.0 + price);
-        // The sleeper takes itself off the table, whose line the waker has read, and reads its cell.
+        // The woken thread takes itself off the table, whose line the waker has read, and reads its
+        // cell.
         let after = cache.upgrade.same_cluster + cache.atomic + cache.transfer.same_cluster;
         let runnable = at_call.get() + (look + os.futex.wake_none).0;
         assert_eq!(woken_at.get(), runnable + latency + after.0);
@@ -169,7 +171,8 @@ fn a_sleeper_expires_at_its_deadline() {
         let thread = &outcome.threads[0];
         let os = &chip.os;
         let latency = if until < 100_000 { os.idle.wake_polling } else { os.idle.wake };
-        // The table of sleepers, an own line, and the last look at the cell.
+        // The woken thread takes itself off the table, whose line its core still has, and looks at
+        // the cell once more.
         let after = chip.cache.hit + chip.cache.atomic + chip.cache.hit;
         assert_eq!(thread.ended, Cycles(until) + latency + after);
     }
@@ -196,7 +199,8 @@ fn a_bounded_spin_ends_at_its_last_try() {
     }
 }
 
-/// When a plain spin's line goes, what was speculated is thrown away; PAUSE keeps the core from speculating.
+/// When the line of a plain spin goes, the core throws away what it has speculated. PAUSE keeps the
+/// core from speculating.
 #[test]
 fn a_spin_pays_its_flush_when_its_line_goes() {
     let run = |flush: u32, wait, pause: u32| {
@@ -211,7 +215,7 @@ fn a_spin_pays_its_flush_when_its_line_goes() {
             })
             .unwrap();
         let body = move || {
-            // The first takes the line away without ending the wait.
+            // The first store takes the line away without ending the wait.
             writer.0.store(0, Release);
             Simulated::work(Cycles(5_000));
             writer.0.store(2, Release);
@@ -227,7 +231,8 @@ fn a_spin_pays_its_flush_when_its_line_goes() {
         assert_eq!(flushed, 2 * u64::from(flush), "the line went twice");
         assert!(ended >= plain.0, "{ended} after {}", plain.0);
         assert_eq!(run(flush, Wait::Pause, 30).1, 0, "with PAUSE between tries");
-        // A pause that is no longer than a turn of the plain loop is none.
+        // A PAUSE that takes no longer than a turn of the plain loop does not keep the core from
+        // speculating.
         let spin = common::chip(&[]).wait.spin.0 as u32;
         assert_eq!(run(flush, Wait::Pause, spin).1, 2 * u64::from(flush));
     }
@@ -242,7 +247,8 @@ fn a_monitor_wakes_its_exit_after_the_line_goes() {
     simulation
         .spawn(on(0), move || {
             assert_eq!(Simulated::wait_while(&waiter.0, 0, Wait::Mwaitx, None), WaitResult::Changed(1));
-            // The writer wakes up on a polling core; the line goes; the waiter leaves and reads anew.
+            // The writer wakes up on a CPU that polls, the waiter's line goes, and the waiter
+            // leaves its idle wait and reads the cell anew.
             let (polling, transfer) = (5_000, 120);
             assert_eq!(act::time(), Cycles(100_000 + polling + 333 + transfer));
         })

@@ -1,4 +1,5 @@
-//! What happens when the holder of a lock loses its CPU: measured for every lock, waiting by PAUSE and by sleeping.
+//! What happens when the holder of a lock loses its CPU: measured for every lock, with waiters that
+//! spin with PAUSE and waiters that sleep.
 //!
 //! `cargo test -p baton-chip --test os preempted_holder:: -- --nocapture` prints the table.
 //!
@@ -20,7 +21,7 @@ const BYSTANDER: u64 = 300_000;
 
 struct Run(Wait);
 
-/// The order and the moments in which threads got the lock, and the run.
+/// The core of each thread that got the lock and the time, in order; and the outcome.
 type Measured = (Vec<(u32, u64)>, Outcome);
 
 impl LockVisitor<Simulated> for Run {
@@ -68,7 +69,7 @@ fn a_preempted_holder_delays_all_and_sleepers_leave_their_cpus_to_others() {
         let mut waits: Vec<Wait> =
             [Wait::Pause, Wait::Futex].into_iter().filter(|&wait| info.wait(Some(wait)).is_ok()).collect();
         if waits.is_empty() {
-            // It waits by a policy of its own.
+            // This lock waits by a policy of its own.
             waits.push(info.wait(None).unwrap());
         }
         for wait in waits {
@@ -80,7 +81,7 @@ fn a_preempted_holder_delays_all_and_sleepers_leave_their_cpus_to_others() {
             let spun: u64 = threads[1..3].iter().map(|thread| thread.time(Reason::Spin).0).sum();
             let [holder, bystander] = [threads[0].ended.0 - order[0].1, threads[4].ended.0];
             println!("{:<14} {:<10} {holder:>10} {last:>10} {spun:>12} {bystander:>10}", info.name, wait.to_string());
-            // It lost its CPU within its section, and every waiter waited for that.
+            // The holder lost its CPU within its section, and every waiter waited for that.
             assert!(threads[0].counts.preemptions >= 3 && holder > SECTION + 3 * SLICE, "{}: {holder}", info.name);
             assert!(last >= order[0].1 + SECTION + 3 * SLICE, "{}: a waiter got in at {last}", info.name);
             ends.push((wait, spun, bystander));
@@ -93,7 +94,7 @@ fn a_preempted_holder_delays_all_and_sleepers_leave_their_cpus_to_others() {
     }
 }
 
-/// A loop of short sections by three threads a CPU.
+/// Three threads a CPU take the lock again and again, for short sections.
 struct Crowded(Wait);
 
 impl LockVisitor<Simulated> for Crowded {
@@ -132,7 +133,7 @@ fn a_lock_for_general_use_does_not_collapse_with_more_threads_than_cpus() {
         println!("{:<16} {:.2} times the time of `futex`", general.name, time as f64 / mutex as f64);
         assert!(time < 2 * mutex, "{}: {time} cycles, `futex` {mutex}", general.name);
     }
-    // The bar can be missed: a lock that hands over misses it.
+    // The bar can be missed: `mcs`, which hands the lock over to the next waiter, misses it.
     let mcs = takes("mcs");
     println!("{:<16} {:.2}", "mcs", mcs as f64 / mutex as f64);
     assert!(mcs > 2 * mutex, "{mcs} cycles, `futex` {mutex}");

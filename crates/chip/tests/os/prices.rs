@@ -1,4 +1,5 @@
-//! What the operating system takes, from both sides: ticks, calls between CPUs, idle states, migrations, system calls.
+//! What the operating system takes from threads and from CPUs: ticks, calls between CPUs, idle
+//! states, migrations, system calls.
 
 use crate::common;
 use crate::common::{cell, simulation};
@@ -13,7 +14,7 @@ fn on(core: u32, after: u64) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], after: Cycles(after), ..Spawn::default() }
 }
 
-/// Every cycle of every thread and of every CPU has one reason.
+/// Checks that every cycle of every thread and of every CPU has one reason.
 fn check(outcome: &Outcome) {
     for thread in &outcome.threads {
         let sum: u64 = thread.cycle_stack(outcome.cycles).iter().map(|(_, time)| time.0).sum();
@@ -32,11 +33,12 @@ fn ticks_take_their_cycles_and_an_idle_cpu_has_none() {
     let mut simulation = simulation(&chip);
     let work = || Simulated::work(Cycles(100_000));
     simulation.spawn(on(0, 0), work).unwrap();
-    // It begins between two ticks and ends before the next one.
+    // The second thread begins between two ticks and ends before the next one.
     simulation.spawn(on(1, 11_500), || Simulated::work(Cycles(7_000))).unwrap();
     let outcome = simulation.run().unwrap();
     check(&outcome);
-    // From 1,000 on: each stretch of 10,000 has 9,750 cycles for the thread. The tick at 110,000 does not come any more.
+    // The first thread begins at 1,000, and 9,750 of every 10,000 cycles are its own. It ends
+    // before the tick at 110,000.
     let ticks = 10;
     assert_eq!(outcome.threads[0].ended.0, 1_000 + 100_000 + ticks * 250);
     assert_eq!(outcome.threads[0].time(Reason::Kernel), Cycles(ticks * 250));
@@ -54,7 +56,8 @@ fn slices_end_at_ticks() {
     }
     let outcome = simulation.run().unwrap();
     check(&outcome);
-    // The slice is over at 25,000, the tick that sees it comes at 30,000: 30,000 each in turn.
+    // The slice is over at 25,000, but the tick that notices this comes at 30,000: the threads run
+    // for 30,000 each in turn.
     assert_eq!(outcome.threads[0].ended.0.max(outcome.threads[1].ended.0), outcome.cycles.0);
     let mut ends: Vec<u64> = outcome.threads.iter().map(|thread| thread.ended.0).collect();
     ends.sort_unstable();
@@ -84,12 +87,12 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
     assert_eq!(run(true), run(false));
 }
 
-/// How long a sleeper that has slept so long takes to run again, and what its CPU did.
+/// How long a thread takes to run again after it has slept for `slept`, and the outcome.
 fn wake_after(chip: &Chip, slept: u64) -> (u64, Outcome) {
     wake_with_seed(chip, slept, Options::default().seed)
 }
 
-/// The same with a seed.
+/// Like `wake_after`, with a seed.
 fn wake_with_seed(chip: &Chip, slept: u64, seed: u64) -> (u64, Outcome) {
     let mut simulation = Simulation::new(chip, &Options { seed, ..Options::default() }).unwrap();
     let took = Rc::new(Cell::new(0));
@@ -118,12 +121,14 @@ fn idle_states_take_their_exit_to_the_cycle() {
     let (_, outcome) = wake_after(&chip, 150_000);
     let cpu = &outcome.cpus[0];
     let idle = ["polling", "halted", "idle_1", "idle_2"].map(|name| cpu.time(name).0);
-    // The stretch before the thread began is polling, too, and 0 long: it begins at 0.
+    // The time before the thread began counts as polling, too, but is 0 long: the thread begins at
+    // 0.
     assert_eq!(idle, [1000, 19_000, 80_000, 50_000]);
     assert_eq!(cpu.time("waking").0, 70_000 + 100);
 }
 
-/// A draw's wake-up lies on the line between two percentiles; without the key each takes its price.
+/// With `os.wake_spread`, the price of a wake-up lies on the line between two percentiles; without
+/// it, each wake-up takes its price.
 #[test]
 fn wake_ups_vary_by_their_percentiles() {
     let spread = WakeSpread::parse("10:500 50:1000 90:2000").unwrap();
@@ -139,7 +144,7 @@ fn wake_ups_vary_by_their_percentiles() {
     assert_eq!(drawn, by_seed(&["os.wake_spread=10:500 50:1000 90:2000"]), "by the seed alone");
     assert!(drawn.iter().all(|time| (500..=2000).contains(time)));
     let below = |limit| drawn.iter().filter(|&&time| time < limit).count();
-    // 100 of 200 draws lie below the median, within four standard deviations.
+    // About 100 of 200 draws lie below the median; the bounds are four standard deviations away.
     assert!((72..=128).contains(&below(1000)), "{}", below(1000));
     assert!((4..=40).contains(&below(510)) && (20..=60).contains(&(200 - below(1750))), "{drawn:?}");
 }
@@ -189,7 +194,7 @@ fn a_system_call_reads_its_cpus_kernel_lines() {
     assert_eq!(result.get(), [500 + 3 * cache.memory.0, 500 + 3 * cache.hit.0]);
 }
 
-/// The 4x4 mesh on which ways are as `latency.rs` has them.
+/// The 4x4 mesh on which packets take what `latency.rs` computes.
 fn mesh(settings: &[&str]) -> Chip {
     let fixed = [
         "core.count=16",
@@ -206,12 +211,13 @@ fn mesh(settings: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../../chips/ocor64.toml"), "ocor64.toml", &all).unwrap()
 }
 
-/// From the call to the sleeper's first step, for a waker on core 0, and the home of the cell.
+/// The time from the waker's call on core 0 to the first step of the sleeper on `core`, and the
+/// home of the cell.
 fn woken_on(core: u32, settings: &[&str]) -> (u64, u32) {
     let chip = mesh(settings);
     let mut simulation = simulation(&chip);
     let cell = cell(&mut simulation, 0u32);
-    // Guest memory begins on a page, and lines go round the homes.
+    // Guest memory begins on a page, and its lines are distributed over the homes in turn.
     let home = (&raw const cell.0).addr() as u32 / chip.cache.line_bytes % 16;
     let times = Rc::new(Cell::new([0; 2]));
     let (sleeper, woken, call) = (cell.clone(), times.clone(), times.clone());
@@ -253,7 +259,7 @@ fn an_interrupt_from_cpu_to_cpu_is_a_packet() {
 #[test]
 fn a_wake_up_goes_by_way_of_the_home() {
     for futex_home in ["os.futex_home=lock", "os.futex_home=bucket"] {
-        // Halted and polling CPUs alike.
+        // The time on the way is the same to a halted CPU as to a polling one.
         for idle in ["os.idle_poll=0", "os.idle_poll=1000000"] {
             for core in [1, 5, 15] {
                 let by = |ipi: &str| woken_on(core, &[futex_home, idle, ipi]);
@@ -262,7 +268,7 @@ fn a_wake_up_goes_by_way_of_the_home() {
                 if futex_home.ends_with("lock") {
                     assert_eq!(took, way(0, home) + way(home, core), "{idle}: by home {home} to core {core}");
                 } else {
-                    // The bucket's own home, wherever it is.
+                    // The wake-up goes by way of the bucket's home, wherever that is.
                     assert!((0..16).any(|home| took == way(0, home) + way(home, core)), "{took} to core {core}");
                 }
             }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 const CALL: u64 = 600;
 
-/// What happens to threads from outside.
+/// What is done to the threads from outside.
 #[derive(Clone, Debug)]
 struct Events {
     /// Changes of clocks: the delay, the core, and its clock in percent of the reference.
@@ -32,7 +32,7 @@ fn events() -> impl Strategy<Value = Events> {
         .prop_map(|(clocks, moves)| Events { clocks, moves })
 }
 
-/// The turns of each thread: how often it computes and sleeps, and for how long.
+/// For each thread, how often it computes and sleeps, and for how long.
 fn works() -> impl Strategy<Value = Vec<Vec<Op>>> {
     let work = (1_000u64..250_000, 1u64..60_000, 1usize..6).prop_map(|(work, sleep, turns)| {
         let turn = [Op::Work(work), Op::Call(CALL), Op::Sleep(sleep)];
@@ -41,7 +41,7 @@ fn works() -> impl Strategy<Value = Vec<Vec<Op>>> {
     prop::collection::vec(work, 1..9)
 }
 
-/// Every sleep is a call, too.
+/// Executes the operations. Each sleep is a system call, so `Op::Call` itself does nothing.
 fn run(ops: &[Op]) {
     for op in ops {
         match *op {
@@ -52,7 +52,7 @@ fn run(ops: &[Op]) {
     }
 }
 
-/// Whether what happens at one moment does not hang on what comes first.
+/// Whether the run does not depend on the order of what happens at the same moment.
 fn is_plain(machine: &Machine, log: &[Vec<Stretch>]) -> bool {
     let is_change = |time| machine.changes.iter().any(|change| change.0 == time);
     let moments = &machine.interrupt.1;
@@ -65,7 +65,8 @@ fn is_plain(machine: &Machine, log: &[Vec<Stretch>]) -> bool {
             Reason::Kernel => apart(from) && apart(to) && !called,
             Reason::Asleep => apart(from) && apart(to),
             Reason::Switch | Reason::Waking => !called,
-            // One that another comes to may lose its CPU to its timer, or be called off.
+            // If another thread is moved at the moment at which a computation stops, the CPU may
+            // have been taken by its timer or by that move.
             Reason::Work => moments.iter().all(|&(at, target)| at != to || target == id),
             _ => true,
         }
@@ -79,7 +80,8 @@ fn check(chip: &Chip, works: &[Vec<Op>], events: &Events) -> Result<(), TestCase
     let (tick, tick_cost) = (chip.os.interrupt.tick.0, chip.os.interrupt.tick_cost.0);
     let (mut changes, mut at) = (Vec::new(), 0);
     for &(after, core, percent) in &events.clocks {
-        // Never at the moment of a tick, as it matters which of the two comes first.
+        // A change of clock never comes at the moment of a tick, because the order of the two would
+        // matter.
         at += after;
         at += u64::from(tick != 0 && at.is_multiple_of(tick));
         let (core, clock) = (core % chip.core.count, reference / 100 * percent);
@@ -95,7 +97,7 @@ fn check(chip: &Chip, works: &[Vec<Op>], events: &Events) -> Result<(), TestCase
         };
         guests.push(simulation.spawn(Spawn::default(), body).unwrap());
     }
-    // One thread sends the others about.
+    // One thread sends the others to other CPUs.
     let (moments, moves) = (Rc::new(RefCell::new(Vec::new())), events.moves.clone());
     let mut ops = vec![Op::Call(CALL), Op::Sleep(1)];
     ops.extend(moves.iter().flat_map(|&(after, ..)| [Op::Call(CALL), Op::Call(CALL), Op::Sleep(after)]));
@@ -123,8 +125,10 @@ fn check(chip: &Chip, works: &[Vec<Op>], events: &Events) -> Result<(), TestCase
     Ok(())
 }
 
-/// No tick is so short that switches and handlers leave nothing of it at the slowest clock. With ticks, threads are moved by calls and by CPUs that run dry only: where a tick of one CPU takes a thread from another, the order of
-/// the two CPUs' ticks decides whose the handler is.
+/// Periods of ticks are long enough for switches and handlers to leave a part of each, also at the
+/// slowest clock. With ticks, threads move only by calls and when a CPU runs dry: if the tick of
+/// one CPU took a thread from another CPU, the order of the two CPUs' ticks would decide which
+/// thread pays for the handler.
 fn policy() -> impl Strategy<Value = (&'static str, u64, u64)> {
     let ticks = (prop_oneof![Just("fair"), Just("sticky")], 12_000u64..60_000, Just(0));
     let none = (prop_oneof![Just("fair"), Just("sticky"), Just("eevdf"), Just("eevdf-guest")], Just(0), Just(70_000));
@@ -152,7 +156,8 @@ fn chip(cores: u32, settings: &[String], more: &[&str]) -> Chip {
     common::cores(cores, &settings.iter().map(String::as_str).chain(more.iter().copied()).collect::<Vec<_>>())
 }
 
-/// Two contexts, and two issue slots: one that is alone uses both, two that compute have one each.
+/// Two contexts share two issue slots: a thread that computes alone uses both, and two threads that
+/// compute have one each.
 const SIBLINGS: [&str; 4] = ["core.contexts=2", "core.width=2", "core.rob=100", "core.result_latency=1"];
 
 proptest! {
@@ -168,7 +173,8 @@ proptest! {
     }
 }
 
-/// A handler that runs when the clock changes takes what it would have taken; what it interrupts is re-rated.
+/// A handler that runs when the clock changes takes what it would have taken without the change;
+/// the computation that it interrupts is re-rated.
 #[test]
 fn a_change_of_clock_leaves_a_handler_as_it_began() {
     let settings = ["os.tick=10000", "os.tick_cost=1000", "os.wake_polling=0", "core.clock_hz=2000000000"];
@@ -178,9 +184,11 @@ fn a_change_of_clock_leaves_a_handler_as_it_began() {
         simulation.spawn(Spawn::default(), || Simulated::work(Cycles(12_000))).unwrap();
         simulation.run().unwrap().cycles.0
     };
-    // 10,000 cycles before the tick, 1,000 in its handler, 2,000 at half the clock.
+    // The clock halves within the handler: 10,000 cycles before the tick, 1,000 in its handler, and
+    // 2,000 cycles at half the clock.
     assert_eq!(ends(10_400), 10_000 + 1_000 + 4_000);
-    // Before it: 1,000 at half the clock are 500 fewer, and the handler takes twice as long.
+    // The clock halves 1,000 before the tick: the thread computes 500 cycles fewer until then, and
+    // the handler takes twice as long.
     assert_eq!(ends(9_000), 10_000 + 2_000 + 5_000);
     // Behind it.
     assert_eq!(ends(11_600), 10_000 + 1_000 + 600 + 2 * 1_400);
@@ -194,7 +202,8 @@ fn a_computation_that_comes_back_shares_its_core_again() {
     let chip = common::cores(1, &[&SIBLINGS[..], &more].concat());
     let mut simulation = common::simulation(&chip);
     let on = |cpu| Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() };
-    // Two take turns, each four times, beside one that computes all the while; then that one is alone.
+    // Two threads take turns on CPU 0, four times each, beside a third one that computes on CPU 1
+    // all the while. At last the third one is alone.
     for (cpu, work) in [(0, 20_000), (0, 20_000), (1, 50_000)] {
         simulation.spawn(on(cpu), move || Simulated::work(Cycles(work))).unwrap();
     }

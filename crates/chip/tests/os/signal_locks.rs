@@ -1,4 +1,5 @@
-//! Handlers that take locks while their threads wait for locks, hold them, or are in the middle of their code.
+//! Signal handlers that take locks while their threads wait for locks, hold them, or are in the
+//! middle of a lock's code.
 
 use super::signals::{chip, on, stacks_sum};
 use crate::common::simulation;
@@ -11,10 +12,11 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A lock, and who is inside.
+/// A lock, and a record of the threads inside.
 struct Guarded<L> {
     lock: Owned<Simulated, L>,
-    /// How many are inside now, the most that ever were, and who entered, in order.
+    /// The number of threads that are inside now, the most that ever were, and which threads
+    /// entered, in order.
     seen: RefCell<(u32, u32, Vec<u32>)>,
 }
 
@@ -38,8 +40,9 @@ impl<L: RawLock<Simulated> + ZeroInit> Guarded<L> {
     }
 }
 
-/// Thread 1 holds a lock; 2 and 3 wait for it, in this order. Thread 2 may get a signal meanwhile, whose handler takes another lock. The
-/// order in which they entered, and the most that were inside at once.
+/// Thread 1 holds a lock, and 2 and 3 wait for it, in this order. With `signals`, thread 2 gets a
+/// signal meanwhile, whose handler takes another lock. Returns the order in which threads entered,
+/// and the most that were inside at once.
 fn queued<L: RawLock<Simulated> + ZeroInit>(wait: Wait, signals: bool) -> (Vec<u32>, u32) {
     let mut simulation = simulation(&chip(4, &[]));
     let locks = simulation.outside(|| Rc::new([Guarded::<L>::new(), Guarded::<L>::new()]));
@@ -118,7 +121,7 @@ struct Draw {
 
 struct Random(Draw);
 
-/// Entries into both locks, and the run.
+/// Entries into both locks, and the outcome.
 type Ran = (Vec<u32>, Vec<u32>, Outcome);
 
 impl LockVisitor<Simulated> for Random {
@@ -164,8 +167,9 @@ impl LockVisitor<Simulated> for Random {
 proptest! {
     #![proptest_config(baton_needs::property!(48))]
 
-    /// Threads, more than CPUs or fewer, take a lock and get signals at any moment, in any step of the lock's code; handlers take another
-    /// lock. No thread is lost, sections lie apart, and it is the same each time.
+    /// More or fewer threads than CPUs take a lock and get signals at any moment, in any step of
+    /// the lock's code; handlers take another lock. No thread is lost, no two sections overlap, and
+    /// the run is the same each time.
     #[test]
     fn signals_at_any_moment(
         which in 0..LOCKS.len(), waits in 0usize..4, cpus in 1u32..4, threads in 2usize..6, rounds in 1u64..12,

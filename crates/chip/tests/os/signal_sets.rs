@@ -14,7 +14,7 @@ fn say(log: &Log, what: impl Into<String>) {
     log.borrow_mut().push(what.into());
 }
 
-/// A handler that says when it comes and goes, and does something between.
+/// A handler that logs when it begins and when it ends, and calls `does` between.
 fn says(log: &Log, does: impl Fn() + 'static) -> impl Fn(Signal) + 'static {
     let log = log.clone();
     move |signal| {
@@ -24,7 +24,7 @@ fn says(log: &Log, does: impl Fn() + 'static) -> impl Fn(Signal) + 'static {
     }
 }
 
-/// Runs one thread; what it said.
+/// Runs one thread. Returns what it logged.
 fn alone(body: impl FnOnce(&Log) + 'static) -> Vec<String> {
     let log = Log::default();
     let its = log.clone();
@@ -53,7 +53,8 @@ fn blocked_ones_wait_and_two_of_a_number_are_one() {
         }
         say(log, "sent");
         assert_eq!(act::pending_signals(), both);
-        // A new thread blocks what its creator does; what has come to that is none of its.
+        // A new thread blocks the signals that its creator blocks, but has none of its creator's
+        // pending signals.
         let its = log.clone();
         act::join(act::spawn(on(1), move || {
             assert_eq!(act::pending_signals(), SignalSet::NONE);
@@ -84,7 +85,7 @@ fn a_handler_blocks_its_own_number_and_what_it_is_to() {
                     act::signal(me(), Signal::USR1);
                 }
                 act::signal(me(), Signal::USR2);
-                // What a handler blocks is forgotten when it is over.
+                // The signals that a handler blocks are unblocked again when the handler is over.
                 act::block_signals(act::block_signals(SignalSet::ALL).with(Signal::TERM));
             });
             act::on_signal(Signal::USR1, Action::Handle(Rc::new(handler), blocks)).unwrap();
@@ -161,8 +162,9 @@ fn which_numbers_are_signals() {
     });
 }
 
-/// An application of four threads that sleep, spin, compute and wait for a CPU, of which the third gets the signal; and another one,
-/// which does not care. Gives when its last thread ended, from the signal on.
+/// Runs an application of threads that sleep, spin, compute and wait for a CPU, of which the one
+/// that computes gets the signal, beside another application that it does not concern. Returns when
+/// the last thread of the first application ended, counted from the signal.
 fn ended_by(signal: Signal, blocks: bool) -> u64 {
     let options = Options { limit: Some(Cycles(20_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(&chip(4, &[]), &options).unwrap();

@@ -11,7 +11,8 @@ use std::rc::Rc;
 
 pub(super) type Word = common::Shared<common::Alone<u32>>;
 
-/// What an interrupt takes, the way into a handler and the way out of it: no two sums of them are alike.
+/// The price of an interrupt. No two sums of this price and those of the ways into a handler and
+/// out of it are alike.
 const INTERRUPT: u64 = 130;
 const DELIVER: u64 = 700;
 const RETURN: u64 = 300;
@@ -61,17 +62,18 @@ pub(super) fn stacks_sum(outcome: &Outcome) {
     }
 }
 
-/// What came of a run in which thread 1, on core 1, did something from the moment 500,000 on.
+/// The result of a run in which thread 1, on core 1, did something from the moment 500,000 on.
 struct Ran {
-    /// When each handler began, from the moment on in which its signal was sent, and how long it took.
+    /// For each handler, when it began, counted from its signal, and how long it took.
     handled: Vec<(u64, u64)>,
-    /// When the thread was through, from 500,000 on.
+    /// When thread 1 had done its part, counted from 500,000.
     through: u64,
     outcome: Outcome,
 }
 
-/// Thread 0, on core 0, sends thread 1 signals so long after 500,000; each one's handler computes for 1,000 cycles. At 800,000 the word
-/// changes, and is woken by that policy.
+/// Thread 1 does `does` from 500,000 on. Thread 0, on core 0, sends it a signal at each of
+/// `moments` after that; the handler computes for 1,000 cycles. At 800,000 thread 0 changes the
+/// word and wakes its waiters by `wait`.
 fn signalled(chip: &Chip, moments: &[u64], wait: Wait, does: impl FnOnce(&Word) + 'static) -> Ran {
     let options = Options { limit: Some(Cycles(20_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).unwrap();
@@ -116,7 +118,7 @@ fn signalled(chip: &Chip, moments: &[u64], wait: Wait, does: impl FnOnce(&Word) 
 fn a_computation_does_its_rest_exactly() {
     let each = INTERRUPT + DELIVER + 1_000 + RETURN;
     for chip in [chip(2, &[]), chip(2, &["os.interrupt_lines=1"])] {
-        // What a handler of the interrupt touches comes on top.
+        // The lines that the interrupt's handler touches take time, too.
         let lines = if chip.os.lines.interrupt != 0 { 1..400 } else { 0..1 };
         for moments in [&[1][..], &[4_567], &[9_999], &[100, 4_000, 9_000]] {
             let ran = signalled(&chip, moments, Wait::Pause, |_| Simulated::work(Cycles(10_000)));
@@ -163,7 +165,8 @@ fn whatever_it_waits_for_is_interrupted_and_goes_on() {
         assert_eq!(Simulated::wait_while(&word.0, 0, wait, LONG), WaitResult::Changed(1));
         assert!(act::time().0 >= 800_000);
     }
-    // How much later than INTERRUPT and DELIVER its handler may begin: the end of a try, of an idle wait, of a sleep.
+    // What thread 1 does, by which policy it is woken, and how much later than INTERRUPT and
+    // DELIVER its handler may begin: by the end of a try, of an idle wait, or of a sleep.
     const DOES: [Does; 11] = [
         ("spins", Wait::Spin, |word| wait(word, Wait::Spin), 0..=20),
         ("pauses", Wait::Pause, |word| wait(word, Wait::Pause), 0..=20),
@@ -190,7 +193,8 @@ fn whatever_it_waits_for_is_interrupted_and_goes_on() {
                     assert!(late.contains(&over), "{what}: {over} later than what it costs");
                     assert_eq!(took, 1_000, "{what}");
                 }
-                // Its wait ended with the word, as without signals: within what one try or one idle wait shifts.
+                // The thread's wait ended with the word's change, as without signals; a try or an
+                // idle wait may shift the end.
                 assert!(ran.through.abs_diff(quiet.through) < 1_000, "{what}: {} {}", ran.through, quiet.through);
             }
         }
@@ -225,7 +229,7 @@ fn a_sleep_tells_what_was_left() {
     });
     assert_eq!(ran.handled.len(), 1);
     let slept = 90_000 - left.get();
-    // It began to sleep 500 cycles from 500,000 on, and had to wake up.
+    // The thread fell asleep 500 cycles after 500,000, and had to wake up for the handler.
     assert!((40_000 - 500..60_000).contains(&slept), "{slept}");
     assert_eq!(ran.through, 500 + slept + DELIVER + 1_000 + RETURN, "and it is over then");
     assert!(quiet.through >= 90_500);
@@ -251,7 +255,7 @@ fn an_interrupt_that_is_a_packet_takes_its_way() {
         assert_eq!(over, 0, "nothing but the interrupt and the handler takes the thread's time");
         assert_eq!(through(&packets(4, &["os.ipi=price"]), moment), (0, 0));
     }
-    // One that has lost its CPU when the packet arrives notices all the same.
+    // A thread that has lost its CPU when the packet arrives notices the signal all the same.
     for moment in (1..400).step_by(7) {
         let ran = signalled(&packets(4, &["os.time_slice=1000"]), &[moment], Wait::Pause, |_| {
             let beside = act::spawn(on(1), || Simulated::work(Cycles(20_000)));
@@ -264,7 +268,8 @@ fn an_interrupt_that_is_a_packet_takes_its_way() {
 
 #[test]
 fn a_thread_that_shares_its_cpu_computes_exactly_what_it_was_to() {
-    // The signal comes at every stage of a slice: while it runs, waits for the CPU, and is switched to.
+    // The signal comes at every stage of the thread's time slices: while it runs, waits for the
+    // CPU, and is switched to.
     let ran = |moments: &[u64]| {
         signalled(&chip(2, &["os.time_slice=7000"]), moments, Wait::Pause, |_| {
             let beside = act::spawn(on(1), || Simulated::work(Cycles(30_000)));
@@ -301,7 +306,7 @@ fn one_that_has_ended_and_one_that_has_not_begun() {
         let its = log.clone();
         let late = act::spawn(late, move || its.borrow_mut().push((100, act::time().0)));
         assert!(act::signal(late, Signal::USR1) && act::signal(late, Signal::USR1));
-        // One that waits for a CPU from its birth on.
+        // This thread waits for a CPU from its birth on.
         let busy = act::spawn(on(2), || Simulated::work(Cycles(90_000)));
         act::delay(Cycles(1_000));
         let its = log.clone();

@@ -1,4 +1,4 @@
-//! The operating system's part, and runs that can never end.
+//! What the operating system does with threads, and runs that can never end.
 
 use crate::common;
 use crate::common::{cell, simulation};
@@ -28,7 +28,7 @@ fn threads_share_a_core_by_time_slices() {
 
 #[test]
 fn a_preempted_spinner_burns_its_slice() {
-    // One core: the waiter spins its whole slice before the writer gets the core.
+    // On one core, the waiter spins for its whole slice before the writer gets the core.
     let chip = common::cores(1, &["os.time_slice=50000"]);
     let mut simulation = simulation(&chip);
     let cell = cell(&mut simulation, 0u32);
@@ -72,7 +72,7 @@ fn affinity_is_kept_and_idle_cores_steal() {
             .unwrap();
     }
     let outcome = simulation.run().unwrap();
-    // 9 threads of 50,000 cycles on 4 cores, 3 of them on one.
+    // 9 threads of 50,000 cycles run on 4 cores, 3 of them on one core only.
     assert!(outcome.cycles < Cycles(250_000), "{}", outcome.cycles);
     assert!(seen.borrow()[0] && seen.borrow()[1] && seen.borrow()[3]);
     let nowhere = Spawn { name: "odd".into(), affinity: vec![CoreId(9)], ..Spawn::default() };

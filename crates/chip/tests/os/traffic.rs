@@ -1,5 +1,5 @@
-//! What ticks, calls from CPU to CPU and system calls do in memory: lines that they read and write, what that costs to the cycle,
-//! and whom it costs.
+//! What ticks, calls from CPU to CPU and system calls do in memory: which lines they read and
+//! write, what this costs to the cycle, and which thread pays.
 
 use crate::common;
 use crate::common::{Alone, cell, simulation};
@@ -34,8 +34,9 @@ fn a_tick_costs_its_code_and_its_lines() {
     }
 }
 
-/// A thread on core 1 wakes one that sleeps on core 0, where another computes or none is. How long the call takes, what the
-/// worker's core pays, and how long it takes until the sleeper runs.
+/// A thread on core 1 wakes a sleeper on core 0, where a worker computes if `busy`. Returns how
+/// long the call takes, the worker's time in the kernel, the time from the call until the sleeper
+/// runs, and the outcome.
 fn wakes(lines: &[&str], busy: bool) -> (u64, u64, u64, Outcome) {
     let settings = ["os.interrupt=900", "os.wakeup_granularity=1000", "os.sleeper_credit=2000", "os.idle_poll=0"];
     let all: Vec<&str> = settings.iter().chain(lines).copied().collect();
@@ -68,7 +69,7 @@ fn wakes(lines: &[&str], busy: bool) -> (u64, u64, u64, Outcome) {
     (to - from, outcome.threads[1].time(Reason::Kernel).0, woken - from, outcome)
 }
 
-/// A cluster's transfer and a hit of the chip.
+/// The cycles of a transfer within a cluster, and of a hit.
 fn prices() -> [u64; 2] {
     let chip = common::cores(2, &[]);
     [chip.cache.transfer.same_cluster.0, chip.cache.hit.0]
@@ -79,8 +80,9 @@ fn a_call_between_cpus_hands_the_run_queue_over() {
     let [transfer, hit] = prices();
     let (call, kernel, _, plain) = wakes(&[], true);
     let (slower, more, _, outcome) = wakes(&["os.interrupt_lines=2", "os.queue_lines=1"], true);
-    // The sleeper left its queue's line at core 0: the waker takes it from there, and the handler waits for that and takes it
-    // back. The handler that woke the CPU for the worker's first step had all its lines in the cache.
+    // The sleeper has left the line of its CPU's run queue at core 0. The waker takes the line from
+    // there, and the handler waits for that and takes the line back. The handler's other lines are
+    // in the cache since it woke the CPU for the worker's first step.
     assert_eq!(slower, call + transfer);
     assert_eq!((kernel, more), (900, 900 + 3 * hit + 2 * transfer));
     assert_eq!(outcome.threads[1].time(Reason::Work), Cycles(2_000_000));
@@ -94,11 +96,12 @@ fn a_call_that_wakes_an_idle_cpu_runs_its_handler_first() {
     let [transfer, hit] = prices();
     let (_, _, woken, _) = wakes(&[], false);
     let (_, _, later, _) = wakes(&["os.interrupt_lines=2", "os.queue_lines=1"], false);
-    // Its CPU has had an interrupt before; the queue's line comes back from the waker.
+    // The CPU has handled an interrupt before, so the handler's lines hit; the run queue's line
+    // comes back from the waker.
     assert_eq!(later - woken, 2 * hit + transfer);
 }
 
-/// Small caches in which a loop's lines just fit.
+/// A chip of small caches, in which the lines of `loops` just fit.
 fn small(settings: &[&str]) -> Chip {
     let fixed = [
         "core.count=4",
@@ -159,7 +162,8 @@ fn handlers_take_cache_lines_from_the_thread() {
     };
     let (plain, messages, kernel) = run(&[]);
     let (with, more, longer) = run(&["os.interrupt_lines=64", "os.queue_lines=16"]);
-    // The handlers' own 80 lines miss once; whatever is beyond that are lines that they have pushed out.
+    // The handlers' own 80 lines miss once. All further misses are of lines that the handlers have
+    // evicted.
     assert!(with > plain + 2 * 80, "{plain} misses without, {with} with them");
     assert!(more > messages && longer > kernel, "{messages} and {more} messages, {kernel} and {longer} cycles");
 }

@@ -1,4 +1,5 @@
-//! The policy `adaptive`: who has the CPU alone keeps it and looks, who is in the way gives it up, and what waits are like is learnt.
+//! The wait policy `adaptive`: a waiter that has its CPU alone keeps the CPU and looks, a waiter
+//! whose CPU another thread wants gives it up, and the policy learns from earlier waits.
 
 use crate::common::{self, cell, simulation};
 use baton_chip::{Chip, Outcome, Reason, Simulated, Spawn, act};
@@ -7,10 +8,10 @@ use baton_units::CoreId;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A sleep costs 10,000 cycles: a nanosecond is a cycle here.
+/// The policy takes a sleep to cost 10,000 nanoseconds, which are cycles here.
 const ADAPTIVE: Wait = Wait::Adaptive(10_000);
 
-/// A chip of `cores` cores whose users may or may not have MWAIT.
+/// A chip of `cores` cores; user code has MWAIT there if `mwait`.
 fn chip(cores: u32, mwait: bool) -> Chip {
     let mut settings = vec!["core.clock_hz=1000000000", "noise.start=0", "os.time_slice=400000"];
     if mwait {
@@ -19,8 +20,8 @@ fn chip(cores: u32, mwait: bool) -> Chip {
     common::cores(cores, &settings)
 }
 
-/// One thread waits for each of these times on a core, for a store of a thread on another core. With `rival`, a third thread computes on the
-/// waiter's core all the while.
+/// A thread on core 0 waits for each of these times in turn, until a thread on core 1 stores. With
+/// `rival`, a third thread computes on core 0 meanwhile.
 fn waits_for(chip: &Chip, times: &[u64], rival: bool) -> Outcome {
     let mut simulation = simulation(chip);
     let cell = cell(&mut simulation, 0u32);
@@ -55,7 +56,8 @@ fn waits_for(chip: &Chip, times: &[u64], rival: bool) -> Outcome {
 fn a_thread_whose_cpu_no_other_one_wants_does_not_sleep() {
     let outcome = waits_for(&chip(2, false), &[100_000; 5], false);
     assert_eq!(outcome.threads[0].counts.sleeps, 0);
-    // The first waits try until a monitor is worth it, and then stand still; later ones stand still at once.
+    // The first waits try until a monitor is worth it, and then stand still; later waits stand
+    // still at once.
     let outcome = waits_for(&chip(2, true), &[100_000; 5], false);
     assert_eq!(outcome.threads[0].counts.sleeps, 0);
     let (tried, stood) = (outcome.threads[0].time(Reason::Spin), outcome.threads[0].time(Reason::Monitor));
@@ -66,7 +68,8 @@ fn a_thread_whose_cpu_no_other_one_wants_does_not_sleep() {
 fn waits_that_are_long_beyond_doubt_are_learnt_and_slept_through() {
     let outcome = waits_for(&chip(2, false), &[4_000_000; 8], false);
     assert_eq!(outcome.threads[0].counts.sleeps, 8);
-    // The first one tried for as long as 20 sleeps cost, the second one for a while yet.
+    // The first wait tries for as long as 20 sleeps cost before its thread sleeps, the second one
+    // for a shorter time.
     let tried = outcome.threads[0].time(Reason::Spin).0;
     assert!((190_000..420_000).contains(&tried), "{tried}");
 }
@@ -76,12 +79,13 @@ fn a_cpu_that_is_wanted_is_given_up() {
     let times = [50_000; 20];
     let alone = waits_for(&chip(2, false), &times, false);
     let outcome = waits_for(&chip(2, false), &times, true);
-    // It sleeps soon, and learns to sleep at once. (When it is woken, the other thread has the CPU for the rest of its slice.)
+    // The waiter sleeps soon, and learns to sleep at once. (When it is woken, the rival has the CPU
+    // for the rest of its slice.)
     let thread = &outcome.threads[0];
     assert!(thread.counts.sleeps >= 3, "{}", thread.counts.sleeps);
     assert!(thread.time(Reason::Spin).0 < 20_000, "{:?}", thread.time(Reason::Spin));
     assert!(alone.threads[0].time(Reason::Spin).0 > 900_000);
-    // The other thread had the CPU meanwhile: it computes for two milliseconds, and is through soon after.
+    // The rival had the CPU meanwhile: it computes for two million cycles, and ends soon after.
     assert!(outcome.cycles.0 < 2_500_000, "{:?}", outcome.cycles);
 }
 

@@ -1,5 +1,5 @@
-//! What siblings take from each other: it follows from the window entries, queues and slots of the chip file, to the
-//! cycle, and comes back exactly when one of them stands still.
+//! What siblings take from each other follows from the window entries, queues and slots of the chip
+//! file, to the cycle, and comes back exactly when one of them stands still.
 
 use crate::common;
 use crate::common::{Alone, Shared, cell, simulation};
@@ -9,8 +9,8 @@ use baton_units::CpuId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// One core with two contexts: 100 entries keep 10 instructions ready, which is 2 a cycle when results take 5; half of
-/// them keep √50 ready. The slots are never short.
+/// One core with two contexts. 100 entries keep 10 instructions ready, which is 2 a cycle when
+/// results take 5 cycles; half of the entries keep √50 ready. Issue slots are never short.
 const CORE: [&str; 14] = [
     "core.contexts=2",
     "core.rob=100",
@@ -27,7 +27,7 @@ const CORE: [&str; 14] = [
     "core.clock_hz=1000000000",
     "noise.start=0",
 ];
-/// Speed in half of the window, in 2^20ths: √50 / √100.
+/// The speed with half of the window, in 2^20ths: √50 / √100.
 const HALF: u64 = 741_455;
 const ONE: u64 = 1 << 20;
 
@@ -39,8 +39,8 @@ fn on(cpu: u32) -> Spawn {
     Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() }
 }
 
-/// What the worker's computation of `cycles` takes, begun when the sibling has long begun to do what `sibling` says
-/// until the cell is 1.
+/// How long a worker's computation of `cycles` takes that begins long after its sibling has begun
+/// to do `sibling`. When it ends, the worker stores 1 to the cell.
 fn beside(chip: &Chip, cycles: u64, sibling: impl FnOnce(Shared<Alone<u32>>) + 'static) -> (u64, Outcome) {
     let mut simulation = simulation(chip);
     let cell = cell(&mut simulation, 0u32);
@@ -68,7 +68,7 @@ fn waits(wait: Wait) -> impl FnOnce(Shared<Alone<u32>>) {
     move |cell| assert_eq!(Simulated::wait_while(&cell.0, 0, wait, None), WaitResult::Changed(1))
 }
 
-/// Cycles of a computation of `cycles` at a speed in 2^20ths.
+/// The cycles that a computation of `cycles` takes at a speed in 2^20ths.
 fn at(speed: u64, cycles: u64) -> u64 {
     (cycles * ONE).div_ceil(speed)
 }
@@ -80,13 +80,13 @@ fn who_spins_keeps_half_of_the_window_and_who_stands_still_gives_it_back() {
     assert_eq!(beside(&chip, work, |_| {}).0, work, "nobody beside it");
     for wait in [Wait::Pause, Wait::Spin] {
         let took = beside(&chip, work, waits(wait)).0;
-        // The rate is whole hertz: a millionth of a cycle.
+        // The computation's rate is a whole number of hertz, so its length may differ by a cycle.
         assert!(took.abs_diff(at(HALF, work)) <= 1, "{wait}: {took}, not {}", at(HALF, work));
     }
     for wait in [Wait::Mwait(1), Wait::Halt] {
         assert_eq!(beside(&chip, work, waits(wait)).0, work, "{wait}");
     }
-    // One that computes, and one that sleeps in the kernel.
+    // A sibling that computes takes half of the window; one that sleeps in the kernel takes nothing.
     let computes = |_| Simulated::work(Cycles(10_000_000));
     assert!(beside(&chip, work, computes).0.abs_diff(at(HALF, work)) <= 1);
     assert_eq!(beside(&chip, work, |_| act::delay(Cycles(5_000_000))).0, work);
@@ -97,34 +97,36 @@ fn the_slowdown_follows_from_the_entries() {
     let slowdown = |settings: &[&str]| beside(&chip(settings), 1_000_000, waits(Wait::Pause)).0 as f64 / 1e6;
     let root = 2f64.sqrt();
     assert!((slowdown(&[]) - root).abs() < 1e-3, "{}", slowdown(&[]));
-    // A window that is larger than the slots can use: half of it still is, and what is lost are the spinner's slots.
+    // The window is larger than the slots can use, and so is half of it: the worker loses only the
+    // slots that the spinner uses.
     let ample = ["core.rob=1000", "core.load_queue=1000", "core.store_queue=1000", "core.width=3"];
     let slots = 1.0 / (1.0 - 4.0 / (chip(&[]).wait.pause.0 + chip(&[]).cache.hit.0) as f64 / 3.0);
     assert!((slowdown(&ample) - slots).abs() < 1e-3, "{} for {slots}", slowdown(&ample));
-    // Between them: 3 slots, of which half of 280 entries can fill √140 / 5 = 2.37.
+    // Between these cases: half of 280 entries can fill √140 / 5 = 2.37 of the 3 slots.
     let between = ["core.rob=280", "core.load_queue=280", "core.store_queue=280", "core.width=3"];
     assert!((slowdown(&between) - 3.0 / (140f64.sqrt() / 5.0)).abs() < 1e-3, "{}", slowdown(&between));
-    // The queues are the window if they are smaller.
+    // A load queue that is smaller than the reorder buffer bounds the window.
     let loads = ["core.rob=1000", "core.load_queue=25", "core.store_queue=1000"];
     assert!((slowdown(&loads) - root).abs() < 1e-3, "{}", slowdown(&loads));
-    // Without a window only the caches are shared.
+    // Without a window, siblings share only the caches.
     assert_eq!(slowdown(&["core.rob=0"]), 1.0);
 }
 
 #[test]
 fn slots_are_shared_cycle_by_cycle() {
-    // Results at once: two slots bind.
+    // With results after one cycle, the two slots are the bound.
     let short = chip(&["core.width=2", "core.result_latency=1.0"]);
     let took = |sibling: Wait| beside(&short, 1_000_000, waits(sibling)).0;
     assert_eq!(took(Wait::Spin), 2_000_000, "a spinner without PAUSE takes every other slot");
-    // Load, compare, branch, PAUSE: four of the two slots of each turn.
+    // A turn of the spinner is four instructions (load, compare, branch, PAUSE), each of which
+    // takes one of two slots a cycle.
     let turn = short.wait.pause.0 + short.cache.hit.0;
     let expected = 1e6 / (1.0 - 4.0 / turn as f64 / 2.0);
     assert!((took(Wait::Pause) as f64 - expected).abs() < 10.0, "{} for {expected}", took(Wait::Pause));
     assert_eq!(took(Wait::Mwait(1)), 1_000_000);
 }
 
-/// A computation is re-rated in the middle, to the cycle.
+/// A sibling that spins in the middle of a computation slows it down for as long as the spin lasts.
 #[test]
 fn a_siblings_spin_slows_down_as_long_as_it_lasts() {
     let chip = chip(&[]);
@@ -135,10 +137,11 @@ fn a_siblings_spin_slows_down_as_long_as_it_lasts() {
             assert_eq!(Simulated::wait_while(&cell.0, 0, Wait::Pause, Some(deadline)), WaitResult::Expired);
         };
         let (took, outcome) = beside(&chip, 1_000_000, spins);
-        // The sibling's context is active for its switch, its looks and its spin; of those cycles (1 - speed) are lost.
+        // The sibling's context is active for its switch, its looks and its spin: the worker loses
+        // (1 - speed) of these cycles.
         let sibling = &outcome.threads[1];
         let awake = (sibling.ended - sibling.born).0 - sibling.time(Reason::Asleep).0;
-        // Its first start came before the computation.
+        // The sibling woke up for its first start before the computation began.
         let active = awake - chip.os.idle.wake_polling.0;
         let (lost, expected) = (took - 1_000_000, active as f64 * (1.0 - HALF as f64 / ONE as f64));
         assert!(active > lasts && (lost as f64 - expected).abs() < 300.0, "{lost} of {expected}");
@@ -166,7 +169,8 @@ fn a_change_of_mode_costs_both_sides_its_price() {
         simulation
             .spawn(on(0), move || {
                 cell.0.load(Relaxed);
-                // Ends while the waiter sleeps; meanwhile it has come and gone.
+                // The computation ends while the waiter stands still; the waiter came and began its
+                // wait during the computation.
                 let start = act::time().0;
                 Simulated::work(Cycles(1_000_000));
                 let worked = act::time().0 - start;
@@ -181,9 +185,11 @@ fn a_change_of_mode_costs_both_sides_its_price() {
             .unwrap();
         let outcome = simulation.run().unwrap();
         let (woken, worked, stored) = moments.get();
-        // From the store's writing: the change, the exit, a look that hits. The buffer writes it a hit after it entered.
+        // From the moment in which the store is written: the change of mode, the exit, and a look
+        // that hits. The buffer writes the store a hit after it has entered.
         assert_eq!(woken, stored + hit + mode + exit + hit, "mode change {mode}");
-        // Two changes in the middle of the work, and half of the window from the waiter's start to its standing still.
+        // Two changes of mode fall into the work, and the worker has only half of the window from
+        // the waiter's start until the waiter stands still.
         let waiter = &outcome.threads[0];
         let changes = outcome.threads[1].time(Reason::Mode).0;
         assert_eq!(changes, 4 * mode, "the waiter comes, stands still, wakes and ends: {:?}", outcome.threads[1]);
@@ -193,7 +199,8 @@ fn a_change_of_mode_costs_both_sides_its_price() {
     }
 }
 
-/// Stores in half of the buffer wait sooner than in the whole.
+/// Beside an active sibling a thread has half of the store buffer, so fewer stores fit before it
+/// waits.
 #[test]
 fn the_store_buffer_is_divided() {
     let text = include_str!("../../../../chips/ocor64.toml");

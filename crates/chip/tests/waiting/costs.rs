@@ -1,5 +1,5 @@
-//! What a waiting thread costs: to itself, to who wakes it, to the network and in energy, one wait of a millisecond by every
-//! policy. The table of `docs/results/waiting.md`, and that it stands there.
+//! What a waiting thread costs itself, the thread that wakes it, and the network, and in energy:
+//! one wait of a millisecond by every policy. `docs/results/waiting.md` must have this table.
 
 use crate::common::{cell, simulation};
 use baton_chip::energy::{Account, Component};
@@ -9,7 +9,8 @@ use baton_units::CoreId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A die of the Opteron's machine, with depths and a HALT that its file does not give: prices of `idle_waits.rs`, for the shape.
+/// A die of the Opteron's machine. Its file gives no second depth of monitors and no HALT: their
+/// prices here are examples, for the shape of the table.
 fn chip() -> Chip {
     let settings = [
         "noise.start=0",
@@ -39,7 +40,7 @@ struct Cost {
     total: f64,
 }
 
-/// One thread waits for another's store, which comes after a computation of a millisecond.
+/// One thread waits for another one's store, which comes after a computation of a millisecond.
 fn cost(chip: &Chip, wait: Wait) -> Cost {
     let mut simulation = simulation(chip);
     let word = cell(&mut simulation, 0u32);
@@ -90,11 +91,12 @@ fn the_docs_show_what_each_policy_costs() {
         include_str!("../../../../docs/results/waiting.md").contains(&rows),
         "docs/results/waiting.md has no\n{rows}"
     );
-    // Spinners notice first; who stands still takes less, deeper states less and later; a sleeper's CPU least.
+    // Spinners notice the store first. A CPU that stands still takes less energy, and at a deeper
+    // depth still less, but later; a sleeper's CPU takes the least.
     let [spin, pause, shallow, deep, halt, futex] = costs.as_slice() else { unreachable!("six") };
     assert!(spin.late < shallow.late && shallow.late < deep.late && halt.call > pause.call && futex.call > pause.call);
     assert!(shallow.cpus < 0.7 * spin.cpus && deep.cpus < shallow.cpus && futex.cpus < deep.cpus);
-    // A core that spins on its own copy sends nothing.
+    // A core that spins on its own copy of the line sends nothing.
     assert_eq!(spin.flit_hops, pause.flit_hops);
     assert!(spin.tries > 100_000 && pause.tries > 10_000 && shallow.tries < 10);
 }

@@ -6,7 +6,8 @@ use baton_chip::{Reason, Simulated, Spawn, act};
 use baton_machine::{Atomic, Deadline, Machine, Ordering::Release, Wait, WaitResult, units::Cycles, units::Nanos};
 use std::rc::Rc;
 
-/// A wake-up is for the threads that have halted for its cell, though others have halted before them.
+/// A wake-up wakes a thread that has halted for its cell, though another thread has halted before
+/// for another cell.
 #[test]
 fn a_wake_up_leaves_those_halted_for_other_cells() {
     let chip = common::cores(3, &PRICES);
@@ -35,7 +36,8 @@ fn a_wake_up_leaves_those_halted_for_other_cells() {
     assert_eq!(*woken.borrow(), [1, 0]);
 }
 
-/// What a thread that runs on CPU 0 spends for a reason.
+/// The time that a thread with `body` on CPU 0 spends for this reason. A thread on CPU 1 stores to
+/// the first cell `stores` times, then stores to the second one and wakes its waiter.
 fn spends(reason: Reason, stores: u32, body: impl FnOnce(&[Shared<Alone<u32>>; 2]) + 'static) -> Cycles {
     let mut simulation = simulation(&fixed(&[]));
     let cells = [cell(&mut simulation, 0u32), cell(&mut simulation, 0u32)];
@@ -59,7 +61,8 @@ fn expires_at_once(cell: &Alone<u32>, wait: Wait) {
     assert_eq!(Simulated::wait_while(&cell.0, 0, wait, Some(past)), WaitResult::Expired);
 }
 
-/// A monitor whose wait is over is reset: a store to its line ends no later wait of the thread.
+/// When a wait is over, its monitor is reset: a store to the monitor's line ends no later wait of
+/// the thread.
 #[test]
 fn a_monitor_is_reset_when_its_wait_is_over() {
     let [without, with] = [0, 1].map(|stores| {
@@ -76,10 +79,11 @@ fn a_deadline_that_has_passed_costs_no_halt() {
     assert_eq!(spends(Reason::Monitor, 0, |cells| expires_at_once(&cells[0], Wait::Halt)), Cycles(0));
 }
 
-/// What a switch of threads takes.
+/// The cycles that a switch of threads takes.
 const SWITCH: u64 = 500;
 
-/// A thread computes until a moment and waits, on one CPU with another one that comes later: when that one began to run.
+/// On one CPU, a thread computes until the moment `until` and then waits; another thread comes at
+/// 9,000. Returns when the other thread began to run.
 fn beside_a_waiter(until: u64) -> u64 {
     let switch = format!("os.context_switch={SWITCH}");
     let prices = [&PRICES[..], &["os.time_slice=20000", &switch]].concat();
@@ -103,14 +107,16 @@ fn beside_a_waiter(until: u64) -> u64 {
     began.get()
 }
 
-/// The end of a time slice between MONITOR and MWAIT is not lost, whenever it comes: the other thread of the CPU runs at once.
+/// A time slice that ends between MONITOR and MWAIT is not lost, at whatever cycle it ends: the
+/// CPU's other thread runs at once.
 #[test]
 fn a_time_slice_that_ends_before_mwait_is_not_lost() {
     let usual = beside_a_waiter(1_000_000);
     let end = usual - SWITCH;
     for until in end - 500..end {
         let began = beside_a_waiter(until);
-        // The first read misses all caches, and the way into an idle wait and out of it comes before the switch, too.
+        // Before the switch, the waiter's first read may miss all caches, and its CPU may enter an
+        // idle wait and leave it.
         assert!(began <= usual + SWITCH, "waits from {until} on: {began}, and {usual} if the first thread computes");
     }
 }

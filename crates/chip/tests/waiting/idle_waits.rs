@@ -1,9 +1,9 @@
-//! Waits in which the CPU stands still: entry and exit at their price, from both sides; everything that ends them; no
-//! store is missed, whenever it comes.
+//! Waits in which the CPU stands still: entry and exit cost their prices, for the waiter and the
+//! waker; whatever ends such a wait does; and no store is missed, whenever it comes.
 
 use crate::common;
 use baton_chip::{Chip, Outcome, Reason, Simulated, Simulation, Spawn, act};
-// A nanosecond is a cycle here.
+// A nanosecond is a cycle on the chips of `fixed`.
 use crate::common::{Alone, Shared, cell, simulation};
 use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, WaitResult, units::Cycles, units::Nanos};
 use baton_units::{CoreId, CpuId};
@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 const EVERY: [Wait; 6] = [Wait::Mwait(1), Wait::Mwait(2), Wait::Mwmon, Wait::Umwait, Wait::UmwaitC02, Wait::Halt];
 
-/// Prices that no two of are alike.
+/// Prices of which no two waits have the same, so that a wrong one shows.
 pub(crate) const PRICES: [&str; 17] = [
     "wait.monitor=13",
     "wait.mwait.c1.enter=50",
@@ -33,6 +33,7 @@ pub(crate) const PRICES: [&str; 17] = [
     "noise.start=0",
 ];
 
+/// Two cores at 1 GHz, so that a nanosecond is a cycle.
 pub(crate) fn fixed(more: &[&str]) -> Chip {
     common::cores(2, &[&PRICES[..], &["core.clock_hz=1000000000"], more].concat())
 }
@@ -46,8 +47,8 @@ pub(crate) fn on(cpu: u32) -> Spawn {
     Spawn { affinity: vec![CoreId(cpu)], ..Spawn::default() }
 }
 
-/// The waiter on CPU 0 reads the cell and waits while it is 0; `other` runs on CPU 1 from the moment in which the
-/// waiter has read. When the wait ended, counted from that moment, and the figures.
+/// The waiter on CPU 0 reads the cell and waits while the cell is 0; `other` runs on CPU 1 from the
+/// start. Returns how long the wait took, counted from the waiter's read, and the outcome.
 fn against(
     chip: &Chip,
     wait: Wait,
@@ -79,13 +80,14 @@ fn against(
     (took.get(), outcome)
 }
 
-/// Work of the other thread up to the moment in which the waiter has read: 2,000 cycles and a fetch from memory.
+/// The time at which the waiter has read the cell: after 2,000 cycles of work and a fetch from
+/// memory.
 fn until_read(chip: &Chip) -> u64 {
     2_000 + chip.cache.memory.0
 }
 
-/// A chip of fixed latencies: a store takes the line away in the moment in which it is issued, so the wait's end is
-/// known to the cycle for every moment of the store.
+/// On a chip of fixed latencies, a store takes the line away at the moment when it is issued, so
+/// the end of the wait is known to the cycle for every moment of the store.
 #[test]
 fn entry_and_exit_take_what_the_chip_file_says() {
     let chip = fixed(&[]);
@@ -97,7 +99,8 @@ fn entry_and_exit_take_what_the_chip_file_says() {
         (Wait::UmwaitC02, 0, 83, 257, 0),
         (Wait::Mwmon, 700, 50, 333, 450),
     ] {
-        // The first look; the system call; MONITOR with its load; the look; MWAIT.
+        // The first look, the system call, and MONITOR with its load; then the second look, and
+        // MWAIT.
         let armed = hit + call + 13 + hit;
         let still = armed + hit + enter;
         for at in (armed + hit..still + 40).chain([still + 5_000]) {
@@ -106,7 +109,7 @@ fn entry_and_exit_take_what_the_chip_file_says() {
                 Simulated::work(Cycles(start));
                 cell.0.store(1, Release);
             });
-            // A store in the moment of MWAIT itself may come before it, which then falls through.
+            // A store at the very moment of MWAIT may come before it, and MWAIT then does nothing.
             let again = |leaves: u64| leaves.max(at + transfer) + transfer + back + hit;
             let (through, left) = (again(at + 1), again(at.max(still) + exit));
             assert!(
@@ -145,16 +148,18 @@ fn a_deadline_ends_an_idle_wait() {
     let chip = fixed(&[]);
     for (wait, exit) in [(Wait::Mwait(1), 333), (Wait::Umwait, 61), (Wait::UmwaitC02, 257), (Wait::Halt, 3100)] {
         let (took, _) = against(&chip, wait, Some(50_000), |_| {});
-        // The timer's interrupt ends the rest, the CPU leaves it, and the cell is read once more.
+        // The timer's interrupt ends the idle wait, the CPU leaves it, and the waiter reads the
+        // cell once more.
         assert!((50_000 + exit..50_000 + exit + 100).contains(&took), "{wait}: {took}");
     }
-    // One that has passed is noticed before the first idle wait; the cell is read once more.
+    // A deadline that has passed already is noticed before the first idle wait; the waiter reads
+    // the cell once more.
     let (took, outcome) = against(&chip, Wait::Mwait(1), Some(0), |_| {});
     assert!(took < 100, "{took}");
     assert_eq!(outcome.threads[0].time(Reason::Monitor), Cycles(13 + 3 * chip.cache.hit.0), "MONITOR and two looks");
 }
 
-/// How often the waiter looked, when the other thread does `act` and stores at last.
+/// How often the waiter looks if the other thread does `act` and then stores.
 fn tries(chip: &Chip, wait: Wait, act: impl FnOnce() + 'static) -> u64 {
     let (_, outcome) = against(chip, wait, None, move |cell| {
         Simulated::work(Cycles(10_000));
@@ -183,14 +188,16 @@ fn a_time_limit_and_spurious_ends_look_again() {
         simulation.spawn(Spawn { after: Cycles(1_000_000), ..on(1) }, move || cell.0.store(1, Release)).unwrap();
         simulation.run().unwrap().threads[0].counts.tries
     };
-    // About one in 10,000 cycles and its own time, for a million cycles, three looks each.
+    // A wait ends for no reason about every 10,000 cycles, and entry and exit come on top: up to
+    // 100 times in a million cycles, with three looks each.
     assert!((240..360).contains(&spurious("100", 1)), "{}", spurious("100", 1));
     assert_eq!(spurious("100", 1), spurious("100", 1));
     assert_ne!(spurious("100", 1), spurious("100", 2));
     assert!(spurious("0", 1) < 5);
 }
 
-/// A tick in every 2,000 cycles ends the rest, whatever its handler costs, and the waiter looks again; the wait goes on.
+/// A tick every 6,000 cycles ends the idle wait, whatever its handler costs: the waiter looks again
+/// and goes on waiting.
 #[test]
 fn every_tick_ends_an_idle_wait() {
     for wait in EVERY {
@@ -206,7 +213,8 @@ fn every_tick_ends_an_idle_wait() {
             };
             let ((quiet, kernel), (tries, handlers)) = (ticking("os.tick=0"), ticking("os.tick=6000"));
             if wait == Wait::Halt {
-                // Its looks are the kernel's: it goes into it again, for 900 cycles each time.
+                // A halted waiter looks in the kernel: it enters the kernel again after each tick,
+                // for 900 cycles.
                 assert!((handlers - kernel) / 900 >= 7, "{wait}, {cost}: {kernel} and {handlers} cycles in the kernel");
             } else {
                 assert!((quiet + 2 * 7..=quiet + 3 * 11).contains(&tries), "{wait}, {cost}: {quiet} and {tries} looks");
@@ -215,7 +223,7 @@ fn every_tick_ends_an_idle_wait() {
     }
 }
 
-/// Two contexts on a core: the other one can evict the line from the caches that they share.
+/// The sibling of the waiter can evict the line from the caches that both share.
 #[test]
 fn losing_the_line_to_others_ends_an_idle_wait() {
     let contexts = ["core.contexts=2", "core.result_latency=3", "core.atomics=near"];
@@ -240,11 +248,12 @@ fn losing_the_line_to_others_ends_an_idle_wait() {
     };
     let quiet = tries(&siblings, Wait::Mwait(1), || {});
     assert!(quiet < fill(&siblings), "{quiet} looks, {} when a sibling evicts the line", fill(&siblings));
-    // Stores alone end it: not the eviction, and yet the store that finds no copy here.
+    // With `wait.evicted=stays`, stores alone end the wait: the eviction does not, but a store does
+    // even if the waiter's core has lost its copy.
     let stays = coherent(&[&contexts[..], &["wait.evicted=stays"]].concat());
     assert_eq!(fill(&stays), quiet, "looks when the monitor outlives its line");
 
-    // A directory that names one sharer: a second reader takes the line from the first.
+    // With a directory that names one sharer, a second reader takes the line from the first.
     let reader = |settings: &[&str]| {
         let chip = coherent(settings);
         let (_, outcome) = against(&chip, Wait::Mwait(1), None, |cell| {
@@ -270,18 +279,20 @@ fn a_halted_cpu_is_woken_by_an_interrupt_at_its_price() {
     let (took, outcome) = against(&chip, Wait::Halt, None, move |cell| {
         Simulated::work(Cycles(20_000));
         cell.0.store(1, Release);
-        // The look at the table of sleepers is a transfer; the interrupt leaves with the call's first cycle.
+        // The waker's look at the table of sleepers takes a transfer; the interrupt leaves in the
+        // call's first cycle.
         Simulated::wake(&raw const cell.0, 1, Wait::Halt);
         sends.set(act::time().0);
     });
     let call = outcome.threads[1].time(Reason::Kernel).0;
     assert_eq!(call, 1500);
     assert!(outcome.threads[0].counts.sleeps == 0, "it keeps its CPU");
-    // Interrupt, exit, its entry in the table, which the waker has read, taken back, and the cell read anew.
+    // After the exit, the waiter takes its entry out of the table, whose line the waker has read,
+    // and reads the cell anew.
     let back = chip.cache.upgrade.same_cluster.0 + chip.cache.atomic.0 + transfer + hit;
     let read = 5_000 + 2_000 + chip.cache.memory.0;
     assert_eq!(read + took, sent.get() - 1500 + 3100 + back, "ended {took} after its start; sent at {}", sent.get());
-    // No thread has halted: the waker looks, and does not call.
+    // No thread has halted: the waker looks at the table and does not enter the kernel.
     let (_, outcome) = against(&chip, Wait::Pause, None, |cell| {
         Simulated::work(Cycles(20_000));
         cell.0.store(1, Release);
@@ -290,7 +301,7 @@ fn a_halted_cpu_is_woken_by_an_interrupt_at_its_price() {
     assert_eq!(outcome.threads[1].time(Reason::Kernel), Cycles(0));
 }
 
-/// As many threads wake as were asked for, the longest halted first. The others stay halted.
+/// A wake-up wakes as many threads as asked for, the longest halted first. The others stay halted.
 #[test]
 fn halted_cpus_are_woken_in_order() {
     let chip = common::cores(4, &PRICES);
@@ -320,8 +331,8 @@ fn halted_cpus_are_woken_in_order() {
     assert_eq!(*order.borrow(), [2, 1, 0]);
 }
 
-/// One CPU for the waiter and for who ends its wait: the interrupt ends the rest, the thread leaves the CPU, and goes on
-/// waiting when it is back.
+/// The waiter and the thread that ends its wait share one CPU: the interrupt ends the idle wait,
+/// the waiter leaves the CPU, and goes on waiting when it has the CPU again.
 #[test]
 fn a_preempted_waiter_gives_its_cpu_up() {
     for wait in EVERY {

@@ -1,5 +1,6 @@
-//! The paper's kernel path on the chip: a region that the system allocates, a wait that is a call without an argument, a notice that is a
-//! store; each of its faults, and the form that has none of them.
+//! The kernel path of the paper on the chip: a region that the system allocates, a wait that is a
+//! call without an argument, a notice that is a store; each fault of this path, and Baton's form of
+//! it, which has none of them.
 
 use super::idle_waits::{PRICES, fixed, on};
 use crate::common::{self, simulation};
@@ -11,7 +12,8 @@ use baton_units::CoreId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A thread sleeps in the printed call, another one stores to a byte 20,000 cycles later; how the run ends, with what the byte holds then.
+/// A thread sleeps in the printed call, and another one stores to byte `byte` 20,000 cycles later.
+/// Returns the outcome and the value of byte 0 at the end.
 fn printed(byte: usize) -> Result<(Outcome, u8), Stuck> {
     let mut simulation = simulation(&fixed(&[]));
     let device = Rc::new(simulation.outside(|| Device::<Simulated>::load(Wait::Mwmon)));
@@ -46,7 +48,8 @@ fn a_notice_by_another_byte_is_lost() {
 /// Whether all threads leave listing 2's barrier. The first comes at cycle 0 and the last at 20,000;
 /// of three, the second comes at `late`.
 fn listing_2(threads: u32, late: u64) -> Result<(), Stuck> {
-    // The second waiter is on its way into the kernel when the first one, which was there, sets the byte back.
+    // The call takes 3,000 cycles, so the second waiter can be on its way into the kernel when the
+    // first one, which is there already, sets the byte back.
     let chip = common::cores(4, &[&PRICES[..], &["core.clock_hz=1000000000", "wait.mwmon.call=3000"]].concat());
     let mut simulation = simulation(&chip);
     let shared = simulation.outside(|| {
@@ -72,7 +75,8 @@ fn a_third_thread_waits_for_ever() {
     assert!(stuck.iter().all(|stuck| stuck.waiting.len() == 1), "the others have left");
 }
 
-/// One thread waits by `wait`; another one kills it after 20,000 cycles. How long that takes.
+/// One thread waits by `wait`, and another one kills it after 20,000 cycles. Returns how long the
+/// killed thread still lives.
 fn killed(wait: impl FnOnce() + 'static) -> Result<u64, Stuck> {
     let mut simulation = simulation(&fixed(&[]));
     let at = Rc::new(Cell::new(0));
@@ -92,10 +96,12 @@ fn killed(wait: impl FnOnce() + 'static) -> Result<u64, Stuck> {
 #[test]
 fn the_printed_wait_cannot_be_killed_and_ours_can() {
     let device = || Owned::<Simulated, _>::new(Device::<Simulated>::load(Wait::Mwmon));
-    // The kernel's loop looks at nothing but the byte: a signal is not looked at before the call returns.
+    // The printed loop in the kernel looks only at the byte, so it does not notice the kill before
+    // the call returns.
     let stuck = killed(move || act::uninterruptible(|| device().sleep())).unwrap_err();
     assert!(stuck.waiting.iter().any(|waiting| waiting.thread == 1), "{stuck}");
-    // The same loop as a system call of ours looks at it.
+    // In an ordinary system call of Baton's, the same loop notices the kill within an exit of 333
+    // cycles and 50 more.
     let leaves = 333 + 50;
     assert!(killed(move || device().sleep()).unwrap() < leaves);
     let ours = move || {
@@ -107,7 +113,8 @@ fn the_printed_wait_cannot_be_killed_and_ours_can() {
     assert!(killed(ours).unwrap() < leaves);
 }
 
-/// Waiters of ours on cores 0 and 2, `other` on core 1; the waiters' results and the run's.
+/// Two waiters by Baton's form run on cores 0 and 2, and `other` on core 1. Returns the results of
+/// the waits, and the outcome.
 fn ours(
     chip: &Chip,
     deadline: Option<u64>,
@@ -142,7 +149,7 @@ fn ours_has_any_number_of_waiters_and_each_wait_an_end() {
     let (results, outcome) = ours(&chip, None, |regions, region| regions.notify(region).unwrap());
     assert_eq!(results, [Ok(true); 2]);
     assert_eq!(outcome.threads[2].time(Reason::Kernel), Cycles(0), "a notice calls nothing");
-    // A deadline is a timer's interrupt.
+    // A deadline ends a wait by a timer interrupt.
     let (results, outcome) = ours(&chip, Some(50_000), |_, _| {});
     assert_eq!(results, [Ok(false); 2]);
     assert!((50_000..52_000).contains(&outcome.threads[0].ended.0), "{:?}", outcome.threads[0].ended);
@@ -155,7 +162,8 @@ fn ours_has_any_number_of_waiters_and_each_wait_an_end() {
     assert_eq!(results, [Err(RegionError::Closed(1)); 2]);
 }
 
-/// A waiter whose core goes off leaves its idle wait, goes elsewhere, waits there, and hears the notice.
+/// A waiter whose core is switched off leaves its idle wait, moves to another core, waits there,
+/// and receives the notice.
 #[test]
 fn a_wait_ends_when_its_core_goes_off_and_goes_on_elsewhere() {
     let chip = common::cores(4, &[&PRICES[..], &["core.clock_hz=1000000000"]].concat());

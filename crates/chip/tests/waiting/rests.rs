@@ -1,4 +1,5 @@
-//! Policies that rest, then sleep: a short wait ends as a rest does; after a long one the thread sleeps, and its CPU is another's.
+//! Policies that rest (in an idle wait or by spinning) for a time and then sleep: a short wait ends
+//! within the rest; in a long one the thread sleeps, and its CPU runs another thread.
 
 use crate::common::{self, cell, simulation};
 use baton_chip::{Chip, Outcome, Reason, Simulated, Spawn, act};
@@ -7,7 +8,8 @@ use baton_units::CoreId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Rests of 10,000 cycles: a nanosecond is a cycle here.
+/// Policies that rest for 10,000 nanoseconds, which are cycles here, with the reason to which the
+/// rest is charged.
 const RESTS: [(Wait, Reason); 5] = [
     (Wait::MwaitPark(10_000), Reason::Monitor),
     (Wait::UmwaitPark(10_000), Reason::Monitor),
@@ -52,7 +54,8 @@ fn after_its_rest_a_waiter_gives_its_cpu_up() {
     for (wait, rest) in RESTS {
         let (ran, ended, outcome) = beside(wait, 1_000, 5_000, None);
         assert_eq!(ended, WaitResult::Changed(1), "{wait}");
-        // Long before the end of the slice: the rest, the system call, the switch.
+        // The other thread runs after the waiter's rest, its system call and the switch, long
+        // before the end of the slice.
         assert!((10_000..40_000).contains(&ran), "{wait}: the other thread ran at {ran}");
         assert!(
             (9_000..12_000).contains(&outcome.threads[0].time(rest).0),
@@ -70,7 +73,7 @@ fn after_its_rest_a_waiter_gives_its_cpu_up() {
 /// thread to yield to, it sleeps after the given number of yields.
 #[test]
 fn an_offered_cpu_is_another_threads_at_once() {
-    // The other thread is there before the offers are used up, or comes after them.
+    // The other thread comes before the yields are used up, or after the last one.
     for (comes, sleeps) in [(1_000, 0), (300_000, 1)] {
         let (ran, ended, outcome) = beside(Wait::YieldPark(20), comes, 5_000, None);
         assert_eq!(ended, WaitResult::Changed(1));
@@ -92,7 +95,8 @@ fn a_deadline_counts_whether_it_comes_in_the_rest_or_in_the_sleep() {
     }
 }
 
-/// Two CPUs: a store within the rest needs no system call, neither of the waiter nor, as no sleeper is announced, of its waker.
+/// The waiter and the waker have a CPU each: if the store comes within the rest, neither enters the
+/// kernel, the waker because no sleeper is announced.
 #[test]
 fn a_short_wait_asks_nothing_of_the_kernel() {
     for (wait, _) in RESTS {

@@ -59,7 +59,7 @@ fn a_siblings_store_ends_spins_and_monitors() {
                 };
                 simulation.spawn(on(0), body).unwrap();
                 let body = move || {
-                    // The line is here first, so that the store hits.
+                    // The writer loads the line first, so that a sibling's store hits.
                     writes.0.load(Relaxed);
                     Simulated::work(Cycles(50));
                     writes.0.store(1, Release);
@@ -75,8 +75,8 @@ fn a_siblings_store_ends_spins_and_monitors() {
     }
 }
 
-/// Two siblings that write a line without a pause between do not keep it from the others: a forward that waits for a
-/// write has its turn before the next one.
+/// Two siblings that write a line without a pause do not keep it from the other core: a forwarded
+/// request that waits for a write is served before the next write.
 #[test]
 fn siblings_do_not_keep_a_line_for_ever() {
     for buffer in ["core.store_buffer=0", "core.store_buffer=12"] {
@@ -90,7 +90,8 @@ fn siblings_do_not_keep_a_line_for_ever() {
         for cpu in 0..4 {
             let count = count.clone();
             let body = move || (0..200).for_each(|_| _ = count.0.fetch_add(1, Relaxed));
-            // Apart, so that one's write begins while the other's goes on.
+            // The threads start apart, so that one sibling's write begins while the other's goes
+            // on.
             simulation.spawn(Spawn { after: Cycles(u64::from(cpu) * 37), ..on(cpu) }, body).unwrap();
         }
         let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{stuck}"));
@@ -101,7 +102,8 @@ fn siblings_do_not_keep_a_line_for_ever() {
     }
 }
 
-/// Lines that a thread has loaded from memory are its own fetches; its sibling finds them in the caches that they share.
+/// A line that a thread has loaded from memory counts as the thread's fetch; the thread's sibling
+/// finds the line in the caches that both share, and fetches nothing.
 #[test]
 fn who_fetched_a_line_is_counted_by_thread() {
     let chip = chips().remove(1);

@@ -11,7 +11,8 @@ fn on(cpu: u32) -> Spawn {
     Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() }
 }
 
-/// The worker's computation of 10 million cycles, from its notice to the waiter's return, and the notice's call.
+/// Returns how long the worker's computation of 10 million cycles takes, the time from its notice
+/// to the waiter's return, and how long the worker's call for the notice takes.
 fn measured(wait: Wait) -> (u64, u64, u64) {
     let text = include_str!("../../../../chips/netburst-ht.toml");
     let chip = Chip::from_toml_with(text, "netburst-ht.toml", &["noise.start=0".to_owned()]).unwrap();
@@ -23,7 +24,7 @@ fn measured(wait: Wait) -> (u64, u64, u64) {
         let _ = Simulated::wait_while(&waits.0, 0, wait, None);
         let (work, notified, call) = of_waiter.get();
         of_waiter.set((work, act::time().0 - notified, call));
-        // Its end would be a change of mode, too.
+        // The waiter computes on, because the end of its thread would be another change of mode.
         Simulated::work(Cycles(1_000_000));
     };
     let worker = move || {
@@ -45,7 +46,7 @@ fn measured(wait: Wait) -> (u64, u64, u64) {
     figures.get()
 }
 
-/// The table of `docs/results/waiting.md`, and that it stands there.
+/// `docs/results/waiting.md` must have the table of what is measured here.
 #[test]
 fn the_docs_show_what_is_measured() {
     let paper = [
@@ -80,8 +81,8 @@ fn the_calibrated_rows_come_out() {
     }
 }
 
-/// Not calibrated: the order of the policies, and that a peer that spins slows the worker down while the other three
-/// give their part back.
+/// These results are not calibrated: the order of the policies, and that a waiter that spins slows
+/// the worker down while the other three give their share of the core back.
 #[test]
 fn spinning_wakes_soonest_and_slows_the_worker_down() {
     let (work, woken, called) = measured(Wait::Pause);

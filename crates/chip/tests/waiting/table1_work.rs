@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// The paper's matrices: 512 by 512 numbers of eight bytes.
 const ORDER: usize = 512;
-/// Inner products that are computed here; the paper has 512 times 512.
+/// The number of inner products that are computed here; the paper has 512 times 512.
 const PRODUCTS: usize = 6;
 
 fn chip(settings: &[&str]) -> Chip {
@@ -25,7 +25,7 @@ fn on(cpu: u32) -> Spawn {
     Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() }
 }
 
-/// What a worker does, and what it takes beside a sibling that waits so.
+/// How long a worker takes for `work` beside a sibling that waits by `wait`.
 fn beside(chip: &Chip, wait: Wait, work: impl FnOnce() + 'static) -> u64 {
     let mut simulation = common::simulation(chip);
     let done = cell(&mut simulation, 0u32);
@@ -45,8 +45,9 @@ fn beside(chip: &Chip, wait: Wait, work: impl FnOnce() + 'static) -> u64 {
     took.get()
 }
 
-/// Inner products of a row and of columns, `entries` of the reorder buffer a turn: each turn has two loads. All lines of a
-/// column fall into one set of the L1, `sets` behind that of the cell that the sibling waits on.
+/// Computes inner products of a row with columns. A turn of the loop has two loads and takes
+/// `entries` entries of the reorder buffer. All lines of a column fall into one set of the L1,
+/// `sets` sets behind that of the cell on which the sibling waits.
 fn products(entries: u32, sets: usize) {
     let layout = std::alloc::Layout::from_size_align(2 * ORDER * ORDER * 8 + 4096, 4096).expect("a layout");
     let row = Simulated::alloc(layout).as_ptr().addr();
@@ -57,8 +58,9 @@ fn products(entries: u32, sets: usize) {
     }
 }
 
-/// By what a turn of the inner loop takes of the reorder buffer: cycles of a turn beside a sleeper, and how much longer it
-/// takes beside one that spins with PAUSE and one with a monitor.
+/// For loops whose turn takes 6 to 12 entries of the reorder buffer: the cycles of a turn beside a
+/// sleeper, and how much longer a turn takes beside a sibling that spins with PAUSE and beside one
+/// with a monitor.
 #[test]
 fn the_papers_work_is_slowed_down_by_what_it_needs_of_the_window() {
     let (mut rows, mut slowdowns) = (String::new(), Vec::new());
@@ -76,15 +78,18 @@ fn the_papers_work_is_slowed_down_by_what_it_needs_of_the_window() {
         include_str!("../../../../docs/results/waiting.md").contains(&rows),
         "docs/results/waiting.md has no\n{rows}"
     );
-    // What the window alone bounds loses the root of two; the paper's work, less, and more the larger its loop is.
+    // A computation that only the window bounds becomes √2 times as long. The paper's work becomes
+    // less long, and the longer the more entries a turn takes.
     assert!(slowdowns.is_sorted() && slowdowns.iter().all(|&slowdown| slowdown < 1.41), "{slowdowns:?}");
-    // A column in the very set of the monitored line evicts it: the rest ends, again and again, and the core changes its mode.
+    // A column in the set of the monitored line evicts this line: the idle wait ends again and
+    // again, and the core changes its mode each time.
     let took = |wait| beside(&chip, wait, move || products(8, 0));
     assert!(took(Wait::Mwmon) > took(Wait::Pause), "{} {}", took(Wait::Mwmon), took(Wait::Pause));
 }
 
-/// From the worker's time stamp before its store to the waiter's behind its wait, as the paper measures: both read the clock
-/// if `stamps`, and the waiter comes to so many lines that no cache has.
+/// The time from the worker's time stamp before its store to the waiter's after its wait, as the
+/// paper measures it, and the waiter's time in flushes. Both read the clock if `stamps`; after its
+/// wait the waiter reads `cold` lines that no cache has.
 fn wake_up(wait: Wait, stamps: bool, cold: usize) -> (u64, u64) {
     let chip = chip(&[]);
     let mut simulation = common::simulation(&chip);
@@ -134,7 +139,7 @@ fn what_a_wake_up_of_584_cycles_is_made_of() {
         include_str!("../../../../docs/results/waiting.md").contains(&rows),
         "docs/results/waiting.md has no\n{rows}"
     );
-    // A sibling's store empties the pipeline of one that spins without PAUSE, and of no other.
+    // A sibling's store empties the pipeline of a waiter that spins without PAUSE, and of no other.
     let flush = chip(&[]).core.flush.0;
     assert_eq!((wake_up(Wait::Spin, false, 0).1, wake_up(Wait::Pause, false, 0).1), (flush, 0));
 }

@@ -1,9 +1,11 @@
 //! The arithmetic: what a schedule's stretches must have computed.
 //!
-//! It knows nothing of the simulator's own bookkeeping. It has the stretches of all threads (who had which CPU when), the clocks,
-//! the ticks and the moments at which interrupts were sent, and goes through them in order of time. A core does as many cycles as
-//! its clock says, half of them for each of two siblings that compute; handlers take theirs first; what an operation does not use of its
-//! last cycle is its CPU's to keep. From that follows when each computation and each system call ends.
+//! The arithmetic knows nothing of the simulator's own bookkeeping. It has the stretches of all
+//! threads (who had which CPU when), the clocks, the ticks and the moments at which interrupts were
+//! sent, and goes through them in order of time. A core does as many cycles as its clock says, half
+//! of them for each of two siblings that compute; handlers take theirs first; the part of its last
+//! cycle that an operation does not use stays with the CPU. From this follows when each computation
+//! and each system call ends.
 
 use baton_chip::{Reason, Stretch};
 
@@ -18,18 +20,19 @@ pub(crate) enum Op {
     Sleep(u64),
 }
 
-/// The chip, as far as it matters here.
+/// The chip, as far as the arithmetic needs it.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    /// The clock that time is counted in.
+    /// The clock in which time is counted, in hertz.
     pub(crate) reference: u64,
     pub(crate) cores: u32,
     pub(crate) cpus: u32,
     /// Changes of a core's clock: when, which core, to how many hertz. In order of time.
     pub(crate) changes: Vec<(u64, u32, u64)>,
-    /// Period of the tick, 0: none; what its handler takes, in cycles of the core.
+    /// The period of the tick (0 for none), and the core's cycles that its handler takes.
     pub(crate) tick: (u64, u64),
-    /// What an interrupt's handler takes; when threads were sent elsewhere, and which.
+    /// The cycles that an interrupt's handler takes; and when threads were sent to other CPUs, and
+    /// which.
     pub(crate) interrupt: (u64, Vec<(u64, usize)>),
 }
 
@@ -39,7 +42,7 @@ impl Machine {
         last.map_or(self.reference, |change| change.2)
     }
 
-    /// Cycles of the reference that a handler takes which is called then.
+    /// The cycles of the reference that a handler takes if it is called at the time `at`.
     fn handler(&self, core: u32, at: u64, cycles: u64) -> u64 {
         (u128::from(cycles) * u128::from(self.reference)).div_ceil(u128::from(self.clock(core, at))) as u64
     }
@@ -50,7 +53,8 @@ impl Machine {
         turns.map(move |turn| turn * period)
     }
 
-    /// A change of clock cuts stretches in two, as the energy of their parts differs: they become one again.
+    /// Joins stretches that a change of clock has cut in two. (The log has them apart because the
+    /// energy of the two parts differs.)
     pub(crate) fn joined(&self, log: &[Stretch]) -> Vec<Stretch> {
         let mut all: Vec<Stretch> = Vec::new();
         for &next in log {
@@ -66,7 +70,7 @@ impl Machine {
         all
     }
 
-    /// Whether a tick comes then.
+    /// Whether a tick comes at this time.
     pub(crate) fn is_tick(&self, time: u64) -> bool {
         self.tick.0 != 0 && time.is_multiple_of(self.tick.0)
     }
@@ -79,23 +83,23 @@ struct Thread<'a> {
     /// The rest of the computation, in cycles times the reference's hertz; `None` before it has
     /// begun.
     left: Option<u128>,
-    /// Handlers that it has yet to pay for.
+    /// The cycles of handlers that the thread must still pay for.
     due: u64,
-    /// It has paid before the operation that comes.
+    /// Whether the thread has paid for handlers before its next operation.
     paid: bool,
 }
 
-/// Where a schedule is not what arithmetic says.
+/// An error says where a schedule is not what arithmetic says.
 pub(crate) type Verdict = Result<(), String>;
 
-/// Goes through the stretches of all threads.
+/// The state of the arithmetic, which goes through the stretches of all threads.
 pub(crate) struct Model<'a> {
     machine: &'a Machine,
     threads: Vec<Thread<'a>>,
     log: &'a [Vec<Stretch>],
-    /// By CPU: when it computed.
+    /// For each CPU, when it computed.
     computing: Vec<Vec<(u64, u64)>>,
-    /// By CPU: of its last cycle, what the operation did not use.
+    /// For each CPU, the part of its last cycle that the operation did not use.
     kept: Vec<u128>,
 }
 
@@ -111,11 +115,12 @@ impl<'a> Model<'a> {
         Model { machine, threads: ops.iter().map(thread).collect(), log, computing, kept }
     }
 
-    /// Whether every operation ended when it must have.
+    /// Checks that every operation ended when it must have.
     pub(crate) fn check(mut self) -> Verdict {
         let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
         for (thread, log) in self.log.iter().enumerate() {
-            // What it owed before the log began is not known: that ends with the first call, before the first sleep.
+            // What a thread owed before its log began is not known. The thread pays for it by the
+            // call before its first sleep, so the check begins there.
             let first = log.iter().position(|stretch| stretch.reason == Reason::Asleep).ok_or("never sleeps")?;
             order.extend((first - 1..log.len()).map(|at| (log[at].to.0, log[at].from.0, thread, at)));
         }
@@ -138,10 +143,12 @@ impl<'a> Model<'a> {
         let core = stretch.cpu.0 % self.machine.cores;
         let (from, to) = (stretch.from.0, stretch.to.0);
         match stretch.reason {
-            // The tick at the first moment was its predecessor's.
+            // The tick at the first moment of the stretch belongs to the thread that had the CPU
+            // before.
             Reason::Switch | Reason::Waking => {
                 self.threads[id].due += self.ticks_due(core, from + 1, to + 1);
-                // Sent away as it comes: it went on for no time, with what its CPU had kept.
+                // A thread that is sent away as it comes computes for no time, with what its CPU
+                // had kept.
                 let leaves = self.log[id].get(at + 1).is_some_and(|next| next.reason == Reason::Ready);
                 if let (true, Some(left)) = (leaves, &mut self.threads[id].left) {
                     let kept = &mut self.kept[stretch.cpu.0 as usize];
@@ -210,7 +217,8 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// What a CPU computes in that time, at half its core's speed while its sibling computes.
+    /// The work that a CPU computes from `from` to `to`, at half its core's speed while its sibling
+    /// computes.
     fn done(&self, cpu: u32, from: u64, to: u64) -> u128 {
         let machine = self.machine;
         let core = cpu % machine.cores;
@@ -240,7 +248,8 @@ impl<'a> Model<'a> {
         let comes = self.ticks_due(core, from + 1, to);
         let thread = &mut self.threads[id];
         if let (Some(left), Some(Op::Work(_))) = (thread.left, thread.ops.get(thread.at)) {
-            // It came back for less than its CPU had kept: that took no time, and no stretch says so.
+            // The thread came back for less work than its CPU had kept: this took no time, and no
+            // stretch shows it.
             if left > self.kept[cpu] {
                 return Err(format!("a computation is not over, {left} are left"));
             }
