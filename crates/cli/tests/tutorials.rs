@@ -12,7 +12,7 @@
 //! | `LANGUAGE FILE` | saved as this file; a second block of the same name goes behind the first |
 
 mod common;
-/// What `docs/tutorials/write-a-lock.md` makes, compiled with the tests.
+/// The lock that the reader of `docs/tutorials/write-a-lock.md` makes, compiled with the tests.
 #[allow(dead_code, reason = "its `main` is the example's")]
 #[path = "../../chip/examples/own_lock.rs"]
 mod own_lock;

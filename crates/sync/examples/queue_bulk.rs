@@ -1,6 +1,7 @@
 //! Moves bulks of items into a queue and out again, for counting instructions: `queue_bulk QUEUE N
-//! BULK`. It is a program of its own for the same reason as `queue_pair`. `queue_bulk list` prints
-//! name, items and tenths of instructions of the queues that move ranges, from the registry.
+//! BULK`. It is a program of its own so that it does not change the layout of the other programs'
+//! code, whose instructions are counted. `queue_bulk list` prints name, items and tenths of
+//! instructions of the queues that move ranges, from the registry.
 
 use baton_machine::{Native, Wait};
 use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue};

@@ -52,11 +52,11 @@ struct Hold {
 pub struct Lasted {
     /// Number of slow hand-offs from the stall on.
     pub handoffs: u64,
-    /// Whether the convoy lasted as long as there were hand-offs.
+    /// Whether the convoy had not ended at the last hand-off.
     pub to_the_end: bool,
     /// Number of holds that were long, without the one in which the holder stalled on purpose.
     pub long_holds: u64,
-    /// The longest such hold.
+    /// Length of the longest of the long holds.
     pub longest: Nanos,
     /// Number of all holds.
     pub holds: u64,
@@ -78,8 +78,8 @@ impl Convoy {
         let body = |thread: u32| {
             let (lock, stall, left) = (lock.clone(), stall.clone(), left.clone());
             let mut think = Think::new(self.think, 0.5, u64::from(thread));
-            // The pages are written before they are used: a page that is touched first with the
-            // lock held makes a stall of its own.
+            // The pages of the list are written before the threads run: a page that is first
+            // touched with the lock held would make a stall of its own.
             let mut holds = vec![Hold { requested: Nanos(1), ..Hold::default() }; of_a_thread];
             Box::new(move || {
                 let (mut behind, mut done) = (false, 0);

@@ -88,7 +88,8 @@ fn a_monitor_hides_neither_the_limit_nor_the_gain() {
     assert!(said.contains("no thread of this recording is called `nobody`"), "{said}");
 }
 
-/// The monitor and the workers take locks through one function; `SAME`: one lock, and otherwise each side its own.
+/// The monitor and the workers take locks through one function. With `SAME` both take one lock,
+/// otherwise each side has a lock of its own.
 const WRAPPED: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>

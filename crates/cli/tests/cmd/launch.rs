@@ -118,7 +118,8 @@ fn a_program_killed_or_interrupted_still_has_a_report() {
     assert_eq!(out.status.code(), Some(128 + 9));
     assert!(text(&out.stderr).contains("ended by signal 9") && place.is_dir(), "{}", text(&out.stderr));
 
-    // Ctrl-C goes to the whole group: a group of its own stands for the terminal's.
+    // A terminal sends Ctrl-C to its whole foreground group, so the command gets a group of its
+    // own, which the test interrupts.
     let place = dir.path().join("interrupted");
     let mut profile = baton();
     profile.arg("profile").arg("-o").arg(&place).arg("--").arg(counter().join("counter")).arg("1000000000");

@@ -47,7 +47,8 @@ fn tables_fit_a_terminal_and_are_whole_in_a_pipe() {
             .unwrap();
         let piped = String::from_utf8_lossy(&piped.stdout).into_owned();
         assert!(longest(&piped) > 100, "{arguments}: {piped}");
-        // Nothing is cut: every word of the pipe is on the terminal, a heading with a colon behind it.
+        // Nothing is cut: every word that the command writes to a pipe is on the terminal too,
+        // where a heading has a colon behind it.
         let words = |text: &str| {
             text.split_whitespace()
                 .map(|word| word.trim_end_matches(':').to_owned())

@@ -272,7 +272,9 @@ fn a_hot_lock_among_its_sisters_has_a_name_of_its_own() {
     let hot = format!("hot one of 6 locks {tables} #5");
     let others = format!("{tables} except #5");
     let wal = format!("from wal_open ({})", line("app.c", C, "the log's"));
-    // Half of a thread's 60 turns go to the hot table, and each sixth of the other half.
+    // A thread takes the hot table in half of its 60 turns, and in the other half each of the six
+    // tables five times. Three threads make 3 × 35 acquisitions of the hot table and 3 × 25 of the
+    // other five.
     let expected = [(&hot, (1, 105)), (&others, (5, 75)), (&wal, (1, 180)), (&"registry".to_owned(), (1, 180))];
     assert_eq!(classes(here), expected.map(|(name, figures)| (name.clone(), figures)).into());
     for (name, (locks, acquisitions)) in expected {

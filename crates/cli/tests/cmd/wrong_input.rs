@@ -314,7 +314,7 @@ const CASES: &[(&[&str], &str)] = &[
 fn baton(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
     command.args(args).env("NO_COLOR", "1").timeout(std::time::Duration::from_secs(60));
-    // Whether this machine is calibrated is not the test's matter.
+    // The test must not depend on whether this machine is calibrated.
     command.env("XDG_DATA_HOME", "/nonexistent");
     command
 }

@@ -158,13 +158,14 @@ fn with_line(text: &str, what: &str, line: &Line) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The manifest of the command outside of the tree, with the profiles of the tree's: what is built of other people's crates is then the
-/// same.
+/// The manifest of the command outside of the tree, with the tree's profiles, so that what is built
+/// of other people's crates is the same.
 fn manifest(root: &Path) -> String {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let workspace = read("Cargo.toml");
     let profiles = workspace.find("\n[profile.").expect("the workspace has profiles");
-    // A workspace of its own: the copy lies below the tree, which excludes the folder at its own place only.
+    // The copy gets a workspace of its own: it lies below the tree, whose workspace excludes only
+    // the original folder.
     read("examples/out-of-tree/Cargo.toml") + "\n[workspace]\n" + &workspace[profiles..]
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/sim.schema.json");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/figures.md");
-/// The page's table begins here, and ends the page.
+/// The page's table begins with these lines and goes to the end of the page.
 const HEAD: &str = "| figure | unit | meaning |\n| --- | --- | --- |\n";
 
 fn list(more: &[&str]) -> String {

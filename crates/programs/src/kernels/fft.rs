@@ -64,7 +64,7 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
         }
         // SAFETY: as above.
         let (found, sum) = unsafe { (data.energy.get(0), data.sum.get(0)) };
-        // Parseval's theorem: the sum of the squares is that of the input.
+        // Parseval's theorem: the transform keeps the sum of the squares of all points' lengths.
         near("the sum of all squares", found, energy(&input), 1e-12 * energy(&input))?;
         let expected = expected.iter().fold(Complex::default(), |sum, value| sum + *value);
         near("the sum of all points, off by", (sum - expected).square().sqrt(), 0.0, 1e-10 * most)
@@ -110,7 +110,7 @@ impl<M: Machine> Data<M> {
         let m = self.m;
         let points = input(scale);
         M::work(Cycles(m as u64 * FUNCTION_CYCLES));
-        // SAFETY: the other threads wait.
+        // SAFETY: the other threads wait, so only this thread accesses the data.
         unsafe {
             self.roots.write_pairs(0, &roots(m));
             for (row, points) in points.chunks_exact(m).enumerate() {
@@ -184,8 +184,8 @@ impl<M: Machine> Data<M> {
     }
 }
 
-/// What one thread computes: even and odd points are transformed separately, again and again
-/// (Danielson and Lanczos 1942).
+/// Computes the transform on one thread: even and odd points are transformed separately, again and
+/// again (Danielson and Lanczos 1942).
 fn plain(line: &[Complex]) -> Vec<Complex> {
     if line.len() == 1 {
         return line.to_vec();

@@ -96,8 +96,8 @@ pub(super) fn transform(line: &mut [Complex], roots: &[Complex], inverse: bool) 
     }
 }
 
-/// The same transform by its definition, for checks: the number of products is the square of the
-/// length.
+/// Computes the transform by its definition, for checks: the number of products is the square of
+/// the length.
 pub(super) fn plain(line: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = line.len();
     let sign = if inverse { 1.0 } else { -1.0 };

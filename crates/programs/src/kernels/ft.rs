@@ -124,7 +124,7 @@ impl<M: Machine> Data<M> {
         let n = self.n;
         M::work(Cycles(n as u64 * (FUNCTION_CYCLES + JUMP_CYCLES)));
         let begin = Sequence::new(SEED, scale);
-        // SAFETY: the other threads wait.
+        // SAFETY: the other threads wait, so only this thread accesses the data.
         unsafe {
             self.roots.write_pairs(0, &roots(n));
             (0..n).for_each(|z| self.seeds.set(z, begin.after((2 * n * n * z) as u64).state()));
@@ -234,7 +234,7 @@ fn plain_transform(field: &mut [Complex], n: usize, inverse: bool) {
     }
 }
 
-/// What one thread computes: all steps of a wave's decay at once, and transforms by their
+/// Computes the result on one thread: all steps of a wave's decay at once, and transforms by their
 /// definition. Returns the checksums, and the field of the last step.
 fn plain(scale: KernelScale) -> (Vec<Complex>, Vec<Complex>) {
     let n = scale.size as usize;

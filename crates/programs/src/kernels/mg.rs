@@ -69,8 +69,8 @@ pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
         // SAFETY: (here and below) the threads have ended.
         let norm = unsafe { data.norm.get(0) };
         if let Some(expected) = published(scale) {
-            // The norm is that of a difference that nearly cancels: the benchmark asks for eight
-            // digits.
+            // The residual is a difference that nearly cancels, so rounding shows in its norm: the
+            // benchmark asks for eight digits.
             near("the norm of what is left", norm, expected, 1e-8 * expected)?;
         }
         let (solution, expected) = plain(scale);
@@ -160,7 +160,7 @@ impl<M: Machine> Data<M> {
         M::work(Cycles(side.pow(3) as u64 * (CYCLES + 2)));
         for (charge, places) in [(1.0, most), (-1.0, least)] {
             for (_, at) in places {
-                // SAFETY: the other threads wait.
+                // SAFETY: the other threads wait, so only this thread accesses the data.
                 unsafe {
                     let mut row = self.v.read(at / side);
                     row[at % side] = charge;

@@ -27,8 +27,8 @@ struct Buffer(UnsafeCell<[u8; BUFFER_BYTES]>, [u8; BLOCK_BYTES]);
 /// All buffers.
 pub(crate) struct Buffers<M: Machine>(OwnedSlice<M, Buffer>);
 
-// SAFETY: a buffer is accessed only by the thread that has its number, and the queue that the number came through orders its
-// accesses behind those of the thread that had it before.
+// SAFETY: only the thread that has a buffer's number accesses the buffer. The queue through which
+// the number came orders these accesses behind those of the thread that sent the number.
 unsafe impl<M: Machine> Sync for Buffers<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Buffers<M> {}

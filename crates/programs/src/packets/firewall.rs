@@ -216,7 +216,7 @@ impl Settings {
         outcome.passed(view.number, view.length, &view.bytes);
     }
 
-    /// The result of one thread for the same packets.
+    /// Computes the result on one thread, for the same packets.
     fn plain(flow: Flow, input: &Input) -> Outcome {
         let mut outcome = Outcome::new(&input.rules);
         let header = flow.blocks.min(HEADER);

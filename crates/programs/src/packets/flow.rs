@@ -37,7 +37,7 @@ impl Default for Flow {
 
 /// The least number of buffers in a pool whose size is not set.
 pub(super) const USUAL_POOL: usize = 256;
-/// The largest number of buffers: 132 MB.
+/// The largest number of buffers, which take 132 MiB.
 const MOST_POOL: usize = 65_536;
 
 impl Flow {

@@ -80,7 +80,7 @@ impl Traffic {
     }
 }
 
-/// Bytes of a generated packet, of which the first ones count, up to its length.
+/// A generated packet. Only its first bytes count, as many as the packet's length.
 type Made = [u8; LENGTHS[2] as usize];
 
 /// A UDP packet over IPv4 in an Ethernet frame; the checksums are 0.

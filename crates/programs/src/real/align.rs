@@ -41,7 +41,7 @@ fn input(scale: Scale) -> [Vec<u8>; 2] {
     [first, second]
 }
 
-/// The score that one thread computes.
+/// Computes the score on one thread.
 fn plain(scale: Scale) -> i32 {
     let [first, second] = input(scale);
     let mut above = vec![0; second.len() + 1];

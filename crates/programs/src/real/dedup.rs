@@ -161,7 +161,7 @@ fn record(hash: u64, packed: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
-/// The output of one thread.
+/// Computes the output on one thread.
 fn plain(scale: Scale) -> Vec<u8> {
     let (input, mut seen, mut out) = (input(scale), BTreeSet::new(), Vec::new());
     for chunk in input.chunks(scale.grain as usize).flat_map(chunks) {

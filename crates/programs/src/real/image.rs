@@ -60,7 +60,7 @@ fn input(scale: Scale) -> Vec<u8> {
     (0..side * side).map(pixel).collect()
 }
 
-/// The image that one thread computes.
+/// Computes the image on one thread.
 fn plain(scale: Scale) -> Vec<u8> {
     let side = scale.size as usize;
     PASSES.iter().fold(input(scale), |image, pass| {

@@ -117,7 +117,7 @@ impl Settings {
         self.step / (f64::from(self.workers) * f64::from(self.rows))
     }
 
-    /// The weights that one thread learns, in the same order of additions.
+    /// Computes the weights on one thread, which adds in the same order as the workers do.
     pub fn sequential(&self, data: &Data) -> Vec<f64> {
         let data = data.shuffled(self.seed);
         let (mut weights, n) = (vec![0.0; data.attributes], data.attributes);

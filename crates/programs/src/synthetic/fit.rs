@@ -85,8 +85,8 @@ pub fn fit<E>(
     measure: impl FnMut(&Draw) -> Result<Shown, E>,
 ) -> Result<Option<Fitted>, E> {
     let Source { stratum, strata, table, seed } = source;
-    // Profiles of the same ranges are still different programs: their draws come from other strata,
-    // and other places in these.
+    // Profiles of the same ranges are still different programs, so their draws come from different
+    // strata, and from different places in these strata.
     let named = |seed| {
         profile.name.bytes().fold(seed, |seed: u64, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
     };
@@ -167,7 +167,8 @@ fn moved<E>(
             scaled(draw.think_cycles, think).clamp(10, 10_000_000),
         );
         if times == (draw.section_cycles, draw.think_cycles) {
-            // A repeated run shows the same figures.
+            // The step does not change the draw, and another run of the same draw would show the
+            // same figures.
             break;
         }
         (draw.section_cycles, draw.think_cycles) = times;

@@ -59,7 +59,7 @@ pub struct Ranges {
     pub acquisitions: Range,
     /// Number of locks.
     pub locks: Range,
-    /// Share of acquisitions that go to the first lock, beside its even share of the others.
+    /// Share of acquisitions that go to the first lock, in addition to its share of the rest.
     pub hot: Range,
     /// Share of the other acquisitions that go round the locks in turn.
     pub even: Range,
@@ -93,7 +93,7 @@ pub struct Draw {
     pub acquisitions: u64,
     /// Number of locks.
     pub locks: u32,
-    /// Share of acquisitions that go to the first lock, beside its even share of the others.
+    /// Share of acquisitions that go to the first lock, in addition to its share of the rest.
     pub hot: f64,
     /// The share of the other acquisitions that go round the locks in turn, so that as many threads
     /// come to each lock, as where data are divided among threads. The rest of the acquisitions go

@@ -42,7 +42,7 @@ pub enum Problem {
     Missing {
         /// The key, with its table.
         key: String,
-        /// The values that may stand there.
+        /// The values that the key may have.
         expected: String,
     },
     /// The value of the key is not one that the key takes.
@@ -52,7 +52,7 @@ pub enum Problem {
         key: String,
         /// The value in the file.
         found: String,
-        /// The values that may stand there.
+        /// The values that the key may have.
         expected: String,
     },
     /// A folder has two profiles of one name.

@@ -155,8 +155,9 @@ impl Draw {
         if by_chance < self.hot {
             0
         } else if unit(state) < self.even {
-            // Of `locks` threads in a row, each takes a lock of its own, and meets other threads in
-            // every round.
+            // Threads form rows of `locks` threads. In each round every thread of a row takes a
+            // lock of its own. Rows go round the locks at different steps, so a thread meets other
+            // threads each time.
             let (row, place) = (u64::from(thread / locks), u64::from(thread % locks));
             ((place + round % u64::from(locks) * (1 + row)) % u64::from(locks)) as u32
         } else {
@@ -165,7 +166,7 @@ impl Draw {
     }
 }
 
-/// A thread's way over its own lines.
+/// A thread's position in its walk over its own lines.
 struct Walk<M: Machine> {
     own: OwnedSlice<M, Own>,
     line: usize,

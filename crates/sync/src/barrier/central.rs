@@ -90,7 +90,8 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
 
     fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        // Relaxed for the same reason as in `arrive`.
+        // Relaxed: as in `arrive`, this thread can see no older number, and no newer one exists
+        // until it arrives.
         let episode = self.episode.0.load(Relaxed) & !BIT;
         let arrived = count_out::<M, Self>(&self.arrived, LEFT + 1, self.participants)? + LEFT + 1;
         if arrived as u32 == self.participants {

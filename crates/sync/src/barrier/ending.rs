@@ -29,8 +29,8 @@ impl<M: Machine, B: RawBarrier<M>> Ending<M, B> {
         // before the drop.
         self.inside.0.fetch_add(1, Relaxed);
         let answer = call(&self.barrier);
-        // Release: this thread's reads of the barrier come before it is freed. It may be gone right
-        // afterwards.
+        // Release: this thread's reads of the barrier come before it is freed. The barrier may be
+        // gone right after this addition.
         self.inside.0.fetch_add(1u32.wrapping_neg(), Release);
         answer
     }

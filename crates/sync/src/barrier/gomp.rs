@@ -98,7 +98,8 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
 
     fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
         assert!(index < self.total, "participant {index} of {}", self.total);
-        // Relaxed for the same reason as in `arrive`.
+        // Relaxed: as in `arrive`, this thread can see no older generation, and no newer one exists
+        // until it arrives.
         let generation = self.generation.load(Relaxed) & !BIT;
         let awaited = count_out::<M, Self>(&self.awaited.0, LEFT.wrapping_add(ONE_LESS), self.total)?;
         if awaited as u32 == 1 {

@@ -147,7 +147,8 @@ impl<M: Machine> Counters<M> {
     /// Arrives at the participant's counter, and at the larger parts above while this thread is the
     /// last to arrive. Returns whether it was the last in all parts below the whole machine.
     fn arrive(&self, index: u32) -> bool {
-        // Relaxed, here and for the parts: written before the word said that the counters exist.
+        // Relaxed, here and for the parts: the tables were written before the word said that the
+        // counters exist.
         let mut at = self.first[index as usize].load(Relaxed);
         while at != TOP {
             let [expected, parent] = &self.parts[at as usize];
@@ -159,7 +160,7 @@ impl<M: Machine> Counters<M> {
                 return false;
             }
             // Resets the counter before arriving at the larger part, because the others may be
-            // released at once. Relaxed: the arrival there publishes it.
+            // released at once. Relaxed: the arrival at the larger part publishes it.
             counter.store(0, Relaxed);
             at = parent.load(Relaxed);
         }

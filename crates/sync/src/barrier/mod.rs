@@ -51,7 +51,7 @@ pub struct BarrierInfo {
 /// Why a participant cannot drop out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropError {
-    /// This kind of barrier does not support it.
+    /// Barriers of this kind do not let participants drop out.
     NotOffered {
         /// Name of the barrier.
         barrier: &'static str,

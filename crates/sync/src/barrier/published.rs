@@ -7,8 +7,8 @@ use baton_machine::{Machine, Slot};
 #[repr(C, align(128))]
 pub(super) struct Published<M: Machine, T: 'static> {
     pub(super) word: M::Atomic<u32>,
-    /// The last thread to arrive writes it before it releases the others, and released threads read
-    /// it.
+    /// The data: the last thread to arrive writes it before it releases the others, and released
+    /// threads read it.
     behind: M::Slot<Option<T>>,
 }
 

@@ -67,7 +67,8 @@ pub fn on<M: Machine, L: TryLock<M> + ZeroInit>() -> Verbs {
         lock: |room, wait| unsafe { &*room.cast::<L>() }.lock(wait).to_word(),
         // SAFETY: as for `lock`.
         try_lock: |room| unsafe { &*room.cast::<L>() }.try_lock().map(Token::to_word),
-        // SAFETY: as for `lock`; the word is that of the token by which the caller holds the lock.
+        // SAFETY: `make` put an `L` into the room. The word is that of the token by which the
+        // caller holds the lock.
         unlock: |room, token, wait| unsafe { (*room.cast::<L>()).unlock(L::Token::from_word(token), wait) },
     }
 }

@@ -52,8 +52,8 @@ impl Token for Via {
 unsafe impl<M: Machine> ZeroInit for CohortLock<M> {}
 
 // SAFETY: a thread enters when it has taken the global lock, or when it has got its node's lock
-// from a holder that left it the global one and said so in `passed`. The node's lock orders those
-// two; the global lock orders everything else.
+// from a holder that left it the global one and said so in `passed`. The node's lock orders that
+// holder before the thread; the global lock orders everything else.
 unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
     type Token = Via;
     const INFO: LockInfo = LockInfo {

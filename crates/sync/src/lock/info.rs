@@ -38,18 +38,18 @@ pub struct LockInfo {
     pub limits: &'static str,
     /// Whether waiters are served in order of arrival ([`super::Fifo`]).
     pub fifo: bool,
-    /// Whether it implements [`super::TryLock`].
+    /// Whether the lock implements [`super::TryLock`].
     pub try_lock: bool,
-    /// Whether it implements [`super::TimedLock`].
+    /// Whether the lock implements [`super::TimedLock`].
     pub timed: bool,
-    /// Whether it reports its tries and releases to the machine itself
+    /// Whether the lock reports its tries and releases to the machine by its own code
     /// ([`baton_machine::Machine::hint`]).
     pub hints: bool,
-    /// Whether it can replace a `pthread_mutex_t`.
+    /// Whether the lock can replace a `pthread_mutex_t`.
     pub posix: Posix,
-    /// Whether it suits general use like a mutex: with more threads than CPUs it is not much slower
-    /// than glibc's, because no release waits for a thread that sleeps or has lost its CPU. Other
-    /// locks are for threads that have a CPU each.
+    /// Whether the lock suits general use like a mutex: with more threads than CPUs it is not much
+    /// slower than glibc's mutex, because no release waits for a thread that sleeps or has lost its
+    /// CPU. Other locks are for threads that have a CPU each.
     pub general: bool,
     /// Wait policies that the lock takes.
     pub waits: Waits,

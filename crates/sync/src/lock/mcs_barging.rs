@@ -79,7 +79,7 @@ unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
     }
 
     fn pass_on(&self, place: NonNull<Node<M>>) -> Debt {
-        // SAFETY: the head's node belongs to it until it is given back.
+        // SAFETY: the node is the head's, which is this thread, until this thread gives it back.
         let node = unsafe { place.as_ref() };
         // Acquire: see the flag that the thread behind set before it linked itself.
         let behind = node.next.load(Acquire);
@@ -104,7 +104,7 @@ unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
 
     unsafe fn settle(_: *const Self, debt: Debt) {
         let place = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(debt.0)).expect("a debt is a node");
-        // SAFETY: the node belongs to this thread until it is given back.
+        // SAFETY: the node belongs to this thread until this thread gives it back.
         let link = unsafe { &(*place.as_ptr()).next };
         // Acquire: see the flag that the thread behind set before it linked itself.
         let mut behind = link.load(Acquire);

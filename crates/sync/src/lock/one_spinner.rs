@@ -170,8 +170,8 @@ impl<M: Machine> OneSpinner<M> {
     /// ticket.
     fn put_back(&self, mine: &Monitor<M>, mut ticket: Ticket, mut front: Ticket) -> bool {
         let mut monitor = mine;
-        // Relaxed: a thread that finds `front` there synchronizes with the exchange that first put
-        // it there, because the tail changes only by exchanges.
+        // Relaxed: a thread that finds `front` in the tail synchronizes with the exchange that
+        // first put it into the tail, because the tail changes only by exchanges.
         while self.tail.compare_exchange(ticket.0, front.0, Relaxed, Relaxed).is_ok() {
             monitor.end(ticket);
             monitors::give_spare(NonNull::from(monitor));

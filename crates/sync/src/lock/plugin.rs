@@ -168,7 +168,8 @@ fn verbs() -> &'static Verbs {
 #[repr(C, align(128))]
 pub struct Plugin(UnsafeCell<[u8; SIZE]>);
 
-// SAFETY: the bytes are used by the plug-in's verbs alone, which are those of a lock.
+// SAFETY: only the plug-in's functions access the bytes, and any thread may call the functions of a
+// lock.
 unsafe impl Send for Plugin {}
 // SAFETY: as above.
 unsafe impl Sync for Plugin {}

@@ -122,7 +122,8 @@ impl<M: Machine> SpinParkGranted<M> {
         false
     }
 
-    /// Gives up, unless there is a grant: takes that, because there may be no other taker.
+    /// Gives up. If there is a grant, takes it instead, because there may be no other thread to
+    /// take it.
     fn leave(&self) -> Option<()> {
         let mut seen = self.word.load(Relaxed);
         loop {

@@ -99,7 +99,8 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
         let mine = self.serving.load(Relaxed);
         // Release: the next holder sees this thread's writes.
         self.serving.store(mine.wrapping_add(1), Release);
-        // Wakes all sleepers: the one with the served number cannot be distinguished.
+        // Wakes all sleepers, because the sleeper with the served number cannot be told from the
+        // others.
         M::wake::<u32>(serving, u32::MAX, wait);
     }
 }

@@ -107,7 +107,8 @@ unsafe impl<M: Machine> Queue<M> for TicketQueue<M> {
 
     unsafe fn settle(queue: *const Self, debt: Debt) {
         let offset = core::mem::offset_of!(Self, served) + (debt.0 - 1) * size_of::<M::Atomic<u32>>();
-        // Wakes all sleepers on the word: the one with the served number cannot be distinguished.
+        // Wakes all sleepers on the word, because the sleeper with the served number cannot be told
+        // from the others.
         M::wake::<u32>(queue.wrapping_byte_add(offset).cast(), u32::MAX, SLEEP);
     }
 }

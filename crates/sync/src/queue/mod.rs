@@ -37,10 +37,10 @@ pub struct QueueInfo {
     pub producers: Side,
     /// How many threads may dequeue at a time.
     pub consumers: Side,
-    /// Whether it implements [`BulkQueue`].
+    /// Whether the queue implements [`BulkQueue`].
     pub bulk: bool,
-    /// Whether it lives in a queue device ([`Machine::queues`]); a machine without one cannot have
-    /// it.
+    /// Whether the queue lives in a queue device ([`Machine::queues`]); a machine without such a
+    /// device cannot have the queue.
     pub device: bool,
     /// Cost of an item's enqueue and dequeue. `scripts/check/sync-instructions` counts it.
     pub counted: Counted,

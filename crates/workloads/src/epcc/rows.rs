@@ -16,7 +16,8 @@ const LINES: usize = MOST.div_ceil(NUMBERS);
 #[repr(C, align(64))]
 pub(super) struct Line(UnsafeCell<[f64; NUMBERS]>);
 
-// SAFETY: a thread writes its own array alone; others read it behind a fork or a barrier that comes after, and before the next one.
+// SAFETY: only its own thread writes an array. Other threads read it after a fork or barrier that
+// follows the write, and before the next one.
 unsafe impl Sync for Line {}
 
 /// The arrays of all threads; each thread's numbers differ from those of the others.

@@ -1,5 +1,5 @@
-//! Whether tests can run on a chip: it needs cores and queue devices enough, and no thread may wait
-//! for ever.
+//! Whether tests can run on a chip: the chip needs cores and queue devices enough, and no thread of
+//! a test may wait for ever.
 
 use super::files::Found;
 use super::model::{self, endless};

@@ -228,7 +228,8 @@ pub(crate) fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option
 /// Waits until the child has ended, without taking its status. Returns `false` if the limit comes
 /// first.
 fn ends_within(child: &Child, limit: Option<Duration>) -> std::io::Result<bool> {
-    // SAFETY: the call takes a process id and flags. The child has not been waited for, so its id is its own.
+    // SAFETY: the call takes a process id and flags. The child has not been waited for, so no other
+    // process can have its id.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
     if fd < 0 {
         return Err(std::io::Error::last_os_error());

@@ -28,7 +28,7 @@ pub(super) struct Name {
     pub(super) is_taken: bool,
 }
 
-/// What a name says.
+/// The part of a name that says where its locks lie or begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     /// Addresses of an object file.

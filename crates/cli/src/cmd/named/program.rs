@@ -23,7 +23,7 @@ pub(in crate::cmd) struct OneByOne {
     pub(in crate::cmd) names: Vec<String>,
 }
 
-/// Where a name's mutexes are, and those among them that are not meant.
+/// The places of a name's mutexes, and the places that the name excepts.
 #[derive(Debug, Default)]
 pub(in crate::cmd) struct Found {
     pub(in crate::cmd) places: Vec<Place>,

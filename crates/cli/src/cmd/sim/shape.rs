@@ -25,7 +25,7 @@ pub(super) enum Shape {
     List(Box<Shape>),
     /// An object: its meaning, and its fields.
     Object(&'static str, Vec<Field>),
-    /// An object whose fields may have any name. Of these fields the meaning is known.
+    /// An object whose fields may have any name; the listed fields have a known meaning.
     Open(Vec<Field>),
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Proc {
 /// What the kernel allows UMWAIT and TPAUSE to do.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct UmwaitLimits {
-    /// Whether they may rest at C0.2; otherwise they rest at C0.1.
+    /// Whether UMWAIT and TPAUSE may rest at C0.2; otherwise they rest at C0.1.
     pub(crate) c02: bool,
     /// The longest rest, in ticks of the time-stamp counter; 0: without bound.
     pub(crate) max_ticks: u32,
@@ -79,8 +79,8 @@ pub(crate) struct Cpus {
     pub(crate) online: usize,
     /// The CPUs on which this process may run.
     pub(crate) allowed: Vec<u32>,
-    /// Two of these CPUs, on different cores if possible: figures that need two CPUs are measured
-    /// on them.
+    /// Two of the allowed CPUs, on different cores if possible: figures that need two CPUs are
+    /// measured on them.
     pub(crate) two: Option<(u32, u32)>,
     /// Number of CPUs of each core; `None` if cores have different numbers.
     pub(crate) contexts: Option<u32>,

@@ -37,7 +37,7 @@ use turn::{How, Turns};
 const DEFAULT_LOCKS: [&str; 5] = ["spin-park", "adaptive", "spin-park-once", "clh-barging", "futex"];
 /// The rounds that the default budget is for.
 const ROUNDS: u32 = 12;
-/// What starting and ending a server and its load take at a guess.
+/// A guess at the time that a turn takes to start and to end the server and its load.
 const AROUND: Duration = Duration::from_secs(1);
 
 /// Options for a server.
@@ -72,7 +72,7 @@ impl ServerArgs {
     }
 }
 
-/// What is asked of `try`, beside the options for a server.
+/// The options of `try` that are not for servers alone.
 pub(super) struct Asked<'a> {
     pub(super) what: &'a [OsString],
     pub(super) locks: &'a [String],

@@ -56,7 +56,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Ready {
-    /// Whether a server that is seen so serves.
+    /// Whether a server of which this was seen counts as serving.
     pub(super) fn is_met(&self, seen: &Seen<'_>) -> bool {
         match self {
             Ready::Listens => !seen.listeners.is_empty() && seen.unchanged >= SETTLED,
@@ -66,7 +66,7 @@ impl Ready {
         }
     }
 
-    /// What was waited for, for messages.
+    /// Returns what the server has not done, for messages.
     pub(super) fn wanted(&self) -> String {
         match self {
             Ready::Listens => "listened nowhere".to_owned(),
