@@ -63,7 +63,7 @@ impl Profile {
         Profile::open_telling(directory, name, &|_| {})
     }
 
-    /// The steps that [`Profile::open_telling`] tells of.
+    /// The names of the steps, in order, that [`Profile::open_telling`] passes to `tell`.
     pub const STEPS: [&str; 5] =
         ["reading the recording", "how it ended", "waits and holds", "context switches", "critical path and names"];
 

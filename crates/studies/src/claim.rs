@@ -37,7 +37,7 @@ pub struct Claim {
     pub basis: Basis,
     /// Whether the claim holds; `None` if it is not judged. Only a predicted claim is judged.
     pub holds: Option<bool>,
-    /// The rule by which it holds.
+    /// The rule by which the claim is judged, as text.
     pub rule: String,
     /// The reason why the claim does not hold, or is not judged.
     pub why: String,

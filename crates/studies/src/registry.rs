@@ -11,22 +11,22 @@ pub struct Registry(pub &'static [Entry]);
 pub struct Entry {
     /// The name, as in `baton study NAME`.
     pub name: &'static str,
-    /// The paper whose claims it judges.
+    /// The paper whose claims the study judges.
     pub paper: &'static str,
     /// The documentation page.
     pub page: &'static str,
     /// What a quick study does, and how long it takes, in a few words.
     pub quick: &'static str,
-    /// The chip files that it uses if no others are named; all of them are hashed into what is
-    /// frozen.
+    /// The chip files that the study uses if no others are named; all of them are hashed into what
+    /// is frozen.
     pub chips: &'static [&'static str],
-    /// The folders of profiles that it uses if no others are named.
+    /// The folders of profiles that the study uses if no others are named.
     pub profiles: &'static [&'static str],
     /// Opens the study.
     pub open: fn(&Inputs) -> Result<Box<dyn AnyStudy>, StudyError>,
 }
 
-/// A study whose types of runs and figures only it knows.
+/// A study of any type. Its types of runs and figures are not known to the caller.
 pub trait AnyStudy: Sync {
     /// Conducts the study in `folder`: [`conduct`].
     ///

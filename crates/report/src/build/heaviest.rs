@@ -104,7 +104,7 @@ impl Heaviest<'_> {
         out
     }
 
-    /// The advice on these sections.
+    /// The advice on the critical sections of the class.
     pub(super) fn next(&self, place: &str) -> NextStep {
         let at = place_of;
         let name = &self.name;

@@ -82,7 +82,7 @@ pub(super) struct Origin {
     process: ProcessIndex,
     /// The locks that begin on this way.
     locks: Vec<usize>,
-    /// Whether a call initialises the locks; otherwise they are taken without that.
+    /// Whether a call initialises the locks; otherwise a place takes them first.
     pub(super) initialised: bool,
     pub(super) steps: Vec<Step>,
 }

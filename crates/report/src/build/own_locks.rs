@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 /// A cause that takes less than this share of the path is not worth advice of its own.
 pub(super) const WORTH_A_STEP: f64 = 0.05;
 
-/// The limits of such verdicts, which are also the kinds of the objects.
+/// The limits of verdicts about futexes and about locks inside of the C library, which are also the
+/// kinds of these objects.
 const LIMITS: [&str; 2] = ["futex", "libc-lock"];
 
-/// An object of one of these kinds, and the share of the critical path at it.
+/// A futex or a lock inside of the C library, and the share of the critical path at it.
 struct Through<'a> {
     object: &'a Waitable,
     share: f64,
@@ -60,7 +61,8 @@ pub(super) fn headline(report: &Report, share: &Share) -> String {
     }
 }
 
-/// Sentences on what could be won if no thread waited at the objects that take most of the path.
+/// Sentences on what could be won if no thread waited at the futex, or the C library's lock, that
+/// takes most of the path.
 pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
     let gain = |limit: &&str| {
         let _ = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
@@ -71,7 +73,8 @@ pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
     LIMITS.iter().filter_map(gain).collect()
 }
 
-/// Advice on the objects that take most of the path, each with the share of its limit.
+/// Advice on the futex and on the C library's lock that take most of the path, each with the share
+/// of its limit.
 pub(super) fn next(report: &Report, shares: &[Share], place: &str) -> Vec<(f64, NextStep)> {
     let step = |limit: &&str| {
         let share = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;

@@ -7,7 +7,8 @@ use crate::model::{Class, NextStep, Report, Share, Site, Waitable, ratio};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 
-/// The limits of such verdicts, which are also the kinds of parts of the path.
+/// The limits of verdicts about threads that are awake in vain, which are also kinds of parts of
+/// the path.
 pub(super) const FUTILE: &str = "futile-wake-ups";
 pub(super) const POLLING: &str = "polling";
 
@@ -75,7 +76,7 @@ fn polled(report: &Report) -> Option<Polled<'_>> {
     })
 }
 
-/// The headline of a verdict whose limit is one of these two.
+/// The headline of a verdict with the limit `FUTILE` or `POLLING`.
 pub(super) fn headline(report: &Report, share: &Share) -> String {
     let all = percent(share.share);
     match (share.limit == FUTILE, herd(report), polled(report)) {

@@ -86,7 +86,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         Ok(())
     }
 
-    /// Classifies a wait that was left undecided until the event after it.
+    /// Classifies the wait of a thread that is over but undecided, and passes it to `sink`. `cpu`
+    /// is the thread's CPU time, if the event after the wait has it.
     fn decide(&mut self, thread: ThreadIndex, cpu: Option<u64>) -> Result<(), E> {
         let Some((mut wait, before)) = self.threads[thread.index()].undecided.take() else { return Ok(()) };
         if let Some(after) = cpu {

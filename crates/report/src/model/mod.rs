@@ -49,7 +49,8 @@ pub struct Report {
     pub totals: Totals,
     /// The locks, the most costly first.
     pub locks: Vec<Lock>,
-    /// Locks of the same origin, added up.
+    /// Locks with something in common, added up: a name, a global variable, or the places that
+    /// initialise or take them.
     pub classes: Vec<Class>,
     /// The places that initialise locks, or take them first.
     #[serde(default)]
@@ -148,7 +149,8 @@ pub struct Lock {
     pub program_without_exclusion_ns: Option<Nanos>,
 }
 
-/// Locks of the same origin.
+/// Locks that the report shows as one: they share a name, a global variable, or the places that
+/// initialise or take them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Class {
     /// What the locks have in common: a name, the place that initialised them, or an address.

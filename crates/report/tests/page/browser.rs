@@ -54,7 +54,8 @@ fn predictions() -> Vec<Predicted> {
     ]
 }
 
-/// Loads the page with a script added to it and gives the document as it stands then.
+/// Loads the page with `script` added to it; returns the document's HTML after the scripts have
+/// run.
 pub(crate) fn dom(browser: &str, folder: &Path, width: u32, page: &str, script: &str) -> String {
     let path = folder.join("page.html");
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));

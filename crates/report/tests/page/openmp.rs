@@ -71,7 +71,7 @@ fn regions_say_who_came_last_and_how_long_others_waited() {
     assert!(page.contains("openmp-table") && page.contains("\"parallel\":[{"));
 }
 
-/// The published form has them, as the schema says.
+/// The JSON of a report with regions and tasks fits the published schema.
 #[test]
 fn the_schema_knows_them() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/report.schema.json");

@@ -145,8 +145,8 @@ fn what_is_not_explained_leaves_other_locks_open() {
     assert!(verdict.headline.starts_with("Cannot tell: for 12.5% of its critical path the thread was blocked"));
     assert_eq!(verdict.gains[0], "by another lock: cannot tell; 12.5% of the critical path is not explained");
     assert!(verdict.next.iter().any(|step| step.text.starts_with("see which calls of the kernel block")));
-    // Blocked for 2 of 40 ms, a twentieth, it does not decide the verdict, but is said of other
-    // locks.
+    // Thread 2 is blocked for 2 of 40 ms, a twentieth of the path. That does not decide the
+    // verdict, but leaves open what another lock could win.
     let mut trace = builder();
     off(&mut trace, 10 * MS, 12 * MS);
     let verdict = report(trace, 40 * MS).verdict;

@@ -1,5 +1,5 @@
-//! CAF (Wang and others, *CAF: Core to Core Communication Acceleration Framework*, PACT 2016): queues in a device beside the cores, and
-//! a hint that pushes what was written out of private caches.
+//! CAF (Wang and others, *CAF: Core to Core Communication Acceleration Framework*, PACT 2016):
+//! queues in a device beside the cores, and a hint that pushes written lines out of private caches.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -14,7 +14,7 @@
 //! | `mesh`, `placement` | several devices at 64 cores, and where they hang |
 //! | `weights` | credits by weights |
 //! | `apps` | the paper's applications |
-//! | `results` | what came out, ready to be asked |
+//! | `results` | the results of runs, with the figures that claims need |
 //! | `claims` | C1 to C21 with their rules |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `why` | why a claim came out as it did |

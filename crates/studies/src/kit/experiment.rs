@@ -31,7 +31,7 @@ pub trait Draw: PartialEq {
     }
 }
 
-/// A program without draws, which its name stands for.
+/// A program that has no draws: its name is the subject of the experiment.
 impl Draw for &'static str {
     fn name(&self) -> &str {
         self

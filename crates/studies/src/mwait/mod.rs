@@ -1,11 +1,11 @@
-//! mwait (Akkan, Lang and Ionkov, *Achieving Power Efficiency with MONITOR and MWAIT*, 2013): locks and a barrier that wait in MWAIT, in
-//! OpenMP on 64 cores.
+//! mwait (Akkan, Lang and Ionkov, *Achieving Power Efficiency with MONITOR and MWAIT*, 2013): locks
+//! and a barrier that wait in MWAIT, in OpenMP on 64 cores.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `run` | one run, and what it shows |
 //! | `jobs` | what is run |
-//! | `results` | what came out, ready to be asked |
+//! | `results` | the results of runs, with the figures that claims need |
 //! | `claims` | A1 to A13 with their rules |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `why` | why a claim came out as it did |

@@ -294,7 +294,8 @@ fn tasks(
                         Simulated::work(cycles);
                         done.fetch_add(1, Relaxed);
                     };
-                    // SAFETY: what the task borrows outlives the region.
+                    // SAFETY: the task borrows only `done`, which outlives the region, and the
+                    // region's end waits for its tasks.
                     unsafe { context.task(task) };
                 }
             });

@@ -1,5 +1,6 @@
-//! mwmon (Anastopoulos and Koziris, *Facilitating Efficient Synchronization of Asymmetric Threads on Hyper-Threaded Processors*, 2008):
-//! MONITOR and MWAIT in a system call, for threads that wait beside one that computes.
+//! mwmon (Anastopoulos and Koziris, *Facilitating Efficient Synchronization of Asymmetric Threads
+//! on Hyper-Threaded Processors*, 2008): MONITOR and MWAIT in a system call, for threads that wait
+//! beside one that computes.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -8,10 +9,10 @@
 //! | `kernels` | figure 5: the kernels, each in two sizes |
 //! | `helper` | a kernel with a helper that prefetches |
 //! | `run` | one run, and what it shows |
-//! | `jobs` | what is run; the prices of each reading |
-//! | `results` | what came out, ready to be asked |
+//! | `jobs` | the runs of the study, and the prices of each reading |
+//! | `results` | the results of runs, with the figures that claims need |
 //! | `claims` | M1 to M11 with their rules |
-//! | `assisted` | those of M8 to M11 that need all four kernels, with their rules |
+//! | `assisted` | the parts of M8 to M11 that need all four kernels, with their rules |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `why` | why a claim came out as it did |
 //! | `figures` | the paper's tables and figures beside ours |

@@ -79,8 +79,8 @@ impl Guarded {
         result
     }
 
-    /// Waits until `ready` returns true; it is called with the mutex held. The thread joins the
-    /// waiters before it releases the mutex, so that no notification is lost.
+    /// Waits until `ready` returns true. `ready` is called with the mutex held. The thread joins
+    /// the waiters before it releases the mutex, so that no notification is lost.
     fn wait_until(&self, ready: impl Fn() -> bool) {
         let join = || (!ready()).then(|| self.changed.prepare(Wait::Futex));
         while let Some(waiter) = self.locked(join) {

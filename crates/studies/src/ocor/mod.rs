@@ -1,25 +1,27 @@
-//! OCOR (Yao and Lu, *Opportunistic Competition Overhead Reduction for Expediting Critical Section in NoC based CMPs*, ISCA
-//! 2016): locks that tell how many tries they have left, and a network that serves the last tries first.
+//! OCOR (Yao and Lu, *Opportunistic Competition Overhead Reduction for Expediting Critical Section
+//! in NoC based CMPs*, ISCA 2016): locks that tell how many tries they have left, and a network
+//! that serves the last tries first.
 //!
-//! The programs are stand-ins: profiles drawn to show what the paper prints of its 25 programs without OCOR. Their
-//! shares, where the paper prints none, are only bounded; no improvement was used (`docs/reference/workloads.md`).
+//! The programs are stand-ins: profiles drawn to show what the paper prints of its 25 programs
+//! without OCOR. Their shares, where the paper prints none, are only bounded; no improvement was
+//! used (`docs/reference/workloads.md`).
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`program`] | a draw of a profile, as something that runs |
 //! | [`run`] | one run, and what it shows |
 //! | [`account`] | blocked time, critical sections, competition overhead and its causes, to the cycle |
-//! | `calls` | the same as threads see it, as `baton sim` has it |
+//! | `calls` | blocked time, critical sections and overhead by the calls of threads, as in `baton sim` |
 //! | [`window`] | what threads do in the first cycles: figure 10 |
 //! | [`real`] | real programs on the same chip |
 //! | `map` | where an order pays: threads a lock by section, by meetings, price and cores |
 //! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
-//! | `refit` | a draw that is fitted once more, under other choices |
-//! | `joint` | several open choices at once: what a set of them sets, and what came of it |
+//! | `refit` | a draw that is fitted again under other choices |
+//! | `joint` | several open choices at once: the settings of a set of choices, and its result |
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
 //! | `notes` | what a run's threads note |
-//! | `sorted` | what was run, by what it was for |
+//! | `sorted` | the finished runs, by their purpose |
 //! | `study` | the chip, profiles and programs that the study is made of |
 //! | `power` | which draws can show what the paper claims |
 //! | `oracle` | further seeds of draws that changed under the oracle |
@@ -29,7 +31,7 @@
 //! | `results` | all samples, and the view of them that claims are judged on |
 //! | `why` | why a claim or a falsifier came out as it did: experiments with their figures |
 //! | `claims` | O1 to O21 with their rules |
-//! | `changed` | what is otherwise than in the last full run |
+//! | `changed` | what differs from the last full run |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `figures` | the paper's figures, redrawn |
 

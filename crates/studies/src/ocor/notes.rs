@@ -67,7 +67,8 @@ impl Region {
 /// Everything that was noted in a run.
 #[derive(Default)]
 pub(super) struct Noted {
-    /// When threads asked for locks. The lock words say which thread has one.
+    /// The times at which each thread asked for locks. The log of the lock words says when it had
+    /// them.
     pub(super) requests: Requests,
     pub(super) region: Region,
     /// What threads see of their locks.

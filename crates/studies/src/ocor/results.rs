@@ -17,9 +17,9 @@ use std::rc::Rc;
 /// Where marks are honoured in the arm that has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placement {
-    /// Routers, as the paper has it.
+    /// Routers honour the marks, as in the paper.
     Routers,
-    /// The home's list of waiting requests, a placement of this project.
+    /// The home's list of waiting requests honours the marks, a placement of this project.
     Home,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Results<'a> {
         means.reduce(|a, b| if better(b.0.mean, a.0.mean) { b } else { a })
     }
 
-    /// Adds what the oracle did under further seeds.
+    /// Adds the samples of the oracle under further seeds.
     pub(super) fn oracle_again(&mut self, samples: Vec<Sample<'a, Program, Figures>>) {
         samples.into_iter().for_each(|sample| self.samples.push((WHERE, ORACLE.to_owned()), sample));
         self.power = Rc::new(Power::of(&self.samples));

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A lock of the table: its name in the registry, how it waits, and what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LockRow {
-    /// Its name in the registry.
+    /// The lock's name in the registry.
     pub lock: &'static str,
     /// How it waits.
     pub wait: Wait,

@@ -1,5 +1,5 @@
-//! Why a claim or a falsifier came out as it did: sentences that name an experiment and quote its figure, computed from what was
-//! run. No figure is written here.
+//! Why a claim or a falsifier came out as it did: sentences that name an experiment and quote its
+//! figure. All figures are computed from the runs.
 
 use super::account::{CAUSES, Cause};
 use super::experiments::{HOME, ORACLE, PRICED, WHERE, beside};
@@ -9,7 +9,7 @@ use super::values::{Pair, Value, coh, roi, spinning};
 use crate::kit::search::Trial;
 use crate::kit::{over_draws, over_programs, said};
 
-/// Says why, from what was run.
+/// Explains verdicts from the figures of the runs.
 pub(super) struct Why<'a> {
     results: &'a Results<'a>,
     trials: &'a [(Trial, Seen)],
@@ -86,8 +86,8 @@ impl<'a> Why<'a> {
         })
     }
 
-    /// A sentence on the same draws with the order at the home and under the oracle, and on how
-    /// many of the draws no order changes.
+    /// A sentence on these draws with the order at the home and under the oracle, and on how many
+    /// of them no order changes.
     fn elsewhere(&self, pairs: &[Pair<'_>]) -> String {
         let of = |place: &str| {
             let all = self.results.of(WHERE, place).into_iter();
@@ -144,7 +144,7 @@ impl<'a> Why<'a> {
         )
     }
 
-    /// Reductions at several places of a group, one after the other.
+    /// A sentence on the reductions of overhead at several places of a group, program by program.
     pub(super) fn places(&self, group: &str, places: &[&str], names: &[&str]) -> String {
         let of = |place: &&str| {
             let pairs = if self.results.of(group, place).is_empty() {

@@ -1,5 +1,6 @@
-//! PA (Saez, Fedorova, Prieto and Vegas, *Operating System Support for Mitigating Software Scalability Bottlenecks on Asymmetric
-//! Multicore Processors*, 2010): few fast cores and many slow ones, and the threads that get the fast ones.
+//! PA (Saez, Fedorova, Prieto and Vegas, *Operating System Support for Mitigating Software
+//! Scalability Bottlenecks on Asymmetric Multicore Processors*, 2010): few fast cores and many slow
+//! ones; which threads get the fast cores.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -7,7 +8,7 @@
 //! | `mixes` | the applications that run together |
 //! | `run` | one run, and what it shows |
 //! | `jobs` | what is run |
-//! | `results` | what came out, ready to be asked |
+//! | `results` | the results of runs, with the figures that claims need |
 //! | `claims` | P1 to P7 with their rules |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `why` | why a claim came out as it did |

@@ -1,4 +1,5 @@
-//! The paper's figures, redrawn beside ours. Bars of the paper whose values are not in its text are left out.
+//! The paper's figures, redrawn beside ours. Bars of the paper whose values are not in its text are
+//! left out.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -8,10 +9,10 @@
 //! | `programs` | figures 2, 11 to 14: a row a program |
 //! | `window` | figure 10: what threads do in the first cycles of bodytrack's region |
 //! | `trends` | figures 15 and 16, and the tornado |
-//! | `starvation` | the longest waits, beside what can be said of them beforehand |
+//! | `starvation` | the longest waits, beside their bounds |
 //! | `real` | real programs with the same lock on the same chip |
 //! | `price` | what overhead consists of where the registers' price, not the network, changes it |
-//! | `waking` | what each price of waking gives |
+//! | `waking` | the figures at each price of waking |
 //! | `joint` | several open choices at once |
 //! | `map` | where an order pays, and what to build |
 //! | `hardware` | levels and places of a home's arbiter, with gates and area |
