@@ -1,5 +1,5 @@
-//! Measures the cost of recording an event: nanoseconds an event over ten million uncontended pairs
-//! of lock and unlock, page faults included, while a second thread is alive.
+//! Measures the cost of recording an event, in nanoseconds: over ten million uncontended pairs of
+//! lock and unlock, page faults included, while a second thread is alive.
 //!
 //! `cargo run --release -p baton-trace --example cost [DIRECTORY]`
 
@@ -19,7 +19,8 @@ thread_local! {
 static SESSION: Session = Session::new();
 static WORD: AtomicU32 = AtomicU32::new(0);
 
-/// Takes and releases an uncontended lock, as simply as possible.
+/// Takes and releases an uncontended lock with one atomic operation each; records both events if
+/// `traced`.
 #[inline(always)]
 fn pair(traced: bool) {
     let lock = Lock::mutex(black_box(&WORD) as *const AtomicU32 as u64);
@@ -42,8 +43,8 @@ fn time(traced: bool) -> f64 {
 }
 
 /// Returns the median time from a release's stamp to the next acquisition's, in nanoseconds. The
-/// lock is free at once here, so everything beyond the bare pair's own time comes from recording:
-/// the recording adds this to every hand-off.
+/// lock is free at once here, so everything beyond the time of an unrecorded pair comes from
+/// recording: this much is added to each recorded hand-off.
 fn bias(trace: &Trace) -> f64 {
     let mut gaps = Distribution::default();
     let mut released = None;
@@ -58,7 +59,8 @@ fn bias(trace: &Trace) -> f64 {
             _ => {}
         }
     }
-    // Converts a thousand times the quantile, because a tick is shorter than a nanosecond.
+    // Converts a thousand times the quantile, because the clock's conversion rounds to nanoseconds,
+    // and a tick is shorter.
     trace.clock.nanos(gaps.quantile(0.5).0 * 1000).0 as f64 / 1000.0
 }
 

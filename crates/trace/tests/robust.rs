@@ -1,7 +1,7 @@
 //! The writer inside programs that behave badly: killed, forked, out of space, interrupted by
 //! signals, closing descriptors that they did not open.
 //!
-//! Tests that need a process of their own run in a child: this test binary again, with an
+//! Tests that need a process of their own start one: this test binary once more, with an
 //! environment variable that names the body to run.
 
 use baton_trace::writer::{Options, Session, StopReason, ThreadWriter};
@@ -31,7 +31,7 @@ fn mark(value: u64) {
     PEN.with(|pen| pen.post(&SESSION, What::Marker { name: 1, value }));
 }
 
-/// Returns the values of the markers, by thread.
+/// Returns the values of each thread's markers.
 fn marks(trace: &Trace) -> Vec<Vec<u64>> {
     let mut marks = vec![Vec::new(); trace.threads.len()];
     for event in trace.events() {
@@ -42,7 +42,7 @@ fn marks(trace: &Trace) -> Vec<Vec<u64>> {
     marks
 }
 
-/// Returns a command that runs this binary again with one body only.
+/// Returns a command that runs this binary once more, in which only the body of this name runs.
 fn child(body: &str, directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "run_body", "--nocapture", "--test-threads=1"]).env(BODY, body).env(DIRECTORY, directory);
@@ -53,7 +53,8 @@ fn run(body: &str, directory: &Path) -> ExitStatus {
     child(body, directory).stdout(std::process::Stdio::null()).status().unwrap()
 }
 
-/// Children start here. Without the variable there is nothing to do.
+/// The child processes begin here. If the variable is not set, this is no child, and there is
+/// nothing to do.
 #[test]
 fn run_body() {
     match std::env::var(BODY).as_deref() {
@@ -67,7 +68,8 @@ fn run_body() {
     }
 }
 
-/// Counts in three threads, and publishes in shared memory how far each has come.
+/// Posts ascending numbers in three threads for ever. Each thread publishes in shared memory how
+/// far it has come.
 fn endless() {
     open(1 << 30);
     let progress = shared_counters();
@@ -83,16 +85,17 @@ fn endless() {
     });
 }
 
-/// Maps a page of the file `progress`.
+/// Maps the page of the file `progress`, in which threads publish how far they have come.
 fn shared_counters() -> &'static [AtomicU64; 8] {
     use std::os::fd::AsRawFd;
     let path = PathBuf::from(std::env::var_os(DIRECTORY).unwrap()).join("progress");
     let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
     let (protection, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-    // SAFETY: a new mapping of a file that the parent made a page long.
+    // SAFETY: the kernel chooses free address space for the mapping, and the parent has made the
+    // file a page long.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, shared, file.as_raw_fd(), 0) };
     assert_ne!(at, libc::MAP_FAILED);
-    // SAFETY: the mapping is a page, aligned, and never unmapped.
+    // SAFETY: `at` is a mapping of a page, aligned to a page, and never unmapped.
     unsafe { &*at.cast() }
 }
 
@@ -103,7 +106,8 @@ fn killed_at_any_moment_every_event_is_there() {
         let progress = directory.path().join("progress");
         std::fs::write(&progress, [0u8; 4096]).unwrap();
         let mut child = child("endless", directory.path()).stdout(std::process::Stdio::null()).spawn().unwrap();
-        // Waits until recording is well under way, however busy the machine is.
+        // Waits until each thread has posted at least some thousand events, however busy the
+        // machine is.
         let counters = || -> Vec<u64> {
             let bytes = std::fs::read(&progress).unwrap();
             (0..3).map(|i| u64::from_le_bytes(bytes[i * 8..][..8].try_into().unwrap())).collect()
@@ -120,7 +124,7 @@ fn killed_at_any_moment_every_event_is_there() {
         for values in &marks {
             assert!(values.iter().copied().eq(0..values.len() as u64), "a value is missing in between");
         }
-        // The order of threads differs from that of the counters.
+        // The threads may have another order in the trace than their counters have.
         let mut lengths: Vec<u64> = marks.drain(..).map(|values| values.len() as u64).collect();
         let mut counters = counters();
         lengths.sort_unstable();
@@ -140,7 +144,7 @@ fn write_many(count: u64) {
 
 fn file_size_limit() {
     let limit = libc::rlimit { rlim_cur: 300 << 10, rlim_max: 300 << 10 };
-    // SAFETY: setrlimit reads one rlimit.
+    // SAFETY: setrlimit reads the one rlimit that the pointer points at.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
     write_many(100_000);
     assert_eq!(SESSION.stopped(), Some(StopReason::FileSizeLimit));
@@ -152,7 +156,7 @@ fn stopped_but_whole(directory: &Path, reason: StopReason) {
     assert_eq!(loss.kind, LossKind::Dropped(reason));
     let marks = &marks(&trace)[0];
     assert!(marks.len() > 1000 && marks.iter().copied().eq(0..marks.len() as u64));
-    // Refills record pauses of their own; the marks that are missing were not written.
+    // Each mark was either recorded or counted as lost. (The pauses in the trace come on top.)
     assert_eq!(marks.len() as u64 + loss.events, 100_000);
 }
 
@@ -167,8 +171,8 @@ fn a_limit_on_file_sizes_raises_no_signal() {
 #[test]
 fn a_full_disk_raises_no_signal() {
     let directory = tempfile::tempdir().unwrap();
-    // Uses a small file system, in a mount namespace that ends with the child; its files are copied
-    // out before.
+    // Uses a small file system in a mount namespace that ends with the child. The script copies the
+    // events file out before.
     let inner = directory.path().join("small");
     std::fs::create_dir(&inner).unwrap();
     let script = r#"mount -t tmpfs -o size=256k none "$1/small" || exit 77
@@ -179,8 +183,8 @@ fn a_full_disk_raises_no_signal() {
     let status = command.arg(std::env::current_exe().unwrap()).env(BODY, "disk-full").env(DIRECTORY, &inner).status();
     match status.as_ref().map(ExitStatus::code) {
         Ok(Some(0)) => stopped_but_whole(directory.path(), StopReason::NoSpace),
-        // The limit on file sizes, which the test above covers, takes the same path through the
-        // writer.
+        // Without the rights to mount, the test is skipped. The limit on file sizes, which the test
+        // above covers, takes the same path through the writer.
         Err(_) | Ok(Some(77)) => {
             baton_needs::missing("unshare --mount --map-root-user", "a_full_disk_raises_no_signal");
         }
@@ -194,7 +198,7 @@ fn fork() {
         mark(value);
     }
     for follow in [true, false] {
-        // SAFETY: the child only posts events and exits.
+        // SAFETY: after the fork the child only posts events, which takes no lock, and exits.
         match unsafe { libc::fork() } {
             0 => {
                 PEN.with(ThreadWriter::forget);
@@ -202,15 +206,15 @@ fn fork() {
                 for value in 0..5_000 {
                     mark(1_000_000 + value);
                 }
-                // Exits without destructors or the test harness, as a program's child might.
-                // SAFETY: ends the process.
+                // Exits without destructors and without the test harness, as a program's child
+                // might. SAFETY: _exit takes no pointer; it ends the process.
                 unsafe { libc::_exit(0) }
             }
             pid => {
                 assert!(pid > 0);
                 mark(if follow { 10_000 } else { 10_001 });
                 let mut status = 0;
-                // SAFETY: waits for the child just created.
+                // SAFETY: waitpid writes to `status` only, and `pid` is the child just created.
                 assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
                 assert_eq!(status, 0);
             }
@@ -237,14 +241,14 @@ fn a_forks_child_has_a_file_of_its_own_or_none() {
 fn closes_descriptors() {
     open(1 << 30);
     mark(0);
-    // SAFETY: afterwards this process uses no descriptor above 2.
+    // SAFETY: the descriptors above 2 belong to this process, which uses none of them afterwards.
     unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
     let directory = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let victim = std::fs::File::create(directory.join("victim")).unwrap();
-    // The program's own file gets the descriptor number that the session had.
+    // The program's own file gets the descriptor numbers that the session may have had.
     use std::os::fd::AsRawFd;
     for number in [200, 1000] {
-        // SAFETY: duplicates a descriptor of this process.
+        // SAFETY: dup2 takes no pointer, and `victim` is open.
         assert_eq!(unsafe { libc::dup2(victim.as_raw_fd(), number) }, number);
     }
     (1..50_000).for_each(mark);
@@ -262,7 +266,7 @@ fn a_program_that_closes_all_descriptors_loses_nothing_and_keeps_its_own() {
     assert_eq!(directory.path().join("victim").metadata().unwrap().len(), 0);
 }
 
-/// Opens a session in this process, for the tests below that need no child.
+/// Opens a session in this process, for the tests below that need no child process.
 fn own_session(directory: &Path) -> &'static Session {
     let session = Box::leak(Box::new(Session::new()));
     session.open(&CString::new(directory.as_os_str().as_bytes()).unwrap(), Options::default()).unwrap();
@@ -277,9 +281,10 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
     static STRIKES: AtomicU64 = AtomicU64::new(0);
     static HANDLER_SESSION: AtomicU64 = AtomicU64::new(0);
     extern "C" fn handler(_: libc::c_int) {
-        // SAFETY: holds the address of a leaked session, stored before the handler was installed.
+        // SAFETY: HANDLER_SESSION holds the address of a leaked session, stored before the handler
+        // was installed.
         let session = unsafe { &*(HANDLER_SESSION.load(Ordering::Relaxed) as *const Session) };
-        // Posts enough for a handler to need new segments now and then.
+        // Posts so many events that the handler needs a new segment now and then.
         for _ in 0..50 {
             let value = STRIKES.fetch_add(1, Ordering::Relaxed);
             STRUCK.with(|pen| pen.post(session, What::Marker { name: 2, value }));
@@ -288,15 +293,16 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
     let directory = tempfile::tempdir().unwrap();
     let session = own_session(directory.path());
     HANDLER_SESSION.store(std::ptr::from_ref(session) as u64, Ordering::Relaxed);
-    // SAFETY: all-zero is a valid sigaction; the handler is async-signal-safe.
+    // SAFETY: a sigaction of all-zero bytes is valid, and the handler only makes async-signal-safe
+    // calls.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_RESTART;
         assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
     }
-    // Runs until handlers have run often enough, whatever else the machine does; a gigabyte of
-    // trace ends it in any case.
+    // The thread posts until the handlers have posted enough, whatever else the machine does; at
+    // the latest until the trace has about a gigabyte.
     const STRIKES_WANTED: u64 = 50 * 100;
     const MARKS_MOST: u64 = 50_000_000;
     let marks = AtomicU64::new(0);
@@ -305,7 +311,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (posting, marks) = (&posting, &marks);
         scope.spawn(move || {
-            // SAFETY: pthread_self names the calling thread.
+            // SAFETY: pthread_self takes no argument and only names the calling thread.
             sender.send(unsafe { libc::pthread_self() }).unwrap();
             for value in 0..MARKS_MOST {
                 STRUCK.with(|pen| pen.post(session, What::Marker { name: 1, value }));
@@ -315,7 +321,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
                 }
             }
             posting.store(1, Ordering::Release);
-            // Stays until the last signal has been sent, which must find the thread.
+            // The thread stays alive until the last signal has been sent to it.
             while posting.load(Ordering::Acquire) != 2 {
                 std::thread::yield_now();
             }
@@ -323,7 +329,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         });
         let target = receiver.recv().unwrap();
         while posting.load(Ordering::Acquire) == 0 {
-            // SAFETY: the thread lives until it is told to end below.
+            // SAFETY: the target thread lives until `posting` becomes 2 below.
             unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
             std::thread::yield_now();
         }
@@ -355,10 +361,10 @@ fn errno_stays_as_it_was() {
     let path = CString::new(directory.path().as_os_str().as_bytes()).unwrap();
     session.open(&path, Options { limit: 40 << 10, ..Options::default() }).unwrap();
     let pen = ThreadWriter::new();
-    // SAFETY: errno belongs to this thread.
+    // SAFETY: errno is a valid place of this thread, and no other reference to it exists meanwhile.
     let errno = || unsafe { &mut *libc::__errno_location() };
     *errno() = 77;
-    // Goes through several refills and reaches the limit.
+    // Posts so many events that the writer needs several segments and reaches the size limit.
     for value in 0..10_000 {
         pen.post(&session, What::Marker { name: 1, value });
     }

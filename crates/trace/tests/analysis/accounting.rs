@@ -1,5 +1,5 @@
-//! Tests the accounting of waits, against an oracle that goes over a trace tick by tick, and on
-//! cases worked out by hand.
+//! Tests the accounting of waits: against an oracle that goes over random traces tick by tick, and
+//! on cases worked out by hand.
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{
@@ -18,7 +18,7 @@ fn site(thread: ThreadIndex) -> SiteId {
     SiteId(100 + thread.0)
 }
 
-/// Builds a trace by hand, with short names for events.
+/// Builds a trace from events, with short names for the most common ones.
 struct Script(TraceBuilder);
 
 impl Script {
@@ -50,8 +50,8 @@ impl Script {
     }
 }
 
-/// Equation 1 of the OCOR paper on the paper's own picture: three threads come at 0 and enter in
-/// order, and each hand-off costs time.
+/// Checks equation 1 of the OCOR paper on the paper's own picture: three threads ask for the lock
+/// at 0 and get it one after the other, and each hand-off costs time.
 #[test]
 fn equation_one_of_the_ocor_paper() {
     let mut s = Script::new();
@@ -66,11 +66,11 @@ fn equation_one_of_the_ocor_paper() {
     assert_eq!(of(B), (13, 10, 1 + 2));
     assert_eq!(of(C), (37, 10 + 20, 1 + 2 + 4));
     assert_eq!((stats.blocked.0, stats.residual()), (51, 0));
-    // The lock itself was free for 7 ticks while awaited; the two hand-offs that began with a
-    // release took 2 and 4.
+    // The lock was free for 1 + 2 + 4 ticks while threads waited, and held for 10 + 20 + 30. Only
+    // the last two hand-offs began with a release: they took 2 and 4.
     assert_eq!((stats.idle_contended.0, stats.busy.0), (7, 60));
     assert_eq!((stats.handoff.count, stats.handoff.sum.0), (2, 6));
-    // Blame: while A held the lock two threads waited, while B held it one.
+    // Blame: A held the lock for 10 ticks while two threads waited, B for 20 while one waited.
     assert_eq!(stats.sites[&site(A)].blame.0, 20);
     assert_eq!(stats.sites[&site(B)].blame.0, 20);
     assert_eq!(stats.waited_for[&(C, B)].0, 20);
@@ -84,8 +84,8 @@ fn time_in_which_locks_are_free_and_wanted_together_counts_once() {
         let mut s = Script::new();
         s.acquire(0, A, M, Exclusive).acquire(1, A, other, Exclusive);
         s.request(5, B, M, Exclusive).request(6, C, other, Exclusive);
-        // The first lock is free and wanted from 10 to 20, the second from 15 to 30; from 40 on the
-        // first is free, and no thread waits for it.
+        // M is free and wanted from 10 to 20, `other` from 15 to 30: together 20 ticks. From 40 on
+        // M is free, but no thread waits for it.
         s.release(10, A, M, Exclusive).release(15, A, other, Exclusive);
         s.acquired(20, B, M, Exclusive).acquired(30, C, other, Exclusive);
         s.release(40, B, M, Exclusive).release(50, C, other, Exclusive);
@@ -136,7 +136,8 @@ fn a_condition_wait_gives_the_mutex_up_and_takes_it_again() {
     let analysis = s.analyse();
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.blocked.0, stats.sections.0, stats.overhead.0), (6, 2, 4));
-    // A held the lock at 0–3 and 14–15: the condition wait is no hold.
+    // A held the lock at 0–3 and 14–15. While it waited at the condition variable, it did not hold
+    // the lock.
     assert_eq!(stats.threads[&A].held.0, 4);
     let condition = &analysis.waitables[0].stats;
     assert_eq!((condition.wait.sum.0, condition.wake.sum.0, condition.signals), (6, 2, 1));
@@ -151,7 +152,7 @@ fn a_writer_waits_for_all_readers_once() {
     let analysis = s.analyse();
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.blocked.0, stats.sections.0, stats.overhead.0, stats.residual()), (11, 8, 3, 0));
-    // At 4–8 both readers hold the lock and share the blame, at 8–12 only B.
+    // At 4–8 both readers hold the lock and share the blame for C's wait; at 8–12 only B holds it.
     assert_eq!((stats.sites[&site(A)].blame.0, stats.sites[&site(B)].blame.0), (2, 6));
     assert_eq!((stats.shared, stats.busy.0), (2, 17));
 }
@@ -216,7 +217,9 @@ fn opaque_waits_are_told_apart_by_cpu_time() {
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.entered_spinning, stats.entered_sleeping, stats.entered_unknown), (1, 1, 0));
     assert_eq!(stats.wait_cpu_ns, 68_000);
-    // 59,999 ns passed in each wait; between the two, the thread used no CPU time.
+    // In each wait, 59,999 ns pass between the two records of CPU time. Between the two waits the
+    // thread uses no CPU time, because the second wait begins with a lower CPU time than the first
+    // ended with.
     let between = 100_002 - 60_001;
     assert_eq!(analysis.threads[1].off_cpu_inferred.0, 999 + between + (59_999 - 9_000));
 }
@@ -224,7 +227,7 @@ fn opaque_waits_are_told_apart_by_cpu_time() {
 #[test]
 fn opaque_waits_are_told_apart_by_context_switches() {
     let mut s = Script::new();
-    // The recording of the thread's switches begins; it has none yet.
+    // Without this event, the trace would not show that B's context switches are recorded.
     s.at(0, B, What::OnCpu { tid: 0, cpu: 1 });
     let wait = |s: &mut Script, begin: u64, off: Option<(u64, u64)>| {
         s.acquire(begin, A, M, Exclusive).request(begin + 1, B, M, Exclusive);
@@ -238,7 +241,7 @@ fn opaque_waits_are_told_apart_by_context_switches() {
     };
     wait(&mut s, 10, None);
     wait(&mut s, 100_000, Some((1_000, 55_000)));
-    // A sleep outside of the wait is none of the wait's.
+    // B sleeps outside of a wait for the lock: no wait must count this time.
     s.at(170_000, B, What::OffCpu { tid: 0, reason: OffReason::Blocked });
     s.at(190_000, B, What::OnCpu { tid: 0, cpu: 1 });
     wait(&mut s, 200_000, None);
@@ -277,7 +280,7 @@ fn a_region_of_another_process_of_that_name_is_another_region() {
     assert_eq!((stretches(0), stretches(1)), (vec![(Ticks(0), Ticks(10))], vec![(Ticks(5), Ticks(30))]));
 }
 
-/// Generates a random but possible history of one lock: in each step one thread does what its state
+/// Generates a random but possible history of one lock: in each step a thread does what its state
 /// allows.
 fn history(kind: LockKind) -> impl Strategy<Value = Vec<(u64, ThreadIndex, What)>> {
     let lock = Lock { address: 0x3000, kind };
@@ -336,8 +339,8 @@ fn history(kind: LockKind) -> impl Strategy<Value = Vec<(u64, ThreadIndex, What)
     })
 }
 
-/// Computes blocked time, sections and overhead tick by tick: a waiter's tick counts as sections if
-/// another thread holds the lock, as overhead if no thread does.
+/// Computes blocked time, sections and overhead in the windows tick by tick: a waiter's tick counts
+/// as sections if another thread holds the lock, as overhead if no thread does.
 fn oracle(events: &[(u64, ThreadIndex, What)], windows: &[(u64, u64)]) -> [u64; 3] {
     let last = events.last().unwrap().0;
     let mut totals = [0; 3];
@@ -384,7 +387,8 @@ fn check(events: Vec<(u64, ThreadIndex, What)>, windows: Vec<(u64, u64)>) -> Res
     prop_assert_eq!([stats.blocked.0, stats.sections.0, stats.overhead.0], expected);
     prop_assert_eq!(stats.residual(), 0);
     prop_assert!(stats.anomalies.is_clean());
-    // Sites and threads must add up to the same times, and the blame to the sections.
+    // The figures of the sites must add up to the lock's figures, and all blame to the lock's
+    // sections.
     let by_site =
         stats.sites.values().fold([0; 3], |t, s| [t[0] + s.blocked.0, t[1] + s.sections.0, t[2] + s.overhead.0]);
     prop_assert_eq!(by_site, expected);

@@ -1,4 +1,5 @@
-//! Threads that end because another thread tells them to, and threads that only seem to.
+//! Tests for threads that end because another thread tells them to, and for threads that only seem
+//! to.
 
 use baton_trace::analysis::{CriticalPath, Doing, Place, WaitKind, Window, background, relax, turns, unknown_names};
 use baton_trace::meta::Ends;
@@ -6,7 +7,7 @@ use baton_trace::{Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, Tr
 
 const MODE: Mode = Mode::Exclusive;
 
-/// A program whose thread 0 starts threads and joins them.
+/// The events of a program in which thread 0 starts the other threads and joins them.
 struct Program(Vec<(u64, u32, What)>);
 
 impl Program {
@@ -25,7 +26,7 @@ impl Program {
         self.push(time + 1, thread, What::ThreadStart { handle });
     }
 
-    /// The thread ends, and thread 0 has waited for it since `came`.
+    /// Thread 0 begins to join `thread` at `came`, and `thread` ends at `ended`.
     fn join(&mut self, came: u64, ended: u64, thread: u32) {
         let handle = u64::from(thread);
         self.push(came, 0, What::JoinBegin { handle, site: SiteId(91) });
@@ -33,7 +34,7 @@ impl Program {
         self.push(ended.max(came) + 1, 0, What::JoinEnd { handle, error: 0 });
     }
 
-    /// The thread holds a lock for 5.
+    /// The thread holds a lock for 5 ticks.
     fn hold(&mut self, time: u64, thread: u32, lock: u64, site: u32) {
         let (lock, site) = (Lock::mutex(lock), SiteId(site));
         self.push(time, thread, What::Acquire { lock, mode: MODE, site });
@@ -51,7 +52,8 @@ impl Program {
     }
 }
 
-/// Thread 1 works until 905. Thread 2 looks at a flag each 100, under a lock of its own, until 1010.
+/// Thread 1 works until 905. Thread 2 looks at a flag every 100 ticks, under a lock of its own, and
+/// ends at 1010; thread 0 comes to join it at 910. So thread 2 is a background thread.
 fn with_monitor() -> Program {
     let mut program = Program::new();
     program.start(0, 1);
@@ -124,7 +126,8 @@ fn workers_that_are_joined_in_a_row_are_not_background() {
     for turn in 0..10 {
         (1..=3).for_each(|thread| program.hold(10 + 30 * turn + 7 * u64::from(thread), thread, 0x10, 1));
     }
-    // Each ends within a turn of the one before, which is when thread 0 comes to join it.
+    // Threads 2 and 3 end within one turn of their loop after thread 0 came to join them, but they
+    // are peers of thread 1, for which it came at 20.
     program.join(20, 320, 1);
     program.join(322, 330, 2);
     program.join(332, 340, 3);
@@ -181,8 +184,9 @@ fn the_path_begins_at_the_end_of_the_thread_that_ended_the_program() {
     assert_eq!(path.time(|_| true).0, 300);
 }
 
-/// Threads 1 and 2 release at one place, of a function that locks for others. The locks were taken first at `first`, and
-/// the threads were created at `created`.
+/// Threads 1 and 2 release their locks in one function that locks for others. Their locks were
+/// first taken at the sites `first`, and the threads were created at the sites `created`. Returns
+/// the background threads.
 fn through_a_wrapper(first: [u32; 2], created: [u32; 2]) -> Vec<u32> {
     let mut program = Program::new();
     for (thread, site) in [(1, created[0]), (2, created[1])] {

@@ -1,4 +1,4 @@
-//! How much longer a run took because it was recorded.
+//! Tests how the analysis computes how much longer a run took because it was recorded.
 
 use baton_trace::analysis::{CriticalPath, Recording, SWITCH_NS, Window, dilation};
 use baton_trace::{Clock, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -6,8 +6,8 @@ use baton_units::Nanos;
 
 const LOCK: Lock = Lock::mutex(0x10);
 
-/// Thread 0 works for 1,000 µs, and thread 1 beside it until 500 µs. An event costs 100 ns, and one around a contended
-/// wait with its CPU time 400 ns.
+/// A trace in which thread 0 works for 1,000 µs, and thread 1 beside it until 500 µs. An event
+/// costs 100 ns, and each of the two events around a contended wait, with its CPU time, 400 ns.
 fn trace(more: &[(u64, u32, What)]) -> Trace {
     let mut events = vec![
         (0, 0, What::ThreadStart { handle: 1 }),
@@ -34,7 +34,7 @@ fn on_path(more: &[(u64, u32, What)]) -> u64 {
     recording.on_path.0
 }
 
-/// Acquisitions and releases of thread `thread` from `begin` on.
+/// `count` pairs of an acquisition and a release by thread `thread`, from `begin` on.
 fn pairs(thread: u32, begin: u64, count: u64) -> Vec<(u64, u32, What)> {
     let site = SiteId(1);
     let (take, give) = (

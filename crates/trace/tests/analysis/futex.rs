@@ -1,4 +1,4 @@
-//! Waits in futexes of the program's own, and for locks inside of the C library.
+//! Tests for waits in futexes of the program's own, and for locks inside of the C library.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, OffCpu, WaitKind, WaitableReport, Window, off_cpu};
 use baton_trace::{Clock, FutexEnd, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -42,7 +42,8 @@ fn waitable(trace: &Trace) -> WaitableReport {
     waitables.remove(0)
 }
 
-/// Thread 0 has a lock made of futex from 0 to 100, thread 1 from 110 to 200, thread 2 from 205 on.
+/// Three threads share a lock made of a futex: thread 0 has it from 0 to 100, thread 1 from 110 to
+/// 200, thread 2 from 205 on.
 fn handed_on() -> Trace {
     trace(&[
         (0, 0, MARK),
@@ -66,7 +67,7 @@ fn the_path_goes_over_to_the_waker() {
     let expected = [
         (0, 0, 100, Doing::Running),
         (1, 100, 110, Doing::HandOff { kind, object: handed }),
-        // Thread 2 waits meanwhile.
+        // Thread 2 waits while thread 1 runs.
         (1, 110, 200, Doing::Awaited { kind, object }),
         (2, 200, 205, Doing::HandOff { kind, object: handed }),
         (2, 205, 300, Doing::Running),
@@ -83,7 +84,8 @@ fn waits_and_wakes_are_counted() {
 
 #[test]
 fn work_that_nobody_waits_for_meanwhile_is_work() {
-    // Thread 1 begins to wait again at 150, when thread 0 has run since 110 and runs on to 200.
+    // Thread 0 runs from 110 to 200. Thread 1 begins to wait for it only at 150, so up to then
+    // thread 0 just runs.
     let trace = trace(&[
         (0, 1, MARK),
         (5, 0, wait()),
@@ -182,7 +184,8 @@ fn a_lock_of_the_c_library_is_handed_on_by_its_last_wake() {
         (10, 1, libc_wait),
         (12, 1, OFF),
         (50, 0, What::LibcWake { lock, site: SITE }),
-        // The thread is woken, finds the lock taken again, and sleeps until the second release.
+        // Thread 1 is woken by the first release, finds the lock taken again, and sleeps until the
+        // second release. Its hand-off must begin at the second.
         (80, 0, What::LibcWake { lock, site: SITE }),
         (95, 1, ON),
         (95, 1, What::LibcTaken { lock }),

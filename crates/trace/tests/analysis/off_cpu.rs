@@ -1,5 +1,5 @@
-//! Time off the CPU: separated from running on the critical path, with the call sites around it,
-//! and never taken from a wait.
+//! Tests for time off the CPU: it is separated from running on the critical path, has the call
+//! sites around it, and is never taken from a wait.
 
 use baton_trace::analysis::{CriticalPath, Doing, Known, OffCpu, Window, off_cpu};
 use baton_trace::{Clock, How, Lock, Mode, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -58,7 +58,8 @@ fn a_sleeping_thread_does_not_run() {
 }
 
 /// A thread that blocks while the recorder makes room for events is not blocked by the program. The
-/// recorder's pause lasts from 1,000 to 5,100; the blocks before and after it stay the program's.
+/// recorder's pause lasts from 1,000 to 5,100, and the thread blocks in it for 3,900; the blocks of
+/// 300 before and 100 after the pause stay the program's.
 #[test]
 fn time_in_the_recorder_is_told_apart() {
     let trace = trace(&[
@@ -77,8 +78,8 @@ fn time_in_the_recorder_is_told_apart() {
     assert_eq!(times(&path), [8_000 - 3_900 - 400, 0, 400, 0]);
 }
 
-/// An interval inside a recorded call gets that call's site; intervals before and after the call do
-/// not.
+/// An interval off the CPU inside a recorded call gets the call's site; intervals before and after
+/// the call do not.
 #[test]
 fn time_in_a_call_has_the_calls_own_site() {
     const CALL: SiteId = SiteId(3);
@@ -157,7 +158,8 @@ fn what_is_not_known_is_said_and_passes_for_running() {
     assert_eq!(times(&CriticalPath::of(&trace, &Window::whole(&trace))), [9_000, 0, 0, 0]);
 }
 
-/// A sleep inside a wait for a lock belongs to the wait: it is not counted twice.
+/// A sleep inside a wait for a lock belongs to the wait: it is not counted as time off the CPU as
+/// well.
 #[test]
 fn a_wait_keeps_its_time() {
     let events = [
@@ -183,8 +185,8 @@ fn a_wait_keeps_its_time() {
     }
 }
 
-/// Two threads on two CPUs: one that is ready while the other runs left a CPU to others. Three
-/// threads: the one that is ready while two run did not.
+/// On two CPUs, thread 0 is ready from 100 to 300. If only one other thread runs meanwhile, a CPU
+/// is left to other programs; if two others run, none is.
 #[test]
 fn a_cpu_is_left_to_others_while_fewer_threads_run_than_there_are_cpus() {
     use baton_trace::analysis::LeftCpus;

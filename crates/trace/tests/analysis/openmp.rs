@@ -1,5 +1,5 @@
-//! OpenMP's teams: regions and the threads that come last to their ends, workers between regions,
-//! tasks in waits.
+//! Tests for OpenMP's teams: regions and the threads that come last to their ends, workers between
+//! regions, and tasks that run inside of waits.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, WaitKind, Window, off_cpu};
 use baton_trace::{Clock, Construct, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
@@ -34,8 +34,8 @@ fn leaves() -> What {
     What::BarrierLeave { barrier: REGION, serial: false }
 }
 
-/// Builds two regions of three threads. Thread 1 comes last to the end of the first, the master to
-/// that of the second; 200 ns pass between them.
+/// The events of two regions with three threads. Thread 1 comes last to the end of the first
+/// region, thread 0, the master, to that of the second. 200 ns pass between the regions.
 fn two_regions() -> Vec<(u64, u32, What)> {
     let idle = What::IdleBegin { region: REGION };
     vec![
@@ -85,7 +85,8 @@ fn regions_are_counted_and_who_comes_last_is_told() {
     let last: Vec<_> = stats.last.iter().map(|(thread, rounds)| (thread.0, *rounds)).collect();
     assert_eq!(last, [(0, 1), (1, 1)]);
     assert_eq!(stats.wait.sum, Ticks((320 + 1 + 201) + (5 + 101 + 91)));
-    // A worker is idle until the next region begins, and after the last one until it ends.
+    // A worker is idle from the end of a region to the beginning of the next one, and after the
+    // last region to the worker's own last event.
     let of = |n: usize| (analysis.threads[n].barriers, analysis.threads[n].idle);
     assert_eq!(of(0), (Ticks(325), Ticks(0)));
     assert_eq!(of(1), (Ticks(1 + 101), Ticks(230)));
@@ -95,7 +96,7 @@ fn regions_are_counted_and_who_comes_last_is_told() {
 #[test]
 fn the_path_goes_from_a_worker_to_the_master_that_opened_its_region() {
     let mut events = two_regions();
-    // Makes thread 2 the last in the second region.
+    // In the second region, thread 2 must come last: moves its arrival from 810 to 950.
     events.retain(|(time, thread, _)| !(*time == 810 && *thread == 2));
     events.push((950, 2, arrives()));
     for (time, ..) in events.iter_mut().filter(|(time, ..)| *time == 901 || *time == 905) {
@@ -115,8 +116,8 @@ fn the_path_goes_from_a_worker_to_the_master_that_opened_its_region() {
     assert_eq!(hand_offs, expected);
 }
 
-/// A thread that runs tasks at a barrier waits only between them, and the last task's end releases
-/// the others.
+/// A thread that runs tasks at a barrier waits only between the tasks, and the end of the last task
+/// lets the other threads go on.
 #[test]
 fn tasks_in_a_wait_are_no_wait() {
     let task = |n| What::TaskBegin { task: n };
@@ -146,13 +147,15 @@ fn tasks_in_a_wait_are_no_wait() {
     assert_eq!((wait.site, wait.whole.sum, wait.running), (WAITS, Ticks(310), Ticks(40)));
     let [tasks] = &analysis.tasks[..] else { panic!("one place creates") };
     assert_eq!((tasks.site, tasks.run.count, tasks.run.sum, tasks.moved), (CREATES, 2, Ticks(380 + 40), 1));
-    // The task that another thread ran ends the wait for tasks.
+    // The end of task 7, which another thread runs until 600, ends thread 0's wait for tasks at
+    // 610.
     let path = CriticalPath::of(&trace, &Window::whole(&trace));
     let tasks = path.time(|doing| matches!(doing, Doing::HandOff { kind: WaitKind::Tasks, .. }));
     assert_eq!(tasks, Ticks(10), "from its end to the waiter; from its creation to its begin is the barrier's");
 }
 
-/// Time off the CPU inside a task that runs at a barrier does not belong to that wait.
+/// Time off the CPU inside a task that runs at a barrier does not belong to the wait at the
+/// barrier.
 #[test]
 fn a_task_that_sleeps_is_off_its_cpu() {
     let trace = trace(&[

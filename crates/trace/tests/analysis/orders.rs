@@ -1,4 +1,4 @@
-//! Orders of locks that could deadlock, and orders that cannot.
+//! Tests for orders of locks that could deadlock, and for orders that cannot.
 
 use baton_trace::analysis::Orders;
 use baton_trace::{Clock, Lock, Mode, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
@@ -11,7 +11,7 @@ const S: Lock = Lock::rwlock(0x5000);
 const SITE: SiteId = SiteId(7);
 use Mode::{Exclusive, Shared};
 
-/// A program as text would have it: each thread's acts in order, one a tick.
+/// A program written down as its acts in order, one act a tick.
 #[derive(Default)]
 struct Script {
     events: Vec<(u64, u32, What)>,
@@ -36,7 +36,7 @@ impl Script {
     fn give(&mut self, thread: u32, lock: Lock) -> &mut Script {
         self.act(thread, What::Release { lock, mode: Exclusive, site: SITE })
     }
-    /// Takes the locks one inside of the other, and gives them up.
+    /// The thread takes the locks one inside of the other, and releases them in reverse order.
     fn nest(&mut self, thread: u32, locks: &[Lock]) -> &mut Script {
         for lock in locks {
             self.take(thread, *lock);
@@ -55,7 +55,7 @@ impl Script {
         let handle = 100 + u64::from(child);
         self.act(child, What::ThreadEnd { handle }).act(parent, What::JoinEnd { handle, error: 0 })
     }
-    /// The locks of each circle.
+    /// Returns the addresses of each circle's locks.
     fn circles(&self) -> Vec<Vec<u64>> {
         let mut trace = TraceBuilder::new(Clock::nanoseconds());
         let mut order: Vec<u64> = Vec::new();
@@ -174,7 +174,8 @@ fn a_lock_taken_again_is_no_order_and_a_wake_up_takes_its_mutex_inside() {
     let mut s = script();
     s.take(0, A).take(0, B).take(0, A).give(0, A).give(0, B).give(0, A);
     assert!(s.nest(1, &[A, B]).circles().is_empty(), "recursive");
-    // Both threads wait at a condition with mutex A while they hold B, which they took inside.
+    // Both threads take A and, inside, B; then they wait at a condition variable with mutex A while
+    // they hold B. The wake-up takes A again inside of B: a circle.
     let mut s = script();
     for thread in [0, 1] {
         s.take(thread, A).take(thread, B).act(thread, What::CondWait { condition: 0x8000, site: SITE }).give(thread, A);

@@ -1,5 +1,5 @@
-//! The critical path and the relaxed replay, checked by hand on small programs and by invariants on
-//! simulated ones.
+//! Tests for the critical path and the relaxed replay: on small programs checked by hand, and by
+//! invariants on simulated programs.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, PathSegment, Relaxed, WaitKind, Window, background, relax};
 use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What};
@@ -48,8 +48,8 @@ fn relaxed(trace: &Trace) -> Vec<Relaxed> {
 
 #[test]
 fn a_hand_off_leads_to_the_holder() {
-    // A holds the lock from 0 to 100. B asks at 20, gets it 10 after the release, holds it for 30,
-    // then works 5 more.
+    // Thread 0 holds the lock from 0 to 100. Thread 1 asks for it at 20, gets it at 110, 10 after
+    // the release, holds it for 30, then works 5 more.
     let t = trace(&[
         (0, 0, acquire(1)),
         (5, 1, MARK),
@@ -75,16 +75,16 @@ fn a_hand_off_leads_to_the_holder() {
     );
     let share = path.objects[&lock_id];
     assert_eq!((share.sections.running.0, share.handoffs.0, share.hops), (130, 10, 1));
-    // Without the hand-off the run is 10 shorter. Without exclusion B is done at 20 + 30 + 5, and A
-    // at 103.
+    // Without the hand-off the run is 10 shorter. Without exclusion, thread 1 is done at 20 + 30 +
+    // 5, and thread 0, which ends last, at 103.
     let expected =
         Relaxed { lock: lock_id, recorded: Ticks(145), without_overhead: Ticks(135), without_exclusion: Ticks(103) };
     assert_eq!(relaxed(&t), [expected]);
 }
 
-/// A holds lock 1 for two rounds before B gets it, as with an unfair lock; each round ends with
-/// lock 2, for which no thread waits. Without lock 1's exclusion both run side by side: B is not
-/// held up although A was at lock 2 before it.
+/// Thread 0 holds lock 1 for two rounds before thread 1 gets it, as with an unfair lock; each round
+/// ends with lock 2, for which no thread waits. Without lock 1's exclusion both threads run side by
+/// side: thread 1 is not held up at lock 2, although thread 0 took that lock first.
 #[test]
 fn the_order_at_a_lock_without_waits_holds_nobody_back() {
     let t = trace(&[
@@ -105,10 +105,11 @@ fn the_order_at_a_lock_without_waits_holds_nobody_back() {
         (413, 1, release(1)),
     ]);
     let answers = relaxed(&t);
-    // A takes 202. B has 1 before its wait and 203 after it.
+    // Without lock 1's exclusion, thread 0 is done after 202. Thread 1 works for 1 before its wait
+    // and for 413 - 210 = 203 after it, together 204.
     assert_eq!(answers[0].recorded, Ticks(413));
     assert_eq!(answers[0].without_exclusion, Ticks(204));
-    // No thread waits for lock 2.
+    // No thread waits for lock 2, so that without its exclusion the run is as long.
     assert_eq!(answers[1].without_exclusion, Ticks(413));
 }
 
@@ -143,8 +144,8 @@ fn one_signal_wakes_one_and_a_broadcast_all() {
         (29, 2, wake),
     ]);
     let analysis = Analysis::of(&t, Window::whole(&t));
-    // All three were waiting at the broadcast, which is their latest possible cause; causes never
-    // come after effects.
+    // All three threads were waiting at the broadcast, and it is the latest event before their
+    // wake-ups that can be the cause.
     let stats = &analysis.waitables[0].stats;
     assert_eq!((stats.wake.count, stats.wake.sum.0, stats.signals, stats.broadcasts), (3, 3 + 5 + 9, 1, 1));
 }
@@ -158,7 +159,7 @@ fn a_barrier_leads_to_the_last_to_arrive_round_by_round() {
         (1, 1, MARK),
         (50, 1, arrive),
         (52, 1, leave),
-        // Thread 1 is at the next round before thread 0 has left the first.
+        // Thread 1 arrives for the next round before thread 0 has left the first.
         (53, 1, arrive),
         (55, 0, leave),
         (90, 0, arrive),
@@ -228,12 +229,12 @@ fn a_time_out_stays_with_its_thread() {
     assert_eq!(path.time(|d| matches!(d, Doing::Waiting { .. })), Ticks(88));
 }
 
-/// A thread's program: repeatedly works, then holds a lock for a while.
+/// A thread's program: for each entry, work, the number of a lock, and how long to hold that lock.
 #[derive(Clone, Debug)]
 struct Program(Vec<(u64, u64, u64)>);
 
-/// Runs programs over FIFO locks with a hand-off latency; thread 0 creates and joins the others. No
-/// two events have the same time, so that their order is determined.
+/// Simulates programs over FIFO locks with a hand-off latency; thread 0 creates and joins the other
+/// threads. No two events have the same time, so that their order is determined.
 fn simulate(programs: &[Program], latency: u64) -> Trace {
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Phase {
@@ -317,8 +318,8 @@ proptest! {
         for pair in path.segments.windows(2) {
             prop_assert_eq!(pair[0].end, pair[1].begin);
         }
-        // One thread at a time holds a lock, so its sections and hand-offs on the path fit into the
-        // run.
+        // Only one thread at a time holds a lock, so the lock's sections and hand-offs on the path
+        // cannot be longer than the run.
         for share in path.objects.values() {
             prop_assert!(share.sections.all() + share.handoffs <= end.since(begin));
         }
@@ -335,15 +336,15 @@ proptest! {
         }
     }
 
-    /// With one lock and one round the order is the recorded one, so the relaxed replay must agree
-    /// with a simulation that really has no latency.
+    /// With one lock and one round, the threads take the lock in the recorded order. So the relaxed
+    /// replay without overhead must agree with a simulation that has no hand-off latency.
     #[test]
     fn without_overhead_agrees_with_a_simulation_without_latency(holds in prop::collection::vec(1u64..30, 2..6), latency in 0u64..8) {
         let programs: Vec<Program> = holds.iter().map(|hold| Program(vec![(1, 0, *hold)])).collect();
         let (slow, fast) = (simulate(&programs, latency), simulate(&programs, 0));
         let [answer] = relaxed(&slow).try_into().unwrap();
         let length = |t: &Trace| t.span().1.since(t.span().0).0;
-        // The fast simulation still has its 7 ticks for each hand-off.
+        // The simulation without latency still takes 7 ticks for each hand-off.
         prop_assert!(length(&fast).abs_diff(answer.without_overhead.0) <= 7 * holds.len() as u64);
     }
 }

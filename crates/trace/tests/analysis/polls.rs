@@ -8,7 +8,8 @@ const LOCK: Lock = Lock::mutex(0x1000);
 const LOOP: SiteId = SiteId(1);
 const SETTER: SiteId = SiteId(2);
 
-/// Returns how many acquisitions from each of the two sites were polls.
+/// Builds a trace of these acquisitions, one after the other. Returns how many acquisitions were
+/// polls, from LOOP and from SETTER.
 fn polls(taken: &[(u32, SiteId)]) -> [u64; 2] {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     trace.site(LOOP, &[0x10]).site(SETTER, &[0x20]);
@@ -27,7 +28,7 @@ fn a_loop_that_ends_when_another_thread_has_been_there_is_a_poll() {
     let mut taken = vec![(1, LOOP); 30];
     taken.extend([(0, SETTER), (1, LOOP)]);
     assert_eq!(polls(&taken), [31, 0]);
-    // Two threads poll for the same change, in turns.
+    // Two threads poll in turns for the same change.
     let mut taken: Vec<_> = (0..40).map(|n| (1 + n % 2, LOOP)).collect();
     taken.extend([(0, SETTER), (1, LOOP), (2, LOOP)]);
     assert_eq!(polls(&taken), [42, 0]);

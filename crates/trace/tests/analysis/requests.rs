@@ -1,4 +1,5 @@
-//! Requests: found at sockets and between named points, with what their time went to.
+//! Tests for requests, found at sockets and between named points, and for the parts that their time
+//! consists of.
 
 use baton_trace::analysis::requests::{Asked, Clients, Counted, Part, Request, Requests};
 use baton_trace::point::call;
@@ -51,7 +52,7 @@ fn lock_of(request: &Request) -> u64 {
     request.parts.iter().filter(|(of, _)| matches!(of, Part::Lock(_))).map(|(_, length)| length.0).sum()
 }
 
-/// A request begins when its data has woken the reader, and its time is told by what it went to.
+/// A request begins when its data has woken the reader, and its parts add up to its time.
 #[test]
 fn a_request_lasts_from_its_data_to_its_answer() {
     let exclusive = Mode::Exclusive;
@@ -70,7 +71,7 @@ fn a_request_lasts_from_its_data_to_its_answer() {
         (1_850, 0, off(OffReason::Blocked)),
         (1_900, 0, ON),
         (2_000, 0, write(7)),
-        // The next one has come before it is read, and comes in two pieces.
+        // The next request's data has come before it is read, and comes in two pieces.
         (2_050, 0, read(7, 20)),
         (2_060, 0, read(7, 5)),
         (2_100, 0, write(7)),
@@ -88,7 +89,8 @@ fn a_request_lasts_from_its_data_to_its_answer() {
     assert_eq!((requests.calls, requests.unfinished, requests.connections.len()), (Some(("read", "write")), 0, 1));
 }
 
-/// A socket that is written first is a client's; its number becomes a server's with an accept.
+/// A socket that is written first is a client's and makes no request. After an accept of the same
+/// number, the socket is a server's.
 #[test]
 fn a_client_makes_no_request_of_its_own() {
     let trace = trace(vec![
@@ -107,7 +109,8 @@ fn a_client_makes_no_request_of_its_own() {
     assert_eq!((requests.all[0].thread, requests.all[0].begin), (ThreadIndex(1), Ticks(55)));
 }
 
-/// One thread serves several sockets: a request waits from the moment at which it was ready.
+/// One thread serves several sockets: each request's time counts from the moment at which its data
+/// was ready, although the thread was busy with another request.
 #[test]
 fn a_request_waits_behind_those_of_its_thread() {
     let trace = trace(vec![
@@ -129,7 +132,8 @@ fn a_request_waits_behind_those_of_its_thread() {
     assert_eq!(of, [(100, 5), (200, 105)]);
 }
 
-/// The thread that answers is another one than the one that read: the rest was the way between them.
+/// Another thread answers a request than the one that read it. The time up to the second thread's
+/// wake-up counts as the way between the two.
 #[test]
 fn a_request_is_passed_along() {
     let trace = trace(vec![
@@ -167,7 +171,8 @@ fn named_points_begin_and_end_requests_and_one_alone_is_counted() {
     assert_eq!((none.passages.len(), none.span()), (0, (Ticks(0), Ticks(0))));
 }
 
-/// Rounds of `clients` connections: the next requests come after each one's own answer, or after all.
+/// A trace of four connections with 20 requests each. The next request of a connection comes after
+/// its own answer, or, with `together`, after the answers of all four.
 fn rounds(together: bool) -> Trace {
     let mut events = Vec::new();
     for round in 0..20u64 {

@@ -1,4 +1,5 @@
-//! The end of a trace: deadlocks, threads that no other lets go, and waits that end by themselves.
+//! Tests for the end of a trace: deadlocks, threads that no other thread can let go, and waits that
+//! end by themselves.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, Ending, Standstill, WaitKind, Why, Window};
 use baton_trace::last_look::LastLook;
@@ -31,7 +32,8 @@ fn join(thread: u64) -> What {
     What::JoinBegin { handle: 100 + thread, site: SITE }
 }
 
-/// A trace of threads that start at 0, main first, and of a process that lives to `end`.
+/// Begins a trace with threads that start at 0, the main thread first, in a process that ends at
+/// `end`.
 fn script(threads: u32, events: &[(u64, u32, What)], end: Option<u64>) -> TraceBuilder {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     for n in 0..threads {
@@ -50,7 +52,7 @@ fn ending(threads: u32, events: &[(u64, u32, What)]) -> Ending {
     Ending::of(&script(threads, events, Some(SECOND)).build())
 }
 
-/// The only standstill of a trace that ends after a second.
+/// Returns the only standstill of a trace that ends after a second.
 fn still(threads: u32, events: &[(u64, u32, What)]) -> Standstill {
     let mut found = ending(threads, events).standstills;
     assert_eq!(found.len(), 1, "{found:?}");
@@ -87,7 +89,7 @@ fn a_deadlock_needs_no_time_and_other_threads_may_move() {
     let found = Ending::of(&trace).standstills;
     assert_eq!((found[0].deadlock, found[0].still, found[0].moving), (Some(Ticks(50)), None, 1));
     assert_eq!(found[0].threads.len(), 3, "the joining thread waits for one of them");
-    // The end is not known.
+    // If the end of the process is not known, only the deadlock is certain.
     let found = Ending::of(&script(3, &ABBA, None).build()).standstills;
     assert_eq!((found[0].deadlock, found[0].still), (Some(Ticks(50)), None));
 }
@@ -97,7 +99,8 @@ fn a_circle_with_a_deadline_or_of_a_lock_that_is_handed_over_is_none() {
     let mut timed = ABBA.to_vec();
     timed.push((51, 2, bounded(A.address)));
     nothing(3, &timed);
-    // Thread 0 releases A for thread 1, so it may do so again.
+    // Thread 0 has released A for thread 1 once. It may do so again, so waiting for A is no
+    // deadlock.
     let mut handed = vec![(5, 1, take(A)), (6, 0, give(A))];
     handed.extend(ABBA.into_iter().filter(|(_, thread, _)| *thread != 0));
     nothing(3, &handed);
@@ -107,7 +110,8 @@ fn a_circle_with_a_deadline_or_of_a_lock_that_is_handed_over_is_none() {
 fn a_thread_that_waits_for_itself() {
     let found = still(1, &[(10, 0, take(A)), (20, 0, want(A))]);
     assert_eq!((found.deadlock, &found.circles[..]), (Some(Ticks(20)), &[vec![0]][..]));
-    // An upgrade: it holds the lock shared, and wants it alone.
+    // Thread 0 holds the lock shared, and wants it exclusive, for which it would have to release it
+    // first.
     let (lock, site) = (RW, SITE);
     let shared = What::Acquire { lock, mode: Mode::Shared, site };
     let found = still(2, &[(10, 0, shared), (11, 1, shared), (20, 0, want(RW))]);
@@ -130,7 +134,7 @@ fn a_join_in_the_circle_and_a_thread_that_joins_one_that_has_ended() {
     nothing(2, &[(10, 0, join(1)), (20, 1, What::ThreadEnd { handle: 101 })]);
 }
 
-/// Waits at a condition variable with A, from `at` on.
+/// The thread waits at a condition variable with mutex A, from `at` on.
 fn waits(at: u64, thread: u32) -> [(u64, u32, What); 4] {
     [
         (at - 10, thread, take(A)),
@@ -151,12 +155,12 @@ fn a_wake_up_that_was_lost() {
     let Why::Condition(signals) = found.threads[1].why else { panic!("{found:?}") };
     let last = signals.last.unwrap();
     assert_eq!((signals.count, last.time, last.waiters, signals.looked), (1, Ticks(50), 0, 1));
-    // The signal comes while the waiter holds the mutex.
+    // The signal comes at 95, while the waiter holds the mutex: it has not looked since.
     let mut events = vec![(95, 0, SIGNAL), (96, 0, join(1))];
     events.extend(waits(100, 1));
     let Why::Condition(signals) = still(2, &events).threads[1].why else { panic!() };
     assert_eq!((signals.looked, signals.last.unwrap().waiters), (0, 0));
-    // The waiter has looked twice since.
+    // The signal comes at 50. The waiter has taken the mutex twice since, at 70 and at 90.
     let mut events = vec![(50, 0, SIGNAL), (60, 0, join(1)), (70, 1, take(A)), (75, 1, give(A))];
     events.extend(waits(100, 1));
     let Why::Condition(signals) = still(2, &events).threads[1].why else { panic!() };
@@ -167,10 +171,10 @@ fn a_wake_up_that_was_lost() {
 fn a_thread_outside_of_waits_could_still_signal() {
     let found = still(3, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat());
     assert_eq!((found.deadlock, found.still, found.suspected), (None, None, Some(Ticks(100))));
-    // A thread that was created and has not run could, too.
+    // A thread that was created at 61 and has not run yet could still signal.
     let born = [(61, 0, What::Created { handle: 9, error: 0 }), (62, 0, join(1))];
     nothing(2, &[&born[..], &waits(100, 1)].concat());
-    // And one that the launcher saw and the trace does not know.
+    // A thread that the launcher saw and the trace does not know (number 99) could still signal.
     let mut trace = script(2, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat(), Some(SECOND));
     for (threads, finds) in [(vec![1, 2], 1), (vec![1, 2, 99], 0)] {
         let look = LastLook { pid: 0, threads, still_ns: SECOND / 2 };
@@ -187,7 +191,8 @@ fn nobody_moves_only_after_a_while_and_longer_than_ever_before() {
     let events = [&[(60, 0, join(1))][..], &waits(100, 1)].concat();
     let at = |end| Ending::of(&script(2, &events, Some(end)).build()).standstills.len();
     assert_eq!((at(99_000_000), at(100_000_101)), (0, 1));
-    // All threads rested for 300 ms once, and a signal handler let one go on.
+    // All threads have waited together for 300 ms once, until a signal handler let one go on. So a
+    // standstill needs 600 ms.
     let woke = What::CondWake { condition: COND, reason: WakeReason::Woken };
     let mut events = vec![(60, 0, join(1))];
     events.extend(waits(100, 1));
@@ -208,7 +213,8 @@ fn a_wait_with_a_deadline_or_an_act_inside_of_it_ends_by_itself() {
     nothing(2, &events);
 }
 
-/// A signalled waiter with B held needs its mutex, which the signaller holds, who wants B.
+/// Thread 1, which holds B, is signalled and needs its mutex again. The signaller, thread 0, holds
+/// that mutex and wants B: a deadlock.
 #[test]
 fn a_wake_up_takes_the_mutex_again() {
     let mut events = vec![(50, 1, take(B))];
@@ -236,7 +242,7 @@ fn semaphores_and_barriers() {
     let start = [(1, 0, init), (2, 0, three)];
     let found = still(2, &[&start[..], &[(10, 1, arrive), (20, 0, arrive)]].concat());
     assert_eq!(found.threads[0].why, Why::Barrier { arrived: 2, expected: Some(3) });
-    // All have come: they are about to leave.
+    // All three threads have arrived, and are about to leave: no standstill.
     nothing(3, &[&start[..], &[(10, 1, arrive), (20, 0, arrive), (30, 2, arrive)]].concat());
 }
 
@@ -254,7 +260,8 @@ fn an_idle_worker_of_openmp_is_no_standstill_while_its_master_works() {
         ]
     };
     nothing(2, &team(10));
-    // The master waits for itself: then the worker stands as well.
+    // The master waits for a lock that it holds itself. The worker waits for its next region, so it
+    // stands still as well.
     let found = still(2, &[&team(10)[..], &[(50, 0, take(A)), (60, 0, want(A))]].concat());
     assert_eq!((found.still, found.threads[1].why.clone()), (Some(Ticks(60)), Why::Idle));
 }
@@ -273,12 +280,13 @@ fn open_waits_last_to_the_end_of_the_process() {
     let path = CriticalPath::of(&trace, &window);
     let waits = |doing: &Doing| matches!(doing, Doing::Waiting { kind: WaitKind::Lock, .. });
     assert_eq!(path.time(waits).0, SECOND - 50);
-    // Nothing waits at the end: the trace ends with its last event.
+    // No thread waits at the end, so the trace ends with its last event.
     let trace = script(2, &[(10, 0, take(A)), (20, 0, give(A))], Some(SECOND)).build();
     assert_eq!(Ending::of(&trace).until, None);
 }
 
-/// A thread that sleeps with the lock held, to the end.
+/// A holder that, as the launcher saw, did not run after 2,000 counts as blocked from then to the
+/// end.
 #[test]
 fn a_holder_that_was_seen_not_to_run_was_blocked_to_the_end() {
     let mut builder = script(2, &[(10, 0, take(A)), (1_000, 1, want(A))], Some(SECOND));
@@ -298,7 +306,8 @@ fn where_events_are_missing_nothing_is_claimed() {
     assert!(Ending::of(&trace).standstills.is_empty());
 }
 
-/// The first thread joins thread 1, which waits at a condition variable; thread 2 goes on.
+/// The first thread joins thread 1, which waits at a condition variable from 30 on, while thread 2
+/// goes on. With `signals_after`, thread 2 signals once more.
 fn onlooker(signals_after: bool) -> Vec<(u64, u32, What)> {
     let mut events = vec![
         (10, 0, What::JoinBegin { handle: 101, site: SITE }),

@@ -1,4 +1,5 @@
-//! Threads that are awake in vain, threads that starve, and sections without waiters.
+//! Tests for threads that are awake in vain, threads that starve, and critical sections that no
+//! thread waits for.
 
 use baton_trace::analysis::{
     Analysis, CriticalPath, Doing, FutileWakes, Overtaken, PathShare, Window, background, off_cpu,
@@ -61,7 +62,8 @@ fn wakes(at: u64, thread: u32) -> [(u64, u32, What); 2] {
     [(at, thread, What::CondWake { condition, reason }), (at, thread, take(MUTEX, X))]
 }
 
-/// A broadcast at 100 wakes threads 1, 2 and 3. The last one acts if `finds`; the others wait again.
+/// A trace in which a broadcast at 100 wakes threads 1, 2 and 3. Thread 3 acts if `finds`; the
+/// threads that do not act wait again.
 fn herd(finds: bool) -> Trace {
     let mut events = Vec::new();
     for thread in 1..4 {
@@ -91,7 +93,7 @@ fn threads_that_a_broadcast_wakes_and_that_wait_again_wake_in_vain() {
     let found = futile(&herd(true));
     assert_eq!((found.broadcasts, found.woken, found.futile), (1, 3, 2));
     assert_eq!(found.sites.into_iter().collect::<Vec<_>>(), [(BROADCAST, 2)]);
-    // If all wait again, one of them may have done its work under the mutex.
+    // If all three wait again, one of them may still have done its work under the mutex.
     assert_eq!(futile(&herd(false)).futile, 2);
 }
 
@@ -107,13 +109,15 @@ fn threads_that_act_do_not_wake_in_vain() {
     for thread in 1..3 {
         let at = 100 + u64::from(thread) * 100;
         events.extend(wakes(at, thread));
-        // Each takes the mutex a second time: it has worked in between.
+        // Each thread takes the mutex a second time before it waits again: it has worked in
+        // between.
         events.extend([(at + 1, thread, give(MUTEX, X)), (at + 9, thread, take(MUTEX, X))]);
         events.extend(waits(at + 10, thread));
     }
     let found = futile(&trace(&events));
     assert_eq!((found.woken, found.futile), (2, 0));
-    // One waiter that waits on has not been woken for nothing: it may have been the right one.
+    // If the only woken thread waits again, it has not been woken for nothing: it may have done its
+    // work under the mutex.
     let mut events = vec![(10, 1, take(MUTEX, X))];
     events.extend(waits(11, 1));
     events.push((100, 0, What::CondBroadcast { condition: CONDITION, site: BROADCAST }));
@@ -128,7 +132,8 @@ fn the_path_tells_what_wake_ups_in_vain_cost() {
     let object = analysis(&trace).waitables[0].id;
     let path = path(&trace);
     let vain: u64 = path.time(|doing| *doing == Doing::Vain { object }).0;
-    // Thread 3 has its wake-up at 400, after the other two, the last of which waits again at 370.
+    // Thread 3 wakes up at 400, after threads 1 and 2, which wait again at 270 and 370. So its
+    // hand-off, from the broadcast at 100 on, counts as awake in vain: 300.
     assert_eq!((vain, path.objects[&object].vain.0), (300, 300), "{:?}", path.segments);
     let alone = CriticalPath::of(&trace, &Window::whole(&trace));
     assert_eq!(alone.time(|doing| *doing == Doing::Vain { object }).0, 0);
@@ -149,7 +154,8 @@ fn a_loop_over_two_places_polls() {
         taken(&mut builder, 1, 1);
         taken(&mut builder, 1, 2);
     }
-    // Thread 0 adds a tile; thread 1 finds it, and tells so at a third place.
+    // Thread 0 changes the value at a third place; thread 1 finds it changed, and takes the lock at
+    // a fourth place.
     taken(&mut builder, 0, 3);
     taken(&mut builder, 1, 1);
     taken(&mut builder, 1, 2);
@@ -159,12 +165,14 @@ fn a_loop_over_two_places_polls() {
     let stats = &analysis.locks[0].stats;
     let polls: Vec<u64> = (1..5).map(|site| stats.sites[&SiteId(site)].polls).collect();
     assert_eq!((polls, stats.polls()), (vec![21, 21, 0, 0], 42));
-    // The path runs along the poller, to its end.
+    // The path runs along thread 1. It polls from its first acquisition at 100 to its last at the
+    // two places, at 4,300.
     let path = path(&trace);
     assert_eq!(path.objects[&analysis.locks[0].id].vain.0, 4200, "{:?}", path.segments);
 }
 
-/// Threads 1 and 2 hold the lock by turns without a gap from 0 to 1000; thread 0 wants it from 50 on.
+/// A trace in which threads 1 and 2 hold the lock by turns without a gap from 0 to 1000, in mode
+/// `read`. Thread 0 wants it in mode `write` from 50 on, and gets it at 1005.
 fn readers(write: Mode, read: Mode) -> Trace {
     let mut events = vec![(0, 1, take(SHARED, read)), (50, 0, want(SHARED, write))];
     for turn in 0..9u64 {
@@ -188,7 +196,8 @@ fn a_writer_that_readers_overtake_starves() {
 
 #[test]
 fn who_came_first_overtakes_nobody() {
-    // The reader waits for the first writer, and comes before the second.
+    // The waiting reader came before the second writer, and gets the lock before it: no thread is
+    // overtaken.
     let starved = analysis(&trace(&[
         (0, 1, take(SHARED, X)),
         (10, 2, want(SHARED, S)),
@@ -200,7 +209,8 @@ fn who_came_first_overtakes_nobody() {
         (210, 0, give(SHARED, X)),
     ]));
     assert_eq!(starved.locks[0].stats.starved, Default::default());
-    // Threads of one mode compete; none of them starves for the other mode.
+    // Threads that want the lock in the same mode do not starve each other, in whatever order they
+    // get it.
     let same = analysis(&readers(S, S));
     assert_eq!(same.locks[0].stats.starved, Default::default());
 }

@@ -1,4 +1,4 @@
-//! Tests that the reader survives everything: files cut at any length, single changed bytes,
+//! Tests that the reader survives all damage: files cut at any length, single changed bytes,
 //! rubbish.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 const MARKS: u64 = 700;
 
-/// Records a session with two threads, one with a sealed and an open segment, and one that ended
-/// properly. Returns the file's bytes.
+/// Records a session with two threads, and returns the bytes of its file. The first thread has a
+/// sealed and an open segment, the second has ended properly. The session is not closed.
 fn sample() -> Vec<u8> {
     sample_with(|_| ())
 }
 
-/// The same for a session that was closed properly.
+/// The same as [`sample`] for a session that was closed properly.
 fn closed_sample() -> Vec<u8> {
     sample_with(Session::finish)
 }
@@ -48,11 +48,12 @@ fn file_in(directory: &Path) -> PathBuf {
         .unwrap()
 }
 
-/// Opens the trace and reads all of it. Returns the number of marks.
+/// Opens the trace, reads all of it and analyses it. Returns the number of marks.
 fn read(directory: &Path) -> Result<(usize, Trace), ReadError> {
     let trace = Trace::open(directory)?;
     let marks = trace.events().filter(|e| matches!(e.what, What::Marker { name: 1, .. })).count();
-    // A changed byte can have turned a mark into another event.
+    // Counts what the trace really holds, because a changed byte can have turned a mark into
+    // another event.
     let is_switch = |event: &Event| matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. });
     let is_affinity = |event: &Event| matches!(event.what, What::Affinity { .. });
     assert!(trace.events_of(Kinds::SWITCHES).eq(trace.events().filter(is_switch)));
@@ -73,8 +74,8 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-/// Offsets in the sample: file header, first segment (8 KiB, sealed), second (16 KiB, open), third
-/// (8 KiB, sealed).
+/// Where the parts of the sample begin: after the file header a first segment (8 KiB, sealed), a
+/// second (16 KiB, open) and a third (8 KiB, sealed).
 const FIRST: usize = 4096;
 const SECOND: usize = FIRST + 8192;
 const THIRD: usize = SECOND + 16384;
@@ -98,8 +99,8 @@ fn cut_anywhere_it_reads_what_is_left_and_says_so() {
     let (directory, path) = place();
     std::fs::write(&path, &bytes).unwrap();
     let mut fewer = MARKS as usize;
-    // Goes downwards, so that each length is a cut of the existing file; tries every length near a
-    // border, and each eleventh elsewhere.
+    // Cuts the file shorter and shorter, so that each length is a cut of the file there is. Tries
+    // every length near a border, and each eleventh elsewhere.
     for len in (0..bytes.len()).rev().filter(|len| len % 11 == 0 || len % 4096 < 70) {
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len as u64).unwrap();
         match read(directory.path()) {
@@ -107,8 +108,8 @@ fn cut_anywhere_it_reads_what_is_left_and_says_so() {
                 assert!(marks <= fewer, "{len}: more marks in a shorter file");
                 fewer = marks;
                 let inside = !matches!(len, FIRST | SECOND | THIRD) && len > FIRST;
-                // A piece shorter than a segment's header is rubbish; an all-zero tail is not
-                // missed.
+                // A piece of a segment shorter than the segment's header counts as rubbish; one
+                // that is all zero is not missed.
                 let told = trace.losses.iter().any(|l| matches!(l.kind, LossKind::Truncated | LossKind::SegmentHeader));
                 assert_eq!(inside, told, "{len}: {:?}", trace.losses);
             }
@@ -133,14 +134,15 @@ fn any_byte_changed_costs_one_segment_at_most() {
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     let in_first = {
         let trace = Trace::open(directory.path()).unwrap();
-        // 8192 bytes without the header, and without the thread's name in three records.
+        // The first segment has 8192 bytes: a header of 64, and records of 16, of which three hold
+        // the thread's name.
         assert!(trace.losses.is_empty());
         (8192 - 64) / 16 - 3
     };
-    // Tries every byte that a header or a record has; of the long stretches of records and zeros,
-    // every seventh.
+    // Tries every byte of each header and of the first records behind it; every seventh byte of the
+    // rest.
     for at in (0..bytes.len()).filter(|at| at % 4096 < 300 || at % 7 == 0) {
-        // Flips one bit, a different one each time; in headers also all bits at once.
+        // Flips one bit, a different one for each byte; in headers also all bits of a byte at once.
         let masks: &[u8] = if at % 4096 < 192 { &[0xff, 1 << (at % 8)] } else { &[1 << (at % 8)] };
         for mask in masks {
             file.write_all_at(&[bytes[at] ^ mask], at as u64).unwrap();
@@ -152,8 +154,8 @@ fn any_byte_changed_costs_one_segment_at_most() {
                     assert!(marks as u64 >= MARKS - in_first, "byte {at}: {marks}");
                     assert!(!kinds.is_empty(), "byte {at} of a sealed segment changed unnoticed");
                 }
-                // In an open segment each record stands alone: one is lost, or its argument
-                // changed. A damaged header takes all.
+                // In an open segment each record stands alone: a changed byte costs one mark, or
+                // turns another event into one. A damaged header costs all of the segment's marks.
                 SECOND..THIRD if at < SECOND + 64 => assert!(marks as u64 >= in_first, "byte {at}: {marks}"),
                 SECOND..THIRD => assert!((MARKS - 1..=MARKS + 1).contains(&(marks as u64)), "byte {at}: {marks}"),
                 _ => assert_eq!(marks as u64, MARKS, "byte {at}: another thread's segment is hit"),
@@ -242,7 +244,8 @@ fn a_file_that_may_not_be_read_is_named_with_the_reason() {
     std::fs::write(&path, sample()).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
     if std::fs::File::open(&path).is_ok() {
-        // The super-user may read any file, but not the bytes at address 0.
+        // The super-user may read any file. This one fails for the super-user, too: its bytes at
+        // address 0 cannot be read.
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
     }
@@ -257,7 +260,7 @@ const END_TICKS: usize = 160;
 const STOP_TICKS: usize = 176;
 const CLOSING: std::ops::Range<usize> = 128..192;
 
-/// Returns the nanoseconds from the first event to the last.
+/// Returns the nanoseconds from the trace's first event to its last.
 fn length(trace: &Trace) -> u64 {
     let (begin, end) = trace.span();
     trace.clock.nanos(end.0 - begin.0).0
@@ -280,10 +283,11 @@ fn a_bit_of_the_headers_end_costs_the_end_and_makes_no_path_longer() {
         std::fs::write(&path, &changed).unwrap();
         let (marks, trace) = read(directory.path()).unwrap();
         assert_eq!(marks as u64, MARKS, "bit {bit}");
-        // Without the end, the clock's rate is the header's, measured over half a millisecond.
+        // Without the end time, the reader takes the clock's rate from the header, where it was
+        // measured over only half a millisecond. So the length may come out twice as long.
         assert!(length(&trace) <= length(&whole) * 2 + 1_000_000, "bit {bit}: {} ns", length(&trace));
-        // The reader does not use these fields: where the next segment begins, the number of
-        // threads, the mark that the end is complete.
+        // The reader does not use these fields: the offset of the next segment, the number of
+        // threads, and the mark that the end is complete.
         let unused = at < STOP || (148..DROPPED).contains(&at);
         let told = kinds(&trace).iter().any(|kind| matches!(kind, LossKind::Closing | LossKind::Count));
         assert_eq!(told, !unused, "bit {bit}: {:?}", trace.losses);
@@ -291,7 +295,8 @@ fn a_bit_of_the_headers_end_costs_the_end_and_makes_no_path_longer() {
     }
 }
 
-/// Returns the sample as a recorder of version 1 would have written it.
+/// Returns the closed sample as a recorder of format version 1 would have written it: without
+/// checksums of end and stop.
 fn of_version_1() -> Vec<u8> {
     let mut bytes = closed_sample();
     bytes[8] = 1;
@@ -317,7 +322,7 @@ fn version_1_is_read_and_its_unchecked_times_are_compared() {
         assert!(length(&trace) <= length(&whole) * 2 + 1_000_000, "byte {at}: {} ns", length(&trace));
         assert_eq!(kinds(&trace), [LossKind::Closing], "byte {at}");
     }
-    // A counter of version 1 is a plain number.
+    // In version 1 the count of dropped events is a plain number.
     let mut stopped = bytes;
     stopped[STOP] = 1;
     stopped.copy_within(END_TICKS..END_TICKS + 8, STOP_TICKS);
@@ -332,8 +337,8 @@ fn a_records_time_that_cannot_be_costs_the_record() {
     let (directory, path) = place();
     std::fs::write(&path, &bytes).unwrap();
     let (_, whole) = read(directory.path()).unwrap();
-    // In the open segment, tries the first, middle and last record, and each bit of the time from
-    // some milliseconds up.
+    // In the open segment, changes the first, the middle and the last record: each bit of its time
+    // that stands for 2²⁸ ticks (about 0.1 s) or more.
     let used = (SECOND + 64..THIRD).step_by(16).take_while(|at| bytes[*at] != 0).collect::<Vec<_>>();
     for at in [used[0], used[used.len() / 2], used[used.len() - 1]] {
         for bit in 28..47 {
@@ -359,7 +364,7 @@ fn a_sparse_file_of_200_gigabytes_is_passed_over() {
     grow();
     let (marks, trace) = read(directory.path()).unwrap();
     assert!(marks as u64 == MARKS && kinds(&trace) == [LossKind::SegmentHeader], "{:?}", trace.losses);
-    // Only a hole, under a header without a valid checksum.
+    // The file is only a hole, behind a header without a valid checksum: nothing in it can be used.
     std::fs::write(&path, [1; 64]).unwrap();
     grow();
     assert!(read(directory.path()).is_err());

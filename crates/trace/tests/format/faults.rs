@@ -1,12 +1,13 @@
-//! A recording thread takes its page faults when it gets a new segment, which is stamped as a
-//! pause, and not at an event later on, which may lie between an acquisition and its release.
+//! A recording thread takes its page faults when it gets a new segment, in time that the trace
+//! records as a pause. It takes none when it records an event, which may lie between an acquisition
+//! and its release.
 
 use baton_trace::What;
 use baton_trace::writer::{Options, Session, ThreadWriter};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
-/// Number of events of a full segment: 256 KiB less its header.
+/// Number of events in a full segment of the largest size: 256 KiB without the header.
 const FULL: u64 = ((256 << 10) - 64) / 16;
 
 fn faults() -> i64 {
@@ -30,11 +31,12 @@ fn events_within_a_segment_fault_no_page() {
             pen.post(&session, What::Marker { name: 1, value });
         }
     };
-    // Segments grow from 8 KiB; this also runs all code once.
+    // Fills segments until they have their largest size, and so runs all code once.
     post(4 * FULL);
     let (mut within, mut clean) = (0, 0);
     for _ in 0..40 {
-        // A stretch of posted events is an eighth of a segment, so most stretches lie within one.
+        // Each of the 40 rounds posts the events of an eighth of a segment, so in most rounds no
+        // new segment is needed.
         let before = faults();
         post(FULL / 8);
         let here = faults() - before;
@@ -42,7 +44,8 @@ fn events_within_a_segment_fault_no_page() {
         clean += u32::from(here == 0);
     }
     pen.finish();
-    // Forty eighths of a segment mean five changes of segment. Untouched pages would fault in
-    // nearly every stretch of 32 KiB.
+    // In 40 eighths of a segment, the thread gets five new segments, so at most a few rounds may
+    // have page faults. If pages were not touched in advance, nearly every round, which fills 32
+    // KiB, would have some.
     assert!(clean >= 30, "{clean} of 40 stretches without a fault, {within} faults");
 }

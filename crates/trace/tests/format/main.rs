@@ -1,4 +1,4 @@
-//! Tests of the file format: what was written is read again, whatever happens to its bytes.
+//! Tests of the file format: what was written is read again, whatever happens to the file's bytes.
 
 mod damage;
 mod faults;

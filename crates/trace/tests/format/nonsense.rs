@@ -1,5 +1,5 @@
-//! Events in any order, as after a loss: no analysis panics, and the accounts add up whatever
-//! happened.
+//! Analyses events in an order that no program can have, as after a loss: no analysis may panic,
+//! and the accounts must add up all the same.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Ending, Orders, Window, relax};
 use baton_trace::record::Raw;
@@ -7,7 +7,7 @@ use baton_trace::{Clock, ThreadIndex, Ticks, TraceBuilder, What};
 use proptest::prelude::*;
 
 fn what() -> impl Strategy<Value = What> {
-    // Uses few objects and arguments, so that events concern the same ones.
+    // Uses few objects and few arguments, so that several events concern the same object.
     let lock = (0u8..16, prop::sample::select(vec![0u8, 16, 32]), 0u64..3, 0u32..3)
         .prop_map(|(op, kind, object, arg)| Raw { code: 128 + kind + op, object, arg });
     let other = (1u8..64, 0u64..3, 0u32..3).prop_map(|(code, object, arg)| Raw { code, object, arg });

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("../../../../docs/reference/trace-format.md");
 
-/// Returns number and event name of each row of the table that begins under `heading`.
+/// Returns number and event name from each row of the table under `heading`.
 fn rows(heading: &str) -> BTreeMap<u8, String> {
     let section = PAGE.split(heading).nth(1).unwrap().split("\n#").next().unwrap();
     let mut rows = BTreeMap::new();
@@ -23,7 +23,7 @@ fn rows(heading: &str) -> BTreeMap<u8, String> {
 }
 
 fn decoded(codes: impl Iterator<Item = u8>) -> BTreeMap<u8, String> {
-    // Some kinds have no meaning with an argument of 0.
+    // Some kinds are not valid with an argument of 0, so that 1 is tried, too.
     let decoded = |code| [0, 1].into_iter().find_map(|arg| What::decode(Raw { code, object: 1, arg }));
     let name = |code| decoded(code).map(|what| format!("{what:?}"));
     let first_word = |text: String| text.split([' ', '{']).next().unwrap().to_owned();

@@ -1,4 +1,5 @@
-//! What is written is read back: several threads, definitions, everything in the order of time.
+//! Tests that what is written is read back: several threads, definitions, and everything in the
+//! order of time.
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::writer::{ModuleInfo, Options, Session, SiteAnswer, SiteTable, ThreadWriter};
@@ -62,8 +63,8 @@ fn several_threads_come_back_whole_and_in_order() {
     assert_eq!(counts, [2 * PAIRS; 4]);
 }
 
-/// Object files are loaded at the same addresses in turn: each gets the events of its own time, and
-/// its own locks.
+/// Object files are loaded at the same addresses one after the other: each gets the events of its
+/// own time, and its own locks.
 #[test]
 fn modules_have_lives() {
     let directory = tempfile::tempdir().unwrap();
@@ -142,7 +143,8 @@ fn the_size_limit_stops_the_recording_and_counts_the_rest() {
     for _ in 0..PAIRS {
         pair(&pen, &session);
     }
-    // A thread that comes too late gets no segment; its events are counted too.
+    // This thread begins after the file is full, so it gets no segment; its events are counted as
+    // lost, too.
     std::thread::scope(|scope| {
         scope.spawn(|| pair(&ThreadWriter::new(), &session));
     });
@@ -163,7 +165,8 @@ fn the_size_limit_stops_the_recording_and_counts_the_rest() {
 #[test]
 fn a_definition_without_room_takes_none_from_the_events() {
     let directory = tempfile::tempdir().unwrap();
-    // Has room for one segment of 508 records only.
+    // After the file header there is room for one segment of 8 KiB, which holds 508 records of 16
+    // bytes.
     let session = open(directory.path(), Options { limit: 4096 + 8192, ..Options::default() });
     let pen = ThreadWriter::new();
     let mark = |value| pen.post(&session, What::Marker { name: 1, value });
@@ -176,8 +179,8 @@ fn a_definition_without_room_takes_none_from_the_events() {
     assert_eq!(trace.losses[0].events, 1 + 600 - 508);
 }
 
-/// Context switches from a kernel buffer, written afterwards, are attributed to the thread that had
-/// the number at the time.
+/// Context switches that come from a kernel buffer are written afterwards. The reader attributes
+/// them to the thread that had the kernel's number when they happened.
 #[test]
 fn context_switches_come_back_as_their_threads() {
     use baton_trace::OffReason;
@@ -206,8 +209,8 @@ fn context_switches_come_back_as_their_threads() {
     assert_eq!(analysis.threads[0].off_cpu.0, 300_000);
 }
 
-/// A thread's own context switches are written long after their time, when several segments have
-/// been filled since.
+/// A thread's own context switches are written long after their time, when it has filled several
+/// more segments. The reader returns them in the order of time.
 #[test]
 fn late_context_switches_come_in_their_place() {
     use baton_trace::OffReason;
@@ -242,16 +245,16 @@ fn late_context_switches_come_in_their_place() {
     assert_eq!(switched, [100, 100, 4000, 4000, MARKERS - 2, MARKERS - 2]);
 }
 
-/// Checks that a pass over few kinds of events returns exactly the events of these kinds.
+/// Checks that a pass over some kinds of events returns exactly the events of these kinds.
 fn assert_same_as_picked(trace: &Trace, kinds: Kinds, is: impl Fn(&What) -> bool, least: usize) {
     let picked: Vec<Event> = trace.events().filter(|event| is(&event.what)).collect();
     assert!(picked.len() >= least, "{} of {kinds:?}", picked.len());
     assert_eq!(trace.events_of(kinds).collect::<Vec<_>>(), picked);
 }
 
-/// Rare events come in the same order as among all events, whatever lies between them: many
-/// segments without any, events written late or with a time before that of the previous segment,
-/// context switches of the thread itself and those that the kernel reported.
+/// A pass over rare kinds returns their events in the same order as among all events, whatever lies
+/// between: many segments without such an event, events written late or with a time before that of
+/// the previous segment, context switches of the thread itself and those that the kernel reported.
 #[test]
 fn rare_events_come_as_they_stand_among_all() {
     use baton_trace::OffReason;
@@ -264,8 +267,8 @@ fn rare_events_come_as_they_stand_among_all() {
     for n in 0..60_000u64 {
         let (pen, at) = (&pens[n as usize % 3], start + 1000 * (n + 10_000));
         pen.post_at(&session, at, What::Marker { name: 1, value: n });
-        // Every second rare event is stamped with a time at which the previous segment was not full
-        // yet.
+        // Every second rare event gets a time that lies 9,000 markers back, when the thread's
+        // previous segment was not full yet.
         let late = at - if n % 2 == 0 { 0 } else { 9_000_000 };
         match n % 10_007 {
             1000 => pen.post_at(&session, late, What::Create { site: SiteId(3) }),
@@ -291,7 +294,8 @@ fn rare_events_come_as_they_stand_among_all() {
     assert!(times.is_sorted(), "in the order of time");
 }
 
-/// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts add up.
+/// Three threads compete for a real lock: no stamp contradicts mutual exclusion, and the accounts
+/// add up.
 #[test]
 fn a_contended_lock_is_recorded_without_contradiction() {
     use baton_trace::analysis::{Analysis, Window};
@@ -324,8 +328,8 @@ fn a_contended_lock_is_recorded_without_contradiction() {
                         pen.post_ordered(session, What::Acquired { lock, mode, how: How::spinning(tries) });
                     }
                     if i % 64 == 0 {
-                        // Holds the lock while others run: on a busy machine the threads would
-                        // otherwise seldom meet.
+                        // Holds the lock while other threads run: on a busy machine they would
+                        // otherwise seldom meet at it.
                         std::thread::yield_now();
                     }
                     pen.post(session, What::Release { lock, mode, site });
@@ -353,13 +357,15 @@ fn segments(directory: &Path) -> usize {
     (4096..bytes.len()).step_by(4096).filter(|&at| bytes[at..at + 8] == bytes[4096..4104]).count()
 }
 
-/// The writer's own time is told, also where it makes room before it needs it.
+/// The trace shows the time that the writer takes to make room, also if it does so before the room
+/// is needed.
 #[test]
 fn room_made_ahead_is_a_pause() {
     let directory = tempfile::tempdir().unwrap();
     let session = open(directory.path(), Options::default());
     let pen = ThreadWriter::new();
-    // The first segment has room for 508 records, so the thread never needs the one made ahead.
+    // The writer is due before the 508 records of the first segment are full. So its only pause
+    // comes from `prepare`.
     while !pen.is_due() {
         pair(&pen, &session);
     }
@@ -380,7 +386,8 @@ fn room_is_made_ahead_where_no_lock_is_held() {
         let directory = tempfile::tempdir().unwrap();
         let session = open(directory.path(), Options::default());
         let pen = ThreadWriter::new();
-        // The first segment, of 8 KiB, has room for 508 records.
+        // The first segment, of 8 KiB, has room for 508 records; it counts as nearly full at 380.
+        // With `prepare`, there are two segments after 402 records, without it only one.
         let mut after_400 = 0;
         for done in 0..15_000 {
             pair(&pen, &session);
