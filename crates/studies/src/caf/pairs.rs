@@ -78,7 +78,8 @@ pub(super) struct Notes {
     arrived: Vec<u64>,
     /// Packets consumed.
     consumed: u64,
-    /// The time at which as many packets were consumed as there are buffers. Later packets count.
+    /// The time at which the packets before the count were consumed (`Pairs::warm`). Later packets
+    /// count.
     pub(super) began: u64,
     pub(super) ended: u64,
     /// The times from a packet's arrival until a consumer has it.
