@@ -1,4 +1,4 @@
-//! Work-shares of a cancelled region that the ring has no room for.
+//! Work-shares of a cancelled region for which the ring has no room.
 //!
 //! A thread that a cancelled region sends to its end enters no more work-shares, so the slot of the
 //! next work-share that it would have entered is never free again. The region's other threads may
@@ -18,7 +18,7 @@ pub(crate) struct Beyond<M: Machine> {
     shares: M::Slot<BTreeMap<u32, Owned<M, Share<M>>>>,
 }
 
-// SAFETY: the slot is touched with the lock held, or by a thread that has the team to itself.
+// SAFETY: `shares` is accessed with the lock held, or by a thread that has the team to itself.
 unsafe impl<M: Machine> Sync for Beyond<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Beyond<M> {}
@@ -29,28 +29,30 @@ impl<M: Machine> Beyond<M> {
         Beyond { lock, shares: M::Slot::new(BTreeMap::new()) }
     }
 
-    /// Work-share `number` of a team of `threads`, which stays until the region has ended.
+    /// Returns work-share `number` of a team of `threads`, which is made at the first call and
+    /// stays until the region has ended.
     pub(crate) fn share(&self, number: u32, threads: u32, waits: &Waits) -> *const Share<M> {
         let wait = waits.of(Why::Lock);
         self.lock.lock(wait);
-        // SAFETY: the lock is held.
+        // SAFETY: the lock is held, so no other thread accesses `shares`.
         let share = unsafe {
             self.shares.write(|at| {
                 let share = (*at).entry(number).or_insert_with(|| Owned::new(Share::new(number, threads)));
                 core::ptr::from_ref(&**share)
             })
         };
-        // SAFETY: locked above, with the same policy.
+        // SAFETY: this thread took the lock above, with the same policy.
         unsafe { self.lock.unlock(wait) };
         share
     }
 
-    /// Gives back all work-shares.
+    /// Frees all work-shares.
     ///
     /// # Safety
     /// No thread is in a work-share of the team.
     pub(crate) unsafe fn clear(&self) {
-        // SAFETY: by contract no other thread touches it.
+        // SAFETY: the caller says that no thread is in a work-share, so no other thread accesses
+        // `shares`.
         let shares = unsafe { self.shares.write(|at| std::mem::take(&mut *at)) };
         shares.values().for_each(|share| share.close());
     }

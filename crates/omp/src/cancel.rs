@@ -18,7 +18,7 @@ use baton_machine::{Atomic, Machine, Owned};
 /// The state of cancellation in a team. Barriers are numbered from 1.
 pub struct Cancel<M: Machine> {
     pub(crate) on: bool,
-    /// Where anything can be cancelled.
+    /// The work-shares for which the ring has no room; `None` if cancellation is off.
     pub(crate) beyond: Option<Owned<M, Beyond<M>>>,
     pub(crate) region: M::Atomic<u32>,
     pub(crate) share: M::Atomic<u64>,
@@ -26,7 +26,7 @@ pub struct Cancel<M: Machine> {
 }
 
 impl<M: Machine> Cancel<M> {
-    /// The state in which nothing is cancelled. Where cancellation is off, nothing will be.
+    /// The state in which nothing is cancelled. If the settings have cancellation off, it stays so.
     pub(crate) fn new(settings: &Settings) -> Self {
         let on = settings.cancellation;
         let beyond = on.then(|| Owned::new(Beyond::new(settings)));
@@ -34,7 +34,7 @@ impl<M: Machine> Cancel<M> {
         Cancel { on, beyond, region: M::Atomic::new(0), share: word(), more: [word(), word()] }
     }
 
-    /// Whether anything can be cancelled.
+    /// Whether the settings have cancellation on, so that a region may be cancelled.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.on
@@ -43,7 +43,7 @@ impl<M: Machine> Cancel<M> {
     /// Prepares the next region, with no thread in the team's last region. Returns whether that
     /// region was cancelled.
     pub fn begin(&self) -> bool {
-        // Relaxed, both: the begin of the region publishes them.
+        // Relaxed, both accesses: the beginning of the next region publishes the word.
         let was = self.on && self.region.load(Relaxed) != 0;
         if was {
             self.region.store(0, Relaxed);

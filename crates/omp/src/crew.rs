@@ -1,5 +1,5 @@
-//! Reuses threads that exist already, for programs that start their threads themselves: the bodies
-//! of a workload.
+//! A crew of threads that a program has started itself, for instance as the bodies of a workload.
+//! The runtime runs its workers' bodies in them instead of starting threads.
 //!
 //! | a seat's state | meaning |
 //! | --- | --- |
@@ -18,16 +18,17 @@ const TAKEN: u32 = 1;
 const GIVEN: u32 = 2;
 const DISMISSED: u32 = 3;
 
-/// A thread that waits for bodies.
+/// The seat of a thread that waits for bodies.
 #[repr(C, align(128))]
 struct Seat<M: Machine> {
     state: M::Atomic<u32>,
     body: M::Slot<Option<Body>>,
 }
 
-// SAFETY: the slot is the taker's between 1 and 2, and its thread's from 2 on (Release, Acquire on the state).
+// SAFETY: in state 1 only the thread that took the seat accesses `body`, from state 2 on only the
+// seat's own thread (Release and Acquire on the state).
 unsafe impl<M: Machine> Sync for Seat<M> {}
-// SAFETY: a body may go to another thread.
+// SAFETY: a `Body` may be sent to another thread.
 unsafe impl<M: Machine> Send for Seat<M> {}
 
 /// The threads.
@@ -44,39 +45,39 @@ impl<M: Machine> Clone for Crew<M> {
 }
 
 impl<M: Machine> Crew<M> {
-    /// A crew of `threads` threads beside the initial one, on `cpus` CPUs. Until a thread gets a
-    /// body, it waits by `wait`.
+    /// Makes a crew of `threads` threads beside the initial thread, on `cpus` CPUs. A thread
+    /// without a body waits by the policy `wait`.
     pub fn new(threads: u32, cpus: u32, wait: Wait) -> Crew<M> {
         let seat = |_| Owned::new(Seat { state: M::Atomic::new(FREE), body: M::Slot::new(None) });
         Crew { seats: Arc::new((0..threads).map(seat).collect()), cpus, wait }
     }
 
-    /// The body of thread `seat`, from 0: runs the bodies that the thread is given, until the crew
-    /// is dismissed.
+    /// Called by thread `seat` of the crew, counted from 0: runs the bodies that the thread is
+    /// given, until the crew is dismissed.
     pub fn serve(&self, seat: u32) {
         let Seat { state, body } = &*self.seats[seat as usize];
         loop {
-            // Acquire: see the body.
+            // Acquire: the thread sees the body that goes with state 2.
             let now = state.load(Acquire);
             if now < GIVEN {
                 let _ = M::wait_while(state, now, self.wait, None);
                 continue;
             }
-            // SAFETY: the state says that the slot is this thread's.
+            // SAFETY: the state is 2 or 3, so only this thread accesses the body.
             let given = unsafe { body.write(|at| (*at).take()) };
             given.into_iter().for_each(|body| body());
-            // Release: the slot is free again. Acquire on failure: the crew is dismissed, and what
-            // happened before the dismissal comes first.
+            // Release: the thread that takes the seat next sees the body taken out. Acquire on
+            // failure: the crew is dismissed, and this thread sees what happened before that.
             if now == DISMISSED || state.compare_exchange(GIVEN, FREE, Release, Acquire).is_err() {
                 return;
             }
         }
     }
 
-    /// Lets each thread end when it has ended its body. The crew starts no body any more.
+    /// Lets each thread return when it has ended its body. The crew runs no further body.
     pub fn dismiss(&self) {
         for seat in self.seats.iter() {
-            // Release: what the caller did comes before the thread's end.
+            // Release: the crew's threads see what the caller did before.
             seat.state.swap(DISMISSED, Release);
             M::wake::<u32>(&seat.state, u32::MAX, self.wait);
         }
@@ -85,14 +86,15 @@ impl<M: Machine> Crew<M> {
 
 impl<M: Machine> Threads for Crew<M> {
     fn start(&self, body: Body) -> Result<(), String> {
-        // Acquire: the slot's last body was taken out. Relaxed on failure: another seat is tried.
+        // Acquire: the thread sees the seat's last body taken out. Relaxed on failure: another seat
+        // is tried.
         let take = |seat: &&Owned<M, Seat<M>>| seat.state.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok();
         let Some(seat) = self.seats.iter().find(take) else {
             return Err(format!("each of the crew's {} threads has a body", self.seats.len()));
         };
-        // SAFETY: the state says that the slot is this thread's.
+        // SAFETY: the state is 1, set by this thread, so no other thread accesses the body.
         unsafe { seat.body.write(|at| *at = Some(body)) };
-        // Release: the seat's thread sees the body.
+        // Release: the seat's thread sees the body with the state.
         seat.state.store(GIVEN, Release);
         M::wake::<u32>(&seat.state, u32::MAX, self.wait);
         Ok(())

@@ -1,14 +1,15 @@
 //! The teams of all initial threads together.
 //!
-//! Each team waits as its own size allows. Where several initial threads have teams at once, the
-//! teams together may have more threads than there are CPUs: then the threads of all teams wait
-//! as those of a team with more threads than CPUs, until enough teams have ended.
+//! A single team waits as its own size allows. If several initial threads have teams at once, the
+//! teams together may have more threads than there are CPUs: then all threads wait like those of a
+//! team with more threads than CPUs, until enough teams have ended.
 //!
 //! An initial thread counts the threads of its own regions in a cell of its own. Only while there
 //! are several initial threads are the cells added up, when a region begins or ends.
 //!
-//! A worker without a team may wait for its next one as long as its user likes. Where several
-//! initial threads and all their workers are more than the CPUs, it gives way to teams at once.
+//! A worker without a team may wait for its next one as long as its user likes. If there are
+//! several initial threads, and these and all workers are more than the CPUs, such a worker soon
+//! yields its CPU to teams.
 
 use crate::objects::{AnyLock, lock};
 use crate::settings::Settings;
@@ -16,10 +17,11 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Relaxed, SeqCst};
 use baton_machine::{Atomic, Machine, Slot};
 
-/// The initial threads, and their lock.
+/// The list of initial threads, and the lock that protects it.
 struct Members<M: Machine> {
     lock: Box<dyn AnyLock<M>>,
-    /// For each initial thread, the cell with the threads of its regions beside itself.
+    /// For each initial thread, the cell that counts the threads of its regions, without the
+    /// initial thread itself.
     busy: M::Slot<Vec<*const M::Atomic<u32>>>,
 }
 
@@ -33,25 +35,25 @@ impl<M: Machine> Members<M> {
 /// The initial threads of a runtime, and whether their teams have more threads than CPUs.
 pub struct Crowd<M: Machine> {
     members: M::Slot<Members<M>>,
-    /// How many initial threads.
+    /// The number of initial threads.
     count: M::Atomic<u32>,
-    /// How many workers of all of them, with a team or without.
+    /// The number of workers of all initial threads, with a team or without.
     workers: M::Atomic<u32>,
     /// Whether the teams have more threads than there are CPUs.
     crowded: M::Atomic<u32>,
     cpus: u32,
-    /// How threads wait meanwhile.
+    /// How threads wait while the teams have more threads than there are CPUs.
     waits: Waits,
 }
 
-// SAFETY: the list is used with the lock held, and the members are replaced in a process of one thread. The cells stay in the list only as
-// long as they live.
+// SAFETY: the list is accessed with the lock held; the members are replaced only in a process of
+// one thread. A cell is in the list only as long as it lives.
 unsafe impl<M: Machine> Sync for Crowd<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Crowd<M> {}
 
 impl<M: Machine> Crowd<M> {
-    /// No initial thread, on `cpus` CPUs.
+    /// A crowd without initial threads, on `cpus` CPUs.
     pub(crate) fn new(settings: &Settings, cpus: u32) -> Self {
         let members = M::Slot::new(Members::new(settings));
         let waits = settings.waits(u32::MAX, cpus);
@@ -59,23 +61,26 @@ impl<M: Machine> Crowd<M> {
         Crowd { members, count: word(), workers: word(), crowded: word(), cpus, waits }
     }
 
-    /// How threads wait while there are more of them than CPUs; `None`: there are not.
+    /// How threads wait while the teams have more threads than there are CPUs; `None` while they
+    /// have not.
     #[inline]
     pub(crate) fn waits(&self) -> Option<&Waits> {
-        // Relaxed: it hands nothing over. A thread that sees it late waits once more as its own team does.
+        // Relaxed: the word hands nothing over. A thread that sees it late waits once more by its
+        // own team's policy.
         (self.crowded.load(Relaxed) != 0).then_some(&self.waits)
     }
 
-    /// How a worker without a team waits while all threads are more than the CPUs; `None`: they are not, or there is one initial thread.
+    /// How a worker without a team waits while there are several initial threads and all threads
+    /// together are more than the CPUs; `None` otherwise.
     pub(crate) fn idle_waits(&self) -> Option<&Waits> {
-        // Relaxed, both: as in `waits`.
+        // Relaxed, both loads: neither word hands anything over, as in `waits`.
         let (initial, workers) = (self.count.load(Relaxed), self.workers.load(Relaxed));
         (initial > 1 && initial.saturating_add(workers) > self.cpus).then_some(&self.waits)
     }
 
     /// Counts a worker that begins.
     pub(crate) fn hired(&self) {
-        // Relaxed, here and below: it is a count, and orders nothing.
+        // Relaxed, here and below: the count orders nothing.
         self.workers.fetch_add(1, Relaxed);
     }
 
@@ -84,7 +89,7 @@ impl<M: Machine> Crowd<M> {
         self.workers.fetch_add(u32::MAX, Relaxed);
     }
 
-    /// Adds an initial thread. Its cell stays until [`leave`](Crowd::leave).
+    /// Adds an initial thread, whose cell must live until [`leave`](Crowd::leave).
     pub(crate) fn join(&self, busy: *const M::Atomic<u32>) {
         self.locked(|cells| {
             cells.push(busy);
@@ -92,7 +97,7 @@ impl<M: Machine> Crowd<M> {
         });
     }
 
-    /// Removes an initial thread.
+    /// Removes the initial thread with this cell.
     pub(crate) fn leave(&self, busy: *const M::Atomic<u32>) {
         self.locked(|cells| {
             cells.retain(|cell| *cell != busy);
@@ -100,36 +105,39 @@ impl<M: Machine> Crowd<M> {
         });
     }
 
-    /// Called when the number of an initial thread's busy threads has been changed, by a SeqCst exchange.
+    /// Called after an initial thread's cell has been changed, by a SeqCst exchange.
     #[inline]
     pub(crate) fn changed(&self) {
-        // SeqCst: either this thread sees that there are several, or the one that joins sees this one's cell as it is now.
+        // SeqCst: either this thread sees that there are several initial threads, or the thread
+        // that joins sees this thread's cell as it is now.
         if self.count.load(SeqCst) > 1 {
             self.locked(|cells| cells.len());
         }
     }
 
-    /// Changes the list; finds out whether the teams are a crowd now.
+    /// Changes the list under the lock, and then finds out whether the teams have more threads than
+    /// CPUs.
     #[cold]
     #[inline(never)]
     fn locked(&self, change: impl FnOnce(&mut Vec<*const M::Atomic<u32>>) -> usize) {
         let wait = self.waits.of(Why::Lock);
         let add_up = |cells: *mut Vec<*const M::Atomic<u32>>| {
-            // SAFETY: the lock is held.
+            // SAFETY: the lock is held, so no other thread accesses the list.
             let cells = unsafe { &mut *cells };
-            // SeqCst, here and for the cells: see `changed`.
+            // SeqCst, here and for the cells: pairs with `changed`.
             self.count.swap(change(cells) as u32, SeqCst);
-            // SAFETY: a cell is in the list as long as it lives.
+            // SAFETY: a cell is in the list only as long as it lives.
             let threads = cells.iter().map(|cell| unsafe { (**cell).load(SeqCst) }).filter(|busy| *busy > 0);
             let threads = threads.fold(0u32, |sum, busy| sum.saturating_add(busy).saturating_add(1));
             let crowded = u32::from(cells.len() > 1 && threads > self.cpus);
-            // Relaxed, both: see `waits`; stores come one after another by the lock.
+            // Relaxed, both accesses: the word hands nothing over, as in `waits`, and the lock
+            // orders the stores.
             if self.crowded.load(Relaxed) != crowded {
                 self.crowded.store(crowded, Relaxed);
             }
         };
-        // SAFETY: the members are there until the runtime ends; a forked child replaces them while it has one thread. The lock is taken and
-        // freed with the same policy.
+        // SAFETY: the members live as long as the runtime; a fork's child replaces them while it
+        // has one thread. The lock is taken and released with the same policy.
         unsafe {
             self.members.read(|members| {
                 (*members).lock.lock(wait);
@@ -139,9 +147,11 @@ impl<M: Machine> Crowd<M> {
         }
     }
 
-    /// In a forked child: the calling thread, whose cell is `busy`, is the only one.
+    /// Called in a fork's child: forgets all initial threads but the calling one, if it is one;
+    /// `busy` is its cell.
     pub(crate) fn forked(&self, settings: &Settings, busy: Option<*const M::Atomic<u32>>) {
-        // SAFETY: no other thread is in the process. What the parent's threads had locked is left as it is.
+        // SAFETY: the process has no other thread. The parent's members, whose lock may be held,
+        // are left as they are.
         unsafe { self.members.write(|members| members.write(Members::new(settings))) };
         self.crowded.store(0, Relaxed);
         self.count.store(0, Relaxed);
@@ -167,11 +177,13 @@ mod tests {
         let crowd = Crowd::<Native>::new(&Settings::new(4), 4);
         let cells = [const { NativeAtomic::new(0u32) }; 3];
         crowd.join(cells[0].as_ptr().cast_const().cast());
-        // How a single team waits is decided by its own size.
+        // A single team waits as its own size says, even if it has more threads than there are
+        // CPUs.
         assert!(!has(&crowd, &cells[0], 7));
         assert!(!has(&crowd, &cells[0], 1));
         crowd.join(cells[1].as_ptr().cast_const().cast());
-        // An initial thread without a team is none of the four.
+        // The four threads are those of two teams of two. The third initial thread has no team, so
+        // it does not count.
         crowd.join(cells[2].as_ptr().cast_const().cast());
         assert!(!has(&crowd, &cells[1], 1));
         assert!(has(&crowd, &cells[1], 2));
@@ -180,7 +192,8 @@ mod tests {
         assert!(has(&crowd, &cells[1], 2));
         crowd.leave(cells[1].as_ptr().cast_const().cast());
         assert!(crowd.waits().is_none());
-        // A team that was there before its like came is counted.
+        // The second team's thread count stands in its cell already when its initial thread joins
+        // again, so it counts at once.
         crowd.join(cells[1].as_ptr().cast_const().cast());
         assert!(crowd.waits().is_some());
         crowd.forked(&Settings::new(4), Some(cells[0].as_ptr().cast_const().cast()));

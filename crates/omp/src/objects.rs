@@ -6,25 +6,25 @@ use baton_sync::barrier::{self, BarrierVisitor, RawBarrier, UnknownBarrier};
 use baton_sync::lock::{self, LockError, Token, TryLock, TryVisitor, ZeroInit};
 use core::num::NonZeroU32;
 
-/// A barrier of a team, of whatever algorithm.
+/// A barrier of a team, whatever its algorithm.
 pub trait TeamBarrier<M: Machine>: Send + Sync {
     /// Arrives as participant `index` and waits for the others. Whenever tasks wait meanwhile,
-    /// calls `run`, which says whether it found a task. The last thread to arrive wakes the others
-    /// by the policy `wake`.
+    /// calls `run`; if it returns false, the thread pauses before it looks again. The last thread
+    /// to arrive wakes the others by the policy `wake`.
     fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut() -> bool);
 
-    /// Says that tasks wait, where none did before: threads that have arrived see it, and
-    /// [`wake`](TeamBarrier::wake) wakes them.
+    /// Sets the mark that tasks wait. Threads that have arrived see the mark, and
+    /// [`wake`](TeamBarrier::wake) wakes them. Called only while the mark is not set.
     fn tasks_wait(&self);
 
-    /// Says that no task waits any more, where some did before.
+    /// Removes the mark that tasks wait. Called only while it is set.
     fn no_task_waits(&self);
 
-    /// Wakes `n` of the threads that have arrived.
+    /// Wakes `n` of the threads that have arrived and wait.
     fn wake(&self, n: u32, wait: Wait);
 }
 
-/// A barrier in the machine's memory, as everything that threads share.
+/// A barrier of the algorithm `B`, in the machine's memory, where everything is that threads share.
 struct Named<M: Machine, B>(Owned<M, B>);
 
 impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
@@ -43,7 +43,7 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
                 return;
             }
             if now != value && !run() {
-                // Another thread has taken the last task, and is about to say so.
+                // Another thread has taken the last task, and is about to remove the mark.
                 M::relax();
             }
         }
@@ -64,8 +64,8 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
 
     fn no_task_waits(&self) {
         if let Some(gate) = self.0.gate() {
-            // The bit is set. Relaxed: it hands nothing over, and the last thread to arrive comes
-            // after it, because that thread saw that no task was left.
+            // The bit is set. Relaxed: the change hands nothing over, and the last thread to arrive
+            // comes after it, because that thread saw that no task was left.
             gate.word.fetch_add(gate.bit.wrapping_neg(), Relaxed);
         }
     }
@@ -77,7 +77,7 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
     }
 }
 
-/// Makes a barrier for `self.0` threads.
+/// Visits an algorithm, and makes its barrier for `self.0` threads.
 struct MakeBarrier(NonZeroU32);
 
 impl<M: Machine> BarrierVisitor<M> for MakeBarrier {
@@ -96,27 +96,28 @@ impl<M: Machine> BarrierVisitor<M> for HasGate {
     }
 }
 
-/// The names of the barriers that tell threads which have arrived of new tasks, as a program with tasks needs.
+/// The names of the barriers by which threads that have arrived can be told of new tasks. A program
+/// with tasks needs such a barrier.
 pub fn telling_barriers() -> impl Iterator<Item = &'static str> {
     let tells = |name: &&str| barrier::visit::<Native, _>(name, HasGate).is_ok_and(|tells| tells);
     barrier::BARRIERS.iter().map(|info| info.name).filter(tells)
 }
 
-/// A barrier for `participants` threads, by its name.
+/// Makes a barrier for `participants` threads, of the algorithm `name`.
 pub fn barrier<M: Machine>(name: &str, participants: NonZeroU32) -> Result<Box<dyn TeamBarrier<M>>, UnknownBarrier> {
     barrier::visit::<M, _>(name, MakeBarrier(participants))
 }
 
-/// A lock of any algorithm, which keeps its holder's token.
+/// A lock of any algorithm, which keeps its holder's token itself.
 pub trait AnyLock<M: Machine>: Send + Sync {
     /// Takes the lock.
     fn lock(&self, wait: Wait);
     /// Takes the lock if it is free. Returns whether it did.
     fn try_lock(&self) -> bool;
-    /// Frees the lock.
+    /// Releases the lock.
     ///
     /// # Safety
-    /// The calling thread holds the lock, locked with the same policy (or by a try).
+    /// The calling thread holds the lock, taken with the same policy or by a try.
     unsafe fn unlock(&self, wait: Wait);
 }
 
@@ -128,21 +129,20 @@ struct Held<M: Machine, L> {
 }
 
 impl<M: Machine, L: TryLock<M>> Held<M, L> {
-    /// Whether the token is kept: a token of no bytes is not.
+    /// Whether the token is kept. A token of zero bytes is not.
     const KEEPS: bool = size_of::<L::Token>() != 0;
 
     #[inline]
     fn keep(&self, token: L::Token) {
         if Self::KEEPS {
-            // Relaxed: only the holder touches the token, and the lock orders one holder after
-            // another.
+            // Relaxed: only the holder accesses the token, and the lock orders its holders.
             self.token.store(token.to_word(), Relaxed);
         }
     }
 
     #[inline]
     fn kept(&self) -> L::Token {
-        // Relaxed: as in `keep`.
+        // Relaxed: only the holder accesses the token, as in `keep`.
         Token::from_word(if Self::KEEPS { self.token.load(Relaxed) } else { 0 })
     }
 }
@@ -158,7 +158,7 @@ impl<M: Machine, L: TryLock<M>> AnyLock<M> for Owned<M, Held<M, L>> {
     }
 
     unsafe fn unlock(&self, wait: Wait) {
-        // SAFETY: the caller holds the lock, and what it kept is its token.
+        // SAFETY: the caller holds the lock, and the token is the one that the lock gave it.
         unsafe { self.lock.unlock(self.kept(), wait) };
     }
 }
@@ -172,7 +172,7 @@ impl<M: Machine> TryVisitor<M> for MakeLock {
     }
 }
 
-/// A free lock, by its name. The lock must be one that can be tried.
+/// Makes a free lock of the algorithm `name`, which must have a try.
 pub fn lock<M: Machine>(name: &str) -> Result<Box<dyn AnyLock<M>>, LockError> {
     lock::visit_try::<M, _>(name, MakeLock)
 }

@@ -1,4 +1,4 @@
-//! Places that threads are bound to: the places of a machine, and the place of each thread of a
+//! Places to which threads are bound: the places of a machine, and the place of each thread of a
 //! team. Both follow GCC 12's libgomp.
 
 use baton_machine::discover::{Cpu, Topology};
@@ -44,7 +44,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// The binding of an initial thread, which has the first of `places` places.
+    /// The binding of an initial thread, which gets the first of `places` places.
     pub fn initial(places: u32) -> Binding {
         Binding { bind: bind::MASTER, threads: 1, outer: Seat { place: 0, first: 0, count: places } }
     }
@@ -55,7 +55,7 @@ impl Binding {
         if self.bind == bind::MASTER {
             return self.outer;
         }
-        // The place `steps` behind the first thread's.
+        // The place that is `steps` places behind the first thread's, within the part.
         let behind = |steps: u32| first + (place - first + steps) % count;
         if self.threads > count {
             // `each` threads at each place, and one more at the first `rest` places behind the
@@ -86,9 +86,9 @@ impl Binding {
 /// The result of reading places, with a note for the user.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The places; empty: the text is no list of places.
+    /// The places; empty if the text is no list of places, or has no CPU that may be used.
     pub places: Vec<Place>,
-    /// Why the text is no list, or what was left out.
+    /// What is wrong with the text, or what was left out.
     pub note: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub fn read(text: &str, topology: &Topology, allowed: &[u32]) -> Found {
     }
 }
 
-/// A place for each CPU that may be used.
+/// Makes a place for each CPU that may be used.
 pub fn threads(topology: &Topology, allowed: &[u32]) -> Vec<Place> {
     by_name("threads", topology, allowed).unwrap_or_default()
 }
@@ -132,7 +132,7 @@ pub fn read_cpus(text: &str, allowed: &[u32]) -> Found {
     finish(places.filter(|places: &Vec<Place>| !places.is_empty()).ok_or(None), allowed)
 }
 
-/// A list of places as `omp_display_env` shows it.
+/// A list of places in the form that `omp_display_env` prints.
 pub fn shown(places: &[Place]) -> String {
     let run = |run: &[u32]| if run.len() == 1 { run[0].to_string() } else { format!("{}:{}", run[0], run.len()) };
     let place = |place: &Place| {
@@ -142,12 +142,12 @@ pub fn shown(places: &[Place]) -> String {
     places.iter().map(place).collect::<Vec<_>>().join(",")
 }
 
-/// Numbers of CPUs are below this one.
+/// Every CPU number is less than this.
 const MOST: u32 = 1024;
 
 fn by_name(name: &str, topology: &Topology, allowed: &[u32]) -> Option<Vec<Place>> {
     let core = |cpu: &Cpu| cpu.siblings.iter().min().copied().unwrap_or(cpu.id);
-    // A socket or a place is ordered by its first CPU.
+    // The socket's number is that of its first CPU.
     let socket =
         |cpu: &Cpu| topology.cpus.iter().find(|other| other.socket == cpu.socket).map_or(cpu.id, |first| first.id);
     let group: &dyn Fn(&Cpu) -> u32 = match name {
@@ -160,7 +160,7 @@ fn by_name(name: &str, topology: &Topology, allowed: &[u32]) -> Option<Vec<Place
     };
     let mut cpus: Vec<&Cpu> = topology.cpus.iter().filter(|cpu| allowed.contains(&cpu.id)).collect();
     let order = |cpu: &&Cpu| match name {
-        // Threads of a core are neighbours.
+        // Hardware threads of a core are neighbours in the order.
         "threads" | "cores" | "sockets" => (socket(cpu), core(cpu), cpu.id),
         _ => (group(cpu), 0, cpu.id),
     };
@@ -173,7 +173,7 @@ fn by_name(name: &str, topology: &Topology, allowed: &[u32]) -> Option<Vec<Place
     Some(places.collect())
 }
 
-/// Leaves out the CPUs that may not be used, and the places that have no other.
+/// Leaves out the CPUs that may not be used, and the places in which no CPU is left.
 fn finish(places: Result<Vec<Place>, Option<String>>, allowed: &[u32]) -> Found {
     let places = match places {
         Ok(places) => places,
@@ -192,7 +192,7 @@ fn finish(places: Result<Vec<Place>, Option<String>>, allowed: &[u32]) -> Found 
     Found { places, note }
 }
 
-/// A text that is read from its beginning.
+/// The rest of a text that is read from its beginning on.
 struct Reader<'a>(&'a str);
 
 impl Reader<'_> {
@@ -222,7 +222,7 @@ impl Reader<'_> {
         Some((length, if self.take(':') { self.number()? } else { 1 }))
     }
 
-    /// The CPUs of one place.
+    /// Reads the CPUs of one place.
     fn place(&mut self) -> Option<Place> {
         let cpu = |n: i64| u32::try_from(n).ok().filter(|n| *n < MOST);
         if !self.take('{') {
@@ -281,7 +281,8 @@ fn listed(text: &str) -> Result<Vec<Place>, Option<String>> {
 mod tests {
     use super::*;
 
-    /// Two sockets of two cores of two threads; the second threads have the higher numbers.
+    /// A machine with two sockets of two cores with two hardware threads each. CPU n + 4 is the
+    /// second hardware thread of the core of CPU n.
     fn machine() -> Topology {
         let cpu = |id: u32| Cpu {
             id,
@@ -351,7 +352,8 @@ mod tests {
         let outer = Seat { place: 3, first: 1, count: 4 };
         let own = |threads| seats(bind::CLOSE, threads, outer).iter().map(|seat| seat.0).collect::<Vec<_>>();
         assert_eq!(own(3), [3, 4, 1]);
-        // Two at each; the one that is left goes where the first ones are.
+        // Nine threads on four places: two at each place, and the one that is left at the first
+        // thread's place.
         assert_eq!(own(9), [3, 3, 4, 4, 1, 1, 2, 2, 3]);
         assert_eq!(seats(bind::MASTER, 3, outer), [(3, 1, 4); 3]);
     }
@@ -360,7 +362,8 @@ mod tests {
     fn spread_threads_have_parts_of_the_places() {
         let outer = Seat { place: 0, first: 0, count: 8 };
         assert_eq!(seats(bind::SPREAD, 3, outer), [(0, 0, 3), (3, 3, 3), (6, 6, 2)]);
-        // The first thread stays where it is.
+        // Each thread has one part of the places. The first thread keeps place 4, which lies in the
+        // second part.
         assert_eq!(seats(bind::SPREAD, 3, Seat { place: 4, ..outer }), [(4, 3, 3), (6, 6, 2), (0, 0, 3)]);
         assert_eq!(
             seats(bind::SPREAD, 5, Seat { place: 1, first: 0, count: 2 }),

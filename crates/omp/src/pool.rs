@@ -13,11 +13,11 @@ use baton_machine::{Atomic, Machine, Owned};
 use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// A worker, as the thread that has it in its pool sees it.
+/// A worker, as seen by the thread whose pool it is in.
 pub(crate) struct Worker<M: Machine> {
-    /// A number that changes with each team that the worker is to join.
+    /// A number that the pool's thread changes when the worker is to join another team.
     pub(crate) go: M::Atomic<u32>,
-    /// The team; zero tells the worker to leave.
+    /// The address of the team to join; zero tells the worker to end.
     pub(crate) team: M::Atomic<usize>,
     /// The worker's number in every team.
     pub(crate) id: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Worker<M: Machine> {
 
 /// The workers of a thread at one level of its regions, and the teams that it has had.
 pub(crate) struct Pool<M: Machine> {
-    /// A worker stays until its `gone` is set.
+    /// A worker's memory stays until the worker has set its `gone`.
     pub(crate) workers: Vec<Owned<M, Worker<M>>>,
     pub(crate) teams: BTreeMap<u32, Owned<M, Team<M>>>,
     pub(crate) waits: Waits,
@@ -36,7 +36,8 @@ impl<M: Machine> Drop for Pool<M> {
     fn drop(&mut self) {
         for worker in &self.workers {
             send(worker, 0, &self.waits);
-            // Until it is gone, a worker may look at its last team's barrier.
+            // A worker may look at its last team's barrier until it has ended, so the teams stay
+            // until then.
             self.waits.wait::<M, u32>(Why::Join, &worker.gone, 0);
         }
     }
@@ -54,12 +55,12 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) spare: Spare<M>,
     /// Active regions that the thread has begun and that have not ended.
     pub(crate) begun: Cell<usize>,
-    /// For an initial thread: the threads of its regions beside itself.
+    /// In an initial thread: how many threads its regions have, without itself.
     pub(crate) busy: M::Atomic<u32>,
-    /// How the next region binds its threads; 0: not said.
+    /// How the next region binds its threads, by the numbers of `omp_proc_bind_t`; 0: not said.
     pub(crate) bind: Cell<u32>,
-    /// For each level of the thread's regions, the places of the last team that was shown, -1 where
-    /// there are none.
+    /// For each level of the thread's regions, the places of the threads in the last team that was
+    /// shown; -1: a thread without a place.
     pub(crate) shown: RefCell<BTreeMap<u32, Vec<i32>>>,
 }
 
@@ -71,12 +72,13 @@ impl<M: Machine> Thread<M> {
     }
 }
 
-/// Tells a worker of its next team.
+/// Hands a worker its next team.
 pub(crate) fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
-    // Relaxed, both: the store below publishes the team, and only this thread writes `go`.
+    // Relaxed, both accesses: the store of `go` below publishes the team, and only this thread
+    // writes `go`.
     worker.team.store(team, Relaxed);
     let next = worker.go.load(Relaxed).wrapping_add(1);
-    // Release: the worker sees the team and its region.
+    // Release: the worker sees the team and its region with the new number.
     worker.go.store(next, Release);
     waits.wake::<M, u32>(Why::Idle, &worker.go);
 }
@@ -92,18 +94,21 @@ fn bind<M: Machine>(place: &Context<M>, bound: &mut Option<u32>, settings: &Sett
     }
 }
 
-/// What a new thread is started with: its worker, and the region that it is in outside any team.
+/// What a new thread starts with: its worker's record, and the region that the thread is in while
+/// it has no team.
 pub(crate) struct Begin<M: Machine>(pub(crate) *const Worker<M>, pub(crate) Region<M>);
-// SAFETY: a worker's region outside any team has null pointers only, and the pool keeps the worker until it is gone.
+// SAFETY: the region outside any team points only to the runtime's crowd, which outlives its
+// threads; and the pool keeps the worker until it has ended.
 unsafe impl<M: Machine> Send for Begin<M> {}
 
-/// The body of a worker.
+/// Runs as a worker: joins the teams that it is given until it is told to end.
 ///
 /// # Safety
-/// The worker stays until its `gone` is set.
+/// The worker's record stays until the worker has set `gone`.
 pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, settings: &Settings, threads: &dyn Threads) {
     let Begin(at, outermost) = begin;
-    // SAFETY: by contract; it is not used after the last line that touches its cells.
+    // SAFETY: the caller says that the record stays until `gone` is set, which is this function's
+    // last access to it.
     let worker = unsafe { &*at };
     let alone = Team::new(1, settings);
     let thread = Thread::new(core::ptr::null_mut());
@@ -111,21 +116,22 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     thread.context.set((&raw const idle).cast_mut());
     M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
     let (mut seen, mut bound) = (0u32, None);
-    // SAFETY: the crowd is the runtime's, which outlives its threads.
+    // SAFETY: the crowd belongs to the runtime, which outlives its threads.
     let crowd = unsafe { outermost.crowd.as_ref() };
     crowd.into_iter().for_each(Crowd::hired);
     loop {
         waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
         seen = seen.wrapping_add(1);
-        // Relaxed: the wait saw the store behind which the team was written.
+        // Relaxed: the wait saw the store of `go`, and the team was stored before that.
         let team = core::ptr::with_exposed_provenance::<Team<M>>(worker.team.load(Relaxed));
         if team.is_null() {
             break;
         }
-        // SAFETY: the pool keeps the team until this worker is gone, and its region has begun.
+        // SAFETY: the pool keeps the team until this worker has ended, and the team's region has
+        // begun.
         let region = unsafe { (*team).region() };
-        // The worker rests as its last team waited: with more threads than CPUs, for a short time
-        // only.
+        // While it has no team, the worker waits by its last team's policy; but if all threads are
+        // more than the CPUs, by the crowd's, which gives up the CPU soon.
         waits = *crowd.and_then(Crowd::idle_waits).unwrap_or(&region.waits);
         let place = Context::new(team, region, worker.id, &thread.spare);
         thread.context.set((&raw const place).cast_mut());
@@ -138,19 +144,21 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         if region.in_share {
             place.enter(Work::default);
         }
-        // SAFETY: what the caller of `begin` promised.
+        // SAFETY: the caller of `begin` says that the function may be called with these data in
+        // each thread of the team.
         unsafe { (region.function)(region.data) };
         place.join();
         thread.context.set((&raw const idle).cast_mut());
     }
     M::local().set(Use::OpenMp, 0);
     crowd.into_iter().for_each(Crowd::gone);
-    // The worker's own workers end before it.
+    // The workers of this worker's own regions end before it.
     drop((thread.pools.take(), thread.alone.take()));
     thread.spare.clear();
-    // SAFETY: its address alone.
+    // SAFETY: takes only the address of the word.
     let gone = unsafe { &raw const (*at).gone };
-    // Release: after this the pool, its teams and the worker may go.
+    // Release: the pool's thread sees this thread's accesses as done, and may free the pool, its
+    // teams and the worker.
     worker.gone.store(1, Release);
     M::wake::<u32>(gone, u32::MAX, waits.of(Why::Join));
 }

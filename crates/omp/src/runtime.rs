@@ -17,15 +17,17 @@ use std::sync::Arc;
 
 /// A runtime. It must outlive its threads.
 pub struct Runtime<M: Machine> {
-    /// What it is set to.
+    /// The runtime's settings.
     pub settings: Settings,
     /// CPUs of the machine.
     pub cpus: u32,
     threads: Arc<dyn Threads>,
-    /// CPUs that its threads may use: those of the places, where there are some.
+    /// The number of CPUs that the runtime's threads may use: those of the places, if there are
+    /// any.
     usable: u32,
     idle: Waits,
-    /// The teams of all initial threads, where their number says how they wait.
+    /// The teams of all initial threads, if their number decides how threads wait; `None` if the
+    /// user named policies.
     crowd: Option<Owned<M, Crowd<M>>>,
 }
 
@@ -38,17 +40,19 @@ impl<M: Machine> Runtime<M> {
         let bound: std::collections::BTreeSet<u32> = settings.places.iter().flatten().copied().collect();
         let usable = if bound.is_empty() { cpus } else { cpus.min(bound.len() as u32) };
         let idle = settings.waits(1, usable);
-        // Policies that the user named are for any number of threads.
+        // Policies that the user named hold for any number of threads, so no crowd is needed.
         let crowd = settings.waits.is_none().then(|| Owned::new(Crowd::new(&settings, usable)));
         Runtime { settings, cpus, threads: threads.into(), usable, idle, crowd }
     }
 
-    /// How the calling thread's next region binds its threads, where threads are bound: one of the numbers of `omp_proc_bind_t`.
+    /// Sets how the calling thread's next region binds its threads, by the numbers of
+    /// `omp_proc_bind_t`. Has no effect if threads are not bound.
     pub fn proc_bind(&self, bind: u32) {
         self.thread().bind.set(bind);
     }
 
-    /// How the calling thread's next region of that many threads binds them, and how their own regions do.
+    /// How the calling thread's next region of `threads` threads binds them: the numbers for the
+    /// regions that these threads begin, and this region's binding.
     fn binding(&self, thread: &Thread<M>, outer: &Context<M>, threads: u32) -> (u32, Option<Binding>) {
         let own = outer.icv.get().bind;
         let asked = thread.bind.replace(bind::FALSE);
@@ -57,7 +61,8 @@ impl<M: Machine> Runtime<M> {
         (inner, outer.seat.map(|outer| Binding { bind: chosen, threads, outer }))
     }
 
-    /// Whether threads are to be shown: where the team's size or its places are not those of the last one at its level.
+    /// Whether the team's threads are to be shown: if their number or their places differ from
+    /// those of the last team at this level.
     fn shows(&self, thread: &Thread<M>, level: u32, size: u32, binding: Option<Binding>) -> bool {
         if size == 1 || !self.threads.shows() {
             return false;
@@ -81,23 +86,24 @@ impl<M: Machine> Runtime<M> {
     #[inline]
     fn known_thread<'a>() -> Option<&'a Thread<M>> {
         let thread = core::ptr::with_exposed_provenance::<Thread<M>>(M::used_local()?.get(Use::OpenMp));
-        // SAFETY: null, or `adopt` left it there for this thread; it stays until the thread ends.
+        // SAFETY: null, or the address that `adopt` or `work` stored for this thread, whose record
+        // stays until the thread ends.
         unsafe { thread.as_ref() }
     }
 
-    /// The calling thread's place in this or another runtime, if it has one.
+    /// The calling thread's context in this or another runtime, if it has one.
     #[inline]
     pub fn known<'a>() -> Option<&'a Context<M>> {
-        // SAFETY: as in `context`.
+        // SAFETY: the context stays until the thread itself ends its region, as in `context`.
         Self::known_thread().map(|thread| unsafe { &*thread.context.get() })
     }
 
-    /// How many places there are; `None`: threads are not bound.
+    /// The number of places; `None` if threads are not bound.
     fn places(&self) -> Option<u32> {
         Some(self.settings.places.len() as u32).filter(|places| *places > 0)
     }
 
-    /// What an initial thread is in before any region.
+    /// The region that stands for being outside of all regions, for an initial thread.
     fn outermost(&self) -> Region<M> {
         Region {
             function: no_region,
@@ -126,7 +132,7 @@ impl<M: Machine> Runtime<M> {
         self.adopt(self.outermost())
     }
 
-    /// Makes the calling thread an initial one.
+    /// Makes the calling thread an initial thread, which is in `region` first.
     fn adopt(&self, mut region: Region<M>) -> &Thread<M> {
         let team = Team::new(1, &self.settings).into_raw();
         let thread = Owned::<M, _>::new(Thread::new(core::ptr::null_mut())).into_raw();
@@ -137,24 +143,25 @@ impl<M: Machine> Runtime<M> {
         };
         self.crowd.iter().for_each(|crowd| crowd.join(region.busy));
         let context = Box::into_raw(Box::new(Context::new(team, region, 0, spare)));
-        // SAFETY: made above, and no other thread knows it.
+        // SAFETY: the record was made above, and no other thread knows it.
         unsafe { (*thread).context.set(context) };
         M::local().set(Use::OpenMp, thread.expose_provenance());
         M::local().at_end(Use::OpenMp, ended::<M>);
-        // As in libgomp, an initial thread has the first place.
+        // As in libgomp, an initial thread is bound to the first place.
         self.settings.places.iter().take(1).for_each(|cpus| self.threads.bind(cpus));
-        // SAFETY: made above; it stays until the thread ends.
+        // SAFETY: the record was made above, and stays until the thread ends.
         unsafe { &*thread }
     }
 
-    /// The calling thread's place.
+    /// The calling thread's context.
     #[inline]
     pub fn context(&self) -> &Context<M> {
-        // SAFETY: the thread's place stays until the thread itself ends the region.
+        // SAFETY: the context stays until the thread itself ends its region.
         unsafe { &*self.thread().context.get() }
     }
 
-    /// How many threads a region gets that asks for `asked` (0: says no number). Where threads are counted, they count as busy from now on.
+    /// The number of threads of a region that asks for `asked` threads (0: names no number). If
+    /// threads are counted, the region's threads count as busy from now on.
     fn size(&self, context: &Context<M>, asked: u32) -> u32 {
         let Icv { threads, dynamic, levels, limit, .. } = context.icv.get();
         let size = if asked == 0 { threads } else { asked };
@@ -174,11 +181,14 @@ impl<M: Machine> Runtime<M> {
         granted
     }
 
-    /// Changes how many threads are busy beside the initial one.
+    /// Changes the count of busy threads of the initial thread's regions, without the initial
+    /// thread itself.
     fn count_busy(&self, context: &Context<M>, mut change: impl FnMut(u32) -> u32) {
-        // SAFETY: it is the initial thread's, which has not ended, as its regions have not.
+        // SAFETY: the cell belongs to the initial thread, which has not ended, because its regions
+        // have not.
         let busy = unsafe { &*context.region.busy };
-        // Relaxed, but for the exchange: it is a count, and orders nothing. SeqCst: see `Crowd::changed`.
+        // Relaxed, but for the exchange: the count orders nothing. SeqCst: pairs with
+        // `Crowd::changed`.
         let mut now = busy.load(Relaxed);
         while let Err(other) = busy.compare_exchange(now, change(now), SeqCst, Relaxed) {
             now = other;
@@ -186,12 +196,13 @@ impl<M: Machine> Runtime<M> {
         self.crowd.iter().for_each(|crowd| crowd.changed());
     }
 
-    /// Whether the busy threads of the calling thread's regions are counted.
+    /// Whether the threads of the calling thread's regions are counted.
     fn counts(&self, icv: &Icv) -> bool {
         self.crowd.is_some() || icv.limit != NO_LIMIT
     }
 
-    /// How many threads there may be at once when each of the enclosing teams has an inner one of that size.
+    /// The greatest number of threads that run at once if each thread of the enclosing teams has a
+    /// team of `size`.
     fn crowd(context: &Context<M>, size: u32) -> u32 {
         let around = std::iter::successors(Some(context), |at| at.outer());
         around.fold(size, |product, at| product.saturating_mul(at.team().size))
@@ -207,11 +218,12 @@ impl<M: Machine> Runtime<M> {
         unsafe { self.begin_with(function, data, asked, share, &mut |_| 0) };
     }
 
-    /// As [`begin`](Runtime::begin), with reductions over the region's tasks: `register` is told the size of the team before any other
-    /// thread is in it, and gives the address that the groups of its tasks have.
+    /// Does what [`begin`](Runtime::begin) does, with reductions over the region's tasks:
+    /// `register` gets the size of the team before any other thread is in it, and returns the
+    /// address that the groups of the region's tasks then have.
     ///
     /// # Safety
-    /// As [`begin`](Runtime::begin).
+    /// As for [`begin`](Runtime::begin).
     pub unsafe fn begin_with(
         &self,
         function: Function,
@@ -242,7 +254,7 @@ impl<M: Machine> Runtime<M> {
             None => thread.alone.take().unwrap_or_else(|| Team::new(1, &self.settings)).into_raw(),
         };
         thread.begun.set(thread.begun.get() + usize::from(size > 1));
-        // SAFETY: the pool keeps it, or `end` gives it back.
+        // SAFETY: the pool keeps the team; a team of one thread is kept until `end` puts it back.
         let team_ref = unsafe { &*team };
         let level = outer.region.level + 1;
         let mut icv = outer.icv.get();
@@ -269,7 +281,7 @@ impl<M: Machine> Runtime<M> {
             outer,
         };
         let context = Box::into_raw(Box::new(Context::new(team, region, 0, &thread.spare)));
-        // SAFETY: its last region has ended, and the threads are told of this one below.
+        // SAFETY: the team's last region has ended, and its threads learn of this one only below.
         unsafe { team_ref.begin(region) };
         thread.context.set(context);
         if let Some(work) = share {
@@ -282,7 +294,9 @@ impl<M: Machine> Runtime<M> {
         }
     }
 
-    /// Sees to workers for a team of that size at that level of the thread's regions; how large a team there can be.
+    /// Starts workers until there are enough for a team of `size` at this level of the thread's
+    /// regions. Returns the size of the team that is possible, which is less if no more threads can
+    /// be started.
     fn hire(&self, pools: &mut Vec<Pool<M>>, level: usize, size: u32, waits: Waits) -> u32 {
         while pools.len() <= level {
             pools.push(Pool { workers: Vec::new(), teams: BTreeMap::new(), waits: self.idle });
@@ -294,7 +308,8 @@ impl<M: Machine> Runtime<M> {
             let worker = Owned::<M, _>::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() });
             let begin = Begin(worker.as_ptr(), self.outermost());
             let (settings, threads) = (self.settings.clone(), self.threads.clone());
-            // SAFETY: the pool keeps the worker until it is gone; one that is not started goes at once.
+            // SAFETY: the pool keeps a started worker's record until the worker has ended; the body
+            // of a worker that is not started never runs.
             let body = Box::new(move || unsafe { work(begin, waits, &settings, &*threads) });
             if let Err(why) = self.threads.start(body) {
                 self.threads.refused(size, id, &why);
@@ -305,11 +320,11 @@ impl<M: Machine> Runtime<M> {
         size
     }
 
-    /// Ends the region that the calling thread began: returns when all its threads have ended it.
+    /// Ends the region that the calling thread began. Returns when all its threads have ended it.
     pub fn end(&self) {
         let thread = self.thread();
         let context = thread.context.get();
-        // SAFETY: `begin` made it.
+        // SAFETY: `begin` made the context, and only this thread frees it.
         let place = unsafe { &*context };
         place.join();
         let team = place.team;
@@ -320,7 +335,8 @@ impl<M: Machine> Runtime<M> {
         }
         thread.begun.set(thread.begun.get() - usize::from(size > 1));
         thread.context.set(place.region.outer.cast_mut());
-        // SAFETY: `begin` made the place, and of a team of one the team too; no thread uses them any more.
+        // SAFETY: `begin` made the context, and the team too if its size is 1; no thread uses them
+        // any more.
         unsafe {
             drop(Box::from_raw(context));
             if size == 1 {
@@ -329,10 +345,10 @@ impl<M: Machine> Runtime<M> {
         }
     }
 
-    /// Runs a region.
+    /// Runs a region: begins it, runs the function in the calling thread too, and ends it.
     ///
     /// # Safety
-    /// As [`begin`](Runtime::begin).
+    /// As for [`begin`](Runtime::begin).
     pub unsafe fn parallel(&self, function: Function, data: *mut c_void, asked: u32, share: Option<Work>) {
         // SAFETY: by contract.
         unsafe {
@@ -342,12 +358,13 @@ impl<M: Machine> Runtime<M> {
         self.end();
     }
 
-    /// Runs `body` as an initial thread of its own would, on the calling thread: no region is around it. `set` changes the variables
-    /// that it begins with, which are those of the calling thread.
+    /// Runs `body` in the calling thread as if it were an initial thread: outside of all regions.
+    /// `set` changes the variables with which `body` begins, at first a copy of the calling
+    /// thread's.
     pub fn apart(&self, league: League, set: impl FnOnce(&mut Icv), body: impl FnOnce()) {
         let thread = self.thread();
         let outer = thread.context.get();
-        // SAFETY: the thread's place stays until the thread itself ends its region.
+        // SAFETY: the context stays until the thread itself ends its region.
         let mut icv = unsafe { (*outer).icv.get() };
         set(&mut icv);
         let busy = Owned::<M, _>::new(M::Atomic::new(0));
@@ -357,13 +374,14 @@ impl<M: Machine> Runtime<M> {
         let context = Context::new(&*team, region, 0, &thread.spare);
         thread.context.set((&raw const context).cast_mut());
         body();
-        // What it left to others is done before it goes.
+        // Tasks that `body` left for later are done before its context goes.
         context.finish_tasks();
         thread.context.set(outer);
         self.crowd.iter().for_each(|crowd| crowd.leave(busy.as_ptr()));
     }
 
-    /// Ends the idle workers of the calling thread. Within a region nothing is done, and the answer is no.
+    /// Ends the idle workers of the calling thread. Returns false, and does nothing, within a
+    /// region.
     pub fn pause(&self) -> bool {
         let outside = self.context().region.level == 0;
         if outside {
@@ -372,14 +390,16 @@ impl<M: Machine> Runtime<M> {
         outside
     }
 
-    /// Ends the workers of the calling thread, which is in no region. A later region starts others.
+    /// Ends the workers of the calling thread, which is in no region. A later region starts new
+    /// ones.
     pub fn release(&self) {
         let thread = self.thread();
         drop((thread.pools.take(), thread.alone.take()));
         thread.spare.clear();
     }
 
-    /// Forgets the workers of the calling thread, which a forked child has none of.
+    /// Called in a fork's child: forgets the calling thread's workers, which do not exist in the
+    /// child.
     pub fn forked(&self) {
         let thread = Self::known_thread();
         thread.into_iter().for_each(|thread| core::mem::forget(thread.pools.take()));
@@ -387,14 +407,16 @@ impl<M: Machine> Runtime<M> {
     }
 }
 
-/// An initial thread ends, and its workers with it.
+/// Called as an initial thread ends: ends its workers with it.
 fn ended<M: Machine>(word: usize) {
-    // SAFETY: `adopt` made all three, and only this thread has them.
+    // SAFETY: `adopt` made the thread's record, its context and its team, and only this thread has
+    // them.
     unsafe {
         let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
         let context = Box::from_raw(thread.context.get());
         context.region.crowd.as_ref().into_iter().for_each(|crowd| crowd.leave(&raw const thread.busy));
-        // Where an event of a task outside of any region is not fulfilled, the team stays for the thread that fulfils it.
+        // If a task outside of any region has an event that is not fulfilled, the team stays for
+        // the thread that fulfils the event.
         if context.team().tasks.not_done() == 0 {
             drop(Owned::<M, _>::from_raw(context.team.cast_mut()));
         }

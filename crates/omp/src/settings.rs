@@ -1,5 +1,5 @@
-//! What the environment sets. The runtime names a bad OMP_* or GOMP_* value and ignores it, as
-//! libgomp does; a bad BATON_OMP_* value is an error.
+//! The settings that the environment gives. A bad OMP_* or GOMP_* value is reported and ignored, as
+//! in libgomp; a bad BATON_OMP_* value is an error.
 
 use crate::objects;
 use crate::places::{self, Found, Place, bind};
@@ -10,12 +10,12 @@ use baton_machine::{Native, Wait};
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The variables that each thread has a copy of.
+/// The variables of which each thread has a copy (OpenMP's internal control variables).
 #[derive(Clone, Copy, Debug)]
 pub struct Icv {
-    /// Threads of a region that names no number.
+    /// The number of threads of a region that names none.
     pub threads: u32,
-    /// Whether the runtime may take fewer threads.
+    /// Whether the runtime may give a region fewer threads than it asks for.
     pub dynamic: bool,
     /// What `schedule(runtime)` means.
     pub schedule: Schedule,
@@ -23,9 +23,9 @@ pub struct Icv {
     pub levels: u32,
     /// The default device's number. The host is the only device.
     pub device: i32,
-    /// The greatest number of threads in an initial thread's regions.
+    /// The greatest number of threads that an initial thread and its regions have at once.
     pub limit: u32,
-    /// The default allocator, as the interface numbers it.
+    /// The default allocator, by the interface's number.
     pub allocator: usize,
     /// How threads are bound, by the numbers of `omp_proc_bind_t`.
     pub bind: u32,
@@ -37,26 +37,26 @@ pub const NO_LIMIT: u32 = i32::MAX as u32;
 /// The most levels that can be active, as in libgomp.
 pub const MOST_LEVELS: u32 = 255;
 
-/// Where a team's tasks wait for a thread.
+/// Where a team's tasks wait until a thread runs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskQueue {
     /// In one queue behind the team's lock.
     Team,
-    /// In the list of the thread that made them; other threads steal them.
+    /// In the list of the thread that made them, from which other threads steal.
     Steal,
 }
 
 impl TaskQueue {
-    /// Every form, with its name in `BATON_OMP_TASKS`.
+    /// Both kinds, each with its name in `BATON_OMP_TASKS`.
     pub const ALL: [(TaskQueue, &str); 2] = [(TaskQueue::Team, "team"), (TaskQueue::Steal, "steal")];
 }
 
 /// The settings of a runtime.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The variables that threads begin with.
+    /// The variables with which threads begin.
     pub icv: Icv,
-    /// OMP_NUM_THREADS as it stands: the threads of a region at each level, from the outermost on.
+    /// OMP_NUM_THREADS as given: the threads of a region at each level, from the outermost on.
     pub threads: Vec<u32>,
     /// Whether cancellation is on.
     pub cancellation: bool,
@@ -66,30 +66,33 @@ pub struct Settings {
     pub lock: String,
     /// How threads wait; `None`: a waiter tries `spin` times and then sleeps in the kernel.
     pub waits: Option<Waits>,
-    /// Tries before a waiter sleeps; `None`: a waiter tries for some time. With more threads than
-    /// CPUs a waiter yields the CPU a few times only.
+    /// Tries before a waiter sleeps; `None`: a waiter tries for a fixed time. With more threads
+    /// than CPUs, a waiter only yields the CPU a few times instead.
     pub spin: Option<u32>,
     /// Where tasks wait.
     pub tasks: TaskQueue,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
-    /// OMP_PROC_BIND as it stands: how the threads of a region are bound at each level, from the outermost on.
+    /// OMP_PROC_BIND as given: how the threads of a region are bound at each level, from the
+    /// outermost on.
     pub binds: Vec<u32>,
-    /// The places that threads are bound to; empty: threads are not bound.
+    /// The places to which threads are bound; empty: threads are not bound.
     pub places: Arc<[Place]>,
 }
 
-/// How long a waiter tries before it sleeps, where each thread has a CPU: several times the cost of
-/// a sleep and a wake-up. libgomp tries 300,000 times, 7 ms and more. Where two threads have come
-/// to share a CPU, or another program has one, nothing goes on during these tries.
+/// How long a waiter tries before it sleeps, if each thread has a CPU: several times the cost of a
+/// sleep and a wake-up. libgomp tries 300,000 times, for 7 ms and more. If two threads have come to
+/// share a CPU after all, or another program runs on one, the team makes no progress during these
+/// tries.
 const BUSY_NS: u32 = 100_000;
-/// How long a worker without a team tries: the next region often comes soon.
+/// How long a worker without a team tries before it sleeps, in nanoseconds: the next region often
+/// comes soon.
 const IDLE_NS: u32 = 500_000;
-/// Tries of a waiter for a lock: a holder that has a CPU keeps the lock a short time, and waking a
-/// sleeper takes a system call.
+/// Tries of a waiter for a lock before it sleeps. A holder that runs keeps the lock for a short
+/// time, and waking a sleeper takes a system call.
 const LOCK_TRIES: u32 = 1000;
-/// Yields of the CPU with more threads than CPUs: the thread that a waiter waits for may itself
-/// wait for a CPU.
+/// How often a waiter yields the CPU before it sleeps, with more threads than CPUs: the thread that
+/// it waits for may itself wait for a CPU.
 const OFFERS: u32 = 20;
 
 impl Settings {
@@ -199,8 +202,9 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads OMP_PLACES and GOMP_CPU_AFFINITY. `here` tells which CPUs of the machine may be used,
-    /// and is asked only if threads are bound. Each bad value is passed to `warn`.
+    /// Reads OMP_PLACES and GOMP_CPU_AFFINITY. `here` returns the machine's topology and the CPUs
+    /// that may be used; it is called only if threads are to be bound. Each bad value is passed to
+    /// `warn`.
     pub fn read_places(
         &mut self,
         variable: impl Fn(&str) -> Option<String>,
@@ -304,7 +308,7 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// Reads `false`, `true`, or one way to bind for each level.
+/// Reads `false`, `true`, or a list of ways to bind, one for each level.
 fn binds(text: &str) -> Option<Vec<u32>> {
     let text = text.to_ascii_lowercase();
     let one = |word: &str| match word.trim() {
@@ -326,7 +330,7 @@ fn spin_count(text: &str) -> Option<u32> {
     text.parse::<u64>().ok().map(|n| n.min(u64::from(u32::MAX - 1)) as u32)
 }
 
-/// Reads a schedule of OMP_SCHEDULE's form: `[monotonic:|nonmonotonic:]kind[,chunk]`.
+/// Reads a schedule in the form of OMP_SCHEDULE: `[monotonic:|nonmonotonic:]kind[,chunk]`.
 fn schedule(text: &str) -> Option<Schedule> {
     let text = text.to_ascii_lowercase();
     let (modifier, rest) = text.split_once(':').map_or(("", text.as_str()), |(m, rest)| (m.trim(), rest));

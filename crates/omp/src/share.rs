@@ -1,7 +1,8 @@
 //! A work-share: a loop, sections or a single, as the threads of a team share it.
 //!
-//! A team has a ring of them. The n-th work-share that a thread meets is the n-th of each thread, and stands in slot n modulo the
-//! ring's length. A thread that is a whole ring ahead of another one waits until all have left the slot.
+//! A team has a ring of slots. The n-th work-share that a thread meets is the n-th of each thread,
+//! and stands in slot n modulo the ring's length. A thread that is a whole ring ahead of another
+//! one waits until all threads have left the slot.
 //!
 //! | state of the slot | meaning |
 //! | --- | --- |
@@ -17,7 +18,8 @@ pub use crate::work::Work;
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 
-/// Slots of a team's ring. States wrap with 32 bits, and so must their remainder.
+/// Slots of a team's ring. A power of two, because the states wrap at 32 bits, and the slot numbers
+/// must wrap with them.
 pub const RING: u32 = 8;
 
 /// What a thread that enters a work-share finds in its slot.
@@ -39,19 +41,20 @@ pub struct Share<M: Machine> {
     work: M::Slot<Work>,
     next: M::Atomic<u64>,
     copied: M::Atomic<usize>,
-    /// The turns of its ordered loops, once there was one.
+    /// The turns of the slot's ordered loops; `None` until it has had one.
     turns: M::Slot<Option<Turns<M>>>,
     threads: u32,
 }
 
-// SAFETY: `work` and `turns` are written by the one thread that moved the state to 4n + 1 and read only by those that saw 4n + 2
-// (Release, Acquire); the next writer comes after all have left.
+// SAFETY: only the thread that moved the state to 4n + 1 writes `work` and `turns`, and only
+// threads that saw 4n + 2 read them (Release, Acquire); the next writer comes after all threads
+// have left.
 unsafe impl<M: Machine> Sync for Share<M> {}
-// SAFETY: it holds plain data and atomics.
+// SAFETY: a slot holds plain data and atomics.
 unsafe impl<M: Machine> Send for Share<M> {}
 
 impl<M: Machine> Share<M> {
-    /// The slot number `at` of a ring, free for work-share `at`, of a team of so many threads.
+    /// Makes slot `at` of a ring, free for work-share `at`, for a team of `threads` threads.
     pub fn new(at: u32, threads: u32) -> Self {
         Share {
             state: M::Atomic::new(at * 4),
@@ -64,8 +67,8 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Finds out what the calling thread is to do to enter work-share `number`. While the slot's last work-share lasts, the thread waits, unless
-    /// the region is `cancelled`.
+    /// Finds out what the calling thread must do to enter work-share `number`. As long as the slot
+    /// has an earlier work-share, the thread waits, unless the region is `cancelled`.
     #[inline]
     pub fn find(&self, number: u32, waits: &Waits, cancelled: impl Fn() -> bool) -> Found {
         loop {
@@ -76,12 +79,12 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Does what [`find`](Share::find) does, without waiting. The error is the slot's state if the slot has another work-share, or is being
-    /// filled in.
+    /// Does what [`find`](Share::find) does, without waiting. The error is the slot's state, if the
+    /// slot has another work-share or is being filled in.
     #[inline(always)]
     fn look(&self, number: u32) -> Result<Found, u32> {
         let free = number.wrapping_mul(4);
-        // Acquire: see what the first thread said.
+        // Acquire: the thread sees the work that the first thread wrote.
         let state = self.state.load(Acquire);
         if state == free.wrapping_add(2) || state == free.wrapping_add(3) {
             return Ok(Found::Open);
@@ -94,19 +97,21 @@ impl<M: Machine> Share<M> {
         // reads.
         match self.state.compare_exchange(free, free.wrapping_add(1), Acquire, Relaxed) {
             Ok(_) => Ok(Found::Free),
-            // Another thread is the first. It may have opened the slot already.
+            // Another thread is the first. It may have opened the slot by now.
             Err(_) => Err(free),
         }
     }
 
-    /// Waits until the slot's state is not `state`. Where the region is cancelled, closes an open slot.
+    /// Waits until the slot's state is not `state` any more. If the region is cancelled, closes an
+    /// open slot instead.
     #[cold]
     #[inline(never)]
     fn rest(&self, state: u32, waits: &Waits, cancelled: &impl Fn() -> bool) {
         if state % 4 == 2 && cancelled() {
             self.close_to_later(waits);
         } else {
-            // A slot that is not open yet will be this work-share's: the thread has been at the slot's last one.
+            // If the slot is not open, it is being filled in for this very work-share, because the
+            // thread has been in the slot's last one.
             waits.wait::<M, u32>(Why::Barrier, &self.state, state);
         }
     }
@@ -119,13 +124,13 @@ impl<M: Machine> Share<M> {
     pub unsafe fn open(&self, number: u32, work: &Work, waits: &Waits) {
         // SAFETY: the state says that this thread alone fills in the slot.
         unsafe { self.work.write(|at| at.write(*work)) };
-        // Relaxed: the store below publishes it.
+        // Relaxed: the store of the state below publishes the counter.
         self.next.store(0, Relaxed);
         if work.ordered {
             // SAFETY: as above.
             unsafe { self.turns.write(|at| (*at).get_or_insert_with(|| self.new_turns()).begin()) };
         }
-        // Release: the others see the work.
+        // Release: the other threads see the work with the state.
         self.state.store(number.wrapping_mul(4).wrapping_add(2), Release);
         self.wake(waits);
     }
@@ -136,13 +141,14 @@ impl<M: Machine> Share<M> {
         Turns::new(self.threads)
     }
 
-    /// What the first thread said of the work-share.
+    /// The work that the first thread stored for the work-share.
     ///
     /// # Safety
     /// The calling thread found the slot open, and has not left the work-share.
     #[inline]
     pub unsafe fn work(&self) -> Work {
-        // SAFETY: the slot is open: no thread writes the work.
+        // SAFETY: the caller says that the slot is open and this thread is in it, so no thread
+        // writes the work.
         unsafe { self.work.read(|work| *work) }
     }
 
@@ -155,64 +161,73 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Says that an open slot gets no other work-share in this region, which is cancelled: those that wait for the slot go on.
+    /// Closes an open slot to further work-shares of this region, which is cancelled. Threads that
+    /// wait for the slot go on.
     pub(crate) fn close_to_later(&self, waits: &Waits) {
-        // Relaxed, both: it hands nothing over; whoever acquires from it acquires what the first thread said, of whose release sequence this
-        // exchange is a part.
+        // Relaxed, both accesses: the change hands nothing over. A thread that acquires from it
+        // acquires the first thread's work, because the exchange is a part of that release's
+        // sequence.
         let state = self.state.load(Relaxed);
         if state % 4 == 2 && self.state.compare_exchange(state, state.wrapping_add(1), Relaxed, Relaxed).is_ok() {
             self.wake(waits);
         }
     }
 
-    /// Leaves work-share `number`. The last one frees the slot and its memory. With `can_close` the slot may be closed meanwhile.
+    /// Leaves work-share `number`. The last thread to leave frees the slot and the work-share's
+    /// memory. With `can_close`, the slot may be closed meanwhile.
     pub fn leave(&self, number: u32, waits: &Waits, can_close: bool) {
-        // AcqRel: the last one comes after what all did with the slot.
+        // AcqRel: the last thread comes after all accesses of the others to the slot.
         if self.left.fetch_add(1, AcqRel) + 1 < self.threads {
             return;
         }
         self.free_memory();
-        // Relaxed: the store below publishes it.
+        // Relaxed: the store of the state below publishes the count.
         self.left.store(0, Relaxed);
         let (open, next) = (number.wrapping_mul(4).wrapping_add(2), number.wrapping_add(RING).wrapping_mul(4));
         if !can_close {
-            // Release: the next first thread comes after all of this.
+            // Release: the first thread of the slot's next work-share comes after all of this.
             self.state.store(next, Release);
         } else if self.state.compare_exchange(open, next, Release, Relaxed).is_err() {
-            // The slot is closed. Relaxed: says to `close` that the memory is given back.
+            // The slot is closed. Relaxed: the count tells `close` that the memory is freed
+            // already.
             return self.left.store(self.threads, Relaxed);
         }
         self.wake(waits);
     }
 
-    /// Makes the slot free for work-share `number`, whatever it was. No thread is in a work-share of the team.
+    /// Makes the slot free for work-share `number`, whatever its state. No thread is in a
+    /// work-share of the team.
     pub fn restart(&self, number: u32) {
         self.close();
-        // Relaxed, both: no thread is in the region, and the next one's begin publishes them.
+        // Relaxed, both stores: no thread is in the region, and the beginning of the next region
+        // publishes the words.
         self.left.store(0, Relaxed);
         self.state.store(number.wrapping_mul(4), Relaxed);
     }
 
-    /// Gives back what a slot holds that some threads have not left. No thread is in a work-share of the team.
+    /// Frees the memory of a work-share that some threads have not left, and never will. No thread
+    /// is in a work-share of the team.
     pub(crate) fn close(&self) {
-        // Relaxed, both: no thread is in the region.
+        // Relaxed, both loads: no thread is in the region.
         let open = self.state.load(Relaxed) % 4 >= 2;
         if open && self.left.load(Relaxed) != self.threads {
             self.free_memory();
         }
     }
 
-    /// Gives back the memory of an open slot that all have left.
+    /// Frees the memory of an open slot's work-share, in which no thread is any more.
     fn free_memory(&self) {
-        // SAFETY: all have left: no thread writes the work.
+        // SAFETY: no thread is in the work-share any more, so none writes the work.
         let (address, bytes) = unsafe { self.work.read(|work| (*work).memory) };
         if let Some(memory) = core::ptr::NonNull::new(core::ptr::with_exposed_provenance_mut(address)) {
-            // SAFETY: `shared_memory` took it with this layout, and all have left the work-share.
+            // SAFETY: `shared_memory` allocated the memory with this layout, and no thread is in
+            // the work-share any more.
             unsafe { M::dealloc(memory, memory_layout(bytes)) };
         }
     }
 
-    /// The next `stride` iterations, or what is left of them, of a dynamic loop of `count`, whose counter each thread can advance by an addition.
+    /// Takes the next `stride` iterations, or what is left, of a dynamic loop of `count` iterations
+    /// by adding to its counter. Used if the counter cannot overflow.
     #[inline(always)]
     pub(crate) fn take_by(&self, stride: u64, count: u64) -> Option<(u64, u64)> {
         // Relaxed: the counter hands out numbers, and orders nothing else.
@@ -220,7 +235,8 @@ impl<M: Machine> Share<M> {
         (from < count).then(|| (from, count.min(from + stride)))
     }
 
-    /// The next chunk of a dynamic or guided schedule whose counter an addition cannot advance.
+    /// Takes the next chunk of a guided loop, or of a dynamic loop whose counter an addition could
+    /// overflow.
     #[inline]
     pub(crate) fn take(&self, work: &Work) -> Option<(u64, u64)> {
         let (chunk, threads) = (work.schedule.chunk.max(1), u64::from(self.threads));
@@ -230,7 +246,8 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Takes a chunk by an exchange; `length` is told how many iterations are left.
+    /// Takes a chunk by compare-and-exchange. `length` gets the number of iterations that are left,
+    /// and returns that of the chunk.
     #[inline(always)]
     fn exchange(&self, count: u64, length: impl Fn(u64) -> u64) -> Option<(u64, u64)> {
         // Relaxed, here and below: the counter hands out numbers, and orders nothing else.
@@ -248,13 +265,15 @@ impl<M: Machine> Share<M> {
     /// The turns of an ordered loop.
     ///
     /// # Safety
-    /// The calling thread is in the work-share, and it was entered as an ordered loop.
+    /// The calling thread is in the work-share, which was entered as an ordered loop.
     pub(crate) unsafe fn turns(&self) -> &Turns<M> {
-        // SAFETY: by contract the slot is open: no thread writes there until this one has left.
+        // SAFETY: the caller says that the thread is in the work-share, so no thread writes the
+        // turns before it has left.
         unsafe { self.turns.read(|at| (*at).as_ref()) }.expect("the loop was entered as an ordered one")
     }
 
-    /// What the thread of a single hands to the others, behind a barrier on each side.
+    /// The word by which the thread that ran a single hands an address to the others, with a
+    /// barrier before they read it and one before the next writer.
     pub fn copied(&self) -> &M::Atomic<usize> {
         &self.copied
     }
@@ -265,7 +284,8 @@ fn memory_layout(bytes: usize) -> core::alloc::Layout {
     core::alloc::Layout::from_size_align(bytes, 64).expect("a work-share's memory has a size that memory can have")
 }
 
-/// Zeroed memory for a work-share, given back when all have left it.
+/// Allocates zeroed memory for a work-share, which is freed when all threads have left it. Returns
+/// its address and size.
 pub fn shared_memory<M: Machine>(bytes: usize) -> (usize, usize) {
     (M::alloc(memory_layout(bytes)).as_ptr().expose_provenance(), bytes)
 }

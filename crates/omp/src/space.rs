@@ -1,18 +1,18 @@
 //! The iterations of a loop as numbers from 0, and the chunks that schedules cut them into.
 
-/// The iterations of a loop: from `start` to before `end`, each `step` on. Signed and unsigned loops alike are kept as the bits of
-/// their numbers.
+/// The iterations of a loop: from `start` on, in steps of `step`, before `end`. The bits of signed
+/// and unsigned numbers are kept alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
     start: u64,
     end: u64,
     step: u64,
-    /// How many iterations there are.
+    /// The number of iterations.
     pub count: u64,
 }
 
 impl Space {
-    /// The space of a loop over `long`. A step of zero has no iterations.
+    /// The space of a loop over `long`. With a step of zero it has no iterations.
     pub fn signed(start: i64, end: i64, step: i64) -> Space {
         let (low, high) = if step > 0 { (start, end) } else { (end, start) };
         let span = if low < high { high.wrapping_sub(low) as u64 } else { 0 };
@@ -20,27 +20,30 @@ impl Space {
         Space { start: start as u64, end: end as u64, step: step as u64, count }
     }
 
-    /// The space of a loop over `unsigned long long`; one that counts down has a step that wraps.
+    /// The space of a loop over `unsigned long long`. A loop that counts down has a step that wraps
+    /// around.
     pub fn unsigned(up: bool, start: u64, end: u64, step: u64) -> Space {
         let (span, by) =
             if up { (end.checked_sub(start), step) } else { (start.checked_sub(end), step.wrapping_neg()) };
         Space { start, end, step, count: steps(span.unwrap_or(0), by) }
     }
 
-    /// The loop's values at which iterations `from` to before `to` begin and end.
+    /// The values of the loop variable for the iterations from `from` to before `to`: the first
+    /// value, and the end.
     #[inline(always)]
     pub fn values(&self, from: u64, to: u64) -> (u64, u64) {
         let at = |n: u64| self.start.wrapping_add(self.step.wrapping_mul(n));
-        // The last chunk ends where the loop ends: one step past the last iteration may not be a number any more.
+        // The last chunk ends with the loop's own end, because one step past the last iteration may
+        // overflow.
         (at(from), if to == self.count { self.end } else { at(to) })
     }
 }
 
-/// How many steps of `by` begin within `span`; none if `by` is 0.
+/// How many steps of `by` begin within `span`. None if `by` is 0.
 fn steps(span: u64, by: u64) -> u64 {
     match by {
         0 => 0,
-        // Most loops; a division takes as long as the rest of this.
+        // The most frequent case; the division would take as long as all the rest.
         1 => span,
         _ => span.div_ceil(by),
     }
@@ -49,18 +52,18 @@ fn steps(span: u64, by: u64) -> u64 {
 /// How the iterations are handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScheduleKind {
-    /// In turn, known beforehand.
+    /// Iterations are divided beforehand, in order.
     #[default]
     Static,
-    /// A chunk to each thread that asks.
+    /// Each thread that asks gets the next chunk.
     Dynamic,
-    /// As dynamic, with chunks that shrink.
+    /// Each thread that asks gets the next chunk, and chunks become shorter.
     Guided,
-    /// As the runtime likes; static here.
+    /// The runtime chooses; here it divides as for `Static`.
     Auto,
 }
 
-/// A schedule and its chunk; a chunk of 0 means none was given.
+/// A schedule and the size of its chunks; 0 means that none was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// The kind.
@@ -71,15 +74,15 @@ pub struct Schedule {
     pub monotonic: bool,
 }
 
-/// The chunks of one thread under a static schedule that it has not had, as numbers of their first
-/// iterations and of the first ones after them.
+/// The chunks that one thread has yet to run under a static schedule. A chunk is given by its first
+/// iteration and the one behind its last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StaticChunks {
     /// Where the next chunk begins; at or beyond `count`: there is none.
     next: u64,
     /// Iterations of a chunk.
     length: u64,
-    /// From one chunk of the thread to its next.
+    /// The distance from one chunk of the thread to its next.
     round: u64,
     /// Iterations of the loop.
     count: u64,
@@ -110,7 +113,8 @@ impl Iterator for StaticChunks {
     #[inline]
     fn next(&mut self) -> Option<(u64, u64)> {
         let from = self.next;
-        // No loop has an iteration with the greatest number, where the sums end.
+        // The sums saturate at the greatest number, which no loop has as an iteration, so no chunk
+        // is found twice.
         (from < self.count).then(|| {
             self.next = from.saturating_add(self.round);
             (from, from.saturating_add(self.length).min(self.count))
@@ -118,7 +122,8 @@ impl Iterator for StaticChunks {
     }
 }
 
-/// How many of the `left` iterations the next guided chunk has: its share, at least `chunk`.
+/// How many of the `left` iterations the next guided chunk has: an equal share for each thread, but
+/// at least `chunk`.
 #[inline]
 pub fn guided_chunk(left: u64, chunk: u64, threads: u64) -> u64 {
     left.div_ceil(threads).max(chunk.max(1)).min(left)

@@ -1,4 +1,4 @@
-//! A team, and a thread's place in it.
+//! A team, and the context of a thread in it.
 
 use crate::cancel::Cancel;
 use crate::crowd::Crowd;
@@ -16,45 +16,47 @@ use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::num::NonZeroU32;
 
-/// What the threads of a region are told when it begins.
+/// What the threads of a region learn when it begins.
 pub struct Region<M: Machine> {
-    /// What each thread calls.
+    /// The function that each thread calls.
     pub function: Function,
     /// With what.
     pub data: *mut c_void,
-    /// Enclosing regions, this one included.
+    /// The number of enclosing regions, this one included.
     pub level: u32,
-    /// Those of them with more than one thread.
+    /// The number of enclosing regions with more than one thread, this one included.
     pub active: u32,
-    /// The variables that its threads begin with.
+    /// The variables with which the region's threads begin.
     pub icv: Icv,
-    /// The number of its first work-share.
+    /// The number of the region's first work-share.
     pub shares: u32,
-    /// The number of its first barrier.
+    /// The number of the region's first barrier.
     pub barriers: u64,
-    /// Threads of the initial thread's regions beside itself; null: they are not counted.
+    /// The count of the threads of the initial thread's regions, without the initial thread; null:
+    /// they are not counted.
     pub busy: *const M::Atomic<u32>,
-    /// Whether its threads are counted there.
+    /// Whether the region's threads are counted in `busy`.
     pub counted: bool,
-    /// The teams of all initial threads; null: all teams wait alike.
+    /// The teams of all initial threads; null: their number does not change how threads wait.
     pub crowd: *const Crowd<M>,
-    /// Its initial thread's place in a league of teams.
+    /// The place of the region's initial thread in a league of teams.
     pub league: League,
-    /// How its threads wait, if the teams of all initial threads are no crowd.
+    /// How the region's threads wait, unless the teams of all initial threads have more threads
+    /// than CPUs.
     pub waits: Waits,
     /// Whether each thread begins in a work-share that is open already.
     pub in_share: bool,
-    /// How its threads are bound.
+    /// How the region's threads are bound; `None`: they are not.
     pub binding: Option<Binding>,
-    /// Whether each thread is shown when it begins.
+    /// Whether each thread shows itself when it begins.
     pub shown: bool,
-    /// What the interface registered for reductions over the region's tasks: an address, or zero.
+    /// The address that was registered for reductions over the region's tasks, or zero.
     pub reductions: usize,
-    /// The place of the thread that began it, in its own team.
+    /// The context, in its own team, of the thread that began the region.
     pub outer: *const Context<M>,
 }
 
-/// An initial thread's place in a league of teams.
+/// The place of an initial thread in a league of teams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct League {
     /// The team's number.
@@ -84,10 +86,10 @@ pub struct Team<M: Machine> {
     /// The ring of work-shares.
     pub shares: [Share<M>; RING as usize],
     region: M::Slot<Option<Region<M>>>,
-    /// The number of the next region's first work-share, for the team's first thread.
+    /// The number of the next region's first work-share. Used by the team's first thread.
     next_share: M::Atomic<u32>,
     next_barrier: M::Atomic<u64>,
-    /// How many singles of the region have their thread.
+    /// How many singles of the region a thread has claimed.
     singles: M::Atomic<u32>,
     /// What is cancelled.
     pub cancel: Cancel<M>,
@@ -95,14 +97,15 @@ pub struct Team<M: Machine> {
     pub tasks: Queue<M>,
 }
 
-// SAFETY: the region is written by the team's first thread before it lets the others go (Release, Acquire on their word), and again
-// only behind the barrier that ends the region. `outer` stays while the region lasts.
+// SAFETY: the team's first thread writes the region before it lets the others begin (Release,
+// Acquire on their word), and again only after the barrier that ends the region. `outer` stays
+// while the region lasts.
 unsafe impl<M: Machine> Sync for Team<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Team<M> {}
 
 impl<M: Machine> Team<M> {
-    /// A team of so many threads.
+    /// Makes a team of `size` threads.
     pub fn new(size: u32, settings: &Settings) -> Owned<M, Team<M>> {
         let several = NonZeroU32::new(size).filter(|_| size > 1);
         Owned::new(Team {
@@ -120,7 +123,7 @@ impl<M: Machine> Team<M> {
 
     /// The number of the next region's first work-share.
     pub fn first_share(&self) -> u32 {
-        // Relaxed, here and below: only the team's first thread uses it.
+        // Relaxed, here and below: only the team's first thread uses the number.
         self.next_share.load(Relaxed)
     }
 
@@ -129,49 +132,51 @@ impl<M: Machine> Team<M> {
         self.next_barrier.load(Relaxed)
     }
 
-    /// Keeps both from one region, which has ended, to the next.
+    /// Keeps both numbers for the next region, when a region has ended.
     pub fn keep(&self, share: u32, barrier: u64) {
         self.next_share.store(share, Relaxed);
         self.next_barrier.store(barrier, Relaxed);
         if self.cancel.begin() {
-            // Each thread has left the work-shares where it was: the ring begins anew.
+            // After a cancelled region, threads have left different numbers of work-shares, but
+            // none is in one: the ring begins anew.
             (0..RING).map(|at| share.wrapping_add(at)).for_each(|n| self.shares[(n % RING) as usize].restart(n));
-            // SAFETY: the region has ended.
+            // SAFETY: the region has ended, so no thread is in a work-share.
             self.cancel.beyond.iter().for_each(|beyond| unsafe { beyond.clear() });
         }
     }
 
-    /// Says what the region is.
+    /// Stores the region that begins.
     ///
     /// # Safety
     /// No thread is in a region of this team.
     pub unsafe fn begin(&self, region: Region<M>) {
-        // Relaxed: each thread is told of the region after this.
+        // Relaxed: each thread learns of the region after this.
         self.singles.store(0, Relaxed);
         self.tasks.begin();
-        // SAFETY: by contract no other thread reads it.
+        // SAFETY: the caller says that no thread is in a region, so none reads this one.
         unsafe { self.region.write(|at| *at = Some(region)) };
     }
 
-    /// Whether the calling thread is the first of the region's at its single number `number`. Each thread that comes there has been at all
-    /// singles before, so the count is not less.
+    /// Whether the calling thread is the first at the region's single `number`. A thread that comes
+    /// there has been at all earlier singles, so the count is not less than `number`.
     pub(crate) fn is_first_in_single(&self, number: u32) -> bool {
-        // Relaxed, all: a single hands nothing over, its barrier does.
+        // Relaxed, all accesses: a single hands nothing over; the barrier behind it does.
         self.singles.load(Relaxed) == number
             && self.singles.compare_exchange(number, number.wrapping_add(1), Relaxed, Relaxed).is_ok()
     }
 
-    /// The region.
+    /// The region that the team's threads are in.
     ///
     /// # Safety
-    /// The calling thread was told of the region that `begin` wrote.
+    /// The calling thread has learnt of the region that `begin` wrote.
     pub unsafe fn region(&self) -> Region<M> {
-        // SAFETY: by contract it is written and not changed meanwhile.
+        // SAFETY: the caller says that the region was written, and it does not change before its
+        // end.
         unsafe { self.region.read(|at| *at) }.expect("a region has begun")
     }
 }
 
-/// A thread's place in a team.
+/// The context of a thread in a team.
 pub struct Context<M: Machine> {
     /// The team.
     pub team: *const Team<M>,
@@ -179,40 +184,40 @@ pub struct Context<M: Machine> {
     pub region: Region<M>,
     /// The thread's number in the team.
     pub id: u32,
-    /// Where it is bound.
+    /// The thread's seat among the places; `None` if threads are not bound.
     pub seat: Option<Seat>,
     /// The thread's own variables.
     pub icv: Cell<Icv>,
-    /// Where it is in a league of teams.
+    /// The thread's place in a league of teams.
     pub league: Cell<League>,
-    /// The number of the next work-share.
+    /// The number of the thread's next work-share.
     pub next_share: Cell<u32>,
-    /// The number of the next barrier.
+    /// The number of the thread's next barrier.
     pub next_barrier: Cell<u64>,
-    /// The number of the next single.
+    /// The number of the thread's next single.
     pub next_single: Cell<u32>,
-    /// The work-share that it is in, or was in last.
+    /// The work-share that the thread is in, or was in last.
     pub(crate) share: Cell<*const Share<M>>,
-    /// What the work-share that it is in was said to be.
+    /// The thread's copy of what its work-share's first thread stored.
     pub work: Cell<Work>,
-    /// The chunk of an ordered loop that it has: the number of its first iteration, and of the first one after it.
+    /// The thread's chunk of an ordered loop: its first iteration, and the one behind its last.
     pub chunk: Cell<(u64, u64)>,
-    /// The chunks of a static loop that it has not had.
+    /// The chunks of a static loop that the thread has yet to run.
     pub(crate) chunks: Cell<StaticChunks>,
-    /// Whether the loop is ordered, and has a chunk whose turn it must pass on.
+    /// Whether the thread is in an ordered loop with a chunk whose turn it must pass on.
     pub in_order: Cell<bool>,
-    /// Whether it is that chunk's turn.
+    /// Whether the turn of that chunk has come.
     pub(crate) has_turn: Cell<bool>,
-    /// How many tasks it has begun and not ended, one within the other.
+    /// The number of tasks that the thread has begun and not ended, one inside the other.
     pub depth: Cell<u32>,
-    /// The task that it runs.
+    /// The task that the thread is running.
     pub task: RefCell<Current<M>>,
-    /// Its thread's memory of tasks that have ended.
+    /// The memory of ended tasks that the thread keeps.
     spare: *const Spare<M>,
 }
 
 impl<M: Machine> Context<M> {
-    /// The place of thread `id`, which keeps `spare` as long as it has a place.
+    /// Makes the context of thread `id`. The thread keeps `spare` as long as the context lives.
     pub fn new(team: *const Team<M>, region: Region<M>, id: u32, spare: *const Spare<M>) -> Context<M> {
         Context {
             team,
@@ -238,39 +243,43 @@ impl<M: Machine> Context<M> {
 
     /// The team.
     pub fn team(&self) -> &Team<M> {
-        // SAFETY: a team outlives the places in it: the thread that began the region gives it up after the barrier that ends it.
+        // SAFETY: a team outlives the contexts in it: the thread that began the region frees the
+        // team only after the barrier that ends the region.
         unsafe { &*self.team }
     }
 
-    /// What the thread keeps of tasks.
+    /// The memory of ended tasks that the thread keeps.
     pub(crate) fn spare(&self) -> &Spare<M> {
-        // SAFETY: a thread outlives its places.
+        // SAFETY: `spare` belongs to the thread, which outlives its contexts.
         unsafe { &*self.spare }
     }
 
-    /// The enclosing region's place of the thread that began this one.
+    /// The context, in the enclosing region, of the thread that began this region.
     pub fn outer(&self) -> Option<&Context<M>> {
-        // SAFETY: that thread is in this region too, and keeps its outer place meanwhile.
+        // SAFETY: the thread that began the region is in it, and keeps its outer context meanwhile.
         unsafe { self.region.outer.as_ref() }
     }
 
-    /// How the team waits. From one call to the next the answer may change: where policies depend on the number of threads, each of them
-    /// sleeps at last, and may wake a thread that another one put to sleep.
+    /// How the team waits. The answer may differ from one call to the next. That is safe where
+    /// policies depend on the number of threads: each of these policies sleeps in the end, so a
+    /// wake-up by one of them wakes a thread that waits by another.
     #[inline]
     pub fn waits(&self) -> &Waits {
-        // SAFETY: the crowd is the runtime's, which outlives its threads.
+        // SAFETY: the crowd belongs to the runtime, which outlives its threads.
         let crowd = unsafe { self.region.crowd.as_ref() };
         crowd.and_then(Crowd::waits).unwrap_or(&self.region.waits)
     }
 
-    /// A barrier of the team: its tasks are done, then all have arrived.
+    /// Waits at a barrier of the team: first until the team's tasks are done, then until all
+    /// threads have arrived.
     pub fn barrier(&self, why: Why) {
         self.finish_tasks();
         self.team().cancel.more_follows(self.next_barrier.get());
         self.pass(why);
     }
 
-    /// The barrier at the end of the region. Where the region is cancelled, others may arrive at one before it.
+    /// Waits at the barrier at the end of the region. In a cancelled region, other threads may
+    /// arrive at an earlier barrier instead, so the thread goes on to further ones.
     pub fn join(&self) {
         loop {
             self.finish_tasks();

@@ -1,14 +1,17 @@
-//! Where threads come from: beside [`Machine`](baton_machine::Machine), which starts none.
+//! Where threads come from. [`Machine`](baton_machine::Machine) starts none, so the runtime asks
+//! this trait.
 
-/// What a thread is to run.
+/// The function that a thread runs.
 pub type Body = Box<dyn FnOnce() + Send>;
 
 /// Threads and CPUs of a machine.
 pub trait Threads: Send + Sync + 'static {
-    /// Starts a thread that runs `body` and that no thread joins. The error says why there is none.
+    /// Starts a thread that runs `body` and is never joined. The error says why no thread was
+    /// started.
     fn start(&self, body: Body) -> Result<(), String>;
 
-    /// Told when a region that asked for `asked` threads gets `threads`, as no more can be started, for the reason `why`.
+    /// Called when a region that asked for `asked` threads gets only `threads`, because no more can
+    /// be started, for the reason `why`.
     fn refused(&self, asked: u32, threads: u32, why: &str) {
         let _ = (asked, threads, why);
     }
@@ -16,7 +19,7 @@ pub trait Threads: Send + Sync + 'static {
     /// How many CPUs the process may use; at least one.
     fn cpus(&self) -> u32;
 
-    /// Binds the calling thread to these CPUs. Where that fails it stays where it is.
+    /// Binds the calling thread to these CPUs. If that fails, the thread's binding stays as it was.
     fn bind(&self, cpus: &[u32]) {
         let _ = cpus;
     }
@@ -26,14 +29,15 @@ pub trait Threads: Send + Sync + 'static {
         false
     }
 
-    /// Called by each thread of a region of several where their number or their places are not those of the last one at that level.
+    /// Called by each thread of a region of several threads, if their number or their places differ
+    /// from those of the last region at the same level.
     fn show(&self) {}
 }
 
 /// The threads of this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NativeThreads {
-    /// Bytes of a worker's stack; `None`: the system's default.
+    /// Bytes of a worker's stack; `None`: 8 MiB.
     pub stack: Option<usize>,
 }
 

@@ -1,9 +1,10 @@
 //! The turns of an ordered loop.
 //!
-//! The iterations before a chunk pass the turn on to the chunk by a word that no other chunk waits
-//! for at that time. So a turn wakes one thread, and the other threads keep the lines that they
-//! wait for. libgomp has one word for each thread. Here a word is found by the chunk's first
-//! iteration, because the thread that passes a turn on need not know which thread waits for it.
+//! Each chunk has a word, for which no other chunk waits at that time. When the iterations before
+//! the chunk are done, the turn is passed to it by that word. So a turn wakes one thread, and the
+//! other threads keep the lines that they wait for. libgomp has one word for each thread. Here a
+//! word is found by the chunk's first iteration, because the thread that passes a turn on need not
+//! know which thread waits for it.
 
 use crate::waits::{Waits, Why};
 use crate::work::Work;
@@ -22,7 +23,8 @@ const NOBODY: u64 = u64::MAX;
 pub(crate) struct Turns<M: Machine>(OwnedSlice<M, Turn<M>>);
 
 impl<M: Machine> Turns<M> {
-    /// Words for a team of `threads` threads, each of which waits for one chunk at a time: a power of two.
+    /// Makes the words for a team of `threads` threads, each of which waits for one chunk at a
+    /// time. Their number is a power of two.
     pub(crate) fn new(threads: u32) -> Self {
         Turns(OwnedSlice::new(threads.next_power_of_two() as usize, |_| Turn(M::Atomic::new(NOBODY))))
     }
@@ -30,7 +32,7 @@ impl<M: Machine> Turns<M> {
     /// Gives the first turn to the first iteration. No other thread is in the work-share.
     pub(crate) fn begin(&self) {
         for (at, turn) in self.0.iter().enumerate() {
-            // Relaxed: the work-share's state publishes it.
+            // Relaxed: the work-share's state publishes the words.
             turn.0.store(if at == 0 { 0 } else { NOBODY }, Relaxed);
         }
     }
@@ -61,7 +63,7 @@ impl<M: Machine> Turns<M> {
     #[inline]
     pub(crate) fn pass(&self, work: &Work, to: u64, waits: &Waits) {
         let turn = self.of(work, to);
-        // Release: the next thread sees what this one did.
+        // Release: the next thread sees what this thread and the earlier ones did.
         turn.store(to, Release);
         waits.wake::<M, u64>(Why::Barrier, turn);
     }

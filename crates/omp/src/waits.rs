@@ -1,9 +1,9 @@
-//! The policy of each reason to wait. Code of the runtime that waits states its reason and gets the
-//! policy from here.
+//! The wait policy for each reason to wait. Code of the runtime that waits names its reason and
+//! gets the policy from here.
 
 use baton_machine::{Machine, Wait, Word};
 
-/// Why a thread waits.
+/// The reasons for which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// For a lock or a critical section.
@@ -14,7 +14,7 @@ pub enum Why {
     Task,
     /// For the other threads at the end of a region.
     Join,
-    /// A worker without a team.
+    /// A worker without a team waits for its next one.
     Idle,
 }
 
@@ -37,14 +37,14 @@ impl Waits {
         self.0[why as usize] = wait;
     }
 
-    /// The policy of that reason, for locks and barriers that wait by themselves.
+    /// The policy for the reason `why`, for locks and barriers, which wait by themselves.
     #[inline]
     pub fn of(&self, why: Why) -> Wait {
         self.0[why as usize]
     }
 
-    /// The policy that wakes threads at a barrier: the threads of a cancelled region may wait there
-    /// for its end.
+    /// The policy by which threads at a barrier are woken. It must reach threads of a cancelled
+    /// region too, which may wait there for the region's end.
     #[inline]
     pub fn meeting(&self) -> Wait {
         let barrier = self.of(Why::Barrier);
@@ -57,8 +57,8 @@ impl Waits {
         let _ = M::wait_while(cell, value, self.of(why), None);
     }
 
-    /// Wakes all threads that may wait for `cell` for that reason. To the mutation check each
-    /// caller is a place of its own.
+    /// Wakes all threads that may wait for `cell` for the reason `why`. The mutation check treats
+    /// each caller as a place of its own.
     #[track_caller]
     pub fn wake<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>) {
         M::wake::<T>(cell, u32::MAX, self.of(why));

@@ -1,30 +1,32 @@
-//! What a work-share was said to be.
+//! The description of a work-share.
 
 use crate::space::{Schedule, ScheduleKind, Space};
 
-/// What the first thread says of a work-share.
+/// What the first thread stores about a work-share, for all threads of the team.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// Its iterations.
     pub space: Space,
     /// How they are handed out.
     pub schedule: Schedule,
-    /// Memory that the threads share until all have left, if any: address and bytes.
+    /// Memory that the threads share until all have left the work-share: its address and size; zero
+    /// if there is none.
     pub memory: (usize, usize),
-    /// What the interface registered for reductions over tasks: an address, or zero.
+    /// The address that was registered for reductions over tasks, or zero.
     pub reductions: usize,
-    /// Where in that memory the record of a doacross loop is; zero: it is none.
+    /// The address, in that memory, of the record of a doacross loop; zero if it is no such loop.
     pub doacross: usize,
     /// Whether it is a loop whose chunks may wait for their turn.
     pub ordered: bool,
-    /// Iterations by which an addition to the loop's counter takes the next chunk; 0: chunks are taken otherwise.
+    /// How much an addition to the loop's counter takes: the iterations of a chunk. 0: the next
+    /// chunk is taken by compare-and-exchange, or the schedule is not dynamic.
     pub stride: u64,
     /// By how many bits a chunk's first iteration is shifted to find the word of the chunk's turn.
     pub turn_shift: u32,
 }
 
 impl Work {
-    /// Adds what follows from the rest in a team of `threads`.
+    /// Sets the fields that follow from the others, for a team of `threads`.
     #[inline]
     pub(crate) fn fit(&mut self, threads: u32) {
         if self.ordered {
@@ -35,8 +37,9 @@ impl Work {
         }
     }
 
-    /// Iterations by which each thread of a team of `threads` can advance the counter of this dynamic loop with one addition: the loop's chunk.
-    /// Zero: the counter could overflow when each thread has found the loop's end.
+    /// The iterations that each thread of a team of `threads` may take by adding to the counter of
+    /// this dynamic loop: those of a chunk. Zero if the counter could overflow when each thread
+    /// adds once more at the loop's end.
     #[inline]
     fn stride(&self, threads: u32) -> u64 {
         let chunk = self.schedule.chunk.max(1);
@@ -44,9 +47,10 @@ impl Work {
         if beyond.is_some() { chunk } else { 0 }
     }
 
-    /// The bits of an iteration's number that differ only within a chunk, or fewer.
+    /// The number of low bits of an iteration's number that are left out to find the word of its
+    /// chunk's turn: at most as many as keep two chunks apart.
     fn shift(&self, threads: u32) -> u32 {
-        // A static schedule without a chunk's length gives each thread one chunk.
+        // A static schedule without a chunk size gives each thread one chunk.
         let chunk = match self.schedule.chunk {
             0 => self.space.count.div_ceil(u64::from(threads)),
             chunk => chunk,

@@ -11,11 +11,12 @@ impl<M: Machine> Context<M> {
     /// The work-share that the thread is in.
     #[inline]
     fn share(&self) -> &Share<M> {
-        // SAFETY: a thread that is in a work-share has entered one of its team's.
+        // SAFETY: the thread has entered a work-share of its team before, and the team outlives the
+        // context.
         unsafe { &*self.share.get() }
     }
 
-    /// Enters the next work-share. Whether this thread is the first.
+    /// Enters the next work-share. Returns whether this thread is the first to enter it.
     #[inline(always)]
     pub fn enter(&self, make: impl FnOnce() -> Work) -> bool {
         let number = self.next_share.get();
@@ -32,14 +33,14 @@ impl<M: Machine> Context<M> {
         if first {
             self.work.set(make());
         }
-        // SAFETY: only this thread uses its place, and nothing else borrows the copy meanwhile.
+        // SAFETY: only this thread uses its context, and nothing else borrows `work` meanwhile.
         let work = unsafe { &mut *self.work.as_ptr() };
         if first {
             work.fit(team.size);
-            // SAFETY: the slot was free.
+            // SAFETY: this thread found the slot free, and opens it once.
             unsafe { share.open(number, work, waits) };
         } else {
-            // SAFETY: the slot was open.
+            // SAFETY: this thread found the slot open, and has not left it.
             *work = unsafe { share.work() };
         }
         if matches!(work.schedule.kind, ScheduleKind::Static | ScheduleKind::Auto) {
@@ -49,13 +50,13 @@ impl<M: Machine> Context<M> {
         first
     }
 
-    /// The work-share of that number, for which the ring has no room, and what the thread finds there.
+    /// Work-share `number`, for which the ring has no room, and in which state the thread finds it.
     #[cold]
     #[inline(never)]
     fn beyond(&self, number: u32) -> (&Share<M>, Found) {
         let (team, waits) = (self.team(), self.waits());
         let beyond = team.cancel.beyond.as_ref().expect("a slot is closed only where cancellation is on");
-        // SAFETY: it stays until the region has ended.
+        // SAFETY: the work-share stays until the region has ended.
         let share = unsafe { &*beyond.share(number, team.size, waits) };
         (share, share.find(number, waits, || false))
     }
@@ -66,14 +67,15 @@ impl<M: Machine> Context<M> {
         self.share().leave(number, self.waits(), self.team().cancel.is_on());
     }
 
-    /// What the work-share was said to be, in the thread's own copy.
+    /// The thread's own copy of what the first thread stored about the work-share.
     #[inline]
     fn said(&self) -> &Work {
-        // SAFETY: only this thread uses its place, and writes the copy only when it enters a work-share, where nothing borrows the copy.
+        // SAFETY: only this thread uses its context. It writes the copy only when it enters a
+        // work-share, and nothing borrows the copy then.
         unsafe { &*self.work.as_ptr() }
     }
 
-    /// The thread's next chunk, as the loop's values at its begin and end.
+    /// The thread's next chunk, as the loop variable's first value and its end.
     pub fn next_chunk(&self) -> Option<(u64, u64)> {
         match self.stride() {
             0 => self.next_chunk_by_schedule(),
@@ -81,13 +83,15 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Iterations by which an addition to the work-share's counter takes the next chunk; 0: chunks are taken otherwise.
+    /// How much an addition to the work-share's counter takes, if chunks are taken by additions;
+    /// else 0.
     #[inline(always)]
     pub fn stride(&self) -> u64 {
         self.said().stride
     }
 
-    /// As [`next_chunk`](Context::next_chunk), where an addition of `stride`, which is not 0, to the work-share's counter takes the chunk.
+    /// Does what [`next_chunk`](Context::next_chunk) does if [`stride`](Context::stride) is not 0:
+    /// takes the chunk by adding `stride` to the work-share's counter.
     #[inline(always)]
     pub fn next_chunk_by(&self, stride: u64) -> Option<(u64, u64)> {
         let space = &self.said().space;
@@ -103,12 +107,13 @@ impl<M: Machine> Context<M> {
         Some(work.space.values(from, to))
     }
 
-    /// The thread's next chunk, as numbers of its first iteration and of the first one after it.
+    /// The thread's next chunk, as its first iteration and the one behind its last.
     #[inline(always)]
     fn take(&self, work: &Work) -> Option<(u64, u64)> {
         match work.schedule.kind {
             ScheduleKind::Static | ScheduleKind::Auto => {
-                // SAFETY: only this thread uses its place, and nothing else borrows the chunks meanwhile.
+                // SAFETY: only this thread uses its context, and nothing else borrows `chunks`
+                // meanwhile.
                 unsafe { &mut *self.chunks.as_ptr() }.next()
             }
             ScheduleKind::Dynamic if work.stride != 0 => self.share().take_by(work.stride, work.space.count),
@@ -116,13 +121,14 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// As [`next_chunk`](Context::next_chunk) in an ordered loop: a chunk that it had has had its turn first.
+    /// Does what [`next_chunk`](Context::next_chunk) does, in an ordered loop. If the thread has
+    /// had a chunk, it first waits for that chunk's turn and passes the turn on.
     #[inline(always)]
     pub fn next_ordered_chunk(&self) -> Option<(u64, u64)> {
         let work = self.said();
         if self.in_order.get() {
             self.ordered();
-            // SAFETY: the thread is in an ordered loop.
+            // SAFETY: the thread is in a work-share that was entered as an ordered loop.
             unsafe { self.share().turns() }.pass(work, self.chunk.get().1, self.waits());
         }
         let chunk = self.take(work);
@@ -137,27 +143,29 @@ impl<M: Machine> Context<M> {
     #[inline]
     pub fn ordered(&self) {
         if self.in_order.get() && !self.has_turn.replace(true) {
-            // SAFETY: the thread is in an ordered loop.
+            // SAFETY: the thread is in a work-share that was entered as an ordered loop.
             unsafe { self.share().turns() }.wait(self.said(), self.chunk.get().0, self.waits());
         }
     }
 
-    /// Whether this thread runs the single block.
+    /// Whether this thread is the one that runs the next single block.
     pub fn single(&self) -> bool {
         let number = self.next_single.get();
         self.next_single.set(number.wrapping_add(1));
         self.team().is_first_in_single(number)
     }
 
-    /// As [`single`](Context::single) with copyprivate: `None` to the thread that runs the block and then calls
-    /// [`copy_out`](Context::copy_out); what that one handed over to the others.
+    /// Does what [`single`](Context::single) does, with copyprivate. Returns `None` to the thread
+    /// that must run the block and then call [`copy_out`](Context::copy_out), and to the others the
+    /// address that this thread handed out.
     pub fn single_copy(&self) -> Option<usize> {
         if self.enter(Work::default) {
             return None;
         }
         self.barrier(Why::Barrier);
-        // Acquire: what the address leads to.
-        // C11: the barrier that both pass in between orders the store, and all before it, before this load.
+        // Acquire: the thread sees the data to which the address leads.
+        // C11: the barrier that both pass in between orders the store, and all before it, before
+        // this load.
         let copied = self.share().copied().load(Acquire);
         self.leave();
         Some(copied)

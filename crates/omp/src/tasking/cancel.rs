@@ -1,4 +1,4 @@
-//! Cancels a region or a work-share, and says whether one is cancelled.
+//! Cancels a region or a work-share, and tells whether it is cancelled.
 
 use crate::team::Context;
 use crate::waits::Why;
@@ -17,7 +17,7 @@ impl<M: Machine> Context<M> {
         team.shares.iter().for_each(|share| share.close_to_later(waits));
     }
 
-    /// Whether the region is cancelled, as a thread asks before it waits for a slot of the ring.
+    /// Whether the region is cancelled. Asked by a thread before it waits for a slot of the ring.
     pub(crate) fn must_not_wait(&self) -> bool {
         self.team().cancel.is_on() && {
             // SeqCst: see `cancel_region`.
@@ -33,7 +33,8 @@ impl<M: Machine> Context<M> {
         cancel.on && cancel.region.load(Acquire) != 0
     }
 
-    /// Cancels the loop or the sections that the thread is in, which end at its next barrier.
+    /// Cancels the loop or the sections that the thread is in. They are known by the barrier at
+    /// their end, which is the thread's next.
     pub fn cancel_share(&self) {
         // Release: as in `cancel_region`.
         self.team().cancel.share.store(self.share_end(), Release);
@@ -46,12 +47,13 @@ impl<M: Machine> Context<M> {
         cancel.on && cancel.share.load(Acquire) == self.share_end()
     }
 
-    /// The number of the barrier at the end of the work-share.
+    /// The number of the barrier at the end of the thread's work-share.
     fn share_end(&self) -> u64 {
         self.next_barrier.get()
     }
 
-    /// A barrier that the end of a cancelled region lets a thread leave: whether the region is cancelled.
+    /// Waits at a barrier, unless the region is cancelled, as a thread of a cancelled region goes
+    /// to its end at once. Returns whether the region is cancelled.
     pub fn barrier_or_cancelled(&self, why: Why) -> bool {
         self.region_cancelled() || {
             self.barrier(why);

@@ -1,4 +1,4 @@
-//! A team's tasks go into its lists and come out again.
+//! Puts a team's tasks into its lists, and takes them out again.
 
 use crate::tasks::Shared;
 use crate::tasks::depend::Node;
@@ -12,21 +12,21 @@ use baton_machine::{Atomic, Machine};
 use std::collections::VecDeque;
 
 impl<M: Machine> Team<M> {
-    /// The team's list, which is locked, has its first task.
+    /// The team's list, which is locked, has got its first task: tells the threads at the barrier.
     fn fills(&self) {
         if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
             barrier.tasks_wait();
         }
     }
 
-    /// It has none any more.
+    /// The team's list, which is locked, has no task any more: tells the threads at the barrier.
     fn empties(&self) {
         if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
             barrier.no_task_waits();
         }
     }
 
-    /// Puts tasks into a list, which is locked.
+    /// Puts tasks into `list`, which is locked.
     fn put_all(
         &self,
         list: &List<M>,
@@ -40,7 +40,7 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Wakes so many threads for tasks that were put there.
+    /// Wakes up to `wakes` threads for tasks that were put into a list.
     fn tell(&self, waits: &Waits, wakes: u32) {
         if let Some(lists) = &self.tasks.lists {
             return self.tell_thieves(lists, waits, wakes);
@@ -51,7 +51,7 @@ impl<M: Machine> Team<M> {
         M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
     }
 
-    /// Adds a task of that thread's.
+    /// Adds a task that `thread` of the team has made.
     #[inline]
     pub(crate) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>) {
         let Some(lists) = &self.tasks.lists else {
@@ -64,7 +64,8 @@ impl<M: Machine> Team<M> {
         self.tell_thieves(lists, waits, self.tasks.wakes);
     }
 
-    /// As [`add`](Team::add), a task with a node, which follows those of `earlier` that are not done.
+    /// Does what [`add`](Team::add) does for a task with a node, which waits for the tasks of
+    /// `earlier` that are not done.
     #[inline(never)]
     pub(crate) fn add_behind(
         &self,
@@ -79,7 +80,7 @@ impl<M: Machine> Team<M> {
             lists.made(thread, task.end.detached);
         }
         let (is_ready, apart) = first.locked(waits, |waiting| {
-            // SAFETY: the lock of the dependences is held.
+            // SAFETY: the lock of the first list, which protects the dependences, is held.
             let task = unsafe { Node::follow(node, earlier, task) };
             let is_ready = task.is_some();
             let apart = if core::ptr::eq(list, first) {
@@ -98,7 +99,8 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Puts a task, if there is one, into the first list, which is locked. In a queue of the team one more is not done either way.
+    /// Puts a task, if there is one, into the first list, which is locked. If the team has a single
+    /// queue, also counts one more task that is not done, even if the task waits for others.
     #[inline]
     fn put_first(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Option<Box<Task<M>>>) {
         if let Some(task) = task
@@ -111,8 +113,9 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
-    /// own the thread takes the newest, of another the oldest. What only the thread itself can have left is sought in its own list alone.
+    /// Takes a task that `fits`: the newest, or the oldest of the highest priority. If threads
+    /// steal, the thread takes the newest of its own list, else the oldest of another's. With
+    /// `own`, only its own list is searched, because no other thread can have left such a task.
     #[inline]
     pub(crate) fn take(
         &self,
@@ -143,17 +146,18 @@ impl<M: Machine> Team<M> {
             return None;
         }
         list.locked(waits, |waiting| {
-            // Those of a higher priority stand in front.
+            // Tasks of a higher priority stand in front, so the newest is taken only if all have
+            // priority 0.
             let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
             let task = match waiting.back() {
-                // So it is nearly always.
+                // The usual case: the last task fits.
                 Some(last) if newest && !by_priority && fits(last) => waiting.pop_back(),
                 _ => search(waiting, newest && !by_priority, &fits),
             }?;
             if waiting.is_empty() {
                 self.empties();
             }
-            // Relaxed: as in `put`.
+            // Relaxed: whatever tells a thread of a task orders this store too, as in `put`.
             list.ready.store(waiting.len() as u32, Relaxed);
             Some(task)
         })
@@ -164,7 +168,7 @@ impl<M: Machine> Team<M> {
     pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
         let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
         let (mut released, tasks) = first.locked(waits, |waiting| {
-            // SAFETY: the lock of the dependences is held.
+            // SAFETY: the lock of the first list, which protects the dependences, is held.
             let mut released = unsafe { node.end() };
             let tasks = released.tasks.len() as u32;
             if core::ptr::eq(list, first) {
@@ -183,14 +187,15 @@ impl<M: Machine> Team<M> {
         tasks
     }
 
-    /// What a thread waits for that waits for these nodes, if one is not done.
+    /// The count for which a thread must wait until these nodes are done; `None` if all are done
+    /// already.
     pub(crate) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
-        // SAFETY: the lock of the dependences is held.
+        // SAFETY: the lock of the first list, which protects the dependences, is held.
         self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }
 }
 
-/// Takes the first task from behind, or from the front, that `fits`.
+/// Takes the first task that `fits`, searching from behind or from the front.
 #[inline(never)]
 fn search<M: Machine>(
     waiting: &mut VecDeque<Box<Task<M>>>,

@@ -1,4 +1,4 @@
-//! What a thread of a team does with tasks: makes them, runs them, waits for them.
+//! What a thread of a team does with tasks: it makes them, runs them, waits for them.
 
 use crate::settings::Icv;
 use crate::tasks::children::{ALONE, Children};
@@ -12,24 +12,28 @@ use baton_machine::{Atomic, Machine};
 use core::alloc::Layout;
 use core::ffi::c_void;
 
-/// A task is done, as a thread of the team says. The team's threads may leave the region from the last line on.
+/// Records that a task is done, on behalf of `thread` of the team. After the last line the team's
+/// threads may leave the region.
 fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: End<M>) {
     let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     end.parent.one_done(waits, released);
     if let Some(group) = &end.group {
-        // Others than who waits for the group may have made tasks of it meanwhile.
+        // A thread that waits for the group may find new tasks of it, which the ended task or
+        // others have made, so it is woken in any case.
         group.tasks.one_done(waits, 1);
     }
     team.tasks.one_done(thread, waits, end.detached, released);
 }
 
-/// Fulfils the event of a task of that team. Any thread may, of the team or not.
+/// Fulfils the event of a task of `team`. Any thread may do so, of the team or not.
 ///
 /// # Safety
 /// The task is not done: it holds its region open, and with it the team.
 pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
     if let Some(end) = event.fulfil(waits) {
-        // SAFETY: by contract; the end of the task is what is told here. What it lets go any thread of the team finds with the first.
+        // SAFETY: the caller says that the task is not done, and its end is recorded only here. The
+        // tasks that it releases go into the first thread's list, where any thread of the team
+        // finds them.
         done(unsafe { &*team }, 0, waits, end);
     }
 }
@@ -41,14 +45,15 @@ impl<M: Machine> Current<M> {
 }
 
 impl<M: Machine> Context<M> {
-    /// Runs `body` as a task of its own, at once.
+    /// Runs `body` at once, as a task of its own.
     #[inline]
     pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
         let group = self.task.borrow().group.clone();
         self.run_as(Current::new(group, is_final), None, body);
     }
 
-    /// Runs `body` as that task, with variables of its own: a copy of those that are there, or others.
+    /// Runs `body` as the task `task`, with its own copy of the variables: `icv`, or those of the
+    /// current task.
     #[inline]
     fn run_as(&self, task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
         let (outer, outer_icv) = (self.task.replace(task), self.icv.get());
@@ -64,8 +69,8 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Whether the thread that makes a task of that kind runs it at once: there is no region, the thread is alone, the queue is full, or
-    /// the current task is final.
+    /// Whether a thread that makes a task of this kind runs it at once: there is no region, the
+    /// thread is alone, the queue is full, or the current task is final.
     #[inline]
     pub fn is_inline(&self, kind: Kind) -> bool {
         let (queue, size) = (&self.team().tasks, self.team().size);
@@ -77,25 +82,28 @@ impl<M: Machine> Context<M> {
         alone || (kind != Kind::Detached && queue.is_full(self.id, size, kind)) || self.task.borrow().is_final
     }
 
-    /// Whether the maker of a task waits for its end in any case: the current task is final, or there is no region.
+    /// Whether a task that is made now is finished before its maker goes on in any case: the
+    /// current task is final, or there is no region.
     pub fn is_included(&self) -> bool {
         self.is_outside() || self.task.borrow().is_final
     }
 
-    /// Whether the thread is in no region, whose end would wait for tasks.
+    /// Whether the thread is outside of all regions, so that no region's end would wait for tasks.
     #[inline]
     fn is_outside(&self) -> bool {
         self.team().size == 1 && self.region.level == 0
     }
 
-    /// Whether a child with these dependences would follow one that is not done. Such a child is never run at once: its maker would wait,
-    /// perhaps for an event that it fulfils itself later.
+    /// Whether a child with these dependences would have to wait for an earlier child that is not
+    /// done. Such a child is never run at once: its maker would wait for it, perhaps for an event
+    /// that the maker itself is to fulfil later.
     pub fn follows(&self, depends: &[Depend]) -> bool {
         self.task.borrow().table.as_ref().is_some_and(|table| !table.earlier(depends).is_empty())
     }
 
-    /// Leaves a task to whichever thread of the team comes first. `fill` writes its data, which stay where they are. A task with an event
-    /// for which the queue has no room begins at once, and its maker goes on when the body has ended.
+    /// Leaves a task for the first thread of the team that takes it. `fill` writes the task's data,
+    /// which do not move afterwards. A task with an event begins at once if the queue is full, and
+    /// its maker goes on when the task's body has ended.
     #[inline]
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
         let (parent, group) = {
@@ -132,7 +140,8 @@ impl<M: Machine> Context<M> {
         team.add_behind(self.id, waits, task, &node, &earlier);
     }
 
-    /// Waits for the earlier children of the current task that one with these dependences would follow.
+    /// Waits for the earlier children of the current task on which a child with these dependences
+    /// would depend.
     pub fn await_dependences(&self, depends: &[Depend]) {
         let earlier = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.earlier(depends));
         if earlier.is_empty() {
@@ -145,7 +154,7 @@ impl<M: Machine> Context<M> {
 
     /// Waits until the event of a task that ran at once is fulfilled.
     pub fn await_event(&self, event: &Event<M>) {
-        // Acquire: what was done before it was fulfilled.
+        // Acquire: the thread sees what was done before the event was fulfilled.
         while event.word().load(Acquire) == 0 {
             if !self.run_child() {
                 self.waits().wait::<M, u32>(Why::Task, event.word(), 0);
@@ -153,15 +162,16 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Runs a waiting task that `fits`, if there is one. The newest is for who waits for its own: its data are warm, and it leaves the
-    /// larger ones to others.
+    /// Runs a waiting task that `fits`, if there is one. A thread that waits for its own tasks
+    /// takes the newest: its data are still in the cache, and the older tasks, which are larger,
+    /// are left to other threads.
     fn run_one(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
         let Some(task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
         self.run_task(task);
         true
     }
 
-    /// Runs a task that no list has.
+    /// Runs a task that stands in no list.
     #[inline]
     fn run_task(&self, mut task: Box<Task<M>>) {
         let current = Current::new(task.end.group.clone(), task.is_final);
@@ -169,14 +179,16 @@ impl<M: Machine> Context<M> {
         self.run_as(current, Some(task.icv), || {
             // A task that is cancelled before it begins does not run.
             if task.constructed || !self.task_cancelled() {
-                // SAFETY: the compiler's outlined function with the data that it asked to have copied.
+                // SAFETY: the function is the compiler's outlined one, and the data are those that
+                // the compiler asked to have copied for it.
                 unsafe { (task.function)(task.data.as_ptr()) };
                 ran = true;
             }
         });
         let (event, end) = self.take_apart(task);
         let end = match event {
-            // One that did not run has none to fulfil its event.
+            // If the task did not run, no code will fulfil its event, so its end does not wait for
+            // that.
             Some(event) if ran => event.body_ended(end),
             _ => Some(end),
         };
@@ -185,11 +197,13 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// What a task that has run leaves to be done. Its memory is kept.
+    /// Takes a task apart after it has run. Returns its event and its end; its memory is kept for
+    /// another task.
     #[inline]
     fn take_apart(&self, task: Box<Task<M>>) -> (Option<Shared<M, Event<M>>>, End<M>) {
         let task = Box::into_raw(task);
-        // SAFETY: it was a box's. Each part that has something to drop is taken out or dropped here, once; what stays is only memory.
+        // SAFETY: the pointer came from a box. Each part with a destructor is taken out or dropped
+        // here, once; what is left is plain memory.
         unsafe {
             let (event, end) = ((&raw mut (*task).event).read(), (&raw mut (*task).end).read());
             (&raw mut (*task).data).drop_in_place();
@@ -198,30 +212,34 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// The word of the current task's children, if it had any.
+    /// The word that counts the current task's children, if the task has had any.
     #[inline]
     fn children(&self) -> Option<&M::Atomic<u32>> {
-        // SAFETY: who calls this is in that task, which keeps its word until it ends, wherever its `Current` is moved to meanwhile.
+        // SAFETY: the caller runs in this task, which keeps the word until it ends, even if its
+        // `Current` is moved meanwhile.
         self.task.borrow().children.as_ref().map(|children| unsafe { &*core::ptr::from_ref(children.word()) })
     }
 
     /// Runs a waiting child of the current task, if there is one.
     fn run_child(&self) -> bool {
         let Some(children) = self.children() else { return false };
-        // A child that follows another one is let go where that one ends.
+        // If the task's children have dependences, a child may also stand in the list of the thread
+        // that ended its predecessor; else it stands in this thread's list.
         let own = self.task.borrow().table.is_none();
         self.run_one(true, own, |task| task.end.parent.is(children))
     }
 
-    /// Runs children of the current task, and waits for the rest, until `count` has that value.
+    /// Runs children of the current task until `count` has the value `value`; waits while no child
+    /// can be run.
     fn run_children_until(&self, count: &M::Atomic<u32>, value: u32) {
         self.run_until(count, u32::MAX, value, || self.run_child());
     }
 
-    /// Runs tasks, and waits for the rest, until those bits of `count` have that value.
+    /// Calls `run` until the bits `bits` of `count` have the value `value`; waits while `run` finds
+    /// no task.
     fn run_until(&self, count: &M::Atomic<u32>, bits: u32, value: u32, run: impl Fn() -> bool) {
         loop {
-            // Acquire: see what the tasks did.
+            // Acquire: the thread sees what the tasks did before they changed the count.
             let now = count.load(Acquire);
             if now & bits == value {
                 return;
@@ -239,10 +257,11 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Whether the current task, or one that it would make now, is cancelled: with a taskgroup around it, or with the region.
+    /// Whether the current task, and any task that it would make now, is cancelled: by an enclosing
+    /// taskgroup or by the region.
     #[inline]
     pub fn task_cancelled(&self) -> bool {
-        // Nothing is cancelled where that is off.
+        // If cancellation is off, nothing is ever cancelled.
         self.team().cancel.is_on()
             && (self.task.borrow().group.as_ref().is_some_and(|group| group.is_cancelled()) || self.region_cancelled())
     }
@@ -259,7 +278,8 @@ impl<M: Machine> Context<M> {
         self.task.borrow().group.clone()
     }
 
-    /// Begins a taskgroup, with the reductions of the one around it; that of a work-share cannot be cancelled by itself.
+    /// Begins a taskgroup, which takes over the reductions of the enclosing group. A group
+    /// `of_share` belongs to a work-share, and `cancel taskgroup` does not mean it.
     pub fn begin_group(&self, of_share: bool) {
         let mut current = self.task.borrow_mut();
         let outer = current.group.take();
@@ -267,7 +287,8 @@ impl<M: Machine> Context<M> {
         current.group = Some(Group::new(outer, of_share, reductions));
     }
 
-    /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.
+    /// Ends the innermost taskgroup: waits for its tasks and their descendants. Does nothing if no
+    /// group has begun.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
         let this = group.address();
@@ -285,7 +306,7 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Runs the team's tasks until none waits; whether there was one.
+    /// Runs the team's tasks until none waits. Returns whether there was one.
     pub(crate) fn run_any(&self) -> bool {
         let mut ran = false;
         while self.run_one(false, false, |_| true) {
@@ -294,7 +315,8 @@ impl<M: Machine> Context<M> {
         ran
     }
 
-    /// As a thread that has arrived at a barrier, and was told of tasks: runs them until none waits; whether it need not look again at once.
+    /// Called by a thread that has arrived at a barrier and was told of tasks: runs tasks until
+    /// none waits. Returns false if the thread should pause before it looks again.
     pub(crate) fn run_waiting(&self) -> bool {
         let ran = self.run_any();
         let Some(lists) = &self.team().tasks.lists else { return ran };

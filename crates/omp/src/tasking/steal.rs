@@ -1,4 +1,5 @@
-//! Threads that find no task of their own: who is told of tasks, and when all have ended.
+//! Threads that find no task of their own: how they are told of tasks, and how they know that all
+//! tasks have ended.
 
 use crate::tasks::lists::Lists;
 use crate::tasks::queue::holding;
@@ -7,17 +8,19 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine};
 
-/// How often a thread that found nothing looks again before it rests: others make tasks, or end the last, within that time if they are about to.
+/// How often a thread that found no task looks again before it rests. Other threads that are about
+/// to make a task, or to end the last one, do so within that time.
 const LOOKS: u32 = 16;
 
 impl<M: Machine> Team<M> {
-    /// Wakes so many threads for tasks that the calling thread put into a list. It says so before it arrives at a barrier, and before the task
-    /// ends that it runs.
+    /// Wakes up to `wakes` threads for tasks that the calling thread put into a list. A thread
+    /// calls this before it arrives at a barrier, and before the task ends that it runs.
     pub(crate) fn tell_thieves(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
         let Some(barrier) = &self.barrier else { return };
-        // SeqCst: either who found no task sees this one, or what it said is seen below.
+        // SeqCst: either a thread that found no task sees this one, or this thread sees below what
+        // that thread has stored before it rests.
         M::fence(SeqCst);
-        // Relaxed, both: the fence.
+        // Relaxed, both loads: the fence orders them.
         if lists.signs.0.told.load(Relaxed) == 0 {
             self.set_bit(lists, waits);
         }
@@ -30,7 +33,8 @@ impl<M: Machine> Team<M> {
     fn set_bit(&self, lists: &Lists<M>, waits: &Waits) {
         let Some(barrier) = &self.barrier else { return };
         holding(&*lists.lock, waits, || {
-            // Relaxed, both: the lock is held. Who sees the last task's end sees this, and clears the bit before it arrives.
+            // Relaxed, both accesses: the lock is held. A thread that sees the last task's end sees
+            // the bit set, and clears it before it arrives.
             if lists.signs.0.told.load(Relaxed) == 0 {
                 barrier.tasks_wait();
                 lists.signs.0.told.store(1, Relaxed);
@@ -38,11 +42,12 @@ impl<M: Machine> Team<M> {
         });
     }
 
-    /// The calling thread found no task: those at the barrier need not look.
+    /// The calling thread found no task: clears the bit, so that threads at the barrier do not look
+    /// for one.
     pub(crate) fn clear_bit(&self, lists: &Lists<M>, waits: &Waits) {
         let Some(barrier) = &self.barrier else { return };
         let told = &lists.signs.0.told;
-        // Acquire: the bit is clear if this says so.
+        // Acquire: if this is 0, the bit is seen cleared as well.
         if told.load(Acquire) == 0 {
             return;
         }
@@ -54,11 +59,13 @@ impl<M: Machine> Team<M> {
                 told.store(0, Release);
             }
         });
-        // SeqCst: either who put a task there before sees that the bit is clear, or the task is seen here.
+        // SeqCst: either a thread that put a task into a list before sees that the bit is clear, or
+        // this thread sees that task here.
         M::fence(SeqCst);
         for list in (0..self.size).map(|thread| self.tasks.list_of(thread)) {
             if list.is_filled() {
-                // With the list locked the task has not ended, so that no thread that waits for its end has arrived.
+                // While the list is locked the task cannot have ended, so no thread that waits for
+                // its end has arrived at the barrier.
                 list.locked(waits, |waiting| {
                     if !waiting.is_empty() {
                         self.set_bit(lists, waits);
@@ -74,9 +81,10 @@ impl<M: Machine> Team<M> {
 }
 
 impl<M: Machine> Context<M> {
-    /// Runs the team's tasks, wherever they are, until none waits or runs that the thread knows of.
+    /// Runs the team's tasks, in whichever list, until no task that the thread knows of waits or
+    /// runs.
     pub(crate) fn hunt(&self, lists: &Lists<M>) {
-        // Relaxed: the thread knows of no task if it does not see this.
+        // Relaxed: a thread that does not see this mark knows of no task.
         if lists.signs.0.used.load(Relaxed) == 0 {
             return;
         }
@@ -93,7 +101,7 @@ impl<M: Machine> Context<M> {
         team.clear_bit(lists, waits);
     }
 
-    /// Whether a task comes within a short time.
+    /// Looks for a task a few more times. Returns whether one came.
     pub(crate) fn looks_up(&self) -> bool {
         (0..LOOKS).any(|_| {
             M::relax();
@@ -106,12 +114,12 @@ impl<M: Machine> Context<M> {
         // Relaxed: see `signal`.
         let seen = lists.events.0.load(Relaxed);
         waiters.fetch_add(1, Relaxed);
-        // SeqCst: see `tell_thieves` and `ended`.
+        // SeqCst: pairs with the fences in `tell_thieves` and `ended`.
         M::fence(SeqCst);
         if !self.team().has_ready() && !lists.all_ended() {
             self.waits().wait::<M, u32>(Why::Task, &lists.events.0, seen);
         }
-        // Relaxed: who still sees it wakes none.
+        // Relaxed: a thread that still sees this waiter wakes one for no reason.
         waiters.fetch_add(u32::MAX, Relaxed);
     }
 }

@@ -1,36 +1,38 @@
-//! The children of a task that are not done, in one word. The word also counts its owners: the task
-//! and these children.
+//! The children of a task that are not done, counted in one word. The word also counts its owners:
+//! the task and these children.
 
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Owned};
 use core::ptr::NonNull;
 
-/// The word as the task itself has it.
+/// The task's own hold on the word.
 pub(crate) struct Children<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The word as a child that is not done has it.
+/// The hold on the word of a child that is not done.
 pub(crate) struct Parent<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The word's value where no child is left.
+/// The word's value if no child is left.
 pub(crate) const ALONE: u32 = 1;
 
-// SAFETY: the word is shared, and goes with the last of those who have it.
+// SAFETY: the word is an atomic that several threads may share, and its last owner frees it.
 unsafe impl<M: Machine> Send for Children<M> {}
-// SAFETY: as above; a child may be done in any thread of its team.
+// SAFETY: the word is an atomic that several threads may share; a child may be done in any thread
+// of its team.
 unsafe impl<M: Machine> Send for Parent<M> {}
 
 impl<M: Machine> Children<M> {
     pub(crate) fn new() -> Self {
         let word = Owned::<M, _>::new(M::Atomic::new(ALONE)).into_raw();
-        // SAFETY: an owned value has an address.
+        // SAFETY: an owned value has an address that is not null.
         Children(unsafe { NonNull::new_unchecked(word) })
     }
 
-    /// Counts one child more, which no other thread knows yet.
+    /// Counts one more child, which no other thread knows yet.
     #[inline]
     pub(crate) fn one_more(&self) -> Parent<M> {
-        // Relaxed: a lock is given back before another thread has the child, and only the task's own thread waits for it.
+        // Relaxed: a lock is released before another thread gets the child, and only the task's own
+        // thread waits for the word.
         self.word().fetch_add(1, Relaxed);
         Parent(self.0)
     }
@@ -38,32 +40,33 @@ impl<M: Machine> Children<M> {
     /// The word, which is [`ALONE`] when no child is left.
     #[inline]
     pub(crate) fn word(&self) -> &M::Atomic<u32> {
-        // SAFETY: it stays while this task has it.
+        // SAFETY: the word is not freed while this task holds it.
         unsafe { self.0.as_ref() }
     }
 
     /// Whether no child is left.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
-        // Acquire: who is alone sees what the others did.
+        // Acquire: a thread that finds no child left sees what the children did.
         self.word().load(Acquire) == ALONE
     }
 }
 
 impl<M: Machine> Drop for Children<M> {
     fn drop(&mut self) {
-        // No other owner can come back to the word then, and nothing need be counted.
+        // If no child is left, no other owner can come back to the word, so nothing need be
+        // counted.
         if self.is_alone() {
-            // SAFETY: no other has it.
+            // SAFETY: no child holds the word any more.
             return unsafe { free::<M>(self.0) };
         }
-        // SAFETY: this one has it, for the last time.
+        // SAFETY: the task holds the word, and uses it here for the last time.
         unsafe { give_up::<M>(self.0) };
     }
 }
 
 impl<M: Machine> Parent<M> {
-    /// Whether this is the parent's word.
+    /// Whether `word` is the word of this child's parent.
     #[inline]
     pub(crate) fn is(&self, word: &M::Atomic<u32>) -> bool {
         core::ptr::eq(self.0.as_ptr(), word)
@@ -74,9 +77,10 @@ impl<M: Machine> Parent<M> {
     #[inline]
     pub(crate) fn one_done(self, waits: &Waits, more: u32) {
         let word: *const M::Atomic<u32> = self.0.as_ptr();
-        // SAFETY: this one has it, for the last time: it is not dropped any more.
+        // SAFETY: the child holds the word, and uses it here for the last time, as `ManuallyDrop`
+        // prevents its drop.
         let left = unsafe { give_up::<M>(core::mem::ManuallyDrop::new(self).0) };
-        // The wake-up uses only the word's address: the parent may be gone.
+        // The wake-up uses only the word's address, because the parent may have ended.
         if left == ALONE || (more != 0 && left != 0) {
             M::wake::<u32>(word, u32::MAX, waits.of(Why::Task));
         }
@@ -85,7 +89,7 @@ impl<M: Machine> Parent<M> {
 
 impl<M: Machine> Drop for Parent<M> {
     fn drop(&mut self) {
-        // SAFETY: this one has it, for the last time.
+        // SAFETY: the child holds the word, and uses it here for the last time.
         unsafe { give_up::<M>(self.0) };
     }
 }
@@ -97,23 +101,26 @@ impl<M: Machine> Drop for Parent<M> {
 /// The caller holds the word, and does not use it any more.
 #[inline]
 unsafe fn give_up<M: Machine>(at: NonNull<M::Atomic<u32>>) -> u32 {
-    // SAFETY: by contract it is there.
+    // SAFETY: the caller holds the word, so it is not freed yet.
     let word = unsafe { at.as_ref() };
     // Release: a thread that sees this value, or a later one, sees what the child did, because each
     // later change is a part of the release sequences of the earlier ones.
     let left = word.fetch_add(u32::MAX, Release) - 1;
     if left == 0 {
-        // Acquire: what the other owners did with the word comes before its end.
+        // Acquire: the word is freed after all accesses of its other owners.
         word.load(Acquire);
-        // SAFETY: no other has it.
+        // SAFETY: this was the last owner.
         unsafe { free::<M>(at) };
     }
     left
 }
 
+/// Frees the word.
+///
 /// # Safety
 /// No other thread holds the word.
 unsafe fn free<M: Machine>(at: NonNull<M::Atomic<u32>>) {
-    // SAFETY: `Children::new` made it; by contract no other uses it.
+    // SAFETY: `Children::new` allocated the word, and the caller says that no other thread holds
+    // it.
     drop(unsafe { Owned::<M, M::Atomic<u32>>::from_raw(at.as_ptr()) });
 }

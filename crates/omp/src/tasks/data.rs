@@ -12,11 +12,12 @@ enum Memory {
     Apart { memory: Box<[MaybeUninit<u128>]>, offset: usize },
 }
 
-/// The data of most tasks fit in this.
+/// The size of the data of most tasks, which are kept inside this value.
 type Few = [MaybeUninit<u128>; 4];
 
 impl Data {
-    /// Memory of that size and alignment. The data stay at their address until this value is moved.
+    /// Memory of this size and alignment. The data's address stays the same until this value is
+    /// moved.
     #[inline]
     pub fn new(layout: Layout) -> Data {
         if layout.size() <= size_of::<Few>() && layout.align() <= align_of::<Few>() {
@@ -37,7 +38,8 @@ impl Data {
     pub fn as_ptr(&mut self) -> *mut c_void {
         match &mut self.0 {
             Memory::Within(few) => few.as_mut_ptr().cast(),
-            // SAFETY: `apart` took `align` bytes more than the data has.
+            // SAFETY: `apart` allocated `align` bytes more than the data have, so the offset lies
+            // inside.
             Memory::Apart { memory, offset } => unsafe { memory.as_mut_ptr().cast::<u8>().add(*offset).cast() },
         }
     }

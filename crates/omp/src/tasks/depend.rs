@@ -11,19 +11,20 @@ use super::task::Task;
 use baton_machine::{Machine, Slot};
 use std::collections::HashMap;
 
-/// What a task says about an address.
+/// A dependence: what a task declares about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depend {
     /// The address.
     pub address: usize,
-    /// Whether the task only reads: `in`. All others (`out`, `inout`, `mutexinoutset`) come one
-    /// after another.
+    /// Whether the task only reads (`in`). Tasks with any other dependence (`out`, `inout`,
+    /// `mutexinoutset`) run one after another.
     pub reads: bool,
 }
 
-/// A child that names addresses, as its siblings know it.
+/// A child with dependences, as its siblings see it.
 pub(crate) struct Node<M: Machine> {
-    /// How many came before it: what follows several does so in this order, the same in each run.
+    /// The number of children entered before it. A child that depends on several waits for them in
+    /// this order, which is the same in each run.
     number: u64,
     state: M::Slot<State<M>>,
 }
@@ -32,9 +33,9 @@ struct State<M: Machine> {
     done: bool,
     /// The tasks and threads that wait for this child.
     followers: Vec<Follower<M>>,
-    /// How many earlier children that are not done this child follows.
+    /// How many earlier children that are not done this child waits for.
     left: u32,
-    /// The task, until it follows no child.
+    /// The task, as long as it waits for earlier children.
     held: Option<Box<Task<M>>>,
 }
 
@@ -44,12 +45,13 @@ enum Follower<M: Machine> {
     Thread(Shared<M, Count<M>>),
 }
 
-// SAFETY: the state is touched with the team's tasks locked.
+// SAFETY: the state is accessed only with the team's tasks locked.
 unsafe impl<M: Machine> Sync for Node<M> {}
-// SAFETY: as above; a task may be run by any thread of its team.
+// SAFETY: the state is accessed only with the team's tasks locked; any thread of its team may run a
+// task.
 unsafe impl<M: Machine> Send for Node<M> {}
 
-/// What the end of a task lets go.
+/// The tasks that can run, and the threads that can go on, because a task has ended.
 pub(crate) struct Released<M: Machine> {
     #[expect(clippy::vec_box, reason = "a task stays where it is from its begin to its end")]
     pub(crate) tasks: Vec<Box<Task<M>>>,
@@ -62,15 +64,18 @@ impl<M: Machine> Node<M> {
         Shared::new(Node { number, state: M::Slot::new(state) })
     }
 
+    /// Calls `then` on the state.
+    ///
     /// # Safety
     /// The team's tasks are locked.
     unsafe fn with<R>(&self, then: impl FnOnce(&mut State<M>) -> R) -> R {
-        // SAFETY: by contract no other thread touches it.
+        // SAFETY: the caller says that the team's tasks are locked, so no other thread accesses the
+        // state.
         unsafe { self.state.write(|at| then(&mut *at)) }
     }
 
-    /// Makes the task of this node follow the tasks of `earlier` that are not done. Returns the
-    /// task if there is none to follow.
+    /// Makes the task of this node wait for the tasks of `earlier` that are not done. Returns the
+    /// task if there is none to wait for.
     ///
     /// # Safety
     /// The team's tasks are locked.
@@ -97,8 +102,8 @@ impl<M: Machine> Node<M> {
         None
     }
 
-    /// Returns what a thread waits for that waits for the nodes of `earlier`, or `None` if all are
-    /// done.
+    /// Makes a count of the nodes of `earlier` that are not done, for a thread to wait until it is
+    /// zero. Returns `None` if all are done.
     ///
     /// # Safety
     /// The team's tasks are locked.
@@ -114,6 +119,8 @@ impl<M: Machine> Node<M> {
         (left != 0).then_some(count)
     }
 
+    /// Adds a follower, if the node's task is not done. Returns 1 if it did, else 0.
+    ///
     /// # Safety
     /// The team's tasks are locked.
     unsafe fn followed_by(&self, follower: impl FnOnce() -> Follower<M>) -> u32 {
@@ -128,7 +135,7 @@ impl<M: Machine> Node<M> {
         }
     }
 
-    /// Marks the node's task as done.
+    /// Marks the node's task as done. Returns what waited for it alone.
     ///
     /// # Safety
     /// The team's tasks are locked.
@@ -151,6 +158,9 @@ impl<M: Machine> Node<M> {
         released
     }
 
+    /// Counts one task less that the node's task waits for. Returns the task if it waits for no
+    /// other.
+    ///
     /// # Safety
     /// The team's tasks are locked.
     unsafe fn one_less(&self) -> Option<Box<Task<M>>> {
@@ -168,17 +178,18 @@ impl<M: Machine> Node<M> {
 struct Known<M: Machine> {
     writer: Option<Shared<M, Node<M>>>,
     readers: Vec<Shared<M, Node<M>>>,
-    /// The number of readers at which readers that are done are forgotten.
+    /// The number of readers at which readers that are done are removed.
     most: usize,
 }
 
 /// The addresses that the children of a task have named.
 pub(crate) struct Table<M: Machine> {
-    /// In the order in which they were named, in which they are given up.
+    /// For each address, the children that named it. In the order in which addresses were first
+    /// named, so that memory is freed in the same order in each run.
     known: Vec<Known<M>>,
     /// The place of each address in `known`.
     places: HashMap<usize, usize>,
-    /// Children that were entered.
+    /// The number of children that were entered.
     children: u64,
 }
 
@@ -187,14 +198,14 @@ impl<M: Machine> Table<M> {
         Table { known: Vec::new(), places: HashMap::new(), children: 0 }
     }
 
-    /// The earlier children that a new one with these dependences follows, each once.
+    /// The earlier children that a new child with these dependences waits for, each once.
     pub(crate) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
         let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
         for depend in depends {
             let Some(&place) = self.places.get(&depend.address) else { continue };
             let known = &self.known[place];
             let readers = if depend.reads { &[][..] } else { &known.readers[..] };
-            // A node that only this table knows is done.
+            // A node that only this table refers to is done, so it need not be waited for.
             earlier.extend(known.writer.iter().chain(readers).filter(|node| node.is_shared()).cloned());
         }
         earlier.sort_by_key(|node| node.number);
@@ -202,11 +213,13 @@ impl<M: Machine> Table<M> {
         earlier
     }
 
-    /// Enters a new child. Of an address that it names twice, writing counts.
+    /// Enters a new child. If it names an address both as reader and as writer, it counts as a
+    /// writer.
     pub(crate) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
         let node = Node::new(self.children);
         self.children += 1;
-        // Writes come last: a write replaces what the new child was entered as before.
+        // Writers are entered last: a writer replaces all that was entered for the address, this
+        // child's reading included.
         let writes = depends.iter().filter(|depend| !depend.reads);
         for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {
             let place = *self.places.entry(depend.address).or_insert(self.known.len());

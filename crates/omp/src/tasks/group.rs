@@ -1,5 +1,5 @@
 //! What threads wait for beside a task's children: the tasks of a group, the event of a detached
-//! task, and tasks that others follow.
+//! task, and the tasks on which others depend.
 
 use super::shared::Shared;
 use super::task::End;
@@ -7,7 +7,7 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 
-/// Tasks that are not done.
+/// The number of tasks that are not done.
 pub(crate) struct Count<M: Machine>(pub(crate) M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
@@ -15,15 +15,18 @@ impl<M: Machine> Count<M> {
         Shared::new(Count(M::Atomic::new(tasks)))
     }
 
-    /// One more, before another thread knows of it.
+    /// Counts one more task, which no other thread knows yet.
     pub(crate) fn one_more(&self) {
-        // Relaxed: the queue's lock orders it before the task runs, and only the task's own threads wait for it.
+        // Relaxed: the queue's lock orders the change before the task runs, and only threads that
+        // have made the task wait for the count.
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// One less: those that wait are woken if it was the last, or if there may be more that they can run.
+    /// Counts one task as done. Wakes waiting threads if it was the last, or if there may be `more`
+    /// tasks for them to run.
     pub(crate) fn one_done(&self, waits: &Waits, more: u32) {
-        // Release: who sees it sees what the task did. So does who sees a later one: each is a part of the release sequences of those before.
+        // Release: a thread that sees this value, or a later one, sees what the task did, because
+        // each later change is a part of the release sequences of the earlier ones.
         if self.0.fetch_add(u32::MAX, Release) == 1 || more != 0 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
@@ -40,7 +43,7 @@ pub struct Group<M: Machine> {
     of_share: bool,
     /// Around it.
     pub(crate) outer: Option<Shared<M, Group<M>>>,
-    /// What the interface registered for reductions over its tasks: an address, or zero.
+    /// The address that was registered for reductions over the group's tasks, or zero.
     reductions: M::Atomic<usize>,
 }
 
@@ -52,7 +55,7 @@ impl<M: Machine> Group<M> {
 
     /// The address that was registered for reductions over the group's tasks, or zero.
     pub fn reductions(&self) -> usize {
-        // Acquire: the thread sees what is at that address.
+        // Acquire: the thread sees the data at that address.
         self.reductions.load(Acquire)
     }
 
@@ -64,12 +67,12 @@ impl<M: Machine> Group<M> {
 
     pub(crate) fn cancel(&self) {
         if let Some(group) = self.chain().find(|group| !group.of_share) {
-            // Release: a thread that sees the cancellation sees what was done before.
+            // Release: a thread that sees the cancellation sees what this thread did before.
             group.cancelled.store(1, Release);
         }
     }
 
-    /// The group and those around it, from the inside out.
+    /// The group and the groups around it, from the inside out.
     pub(crate) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
         std::iter::successors(Some(self), |group| group.outer.as_deref())
     }
@@ -83,9 +86,10 @@ impl<M: Machine> Group<M> {
 /// The event of a detached task. The task is done when its body has ended and the event is
 /// fulfilled.
 pub struct Event<M: Machine> {
-    /// Whichever comes first, the end of the body or the fulfilment, leaves its number here.
+    /// Which of the two has come first: the end of the body, or the fulfilment.
     state: M::Atomic<u32>,
-    /// What the end of the body left for the thread that fulfils the event.
+    /// The task's end, which the thread that ran the body leaves for the thread that fulfils the
+    /// event.
     end: M::Slot<Option<End<M>>>,
 }
 
@@ -96,10 +100,11 @@ const ENDED: u32 = 1;
 /// The event is fulfilled.
 const FULFILLED: u32 = 2;
 
-// SAFETY: the slot is written before the state says that the body has ended (Release), and read by the one thread that fulfils the
-// event after that (Acquire).
+// SAFETY: `end` is written before the state says that the body has ended (Release), and read by the
+// one thread that fulfils the event afterwards (Acquire).
 unsafe impl<M: Machine> Sync for Event<M> {}
-// SAFETY: its parts may go where the machine's cells may, and an end is handed from one thread to another.
+// SAFETY: its cells may be sent to another thread, as all of the machine's cells may, and so may an
+// end.
 unsafe impl<M: Machine> Send for Event<M> {}
 
 impl<M: Machine> Event<M> {
@@ -109,19 +114,24 @@ impl<M: Machine> Event<M> {
         Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None) }
     }
 
-    /// The body has ended: what is to be done now, if the event is fulfilled already.
+    /// The body has ended. Returns the task's end, which the caller must then record, if the event
+    /// is fulfilled already.
     pub(crate) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
-        // SAFETY: the one thread that ran the body writes it, and no other reads it before the state says so.
+        // SAFETY: only the thread that ran the body writes `end`, and no other thread reads it
+        // before the state says so.
         unsafe { self.end.write(|at| *at = Some(end)) };
-        // Release: the end. Acquire on failure: what was done before the event was fulfilled. The
-        // first of the two has nothing to see.
+        // Release: a thread that sees the state sees the end. Acquire on failure: this thread sees
+        // what was done before the event was fulfilled. The one that comes first has nothing to
+        // see.
         let first = self.state.compare_exchange(PENDING, ENDED, Release, Acquire).is_ok();
         if first { None } else { self.take() }
     }
 
-    /// Fulfils the event: what is to be done now, if the body has ended.
+    /// Fulfils the event. Returns the task's end, which the caller must then record, if the body
+    /// has ended already.
     pub(crate) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
-        // As in `body_ended`, the other way about.
+        // Release: the thread that runs the body sees what was done before. Acquire on failure:
+        // this thread sees the end that the body left.
         if self.state.compare_exchange(PENDING, FULFILLED, Release, Acquire).is_ok() {
             waits.wake::<M, u32>(Why::Task, &self.state);
             return None;
@@ -130,11 +140,13 @@ impl<M: Machine> Event<M> {
     }
 
     fn take(&self) -> Option<End<M>> {
-        // SAFETY: the other one of the two is over, and this is the one that comes second.
+        // SAFETY: both have happened, and the caller is the one that came second, so no other
+        // thread accesses the end.
         unsafe { self.end.write(|at| (*at).take()) }
     }
 
-    /// The word that is zero until the event is fulfilled, for a thread that ran the body and waits.
+    /// The word of the event, which is zero until the event is fulfilled. For a thread that ran the
+    /// body at once and now waits.
     pub(crate) fn word(&self) -> &M::Atomic<u32> {
         &self.state
     }

@@ -1,4 +1,4 @@
-//! A list of each thread, from which others steal.
+//! A list of tasks for each thread, from which other threads steal.
 //!
 //! A task that one thread makes and runs touches the lines of that thread alone. So there is no
 //! count of all tasks: each thread keeps a tally of the tasks that it made and a tally of the tasks
@@ -7,8 +7,8 @@
 //! Threads that found no task rest in one of two places. A thread that has arrived at a barrier
 //! waits for the barrier's word, and a bit of that word tells it of tasks. The bit stays set until
 //! one of these threads finds nothing, so one write serves many tasks. A thread that has not
-//! arrived waits for [`Lists::events`], and says so, so that nothing is written there while no
-//! thread waits.
+//! arrived waits for [`Lists::events`], and counts itself as a waiter, so that nothing is written
+//! there while no thread waits.
 
 use super::queue::{List, new_lock};
 use crate::objects::AnyLock;
@@ -17,37 +17,40 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine, OwnedSlice};
 
-/// What the lists of a team have beside the first one, which is the team's in any case.
+/// What a team has in addition to its first list, if its threads steal.
 pub(crate) struct Lists<M: Machine> {
-    /// Those of all threads but the first.
+    /// The lists of all threads but the first.
     pub(crate) others: OwnedSlice<M, Apart<List<M>>>,
     /// Of each thread.
     pub(crate) tallies: OwnedSlice<M, Apart<Tally<M>>>,
     pub(crate) signs: Apart<Signs<M>>,
-    /// Changes for threads that rest before they arrive: detached tasks that have not ended, by [`DETACHED`], and above that a number
-    /// that moves on by [`SIGNAL`].
+    /// A word that changes for threads that rest before they arrive at a barrier: the count of
+    /// detached tasks that have not ended, in the bits of [`DETACHED`], and above it a number that
+    /// grows by [`SIGNAL`].
     pub(crate) events: Apart<M::Atomic<u32>>,
-    /// Orders changes of the barrier's bit. It may be taken with a list's lock held, never the other way about.
+    /// Orders changes of the barrier's bit. It may be taken while a list's lock is held, but not
+    /// the other way round.
     pub(crate) lock: Box<dyn AnyLock<M>>,
 }
 
-/// Alone in its pair of cache lines.
+/// A value that has its pair of cache lines to itself.
 #[repr(C, align(128))]
 pub(crate) struct Apart<T>(pub(crate) T);
 
-/// Tasks, other than detached ones, which are few, and which a thread of no team may end. Only the thread itself writes here.
+/// The numbers of tasks that a thread has made and ended. Detached tasks are not counted here: they
+/// are few, and a thread of no team may end them. Only the thread itself writes its tally.
 pub(crate) struct Tally<M: Machine> {
     pub(crate) made: M::Atomic<u64>,
     pub(crate) ended: M::Atomic<u64>,
 }
 
-/// What is read at each task and seldom changes.
+/// Words that are read at each task and seldom change.
 pub(crate) struct Signs<M: Machine> {
     /// Whether a task was made in the region.
     pub(crate) used: M::Atomic<u32>,
     /// Whether the barrier's bit is set.
     pub(crate) told: M::Atomic<u32>,
-    /// How many threads rest before they arrive.
+    /// The number of threads that rest before they arrive at a barrier.
     pub(crate) waiters: M::Atomic<u32>,
 }
 
@@ -56,7 +59,7 @@ const DETACHED: u32 = (1 << 20) - 1;
 const SIGNAL: u32 = 1 << 20;
 
 impl<M: Machine> Lists<M> {
-    /// Empty ones of a team of so many threads.
+    /// Empty lists for a team of `threads` threads.
     pub(crate) fn new(settings: &Settings, threads: u32) -> Self {
         let (threads, word) = (threads as usize, || M::Atomic::new(0));
         Lists {
@@ -70,13 +73,14 @@ impl<M: Machine> Lists<M> {
 
     /// A region begins.
     pub(crate) fn begin(&self) {
-        // Relaxed: each thread is told of the region after this.
+        // Relaxed: each thread learns of the region after this.
         self.signs.0.used.store(0, Relaxed);
     }
 
-    /// That thread makes a task, which no other knows yet.
+    /// Counts a task that `thread` makes, and that no other thread knows yet.
     pub(crate) fn made(&self, thread: u32, detached: bool) {
-        // Relaxed, all: a lock is given back before another thread has the task, and a thread that sees that it ended comes after that.
+        // Relaxed, all accesses: a lock is released before another thread gets the task, and a
+        // thread that sees the task's end comes after that.
         if self.signs.0.used.load(Relaxed) == 0 {
             self.signs.0.used.store(1, Relaxed);
         }
@@ -88,7 +92,8 @@ impl<M: Machine> Lists<M> {
         }
     }
 
-    /// A task has ended, as that thread says; of a detached one any thread may say so, and the team may be gone then.
+    /// Counts a task that `thread` has ended. Any thread may end a detached task, and the team may
+    /// be freed once it is counted.
     pub(crate) fn ended(&self, thread: u32, waits: &Waits, detached: bool) {
         if detached {
             let events = &raw const self.events.0;
@@ -115,10 +120,12 @@ impl<M: Machine> Lists<M> {
     }
 
     /// Whether all tasks that the calling thread knows of, and all tasks that these made, have
-    /// ended. The thread then sees what they did.
+    /// ended. If so, the thread sees what they did.
     ///
-    /// Ends are added up first. A thread that sees an end sees what was made before it, so the tasks that are seen to be made are at least as many
-    /// as had been made when the ends were read, and those at least as many as had ended. If the sums are equal, all three are.
+    /// Ends are added up first. A thread that sees an end sees what was made before it, so the
+    /// tasks that are seen to be made are at least as many as had been made when the ends were
+    /// read, and the tasks that had been made are at least as many as had ended. If the two sums
+    /// are equal, all three numbers are.
     pub(crate) fn all_ended(&self) -> bool {
         loop {
             // Acquire, here and for the ends: what the tasks did and made. C11: for this load see
@@ -132,16 +139,18 @@ impl<M: Machine> Lists<M> {
             if made != ended {
                 return false;
             }
-            // A task that has ended meanwhile may have left a detached task.
+            // A task that has ended meanwhile may have made a detached task, which the loop's first
+            // look missed.
             if self.events.0.load(Relaxed) == before {
                 return true;
             }
         }
     }
 
-    /// Wakes so many threads that rest before they arrive.
+    /// Wakes up to `wakes` of the threads that rest before they arrive at a barrier.
     pub(crate) fn signal(&self, waits: &Waits, wakes: u32) {
-        // Relaxed: who sees it before it rests has its fence behind this thread's, and so looks for the task, or the last end, in vain no more.
+        // Relaxed: a thread that reads the new value before it rests has its fence after this
+        // thread's, so it then finds the task, or sees that all have ended.
         self.events.0.fetch_add(SIGNAL, Relaxed);
         M::wake::<u32>(&self.events.0, wakes, waits.of(Why::Task));
     }

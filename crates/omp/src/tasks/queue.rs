@@ -16,37 +16,40 @@ use baton_machine::{Atomic, Machine, Owned, Slot};
 use std::collections::VecDeque;
 
 /// What a new task adds to the count of tasks that are not done: one, and a step of a number above
-/// the count. Without that number a task that ends could bring the count back to the value that a
-/// thread saw before the new task, and the thread would wait although the task is there.
+/// the count. Without that number a task's end could bring the count back to the value that a
+/// thread saw before the new task was added, and the thread would go to sleep although the task
+/// waits.
 const ONE_MORE: u32 = 1 + (1 << 24);
 
 /// The count.
 pub(crate) const NOT_DONE: u32 = (1 << 24) - 1;
 
-/// Tasks that wait behind a lock.
+/// Tasks that wait for a thread, and the lock that protects them.
 #[repr(C)]
 pub(crate) struct List<M: Machine> {
     pub(crate) lock: Box<dyn AnyLock<M>>,
     pub(crate) waiting: M::Slot<VecDeque<Box<Task<M>>>>,
-    /// How many wait. Changed with the lock held, and read without it by who looks whether there is one.
+    /// How many tasks wait. Changed with the lock held, and read without it by threads that look
+    /// whether there is one.
     pub(crate) ready: M::Atomic<u32>,
 }
 
-// SAFETY: the slot is touched with the lock held.
+// SAFETY: the tasks are accessed only with the lock held.
 unsafe impl<M: Machine> Sync for List<M> {}
-// SAFETY: as above; any thread of the team may run a task.
+// SAFETY: the tasks are accessed only with the lock held, and any thread of the team may run a
+// task.
 unsafe impl<M: Machine> Send for List<M> {}
 
 /// A team's tasks.
 #[repr(C)]
 pub struct Queue<M: Machine> {
-    /// The team's list, or that of its first thread. Its lock is that of the dependences too.
+    /// The team's list, or its first thread's. The list's lock also protects the dependences.
     pub(crate) first: List<M>,
-    /// Tasks that are not done, by [`NOT_DONE`]; see [`ONE_MORE`].
+    /// The number of tasks that are not done, in the bits of [`NOT_DONE`]; see [`ONE_MORE`].
     pub(crate) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
     pub(crate) wakes: u32,
-    /// Where threads steal.
+    /// The other threads' lists, if threads steal.
     pub(crate) lists: Option<Owned<M, Lists<M>>>,
 }
 
@@ -55,16 +58,17 @@ impl<M: Machine> List<M> {
         List { lock: new_lock(settings), waiting: M::Slot::new(VecDeque::new()), ready: M::Atomic::new(0) }
     }
 
-    /// Whether a task may be there.
+    /// Whether a task may be in the list.
     pub(crate) fn is_filled(&self) -> bool {
-        // Relaxed: who was told of a task, by a word that it read with Acquire or by a fence, sees that there is one.
+        // Relaxed: a thread that was told of a task, by a word that it read with Acquire or by a
+        // fence, sees the count that goes with it.
         self.ready.load(Relaxed) != 0
     }
 
     /// Calls `then` with the list locked.
     #[inline]
     pub(crate) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Box<Task<M>>>) -> R) -> R {
-        // SAFETY: the list's lock is held.
+        // SAFETY: the list's lock is held, so no other thread accesses the tasks.
         holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
     }
 
@@ -100,7 +104,7 @@ pub(crate) fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then:
     let wait = waits.of(Why::Lock);
     lock.lock(wait);
     let result = then();
-    // SAFETY: locked above, with the same policy.
+    // SAFETY: this thread took the lock above, with the same policy.
     unsafe { lock.unlock(wait) };
     result
 }
@@ -118,25 +122,25 @@ impl<M: Machine> Queue<M> {
         self.lists.iter().for_each(|lists| lists.begin());
     }
 
-    /// Whether the queue has no room for one more task of that kind, made by `thread` in a team of
-    /// `threads`.
+    /// Whether the queue has no room for another task of this kind, which `thread` of a team of
+    /// `threads` makes.
     #[inline]
     pub fn is_full(&self, thread: u32, threads: u32, kind: Kind) -> bool {
         let team = PER_THREAD * u64::from(threads);
-        // Relaxed, both: a hint.
+        // Relaxed, both loads: the result is only a hint.
         let (waiting, room) = match &self.lists {
-            // A taskloop's tasks make no tasks: while their maker runs one, all other threads live
-            // on those that wait.
+            // The tasks of a taskloop make no tasks: while their maker runs one, all other threads
+            // need those that wait.
             Some(_) if kind == Kind::OfLoop => (self.list_of(thread).ready.load(Relaxed), team),
-            // A few tasks are enough for thieves, as each stolen task makes its own; further tasks
-            // would be put away and fetched for nothing.
+            // A few waiting tasks are enough for threads that steal, because each stolen task makes
+            // its own. More would be put into the list and taken out for nothing.
             Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD.min(4 * u64::from(threads))),
             None => (self.not_done(), team + 1),
         };
         u64::from(waiting) >= room
     }
 
-    /// `thread` has made a task that goes into no list.
+    /// Counts a task that `thread` has made and that goes into no list.
     pub(crate) fn made(&self, thread: u32, detached: bool) {
         match &self.lists {
             Some(lists) => lists.made(thread, detached),
@@ -144,14 +148,14 @@ impl<M: Machine> Queue<M> {
         }
     }
 
-    /// The tasks that are not done, if tasks wait in one list.
+    /// The number of tasks that are not done, if the team has a single queue.
     #[inline]
     pub fn not_done(&self) -> u32 {
         // Relaxed: a hint.
         self.pending.load(Relaxed) & NOT_DONE
     }
 
-    /// The list in which that thread of the team leaves tasks.
+    /// The list into which `thread` of the team puts tasks.
     #[inline]
     pub(crate) fn list_of(&self, thread: u32) -> &List<M> {
         match &self.lists {
@@ -160,14 +164,16 @@ impl<M: Machine> Queue<M> {
         }
     }
 
-    /// Counts one more task that is not done. No other thread can have it yet: it is in no list, or the list's lock is held.
+    /// Counts one more task that is not done. No other thread can have the task yet: it is in no
+    /// list, or the list's lock is held.
     #[inline]
     pub(crate) fn one_more(&self) {
-        // Release: who sees it sees that there is one more to take.
+        // Release: a thread that sees the count sees that a task can be taken.
         self.pending.fetch_add(ONE_MORE, Release);
     }
 
-    /// A task is done, as that thread says, and so many that followed it wait for a thread now.
+    /// Counts a task as done, on behalf of `thread`. `released`: the number of tasks that waited
+    /// for it and can run now.
     pub(crate) fn one_done(&self, thread: u32, waits: &Waits, detached: bool, released: u32) {
         if let Some(lists) = &self.lists {
             return lists.ended(thread, waits, detached);
@@ -177,8 +183,8 @@ impl<M: Machine> Queue<M> {
         // sees this or a later change of the count acquires from each earlier change, because all
         // are exchanges: parts of each other's release sequences.
         let left = (self.pending.fetch_add(u32::MAX, AcqRel) - 1) & NOT_DONE;
-        // The threads that wait here have not arrived at a barrier yet: they go on when no task is
-        // left, and help while there are some.
+        // The threads that wait for this word have not arrived at a barrier yet: they go on when no
+        // task is left, and run tasks while there are some.
         if left == 0 || released != 0 {
             waits.wake::<M, u32>(Why::Task, &self.pending);
         }

@@ -7,16 +7,16 @@ use baton_machine::Machine;
 use core::cell::RefCell;
 use core::mem::MaybeUninit;
 
-/// The memory that a thread keeps of tasks, from one region to the next.
+/// The memory of ended tasks that a thread keeps, also from one region to the next.
 pub struct Spare<M: Machine> {
     tasks: RefCell<Vec<Room<M>>>,
     children: RefCell<Vec<Children<M>>>,
 }
 
-/// Room for a task.
+/// Memory for a task.
 pub(crate) type Room<M> = Box<MaybeUninit<Task<M>>>;
 
-/// The most pieces kept of each kind: some 8 KiB.
+/// The most pieces of memory kept of each kind: some 8 KiB.
 const KEPT: usize = 32;
 
 impl<M: Machine> Default for Spare<M> {
@@ -26,7 +26,7 @@ impl<M: Machine> Default for Spare<M> {
 }
 
 impl<M: Machine> Spare<M> {
-    /// Gives back all kept memory.
+    /// Frees all kept memory.
     pub(crate) fn clear(&self) {
         drop((self.tasks.take(), self.children.take()));
     }
@@ -41,13 +41,13 @@ impl<M: Machine> Spare<M> {
         keep(&self.tasks, room);
     }
 
-    /// A word of children of which there is none.
+    /// A word that counts no children: a kept one, or a new one.
     #[inline]
     pub(crate) fn children(&self) -> Children<M> {
         self.children.borrow_mut().pop().unwrap_or_else(Children::new)
     }
 
-    /// Keeps the word of a task that has ended, if no child has it any more.
+    /// Keeps the word of a task that has ended, if no child holds it any more.
     #[inline]
     pub(crate) fn keep_children(&self, children: Children<M>) {
         if children.is_alone() {

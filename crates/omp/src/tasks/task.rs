@@ -1,4 +1,4 @@
-//! A task, what is said of it where it is made, and the task that a thread runs.
+//! A task, the clauses with which it is made, and the task that a thread runs.
 
 use super::children::{Children, Parent};
 use super::data::Data;
@@ -9,31 +9,34 @@ use crate::settings::Icv;
 use baton_machine::Machine;
 use core::ffi::c_void;
 
-/// Waiting tasks for each thread, beyond which a task runs at once.
+/// The number of waiting tasks for each thread at which further tasks run at once.
 pub const PER_THREAD: u64 = 64;
 
-/// The body of a region: what compilers call an outlined function. A body of ours may panic where a checker ends an execution.
+/// The function of a region or a task, which a compiler outlines from the program. A test's
+/// function may panic, by which a checker ends an execution.
 pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
 
-/// What kind of task is made.
+/// The kinds of tasks that a thread makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A task without an event.
     Plain,
-    /// One of a taskloop's tasks, whose maker makes all of them before it runs any.
+    /// A task of a taskloop. Its maker makes all of the loop's tasks before it runs any.
     OfLoop,
-    /// A target region or a mapping with `nowait`, which a thread that is alone leaves for later too.
+    /// A target region or a mapping with `nowait`. It is left for later even if the thread is alone
+    /// in its team.
     Target,
-    /// A task with an event: its maker, which may be the one to fulfil the event, never waits for it.
+    /// A task with an event. Its maker never waits for it, because it may be the thread that
+    /// fulfils the event.
     Detached,
 }
 
-/// The task that a thread runs.
+/// The task that a thread is running.
 pub struct Current<M: Machine> {
-    /// Its children that are not done; `None`: it had none.
+    /// The task's children that are not done; `None` if it has had none.
     pub(crate) children: Option<Children<M>>,
     pub(crate) group: Option<Shared<M, Group<M>>>,
-    /// Whether it is final: its children run at once.
+    /// Whether the task is final, so that its children run at once.
     pub is_final: bool,
     pub(crate) table: Option<Box<Table<M>>>,
 }
@@ -43,7 +46,8 @@ impl<M: Machine> Current<M> {
         Current { children: None, group, is_final, table: None }
     }
 
-    /// The task that a thread is in a region before it meets any other. With reductions over tasks it is in a group that has them.
+    /// The implicit task, which a thread of a region is in before it runs any other. With
+    /// reductions over tasks it is in a group that has them.
     pub fn implicit(reductions: usize) -> Self {
         Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
@@ -53,28 +57,29 @@ impl<M: Machine> Current<M> {
     }
 }
 
-/// What is said of a task where it is made.
+/// The clauses of a task: what its maker says about it.
 pub struct Clauses<M: Machine> {
-    /// Its children run at once.
+    /// Whether the task's children run at once.
     pub is_final: bool,
-    /// The greater, the earlier.
+    /// Tasks with a greater priority run earlier.
     pub priority: i32,
-    /// What it depends on.
+    /// The task's dependences.
     pub depends: Vec<Depend>,
-    /// It is not done before this event is fulfilled.
+    /// The event that must be fulfilled before the task is done.
     pub event: Option<Shared<M, Event<M>>>,
-    /// It runs even if it is cancelled before it begins: its data were constructed, and it destroys them.
+    /// Whether the task runs even if it is cancelled before it begins: its data were constructed,
+    /// and only the task destroys them.
     pub constructed: bool,
 }
 
 impl<M: Machine> Clauses<M> {
-    /// A task of which nothing is said.
+    /// The clauses of a task that has none.
     pub fn none() -> Self {
         Clauses { is_final: false, priority: 0, depends: Vec::new(), event: None, constructed: false }
     }
 }
 
-/// A task that waits for a thread.
+/// A task that waits for a thread to run it.
 pub(crate) struct Task<M: Machine> {
     pub(crate) function: Function,
     pub(crate) data: Data,
@@ -86,11 +91,11 @@ pub(crate) struct Task<M: Machine> {
     pub(crate) end: End<M>,
 }
 
-/// Who is told that a task is done.
+/// What must be told when a task is done.
 pub(crate) struct End<M: Machine> {
     pub(crate) parent: Parent<M>,
     pub(crate) group: Option<Shared<M, Group<M>>>,
     pub(crate) node: Option<Shared<M, Node<M>>>,
-    /// Whether it has an event: then any thread may end it.
+    /// Whether the task has an event, so that any thread may end it.
     pub(crate) detached: bool,
 }
