@@ -77,7 +77,7 @@ impl ChipArgs {
 
     /// The chip for the replay of a recording: if the user named none, this machine with memory of
     /// fixed latencies, if it was calibrated. Replays on that chip are no further off than those on
-    /// the coherent chip, and take a third of the time (docs/results/whatif-self-check.md).
+    /// the coherent chip (docs/results/whatif-self-check.md), and take about a third of the time.
     pub(crate) fn for_replay(self) -> ChipArgs {
         ChipArgs { chip: self.chip.or_else(places::this_host_fixed), ..self }
     }

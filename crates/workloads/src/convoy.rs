@@ -33,7 +33,7 @@ pub struct Convoy {
     pub stall: Nanos,
     /// Each thread acquires the lock at least this often before the stall.
     pub before: u32,
-    /// Number of acquisitions of each thread after the stall.
+    /// Number of acquisitions of each thread from the stall on.
     pub after: u32,
 }
 
@@ -58,11 +58,11 @@ pub struct Lasted {
     pub long_holds: u64,
     /// Length of the longest of the long holds.
     pub longest: Nanos,
-    /// Number of all holds.
+    /// Number of all holds from the stall on.
     pub holds: u64,
 }
 
-/// The holds of all threads. Each thread leaves its own when it ends.
+/// The holds of all threads from the stall on. Each thread leaves its own when it ends.
 #[derive(Clone, Debug, Default)]
 pub struct Holds(Arc<Mutex<Vec<Hold>>>);
 

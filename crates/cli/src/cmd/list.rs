@@ -66,8 +66,8 @@ pub(super) struct Entry {
     /// Abilities of the entry, one word each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) can: Vec<String>,
-    /// Whether this machine can carry out the entry, such as a wait policy; `None` for entries that
-    /// every machine can.
+    /// Whether this machine can carry out the entry, such as a wait policy; `None` for kinds of
+    /// entries of which this is not asked, such as barriers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) here: Option<bool>,
 }

@@ -217,7 +217,7 @@ pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow:
     Ok(Left { summary: terminal::summary(&profile.report, Style { color: ui::err_paints() }), deadlock })
 }
 
-/// A path in its shortest form, relative to the current directory if that is shorter.
+/// A path relative to the current directory if it lies below it, otherwise as it is.
 fn shown(path: &Path) -> std::path::Display<'_> {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display()

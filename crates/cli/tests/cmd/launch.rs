@@ -270,7 +270,8 @@ fn markers_and_regions_of_baton_h_are_recorded() {
     assert_eq!(seen, expected.collect::<Vec<_>>());
 }
 
-/// Hundreds of children without a trace: the first is named on the terminal, the others are counted, and the report knows.
+/// Forty children leave no trace: the first is named on the terminal, the others are counted, and
+/// the report knows of them.
 #[test]
 fn processes_that_run_unrecorded_are_said_once_and_counted() {
     let dir = tempfile::tempdir().unwrap();

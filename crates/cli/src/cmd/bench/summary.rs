@@ -133,7 +133,8 @@ fn nanos(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Says for which measurements the medians of the other runtimes are at most those of the first.
+/// Says for each other runtime how many of its medians are at most those of the first, and which
+/// are above them with intervals apart.
 fn verdicts(columns: &[&Column]) -> String {
     let Some((first, others)) = columns.split_first() else { return String::new() };
     let mut text = String::new();

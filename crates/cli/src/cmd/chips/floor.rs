@@ -5,7 +5,7 @@ use baton_chip::config::Plan;
 use baton_chip::config::coherent::{Coherent, Topology};
 use std::fmt::Write;
 
-/// The size of a tile of a grid, including the space to the next one.
+/// The side of a tile of a grid, and the space between two tiles.
 const TILE: f64 = 56.0;
 const GAP: f64 = 24.0;
 

@@ -123,7 +123,8 @@ fn figures(f: &Findings) -> String {
     out
 }
 
-/// A share of wake-ups as text; a share of 0 is "none".
+/// A share of wake-ups as text: a percentage of the samples, or, if batches disagree, the least and
+/// the greatest percentage.
 fn share(share: Share) -> String {
     let percent = |x: f64| format!("{:.0}%", x * 100.0);
     match share.share {

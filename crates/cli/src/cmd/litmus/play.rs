@@ -35,8 +35,8 @@ pub(super) fn play(found: &Found, chip: &Chip, runs: u32, seed: u64) -> anyhow::
     let mut seen = Histogram::new();
     for (number, first) in (0..runs).step_by(ROUND as usize).enumerate() {
         let seed = mix(seed.wrapping_add(number as u64));
-        // Most rounds have a line for each location; some have all locations in one line, or each
-        // in a pair of lines.
+        // Half of the rounds have a line for each location; a quarter have each location in a pair
+        // of lines, a quarter all of them in neighbouring words.
         let stride = [line, line, 2 * line, 1][number % 4];
         let round = Round { runs: ROUND.min(runs - first), seed, stride, line };
         for (state, times) in play_round(found, chip, round)? {

@@ -6,7 +6,7 @@ use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
-/// The workloads that have options in [`InputArgs`].
+/// The workloads whose runs show the options of [`InputArgs`].
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
 /// The options of the workloads with packets, jobs and vectors.

@@ -70,7 +70,8 @@ impl Axis {
         Ok(Axis { name: name.trim().to_owned(), values })
     }
 
-    /// The position of a value on an axis: its number, or its index if it is no number.
+    /// The position of a value on an axis: its number, or its index if any value of the axis is no
+    /// number.
     fn place(&self, i: usize) -> f64 {
         if self.numbers() { number(&self.values[i]).unwrap_or(i as f64) } else { i as f64 }
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 /// A difference below this share does not matter.
 pub(super) const MARGIN: f64 = 0.01;
-/// A candidate is dropped if it takes this many times the recorded lock's time.
+/// A candidate is dropped if a run takes more than this many times the first run of the recorded
+/// lock, and a second more.
 const TOO_SLOW: u32 = 5;
 
 /// The standing of a candidate.
@@ -19,7 +20,7 @@ pub(super) enum Standing {
     Slower,
     /// Certainly no difference that matters.
     Same,
-    /// Dropped: a run took more than [`TOO_SLOW`] times the recorded lock's time.
+    /// Dropped: a run took too long (see [`TOO_SLOW`]).
     TooSlow,
     /// Not decided yet.
     Open,

@@ -20,7 +20,7 @@ pub(crate) fn ms(ns: u64) -> String {
     }
 }
 
-/// The ends of a spread; empty if the spread has no width, as that of a single seed.
+/// The ends of a spread; `-` if the spread has no width, as that of a single seed.
 pub(crate) fn range(spread: Spread) -> String {
     if spread.low == spread.high { "-".to_owned() } else { format!("{}–{}", ms(spread.low), ms(spread.high)) }
 }
@@ -124,7 +124,7 @@ fn collapse(row: &Predicted) -> String {
     }
 }
 
-/// The network or policy of a row; for the recorded lock, those of the chip.
+/// The name of the network or policy of a row; `as it is` for a row on the unchanged chip.
 pub(crate) fn variant(row: &Predicted) -> &str {
     row.variant.as_ref().map_or("as it is", Variant::name)
 }

@@ -138,8 +138,8 @@ impl Sheet<'_> {
     }
 }
 
-/// The least number of ways, from `least` on, that gives a power of two of sets; otherwise the
-/// number that comes nearest.
+/// Returns the least number of ways, from `least` on, that gives a power of two of sets; all lines
+/// if there are fewer than `least`.
 fn ways(lines: u64, least: u64) -> u64 {
     let mut ways = lines.max(1);
     while ways.is_multiple_of(2) && ways / 2 >= least {

@@ -16,7 +16,7 @@ struct Level {
     latency: Spread,
 }
 
-/// A level begins where this wake-up and all later ones take a quarter longer than the level
+/// A level begins where this wake-up and all later ones take over a quarter longer than the level
 /// before. Noise alone makes some difference, but that difference goes down again.
 const STEP: f64 = 1.25;
 
@@ -139,8 +139,8 @@ impl Sheet<'_> {
     }
 }
 
-/// Percentiles divided by the median, the middle row of each, in the form of a chip file; `None` if
-/// the median is 0.
+/// Percentiles divided by the median, both less `call`, the middle row of each, in the form of a
+/// chip file; `None` if no row's median is above `call`.
 fn thousandths(rows: &[[f64; PERCENTS.len()]], call: f64) -> Option<String> {
     let middle = PERCENTS.iter().position(|&percent| percent == 50)?;
     let over = |row: &[f64; PERCENTS.len()], at: usize| (row[at] - call).max(0.0) / (row[middle] - call);

@@ -77,8 +77,8 @@ fn on_the_chip_a_handed_over_lock_makes_a_convoy_and_a_barging_one_none() {
     assert_eq!(row("mcs"), handed_over);
 }
 
-/// On the machine, every hold is recorded, whatever the machine is like, and the stall is not among
-/// the long holds.
+/// On the machine, every hold from the stall on is recorded, whatever the machine is like, and not
+/// all of these holds are long.
 #[test]
 fn a_convoy_on_this_machine_comes_to_an_end() {
     let cpus = cpus(&Topology::discover(), &allowed_cpus());

@@ -32,8 +32,8 @@ impl Taken<'_> {
     }
 }
 
-/// Refuses a sample whose middle four fifths extend more than three times the median to either
-/// side: such a sample is no price.
+/// Refuses a sample whose middle four fifths reach above three times the median, or below a third
+/// of it: such a sample is no price.
 fn steady(spread: Spread) -> Result<Spread, String> {
     const WIDEST: f64 = 3.0;
     if spread.high <= WIDEST * spread.median && spread.median <= WIDEST * spread.low {

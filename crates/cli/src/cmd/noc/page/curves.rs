@@ -22,8 +22,8 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// A curve of points in any order. Loads beyond one and a half times the saturation load would
-    /// only compress the curve.
+    /// A curve of points in any order. Points that did not settle at more than one and a half times
+    /// the saturation load are left out, because they would only compress the curve.
     pub(crate) fn of<'a>(
         name: &str,
         points: impl Iterator<Item = &'a Point>,
