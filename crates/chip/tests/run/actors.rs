@@ -1,4 +1,5 @@
-//! Actors with mailboxes in memory and in the queue device: each ping comes once and is answered, and a run is the same again.
+//! Actors with mailboxes in memory and in the queue device: each ping comes once and is answered,
+//! and the same run comes out the same.
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
@@ -6,7 +7,7 @@ use baton_machine::units::{CpuId, Cycles};
 use baton_workloads::actors::Actors;
 use baton_workloads::{Knobs, Silent, Workload};
 
-/// Cycles of 8 actors with 40 pings each; the check is the workload's own.
+/// Returns the cycles of 8 actors with 40 pings each. The workload checks itself.
 fn cycles(queue: &str, capacity: usize, set: &[&str]) -> u64 {
     let (threads, iterations) = (Some(8), Some(40));
     let knobs = Knobs { queue, threads, iterations, think: 300, spread: 0.8, capacity, ..Knobs::default() };
@@ -29,7 +30,8 @@ fn cycles(queue: &str, capacity: usize, set: &[&str]) -> u64 {
 #[test]
 fn each_ping_comes_once_and_is_answered() {
     for queue in ["mpmc", "ring", "qmd"] {
-        // Mailboxes of one place are full again and again, and no actor waits for another that waits for it.
+        // Mailboxes of one place are full again and again, and still no two actors wait for each
+        // other.
         for capacity in [1, 64] {
             assert_eq!(cycles(queue, capacity, &[]), cycles(queue, capacity, &[]), "{queue}, {capacity}");
         }

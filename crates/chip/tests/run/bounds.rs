@@ -1,5 +1,5 @@
-//! Every key of a chip file at the ends of its documented range: the greatest value of each can be run, on some chip; what cannot be
-//! is refused with a sentence. Nothing panics.
+//! Every key of a chip file at the ends of its documented range: the greatest value of each can be
+//! run, on some chip; a value that cannot be run is refused with a sentence. Nothing panics.
 
 use baton_chip::config::keys::{KEYS, Key, ValueKind, find};
 use baton_chip::config::limits::MOST_CYCLES;
@@ -9,7 +9,7 @@ use baton_machine::{Atomic, Machine, Ordering, Owned, Wait};
 use baton_units::Cycles;
 use std::rc::Rc;
 
-/// Chips to set a key of: with a crossbar, with fixed latencies, with a mesh.
+/// The chips on which keys are set: one with a crossbar, one of fixed latencies, one with a mesh.
 const CHIPS: [&str; 3] = [
     include_str!("../../../../chips/sample-host-coherent.toml"),
     include_str!("../../../../chips/sample-host.toml"),
@@ -19,7 +19,7 @@ const CHIPS: [&str; 3] = [
 /// A mesh of as many cores as a chip can have.
 const LARGEST: [&str; 4] = ["core.count=1024", "network.width=32", "network.height=32", "core.per_cluster=1024"];
 
-/// What the greatest value of a key needs beside it.
+/// The settings that the greatest value of a key needs besides.
 fn beside(path: &str) -> Vec<&str> {
     let row = ["core.count=1023", "core.per_cluster=1023", "home.banks=1", "dram.controllers=1"];
     match path {
@@ -79,7 +79,7 @@ fn ends(kind: ValueKind) -> Option<[String; 2]> {
     })
 }
 
-/// A value for a key that another one needs in its table.
+/// A value for a key that another key of its table makes necessary.
 fn modest(key: &Key) -> Option<String> {
     Some(match key.kind {
         ValueKind::Count(least, most) | ValueKind::Power(least, most) => {
@@ -95,7 +95,7 @@ fn modest(key: &Key) -> Option<String> {
     })
 }
 
-/// The chip with settings, and with what else their tables need.
+/// The chip with settings, and with the keys that their tables need besides.
 fn chip(text: &str, mut settings: Vec<String>) -> Result<Chip, ChipError> {
     loop {
         match Chip::from_toml_with(text, "chip.toml", &settings) {
@@ -108,7 +108,8 @@ fn chip(text: &str, mut settings: Vec<String>) -> Result<Chip, ChipError> {
     }
 }
 
-/// Two threads that take turns at one word, asleep meanwhile: accesses, atomics, system calls.
+/// Runs two threads that take turns at one word and sleep meanwhile: they need accesses, atomics
+/// and system calls.
 fn program(chip: &Chip) -> Result<(), String> {
     let options = Options { heap_bytes: 1 << 16, threads: 2, limit: Some(Cycles(1 << 41)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;
@@ -134,7 +135,8 @@ fn program(chip: &Chip) -> Result<(), String> {
     ended
 }
 
-/// The key with a value, on the first chip that takes it; the value must be refused with a sentence, or run.
+/// Sets the key to the value on the first chip that takes it, and runs the program there. An error
+/// says that the run failed, or gives each chip's refusal.
 fn tried(key: &Key, value: &str, beside: &[&str]) -> Result<(), String> {
     let mut refusals = Vec::new();
     for text in CHIPS {

@@ -36,11 +36,11 @@ fn a_file_has_the_keys_of_its_base_and_its_own_on_top() {
     let set = ["chip.name=deep", "cache.hit=9", "cache.atomic=77", "os.off=1"].map(str::to_owned);
     let flat = Chip::from_toml_with(SAMPLE, "x", &set).unwrap();
     assert_eq!(deep.expanded(), flat.expanded());
-    // It is written whole, and reads by itself.
+    // The chip is written as a whole, and the text reads without the base.
     assert_eq!(Chip::from_toml(&deep.to_toml(), "again").map(|chip| chip.expanded()), Ok(deep.expanded()));
     // A key's place is that of the file that gave it last.
     assert!(deep.os.off.place.ends_with("/sub/../mine.toml:7"), "{}", deep.os.off.place);
-    // The command line comes last; cores are counted of the whole.
+    // What the command line sets applies last, to the whole chip; the number of cores, too.
     let path = dir.path().join("sub/deep.toml");
     let four = Chip::open_with(&path, Some(4), &["cache.atomic=5".to_owned(), "os.off=2".to_owned()]).unwrap();
     assert_eq!((four.core.count, four.cache.hit.0, four.cache.atomic.0, four.os.off.text()), (4, 9, 5, "2".into()));
@@ -67,7 +67,7 @@ fn a_base_is_a_path_from_the_file_or_a_name() {
         read.map(|chip| chip.cache.hit.0)
     };
     assert_eq!((open("near/mine.toml", &far), open("near/path.toml", &[])), (Ok(4), Ok(4)));
-    // The nearest of a name is the one beside the file.
+    // If several folders have a file of this name, the one beside the file that names it counts.
     std::fs::write(dir.path().join("near/sample.toml"), SAMPLE.replace("hit = 4", "hit = 6")).unwrap();
     assert_eq!((open("near/mine.toml", &far), open("near/path.toml", &[])), (Ok(6), Ok(4)));
     std::fs::remove_file(dir.path().join("near/sample.toml")).unwrap();
@@ -181,8 +181,9 @@ fn a_chip_reads_back_as_it_was_written() {
     let mut chip = sample();
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip.clone()));
     let numbers = |key: &&Key| matches!(key.kind, ValueKind::Cycles | ValueKind::Count(..));
-    // What only devices on a network have does not go with wires of their own, nor what a kind has that is not there, nor a tick
-    // that takes all of its period.
+    // Not set here: keys of devices on a network, which do not go with wires of their own; keys of
+    // kinds of devices that the chip does not have; and the price of a tick, which would take all
+    // of its period.
     let fits = |key: &&Key| {
         let not = ["device.flits", "device.mailbox.flits", "device.qimu", "device.qtlb", "os.tick_cost"];
         let absent = ["device.alarm.", "device.qmd."];
@@ -312,7 +313,8 @@ fn every_chip_file_reads_and_reads_back() {
             continue;
         }
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-        // `make demo` leaves a calibration there, which is called after what it stands for.
+        // `make demo` leaves a calibration in this folder, whose chip has another name than its
+        // file.
         if stem.starts_with("this-host") {
             continue;
         }

@@ -59,7 +59,7 @@ impl World for Simulated {
         for (seed, entries) in [(1, 0), (2, 8), (3, 1)] {
             let entries = format!("core.store_buffer={entries}");
             let chip = common::cores(4, &[&settings[..], &common::QUEUE_DEVICE, &[&entries]].concat());
-            // Far beyond what any contract takes: a livelock ends as a failure.
+            // The limit is far beyond what any contract takes: a livelock ends there, as a failure.
             let limit = Some(Cycles(300_000_000));
             let options = Options { seed, limit, heap_bytes: 4 << 20, threads: 64, ..Options::default() };
             let mut simulation = Simulation::new(&chip, &options).unwrap();
@@ -86,7 +86,7 @@ mod locks {
 mod machine {
     baton_check::machine_suite!(super::Simulated);
 
-    /// Every policy of the registry: the chip has a price for each.
+    /// Every policy of the registry delivers a change: the chip has a price for each policy.
     #[test]
     fn every_policy() {
         for (wait, _) in baton_machine::wait::POLICIES {
@@ -99,7 +99,7 @@ mod barriers {
     use super::Simulated;
     baton_check::barrier_suite!(Simulated);
 
-    /// Two nodes as far as the barrier knows.
+    /// The barrier takes its participants to be on two nodes.
     #[test]
     fn two_levels() {
         use baton_check::contract::barrier::meet;
@@ -112,7 +112,7 @@ mod barriers {
         }
     }
 
-    /// Cores of two participants, clusters of four and nodes of six as far as the barrier knows.
+    /// The barrier takes two participants to share a core, four a cluster, and six a node.
     #[test]
     fn levels() {
         use baton_check::contract::barrier::meet;

@@ -1,4 +1,5 @@
-//! Barriers in the queue device: no thread leaves before all have arrived, on shared or own buffers, whatever the device drops.
+//! Barriers in the queue device: no thread leaves before all have arrived, whether request buffers
+//! are shared or each context's own, and whatever the device drops.
 
 use crate::common;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
@@ -12,7 +13,7 @@ fn caf(set: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../../chips/caf16.toml"), "caf16.toml", &set).unwrap()
 }
 
-/// Cycles of 40 meetings, or why there are none.
+/// Returns the cycles of 40 meetings, or the reason why there are none.
 fn meet(chip: &Chip, barrier: &str, threads: u32) -> Result<u64, String> {
     let knobs =
         Knobs { barrier, threads: Some(threads), iterations: Some(40), think: 200, spread: 0.9, ..Knobs::default() };
@@ -40,9 +41,9 @@ fn no_thread_leaves_before_all_have_arrived() {
             meet(&caf(&[ROOM]), barrier.name, threads)
                 .unwrap_or_else(|why| panic!("{}, {threads}: {why}", barrier.name));
         }
-        // The device's timer drops what waits: it comes again.
+        // The device's timer drops requests that wait, and they are made again.
         meet(&caf(&[ROOM, "device.qmd.timeout=300"]), barrier.name, 8).unwrap();
-        // More threads than cores: a thread that loses its core calls its requests back.
+        // There are more threads than cores: a thread that loses its core calls its requests back.
         meet(&caf(&[ROOM, "os.time_slice=20000", "os.wakeup_granularity=20000"]), barrier.name, 20).unwrap();
     }
 }
@@ -63,7 +64,7 @@ fn what_the_chip_lacks_is_refused() {
         let none = meet(&common::cores(4, &[]), barrier.name, 2).unwrap_err();
         assert!(none.contains("the machine has no queue device"), "{none}");
     }
-    // 32 queues for 16 threads, and the chip has 16.
+    // 16 threads need 32 queues, and the chip has 16.
     let room = meet(&caf(&[]), "qmd-reducer", 16).unwrap_err();
     assert!(room.contains("room for 32 queues of 1 items"), "{room}");
     let unknown = Meeting::choose(&Knobs { barrier: "qmd", ..Knobs::default() }).err().unwrap().to_string();

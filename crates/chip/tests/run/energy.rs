@@ -1,5 +1,5 @@
-//! Energy: every CPU's time has a state, states times watts and events times joules are the total by component, and what is
-//! not priced is refused by name.
+//! Energy: every CPU's time has a state, states times watts and events times joules are the total
+//! by component, and a price that is missing is named.
 
 use crate::common;
 use baton_chip::device::mailbox;
@@ -46,7 +46,8 @@ fn spent(outcome: &Outcome, state: PowerState) -> u64 {
     outcome.spent.iter().filter(|spent| spent.state == state).map(|spent| spent.cycles.0).sum()
 }
 
-/// Every CPU's time has a state, and the account is the sum of its lines, by component and as a whole.
+/// Checks that every CPU's time has a state, and that the account is the sum of its lines, by
+/// component and as a whole. Returns the account.
 fn holds(chip: &Chip, outcome: &Outcome) -> Account {
     let all: u64 = outcome.spent.iter().map(|spent| spent.cycles.0).sum();
     assert_eq!(all, u64::from(chip.cpus()) * outcome.cycles.0, "{:?}", outcome.spent);
@@ -76,7 +77,8 @@ fn states_and_events_add_up() {
     let outcome = simulation.run().expect("it ends");
     let account = holds(&chip, &outcome);
     let states = [PowerState::Active, PowerState::IdlePoll, PowerState::Idle, PowerState::Off];
-    // Core 1 polls for 30,000 cycles and then halts, core 2 does so from the start, core 3 is not in use.
+    // Core 1 polls for 30,000 cycles after its work and then halts, core 2 does so from the start,
+    // and core 3 is not in use.
     let cycles = states.map(|state| spent(&outcome, state));
     assert_eq!(cycles, [140_000, 60_000, 30_000 + 70_000, 100_000]);
     let joules = (140e3 * 10.0 + 60e3 * 3.0 + 100e3 * 2.0 + 100e3 * 1.0) / 2e9;
@@ -88,7 +90,8 @@ fn states_and_events_add_up() {
     assert!((account.component(Component::Caches) - caches).abs() < 1e-18);
 }
 
-/// How a thread waits is what its CPU takes; it waits as long in each case.
+/// While a thread waits, its CPU takes the power of the wait policy's state; the thread waits for
+/// the same time under each policy.
 #[test]
 fn a_waiting_thread_takes_what_its_policy_does() {
     let settings = [
@@ -139,7 +142,8 @@ fn a_waiting_thread_takes_what_its_policy_does() {
     }
 }
 
-/// A core that stalls for a device has a state and a price of its own; without the price it takes what a working one does.
+/// A core that stalls for a device has a state and a price of its own. Without the price, the stall
+/// takes as much power as work.
 #[test]
 fn a_stall_for_a_device_is_accounted_for_itself() {
     let device = [
@@ -190,7 +194,8 @@ fn a_stall_for_a_device_is_accounted_for_itself() {
     assert!((as_work - less - 4.0 * seconds).abs() < 1e-12, "{as_work} {less}");
 }
 
-/// A slower clock: the static part stays, the rest goes with the square of the clock, and each stretch has its own.
+/// At a slower clock, the static part of the power stays, the rest goes with the square of the
+/// clock, and each part of the run counts at its own clock.
 #[test]
 fn a_slower_clock_takes_less() {
     let chip = priced(&["os.wake_idle=0", "os.wake_polling=0", "os.idle_poll=0", "noise.start=0"]);
@@ -207,7 +212,8 @@ fn a_slower_clock_takes_less() {
     assert!((account.component(Component::Cpus) - joules).abs() < 1e-15, "{account:?}");
 }
 
-/// Threads that move between cores of random clocks: what was computed is the sum over cores of time and clock.
+/// Threads move between cores of random clocks: the work that they do is the sum, over all cores,
+/// of time times clock.
 #[test]
 fn work_is_time_and_clock_wherever_it_was_done() {
     for seed in 0..20u64 {
@@ -247,7 +253,7 @@ fn a_missing_price_is_named() {
     };
     let text = run(&Chip::from_toml(SAMPLE, "sample").expect("reads")).expect_err("no prices").to_string();
     assert!(text.starts_with("price missing: key `energy.cpu."), "{text}");
-    // Everything but one: that one is named; and what the run does not need is not asked for.
+    // If one price is missing, it is named; prices that the run does not need are not asked for.
     let text = SAMPLE.to_owned() + "\n[energy]\nbase = 1\n[energy.cpu]\nactive = 1\nidle = 1\n";
     let chip = Chip::from_toml(&text, "x.toml").expect("reads");
     let error = run(&chip).expect_err("a price is missing").to_string();
@@ -261,7 +267,8 @@ fn a_missing_price_is_named() {
     assert!(error.starts_with(&format!("x.toml:{line}: key `energy.base` is -3")), "{error}");
 }
 
-/// The Opteron's watts: all idle it takes its base, all busy what the measured server takes.
+/// With all CPUs idle the Opteron takes its base power, and with all CPUs busy what the measured
+/// server takes.
 #[test]
 fn the_opteron_takes_what_was_measured() {
     let settings = ["noise.start=0", "os.wake_idle=0", "os.wake_polling=0", "os.idle_poll=0"].map(str::to_owned);

@@ -1,4 +1,5 @@
-//! The counts of `scripts/check/chip-instructions`, which fails where one has grown by more than 5% over what is written there.
+//! Runs `scripts/check/chip-instructions`, which fails if a count has grown by more than 5% over
+//! the one written there.
 
 use std::path::Path;
 use std::process::Command;

@@ -9,14 +9,14 @@ use baton_programs::monitor::Locks;
 use baton_sync::barrier::{RawBarrier, central::Central, dissemination::Dissemination};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark};
 
-/// Four cores of a mesh, or one fast core and twelve slow ones.
+/// A chip of four cores on a mesh or, with a policy, of one fast core and twelve slow ones.
 fn chip(policy: Option<&str>) -> Chip {
     let Some(policy) = policy else {
         let text = include_str!("../../../../chips/ocor64.toml");
         return Chip::from_toml_at(text, "ocor64.toml", Some(4), &[]).unwrap();
     };
     let text = include_str!("../../../../chips/barcelona-amp.toml");
-    // The keys of chips/1fc-12sc.toml, and slices that are short beside a small kernel.
+    // The keys of chips/1fc-12sc.toml, and time slices that are short compared with a small kernel.
     let settings = ["core.clocks=4-15:1_150_000_000", "os.off=1-3", "os.time_slice=20000", "os.amp.swap_ticks=1"];
     let mut all: Vec<String> = settings.map(str::to_owned).into();
     all.push(format!("os.scheduler={policy}"));
@@ -34,7 +34,7 @@ fn small(kernel: Kernel) -> KernelScale {
     KernelScale { size, grain, rounds, seed: 3 }
 }
 
-/// Runs a kernel; what comes out, and what its lock was taken for.
+/// Runs a kernel. Returns the outcome, and how often the kernel's locks were taken.
 fn run<L: RawLock<Simulated>, B: RawBarrier<Simulated>>(
     kernel: Kernel,
     (chip, threads, wait): (&Chip, u32, Wait),
@@ -61,7 +61,8 @@ fn kernels_are_right_at_any_number_of_threads() {
         for threads in [1, 4, 16] {
             let with = (&chip, threads, Wait::SpinPark(16));
             let (_, taken) = run::<SpinPark<Simulated>, Central<Simulated>>(kernel, with);
-            // Each thread brings its result; of a search each query is taken as well.
+            // Each thread takes the lock to bring its result. In a search, each query is taken
+            // under the lock as well, and each thread once finds no query left.
             let expected = if kernel == Kernel::Search { u64::from(2 * threads) + 30 } else { u64::from(threads) };
             assert_eq!(taken, expected, "{kernel:?} with {threads} threads");
         }
@@ -69,7 +70,7 @@ fn kernels_are_right_at_any_number_of_threads() {
     }
 }
 
-/// A kernel's run with its threads moved by a policy.
+/// Runs a kernel under a policy that moves its threads.
 fn moved(kernel: Kernel, policy: &str) -> (Outcome, u64) {
     let ran = run::<SpinPark<Simulated>, Central<Simulated>>(kernel, (&chip(Some(policy)), 13, Wait::SpinPark(16)));
     let moves: u64 = ran.0.apps.iter().filter_map(|app| app.amp).map(|amp| amp.migrations).sum();

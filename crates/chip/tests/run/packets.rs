@@ -1,5 +1,5 @@
-//! The workloads with packets, jobs and vectors on CAF's chip: results are right whatever carries them, queues come back to their
-//! device, and the same run is the same.
+//! The workloads with packets, jobs and vectors on CAF's chip: results are right whatever queue
+//! carries the items, the device gets its queues back, and the same run comes out the same.
 
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
@@ -22,7 +22,7 @@ fn chip(settings: &[&str]) -> Chip {
     Chip::from_toml_at(include_str!("../../../../chips/caf16.toml"), "caf16.toml", None, &settings).unwrap()
 }
 
-/// Runs a team, thread n on CPU n: what came out, of the workload and of the run.
+/// Runs a team, thread n on CPU n. Returns the workload's result and the outcome of the run.
 fn run_on<T: Measured + Clone + Send + 'static>(
     chip: &Chip,
     make: impl FnOnce() -> Result<Work<T>, Refused>,
@@ -37,7 +37,7 @@ fn run_on<T: Measured + Clone + Send + 'static>(
     let outcome = simulation.run().unwrap();
     assert!(outcome.finished && outcome.refused.is_empty());
     assert_eq!(simulation.outside(team.verify), Ok(()));
-    // What a workload had of a device is free again: all of it makes one queue.
+    // The workload has released what it had of the device: one queue can have all entries.
     let whole = simulation.outside(|| D::with_capacity(2048).map(drop));
     assert_eq!(whole, Ok(()));
     (kept.take().unwrap(), outcome)
@@ -47,7 +47,7 @@ fn run<T: Measured + Clone + Send + 'static>(make: impl FnOnce() -> Result<Work<
     run_on(&chip(&[]), make)
 }
 
-/// What the device counted.
+/// The device's count with this name.
 fn count(outcome: &Outcome, name: &str) -> u64 {
     let counts = outcome.devices.iter().flat_map(|device| &device.counts);
     counts.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
@@ -81,8 +81,9 @@ fn a_firewall_comes_to_the_same_at_every_queue() {
 #[test]
 fn packets_and_their_buffers_go_through_the_device() {
     let (_, outcome) = firewall::<D>(flow(8, Prepush::None));
-    // The pool is filled with 256; then each packet takes a buffer, goes to a filter, to the sink or the analyser, and gives it back.
-    // Each of 4 filters fills up its last bulk on both ways.
+    // The pool is filled with 256 buffers. Then each packet is enqueued three times: to a filter,
+    // to the sink or the analyser, and, as a free buffer, to the pool. Each of 4 filters fills up
+    // its last bulk on both ways, with up to 8 items.
     let (least, most) = (256 + 3 * PACKETS + 8, 256 + 3 * PACKETS + 8 * 8);
     assert!((least..=most).contains(&count(&outcome, "enqueued")), "{}", count(&outcome, "enqueued"));
     assert_eq!(count(&outcome, "enqueued") - count(&outcome, "dequeued"), 256);
@@ -138,7 +139,7 @@ fn every_way_of_handing_out_jobs_does_them_all() {
         for think in [0, 500] {
             let (outcome, whole) = jobs(dispatch, think, 0.9);
             assert_eq!(outcome.by_worker.iter().sum::<u64>(), 200);
-            // Where jobs take no time, the first worker at a queue may do them all.
+            // If jobs take no time, the first worker at a queue may do them all.
             assert!(think == 0 || outcome.by_worker.iter().all(|jobs| *jobs > 10), "{dispatch:?}: {outcome:?}");
             let enqueued = if dispatch == Dispatch::Balanced { 204 } else { 0 };
             assert_eq!((count(&whole, "enqueued"), count(&whole, "dequeued")), (enqueued, enqueued));
@@ -180,7 +181,7 @@ fn a_device_without_room_is_told() {
         "{refused:?}"
     );
     assert!(refused[1].contains("room for another queue of 4096 items; fewer or smaller queues"), "{refused:?}");
-    // Twice as many queues as the paper's device has are what 16 workers need.
+    // 16 workers need twice as many queues as the paper's device has.
     let chip = chip(&["device.qmd.queues=32"]);
     let settings = regression::Settings { iterations: 3, ..wide };
     run_on(&chip, || settings.work::<Simulated, R>(&Arc::new(Data::made(1)), Wait::Pause));

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 const BARCELONA: &str = include_str!("../../../../chips/barcelona-amp.toml");
 const LINE: u64 = 64;
-/// Lines of the private caches and of a domain's shared level.
+/// The lines that the private caches of a core hold; `SHARED`: those of a domain's shared level.
 const PRIVATE: u64 = 524_288 / LINE;
 const SHARED: u64 = 2_097_152 / LINE;
-/// Cycles in which a node's memory moves a line.
+/// The cycles that a node's memory takes to move a line.
 const SERVICE: f64 = 64.0 / 4.6;
 
 fn barcelona(settings: &[&str]) -> Chip {
@@ -22,13 +22,13 @@ fn barcelona(settings: &[&str]) -> Chip {
     Chip::from_toml_with(BARCELONA, "barcelona-amp.toml", &settings).expect("reads")
 }
 
-/// Touches `lines` lines at random.
+/// The behaviour of code that touches `lines` lines at random.
 fn touches(lines: u64, accesses: f64) -> Arc<Behaviour> {
     let sets = vec![WorkingSet { bytes: lines * LINE, accesses }];
     Arc::new(Behaviour { cpi: 1.0, sets, overlap: 1, node: None })
 }
 
-/// Runs guests, each on its core, and says how long each took from its first operation on.
+/// Runs guests, each on its core. Returns how long each took from its first operation on.
 fn run(chip: &Chip, guests: Vec<(u32, Box<dyn FnOnce()>)>) -> Vec<u64> {
     let mut simulation = Simulation::new(chip, &Options::default()).expect("starts");
     let took = Rc::new(RefCell::new(vec![0; guests.len()]));
@@ -52,7 +52,8 @@ fn phase(behaviour: &Arc<Behaviour>, instructions: u64) -> Box<dyn FnOnce()> {
     Box::new(move || assert!(Simulated::phase(&behaviour, instructions)))
 }
 
-/// The prices of a core of the first cluster, private caches looked up at its clock.
+/// The prices of a line from the shared level and from memory, for a core of the first cluster at
+/// 1/`slow` of the reference clock, at which its private caches are looked up.
 fn prices(chip: &Chip, node: usize, slow: u64) -> (f64, f64) {
     let price = NodePrice::by_cluster(chip).expect("a network")[0][node];
     ((12 * slow + price.bank.0) as f64, (12 * slow + price.memory.0) as f64)
@@ -70,12 +71,14 @@ fn computing_takes_instructions_times_cycles_an_instruction() {
     assert_eq!(alone(&behaviour, 0, 0), 0);
 }
 
-/// What open rows save an access to the one set of a thread alone: 16 banks have a row of 8 KiB open each, of 60 cycles less.
+/// The cycles that open rows save in an access of a lone thread to its only set: each of 16 banks
+/// has a row of 8 KiB open, whose accesses take 60 cycles less.
 fn opens(lines: u64) -> f64 {
     60.0 * (16.0 * 8192.0 / (lines * LINE) as f64).min(1.0)
 }
 
-/// What a phase takes alone whose one set is larger than its caches: misses times latencies, and what it must fetch first.
+/// How long a lone phase takes whose only set is larger than its caches: its instructions, its
+/// misses times their latencies, and what it must fetch first.
 fn closed_form(chip: &Chip, lines: u64, accesses: f64, n: u64, slow: u64) -> f64 {
     let (bank, memory) = prices(chip, 0, slow);
     let (memory, lookup) = (memory - opens(lines), (12 * slow) as f64);
@@ -110,7 +113,7 @@ fn a_second_phase_has_its_lines_still() {
         assert!(Simulated::phase(&set, 50_000_000));
         let began = act::time().0;
         assert!(Simulated::phase(&set, 1_000_000));
-        // 10,000 accesses to the second level, 12 cycles each.
+        // The phase makes 10,000 accesses to the second level, of 12 cycles each.
         assert_eq!(act::time().0 - began, 1_120_000, "everything is in the private caches");
     };
     run(&chip, vec![(0, Box::new(twice))]);
@@ -134,7 +137,7 @@ fn two_that_share_a_cache_have_half_of_it_each() {
         let most = lines as f64 * (private + (1.0 - private) * 0.5) * memory;
         assert!(cold > 0.0 && cold < most, "{took}: {cold} beyond {expected}");
     }
-    // In other domains they have a cache each.
+    // In different domains, each thread has a shared level of its own.
     let apart = run(&chip, vec![(0, phase(&touches(lines, 10.0), n)), (4, phase(&touches(lines, 10.0), n))]);
     let alone = run(&chip, vec![(0, phase(&touches(lines, 10.0), n))])[0];
     assert_eq!(apart, [alone, alone]);
@@ -151,7 +154,7 @@ fn bandwidth_is_shared_and_never_exceeded() {
     let alone = run(&chip, vec![(0, phase(&far(0), n))])[0];
     let together = run(&chip, (0..4).map(|core| (core, phase(&far(0), n))).collect());
     let apart = run(&chip, (0..4).map(|core| (core, phase(&far(core), n))).collect());
-    // Nearly all of a set of 4 GiB misses.
+    // Nearly all accesses to a set of 4 GiB miss.
     let least = (n as f64 / 10.0 * SERVICE * 4.0 * 0.999) as u64;
     for (core, took) in together.iter().enumerate() {
         assert!(
@@ -162,7 +165,8 @@ fn bandwidth_is_shared_and_never_exceeded() {
     assert!(apart[0] < together[0] && apart[3] > alone, "{apart:?} {together:?} {alone}");
 }
 
-/// A thread fills the caches, moves, and goes on: what the second part takes beyond what it takes at home.
+/// A thread fills the caches, moves to core `to`, and goes on. Returns by how much its second part
+/// takes longer than on its first core.
 fn move_costs(chip: &Chip, lines: u64, to: u32) -> u64 {
     let set = touches(lines, 10.0);
     let n = 100_000_000;
@@ -179,7 +183,7 @@ fn move_costs(chip: &Chip, lines: u64, to: u32) -> u64 {
     moved - home
 }
 
-/// The calling thread goes to a core and runs a phase there.
+/// The calling thread moves to a core and runs a phase there. Returns how long the phase takes.
 fn part(set: &Arc<Behaviour>, n: u64, to: u32) -> u64 {
     act::set_affinity(act::this().expect("a guest"), &[CoreId(to)], &[]).expect("the core is there");
     Simulated::fence(baton_machine::Ordering::SeqCst);
@@ -193,7 +197,8 @@ fn a_move_costs_what_caches_and_pages_say() {
     let chip = barcelona(&[]);
     let (bank, memory) = prices(&chip, 0, 1);
     let lines = PRIVATE / 2;
-    // All of them are touched again.
+    // A phase touches all lines again, so a thread that moves must fetch them all; one that stays
+    // fetches nothing.
     assert_eq!(move_costs(&chip, lines, 0), 0);
     assert_eq!(move_costs(&chip, lines, 1), (lines as f64 * (bank - 12.0)) as u64);
     for to in [4, 8, 12] {
@@ -229,10 +234,11 @@ fn a_phase_that_is_preempted_takes_as_long() {
     let behaviour = Arc::new(Behaviour { cpi: 1.0, sets: Vec::new(), overlap: 1, node: None });
     let both = run(&chip, vec![(0, phase(&behaviour, 10_000_000)), (0, phase(&behaviour, 10_000_000))]);
     let longest = both[0].max(both[1]);
-    // The second one begins when the first one's slice is over.
+    // The second thread begins when the first one's slice is over.
     let most = 20_000_000 + 40 * 3000;
     assert!((18_900_000..most).contains(&longest), "{both:?}: only switches come on top");
-    // With lines of its own in the private caches each has to fetch them again after the other.
+    // Each thread fills the private caches with lines of its own, so it must fetch them again after
+    // the other one has run.
     let set = touches(PRIVATE, 10.0);
     let shared = run(&chip, vec![(0, phase(&set, 10_000_000)), (0, phase(&set, 10_000_000))]);
     let apart = run(&chip, vec![(0, phase(&set, 10_000_000))])[0];

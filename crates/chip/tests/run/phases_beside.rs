@@ -13,7 +13,7 @@ const BARCELONA: &str = include_str!("../../../../chips/barcelona-amp.toml");
 fn chip(model: &str, clocks: &str) -> Chip {
     let mut settings = vec![format!("memory.model={model}"), "noise.start=0".to_owned()];
     if model == "phases" {
-        // The coherent model's banks belong to homes.
+        // The banks of the shared level belong to homes, as in the coherent model.
         settings.push("phases.shared=homes".to_owned());
     }
     if !clocks.is_empty() {
@@ -22,7 +22,8 @@ fn chip(model: &str, clocks: &str) -> Chip {
     Chip::from_toml_with(BARCELONA, "barcelona-amp.toml", &settings).expect("reads")
 }
 
-/// How long each program takes that begins with the others on its cores: profile, millions of instructions, cores.
+/// How long each program takes if all begin at once. A program is a profile, its millions of
+/// instructions, and its cores.
 fn times(chip: &Chip, programs: &[(&str, u32, &[u32])]) -> Vec<u64> {
     let options = Options { heap_bytes: 1 << 30, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).expect("starts");

@@ -17,7 +17,8 @@ fn chip(cores: u32) -> Chip {
     Chip::from_toml_at(text, "ocor64.toml", Some(cores), &[]).unwrap()
 }
 
-/// Runs a team on a chip of four cores; its outcome, and what its locks cost.
+/// Runs a team on a chip of four cores. Returns the outcome, what the team's locks cost, and the
+/// record of the locks.
 fn run(threads: u32, team: impl FnOnce(Recorder) -> Team) -> (Outcome, Shares, LockRecorder) {
     let options = Options { record: true, heap_bytes: 8 << 20, threads: threads as usize, ..Options::default() };
     let mut simulation = Simulation::new(&chip(4), &options).unwrap();
@@ -33,7 +34,7 @@ fn run(threads: u32, team: impl FnOnce(Recorder) -> Team) -> (Outcome, Shares, L
     (outcome, shares, recorder.0)
 }
 
-/// A small scale of a program, and locks that it takes at least.
+/// A small scale of a program, and how often its locks are taken at least.
 fn small(program: Program) -> (Scale, u64) {
     let (size, grain, locks) = match program {
         Program::ImageFilter => (64, 8, 2 * (8 + 1)),
@@ -78,7 +79,7 @@ fn programs_are_right_at_any_number_of_threads() {
 
 #[test]
 fn more_threads_are_faster_and_wait_more() {
-    // Ranges that are long beside what a task costs.
+    // The ranges are long compared with what a task costs.
     let scale = Scale { size: 1024, grain: 64, seed: 3 };
     let run = |threads| scaled::<Mcs<Simulated>>(Program::Sort, (scale, 31 * 2), threads, Wait::Pause);
     let (one, four) = (run(1), run(4));
@@ -121,7 +122,8 @@ fn draw(draw: Draw, threads: u32) -> (Shares, f64) {
 #[test]
 fn a_draw_does_what_it_says() {
     let (alone, _) = draw(DRAW, 1);
-    // Sections of 200 cycles beside their lines, and 1,000 of own work: a fifth, somewhat less for the misses.
+    // A section of 200 cycles and its lines, beside 1,000 cycles of own work, is a fifth of the
+    // time, or somewhat less because of misses.
     assert!((0.10..0.22).contains(&alone.sections) && alone.overhead == 0.0, "{alone:?}");
     assert_eq!(alone.entered_spinning, 1.0);
     let (four, quiet) = draw(DRAW, 4);

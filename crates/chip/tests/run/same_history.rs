@@ -1,6 +1,7 @@
-//! Two shortcuts of the engine change nothing: finishing operations at once, and counting tries of spinning waits
-//! without simulating them. Every lock and wait policy, with more threads than cores too, gives the same figures and
-//! the same order of events with and without them. The same seed gives the same history, another one another.
+//! Two shortcuts of the engine change nothing: finishing operations at once, and counting tries of
+//! spinning waits without simulating them. Every lock and wait policy, with more threads than cores
+//! too, gives the same figures and the same order of events with and without them. The same seed
+//! gives the same history, and another seed another history.
 
 use crate::common;
 use baton_chip::{Options, Outcome, Simulated, Simulation, Spawn, act};
@@ -46,7 +47,7 @@ impl LockVisitor<Simulated> for Contend<'_> {
     }
 }
 
-/// Without what only counts the engine's own steps.
+/// The history without the counts of the engine's own steps.
 fn history(mut outcome: (Outcome, Vec<baton_trace::Event>)) -> (Outcome, Vec<baton_trace::Event>) {
     outcome.0.events = 0;
     outcome.0.guest_operations = 0;
@@ -69,7 +70,8 @@ fn shortcuts_change_nothing_with_flushes_and_instructions() {
     shortcuts("core.flush=23 core.width=2");
 }
 
-/// The same on a coherent chip, where lines are lost by notice, for a lock of each kind.
+/// The shortcuts change nothing on a coherent chip, where cores lose lines by notice, for a lock of
+/// each kind.
 #[test]
 fn shortcuts_change_nothing_on_a_coherent_chip() {
     let settings =
@@ -80,7 +82,8 @@ fn shortcuts_change_nothing_on_a_coherent_chip() {
 
 const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
 
-/// Contexts that take window, slots and store buffer from each other, and cores that change their mode.
+/// The contexts of a core take window, slots and store buffer from each other, and the core changes
+/// its mode.
 #[test]
 fn shortcuts_change_nothing_with_siblings() {
     shortcuts(

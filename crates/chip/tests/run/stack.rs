@@ -9,7 +9,8 @@ use std::rc::Rc;
 const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
 
-/// Threads that compute, take a lock, write a shared cell, read each other's and sleep now and then.
+/// Runs threads that compute, take a lock, write and read shared cells, and now and then read the
+/// range of all cells.
 fn run(chip: &Chip, wait: Wait, limit: Option<u64>, seed: u64) -> Outcome {
     let options = Options { seed, limit: limit.map(Cycles), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).unwrap();
@@ -35,7 +36,7 @@ fn run(chip: &Chip, wait: Wait, limit: Option<u64>, seed: u64) -> Outcome {
                     unsafe { lock.unlock((), wait) };
                     cells[(round as usize * 7) % 40].load(Acquire);
                     if round % 8 == thread {
-                        // SAFETY: the cells' own memory, which is only read.
+                        // SAFETY: the range is the cells' own memory, which is only read.
                         unsafe { Simulated::touch(range, bytes, false) };
                     }
                     Simulated::fence(SeqCst);

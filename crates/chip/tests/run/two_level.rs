@@ -1,5 +1,6 @@
-//! The two-level barrier on a chip of eight NUMA nodes: where the participants are at one node it is the central barrier to
-//! the cycle, whatever they wait by (claim A12 of paper 2); over several nodes it counts by node, and is sooner done.
+//! The two-level barrier on a chip of eight NUMA nodes. With all participants at one node, it takes
+//! the same time as the central barrier, to the cycle, under any wait policy (claim A12 of paper
+//! 2). Over several nodes it counts arrivals by node, and takes less time.
 
 use crate::common;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-/// The paper's: 64 cores, eight a node.
+/// The paper's chip: 64 cores, eight on each node.
 fn opteron() -> Chip {
     let text = include_str!("../../../../chips/opteron6272x4.toml");
     Chip::from_toml_with(text, "opteron6272x4.toml", &[]).expect("right")
@@ -45,7 +46,7 @@ fn at_one_node_it_is_the_central_barrier_to_the_cycle() {
         (&opteron, &[0]),
         (&opteron, &[3, 1]),
         (&opteron, &[0, 1, 2, 3, 4, 5, 6, 7]),
-        // Not the node where the barrier was made.
+        // The cores are not of the node where the barrier was made.
         (&opteron, &[24, 25, 26, 27, 28]),
     ];
     for (chip, cores) in places {
@@ -66,14 +67,14 @@ fn over_all_nodes_it_takes_less_time() {
     let central = meet::<Central<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
     let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
     assert!(two_level * 10 < central * 9, "{two_level} cycles of two levels, {central} of one counter");
-    // Where only nodes differ, more levels are two.
+    // On this chip only nodes differ, so the barrier of several levels has two.
     let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
     assert!(levels * 10 < central * 9, "{levels} cycles of levels, {central} of one counter");
 }
 
 #[test]
 fn clusters_of_a_node_have_counters_of_their_own() {
-    // One node of eight clusters of eight cores.
+    // A chip of one node with eight clusters of eight cores.
     let text = include_str!("../../../../chips/opteron6272x4.toml");
     let chip =
         Chip::from_toml_with(text, "opteron6272x4.toml", &["core.clusters_per_socket=8".to_owned()]).expect("right");

@@ -19,7 +19,7 @@ pub struct CoreClock {
 pub struct CoreClocks(pub Vec<CoreClock>);
 
 impl CoreClocks {
-    /// What a chip file may have here.
+    /// A description of the texts that `core.clocks` accepts.
     pub const EXPECTED: &str = "cores and their clocks in hertz, as in \"1-3:1_150_000_000 5:2_000_000_000\"";
 
     /// Reads texts like `1-3:1_150_000_000`; blanks or commas stand between several entries.
@@ -56,7 +56,7 @@ impl CoreClocks {
 pub struct ClockLevels(pub Vec<Hertz>);
 
 impl ClockLevels {
-    /// What a chip file may have here.
+    /// A description of the texts that `core.clock_levels` accepts.
     pub const EXPECTED: &str = "clocks in hertz, rising, as in \"1_050_000_000 2_100_000_000\"";
 
     /// Reads `1_050_000_000 2_100_000_000`.

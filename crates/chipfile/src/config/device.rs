@@ -197,7 +197,7 @@ impl Default for Devices {
     }
 }
 
-/// Texts for the nodes of the devices on a grid or ring.
+/// Descriptions of the texts that name the nodes of devices on a grid or ring.
 pub const PLACEMENT: &str = "\"all\" or the nodes as in \"2 3 4 5\"";
 
 /// Reads [`PLACEMENT`].

@@ -8,7 +8,7 @@ pub enum Price {
     State(usize),
     /// The part of a CPU's watts that a slower clock does not lower.
     Static,
-    /// The exponent with which the rest falls with the clock.
+    /// The exponent with which the rest of a CPU's watts falls with the clock.
     Exponent,
     /// The price of an access to a first-level cache.
     L1,

@@ -79,7 +79,8 @@ impl Prices {
                 lookup + forward + lookup + ways.line(other, core)
             });
             *upgrade.at_mut(distance) = mean(&mut |ways, _, home| {
-                // A node sends one flit in a cycle: first the count, then the invalidation.
+                // A node sends one flit in a cycle: first the count of acknowledgements, then the
+                // invalidation.
                 let second = if home != core && home != other { ways.ratio } else { 0 };
                 let acknowledged = second + ways.ask(home, other) + lookup + ways.ask(other, core);
                 // The core that has the line looks no further than the level that holds it.

@@ -40,8 +40,8 @@ impl WindowSize {
 }
 
 impl Chip {
-    /// The chip with another window for each kind of core, and otherwise unchanged. A chip of fixed
-    /// latencies has loads only.
+    /// The chip with another window for each kind of core, and otherwise unchanged. On a chip of
+    /// fixed latencies, entries for stores stay as they are.
     pub fn with_window(mut self, size: WindowSize) -> Chip {
         let coherent = self.coherent.is_some();
         let by_kind = CoresByKind::new(&self);

@@ -106,7 +106,7 @@ pub struct SettingMisfit {
     pub expected: String,
 }
 
-/// The modules of these names, and the list of their kinds.
+/// Declares the modules with these names, and lists their kinds.
 macro_rules! kinds {
     ($($kind:ident,)+) => {
         $(pub mod $kind;)+
@@ -124,7 +124,7 @@ kinds! {
 
 static LIST: OpenList<DeviceKind> = OpenList::new("device", KINDS, |kind| kind.name);
 
-/// Every kind of device, the added ones behind the built-in ones.
+/// Every kind of device: first the built-in ones, then those that were added.
 pub fn kinds() -> &'static [DeviceKind] {
     LIST.all()
 }
@@ -134,10 +134,9 @@ pub fn names() -> &'static [&'static str] {
     LIST.names()
 }
 
-/// Adds a kind of a command's own.
+/// Adds a kind of device that a command brings along.
 ///
-/// # Errors
-/// The name is taken or is none, or chip files have been read already.
+/// # Errors The name is taken or is not a valid name, or chip files have been read already.
 pub fn add(kind: DeviceKind) -> Result<(), NotAdded> {
     LIST.add(kind).map(|_| ())
 }

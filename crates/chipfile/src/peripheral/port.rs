@@ -85,7 +85,7 @@ pub enum Effect {
         packet: u32,
         /// The cycle of the device.
         at: u64,
-        /// What the request's thread is told.
+        /// The answer, which the request's thread receives.
         answer: Answer,
     },
     /// A request waits from now on.
@@ -95,7 +95,7 @@ pub enum Effect {
         /// What the request waits for.
         why: Hold,
     },
-    /// The device wants an edge.
+    /// The device asks for an edge of its clock.
     Tick {
         /// The cycle of the device.
         at: u64,

@@ -13,7 +13,7 @@ use baton_units::{Cycles, Hertz};
 type Needs = (Need, Need);
 const BOTH: Needs = (Need::Must, Need::Must);
 const FIXED: Needs = (Need::Must, Need::No);
-/// The key may be absent; its explanation states the meaning of that.
+/// The key may be absent; the key's explanation states what its absence means.
 const MAY: Needs = (Need::May, Need::May);
 /// The key may be absent on a chip of fixed latencies and is then 0, as its explanation states.
 const WINDOW: Needs = (Need::May, Need::Must);

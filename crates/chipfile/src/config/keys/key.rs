@@ -9,7 +9,7 @@ pub(in crate::config) use crate::value::{share, text, whole};
 pub enum Need {
     /// It must.
     Must,
-    /// A file may give the key: a chip may lack the thing that it describes, or its explanation
+    /// A file may give the key: the chip may lack what the key describes, or the key's explanation
     /// states what its absence means.
     May,
     /// A file may give the key, together with all keys of its table.

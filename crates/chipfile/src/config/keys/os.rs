@@ -7,7 +7,7 @@ use baton_sched::governor::Goal;
 use baton_units::Cycles;
 
 const BOTH: Need = Need::Must;
-/// The key may be absent; its explanation states the meaning of that.
+/// The key may be absent; the key's explanation states what its absence means.
 const MAY: Need = Need::May;
 
 macro_rules! key {
@@ -19,7 +19,7 @@ macro_rules! key {
             set: |_, chip, value| chip.$($field).+ = Cycles(whole(value)),
         }
     };
-    // A price that takes another key's place while it is not written.
+    // A price that takes the value of another key while no file gives it.
     (absent $path:literal, $($field:ident).+, $what:literal) => {
         Key {
             path: $path, kind: ValueKind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,

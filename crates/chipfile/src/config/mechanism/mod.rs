@@ -91,7 +91,8 @@ pub trait Annotator {
         None
     }
 
-    /// The header for everything that a thread sends while it holds a lock, if that is marked.
+    /// The header for everything that a thread sends while it holds a lock; `None` if the mechanism
+    /// does not mark this.
     fn holding(&self) -> Option<Header> {
         None
     }

@@ -50,13 +50,13 @@ impl Default for SchedulerName {
 choice! {
     /// How an interrupt travels from CPU to CPU.
     Ipi {
-        /// The price of a wake-up includes it.
+        /// The price of a wake-up includes the interrupt.
         #[default] Price = "price",
-        /// It is a packet of the chip's network, whose time is added.
+        /// The interrupt is a packet of the chip's network, whose time is added.
         Packet = "packet",
-        /// It is a packet; in addition, a wake-up from a futex goes to the home of the futex's
-        /// bucket, which sends another packet to the sleeper (OCOR, sections 4.1 and 3.3), whether
-        /// the sleeper's CPU has halted or polls.
+        /// The interrupt is a packet; in addition, a wake-up from a futex goes to the home of the
+        /// futex's bucket, which sends another packet to the sleeper (OCOR, sections 4.1 and 3.3),
+        /// whether the sleeper's CPU has halted or polls.
         Home = "home",
     }
 }
@@ -163,7 +163,7 @@ pub struct OffCores {
     pub place: String,
 }
 
-/// Two chips with the same cores off are equal, wherever that was said.
+/// Two chips with the same cores off are equal, whatever place of the files switches them off.
 impl PartialEq for OffCores {
     fn eq(&self, other: &OffCores) -> bool {
         self.cores == other.cores

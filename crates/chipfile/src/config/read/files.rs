@@ -132,7 +132,7 @@ impl Reading {
             let here = place(name.span().start);
             let entry = match name.get_ref().as_ref() {
                 BASE if number != 0 => Ok(()),
-                // The text does not come from a file, or the base was not expected.
+                // A base in the first layer: the text was not read from a file.
                 BASE => Err((here, unasked(value.get_ref()))),
                 name => self.entry(name, value, here, &place),
             };

@@ -47,9 +47,9 @@ pub enum Retry {
 /// The buffer that a request waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// That of a direction and a priority.
+    /// The buffer for requests of a direction and a priority.
     Items(Direction, u8),
-    /// That of requests for credits, which the engine for dequeues serves.
+    /// The buffer for requests for credits, which the engine for dequeues serves.
     Credits,
 }
 

@@ -62,8 +62,8 @@ impl Pools {
         Pools { global, members: Vec::new(), weights: 0, turn: 0, left: 0, entries, most, dealt: now }
     }
 
-    /// Gives a thread a local pool, or another weight. Shares change: what others have in local
-    /// pools beyond theirs goes back.
+    /// Gives a thread a local pool, or another weight. Shares change: credits in other members'
+    /// local pools beyond their shares go back to the global pool.
     pub(super) fn join(&mut self, thread: u32, weight: u32, now: u64) {
         self.deal(now);
         match self.members.iter_mut().find(|member| member.thread == thread) {
@@ -87,8 +87,8 @@ impl Pools {
         }
     }
 
-    /// Takes a thread's local pool away, which ends or may not use the queue any more. Returns the
-    /// number of credits that come back.
+    /// Takes away the local pool of a thread that ends or may not use the queue any more. Returns
+    /// the number of credits that come back.
     pub(super) fn leave(&mut self, thread: u32, now: u64) -> u32 {
         self.deal(now);
         let Some(number) = self.members.iter().position(|member| member.thread == thread) else { return 0 };
@@ -159,7 +159,7 @@ impl Pools {
         }
     }
 
-    /// Takes back what threads have in hand that have spent nothing for `timeout` cycles. Returns
+    /// Takes back the credits in hand of threads that have spent none for `timeout` cycles. Returns
     /// the number of credits.
     pub(super) fn age(&mut self, timeout: u64, now: u64) -> u32 {
         self.deal(now);
@@ -290,7 +290,8 @@ mod tests {
         pools.join(1, 1, 100);
         assert!(pools.keeps_shares(), "what lay in the first one's pool is back");
         assert_eq!((pools.take(0, 200), pools.take(1, 200)), (0, 6));
-        // The first one has ten in hand, which are two too many: they come back as it spends them.
+        // The first thread has ten credits in hand, two more than its share. It spends two, which
+        // go to the second thread when they come back.
         (0..2).for_each(|_| assert!(pools.spend(0, 200)));
         (0..2).for_each(|_| pools.replenish(200));
         assert_eq!((pools.take(0, 300), pools.take(1, 300)), (0, 2));

@@ -138,7 +138,7 @@ impl TranslationHardware {
     }
 }
 
-/// The bits that distinguish `values` values.
+/// The number of bits that distinguish `n` values.
 fn values(n: u64) -> u64 {
     u64::from(n.next_power_of_two().trailing_zeros())
 }

@@ -65,7 +65,7 @@ impl Ocor {
         1 + self.one_hot().iter().sum::<u32>()
     }
 
-    /// For each of `headers` headers, the check bit AND each bit.
+    /// The gates that AND the check bit of each of `headers` headers with each of its other bits.
     fn enable(&self, headers: u32) -> u32 {
         headers * self.one_hot().iter().sum::<u32>()
     }

@@ -30,7 +30,8 @@ impl Annotator for Ocor {
             class: 0,
             rank: Mark {
                 level: level as u8,
-                // Ranks after those that go before all tries.
+                // If the rule has packets that go before all tries, these have progress 0, and
+                // tries begin at 1.
                 progress: progress(hint.progress, self).saturating_add(u16::from(self.rule.has_urgent())),
             }
             .rank(),

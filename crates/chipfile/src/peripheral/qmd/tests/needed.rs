@@ -1,4 +1,5 @@
-//! What no other test needed until `scripts/mutate/mutate qmd` took it away.
+//! Tests of steps that no other test needs: without these tests, mutants of `scripts/mutate/mutate
+//! qmd` pass.
 
 use super::*;
 

@@ -36,7 +36,7 @@ fn a_threads_requests_for_a_queue_keep_their_order_across_priorities() {
             let mut bench = Bench::new(&QmdSettings { priorities: 3, buffers, schedule, ..settings() });
             let queue = bench.queues(3, 1);
             for item in 0..9 {
-                // Priorities beyond the last one are the last one.
+                // A priority beyond the device's last one counts as the last one.
                 let priority = [0, 0, 0, 0, 0, 0, 1, 2, 200][item as usize];
                 bench.at(100, 1, QueueRequest::Enqueue { to: urgent(queue, priority), item });
             }
@@ -79,8 +79,8 @@ fn an_urgent_request_of_another_thread_or_queue_goes_ahead() {
     assert_eq!(bench.answer(blocked).map(|(_, said)| said), Some(Ok(0)));
 }
 
-/// A buffer's room is counted for the priority that the device has, not for the one that a request
-/// names.
+/// A request whose priority the device does not have joins the buffer of the last priority, and has
+/// only the room that is left there.
 #[test]
 fn a_priority_that_there_is_not_has_no_room_of_its_own() {
     let mut bench = Bench::new(&QmdSettings { buffers: Sharing::All, depth: 2, ..settings() });
@@ -116,7 +116,7 @@ fn credits_are_the_threads_wherever_it_runs() {
     let queue = credited(&mut bench, 8);
     assert_eq!(bench.call(3, join(queue, 1)), Ok(0));
     assert_eq!(said(&mut bench, 1000, 3, take(queue)), Ok(8));
-    // Another thread runs on the context, and the first one on another.
+    // Context 3 now runs another thread, and context 9 the thread that has the credits.
     bench.subjects.insert(3, subject(4));
     bench.subjects.insert(9, subject(3));
     assert_eq!(said(&mut bench, 2000, 3, put(queue, 1)), Err(QueueRefusal::NoCredit));
