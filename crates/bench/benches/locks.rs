@@ -49,7 +49,7 @@ fn stay_on(cpu: usize) {
     assert_eq!(failed, 0, "CPU {cpu}: {}", std::io::Error::last_os_error());
 }
 
-/// A counter that is accessed only by the holder of some lock.
+/// A counter that is accessed only by the holder of its lock.
 struct Counter(UnsafeCell<u64>);
 // SAFETY: the counter is accessed only under a lock.
 unsafe impl Sync for Counter {}
@@ -100,7 +100,7 @@ fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Dura
         let end = ends.iter().map(|end| end.0).max().expect("there are threads");
         (end - start, ends.iter().map(|end| end.1).sum::<u64>())
     });
-    // Possibly no thread has completed its first acquisition.
+    // If no thread has completed an acquisition, this divides by 1 instead of by 0.
     took.mul_f64(acquisitions as f64 / done.max(1) as f64)
 }
 

@@ -8,8 +8,8 @@ use std::num::NonZeroU32;
 
 /// What a barrier can do, whatever its algorithm.
 trait AnyBarrier: Send + Sync {
-    /// Waits as participant `index`. Returns whether this one was chosen as the last, or `None` if
-    /// there is no such participant.
+    /// Waits as participant `index`. Returns whether this participant was chosen as the last, or
+    /// `None` if there is no such participant.
     fn wait(&self, index: u32) -> Option<bool>;
     /// Drops participant `index` out. The error says why it cannot.
     fn drop_out(&self, index: u32) -> Result<(), String>;
@@ -143,13 +143,14 @@ mod tests {
 
     #[test]
     fn participants_drop_out_until_there_is_none() {
-        // SAFETY: names are strings, and only this thread uses the barriers.
+        // SAFETY: the names are strings, and only this thread uses the barriers.
         unsafe {
             let barrier = baton_barrier_new(c"levels".as_ptr(), 2, std::ptr::null());
             assert_eq!(baton_barrier_drop(barrier, 2), -1);
             assert_eq!(last_error(), "the barrier has no participant 2");
             assert_eq!((baton_barrier_drop(barrier, 1), baton_barrier_wait(barrier, 0)), (0, 1));
-            // The other participant has left, so each of these calls is an episode of its own.
+            // The other participant has dropped out, so each of these calls is an episode of its
+            // own.
             assert_eq!((baton_barrier_wait(barrier, 0), baton_barrier_drop(barrier, 0)), (1, 0));
             assert_eq!(baton_barrier_drop(barrier, 0), -1);
             assert!(last_error().contains("all 2 participants of a barrier"), "{}", last_error());

@@ -167,7 +167,7 @@ fn of_number(number: c_int) -> Option<&'static LockInfo> {
 /// `wait` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_new(kind: c_int, wait: *const c_char) -> *mut BatonLock {
-    // SAFETY: the caller promises that it is null or a string.
+    // SAFETY: the caller promises that `wait` is null or a string.
     let wait = unsafe { text(wait) };
     let unknown = || format!("no lock has the number {kind}; expected one of enum baton_lock_kind");
     boxed(of_number(kind).ok_or_else(unknown).and_then(|info| make(info, wait)))
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn baton_lock_new(kind: c_int, wait: *const c_char) -> *mu
 /// `name` and `wait` are each null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_new_named(name: *const c_char, wait: *const c_char) -> *mut BatonLock {
-    // SAFETY: the caller promises that each is null or a string.
+    // SAFETY: the caller promises that `name` and `wait` are each null or a string.
     let (name, wait) = unsafe { (text(name).unwrap_or_default(), text(wait)) };
     boxed(by_name(name, wait))
 }

@@ -29,7 +29,7 @@ pub fn kernel() -> String {
 
 /// The C library's name and version.
 pub fn libc() -> String {
-    // SAFETY: it returns a constant string.
+    // SAFETY: `gnu_get_libc_version` returns a constant string.
     let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
     format!("glibc {}", version.to_string_lossy())
 }

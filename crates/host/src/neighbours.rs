@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 struct Idle {
     time: Duration,
-    /// The time may be wrong by this much.
+    /// The time may be wrong by up to this much.
     resolution: Duration,
 }
 
@@ -67,7 +67,7 @@ fn own() -> Duration {
 
 /// The idle time of `cpus`, counted in the kernel's ticks. The figure of each CPU is rounded down.
 fn idle(cpus: &[u32]) -> Option<Idle> {
-    // SAFETY: asks for a constant.
+    // SAFETY: `sysconf` takes a number and returns a constant.
     let hertz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;
     let tick = Duration::from_nanos(1_000_000_000 / hertz);
     let ticks = ticks(&std::fs::read_to_string("/proc/stat").ok()?, cpus)?;
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn own_work_is_counted() {
-        // The time is at least this thread's: other tests' threads and children count too.
+        // The measured time also contains other tests' threads and children, so it is at least this
+        // thread's.
         let (before, start) = (own(), thread_cpu_ns());
         while thread_cpu_ns() - start < 60_000_000 {
             std::hint::spin_loop();

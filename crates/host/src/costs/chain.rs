@@ -50,7 +50,7 @@ impl Ring {
         ring
     }
 
-    /// Where a cell lies.
+    /// The address of cell number `i`.
     pub(super) fn cell(&self, i: usize) -> *mut usize {
         self.memory.wrapping_add(i * self.stride).cast()
     }
@@ -59,7 +59,7 @@ impl Ring {
     pub(super) fn chase(&self, steps: u64) {
         let mut at = self.at.get();
         for _ in 0..steps {
-            // SAFETY: every cell holds the offset of another one.
+            // SAFETY: every cell holds the offset of another cell of the mapping.
             at = unsafe { self.memory.add(at).cast::<usize>().read() };
         }
         self.at.set(black_box(at));
@@ -73,7 +73,7 @@ unsafe impl Sync for Ring {}
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nothing refers to it any more.
+        // SAFETY: the memory was mapped with this length, and nothing refers to it any more.
         unsafe { libc::munmap(self.memory.cast(), self.bytes) };
     }
 }
@@ -87,7 +87,7 @@ mod tests {
         let ring = Ring::new(1000, 64);
         let (mut at, mut steps) = (0usize, 0);
         loop {
-            // SAFETY: as in `chase`.
+            // SAFETY: every cell holds the offset of another cell of the mapping, as in `chase`.
             at = unsafe { ring.memory.add(at).cast::<usize>().read() };
             steps += 1;
             if at == 0 {

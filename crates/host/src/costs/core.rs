@@ -32,12 +32,12 @@ pub fn level(budget: Budget, bytes: u64) -> Spread {
     batches(budget.short, |n| ring.chase(n))
 }
 
-/// One PAUSE (YIELD on AArch64).
+/// The time of one PAUSE instruction (YIELD on AArch64).
 pub fn pause(budget: Budget) -> Spread {
     batches(budget.short, |n| (0..n).for_each(|_| std::hint::spin_loop()))
 }
 
-/// An atomic addition to a line that the core owns.
+/// The time of an atomic addition to a line that the core owns.
 pub fn atomic(budget: Budget) -> Spread {
     let cell = AtomicU64::new(0);
     batches(budget.short, |n| {
@@ -47,7 +47,7 @@ pub fn atomic(budget: Budget) -> Spread {
     })
 }
 
-/// A sequentially consistent fence.
+/// The time of a sequentially consistent fence.
 pub fn sequential_fence(budget: Budget) -> Spread {
     let cell = AtomicU64::new(0);
     // Without a store between two fences the compiler merges them. The cell must be visible to
@@ -61,7 +61,7 @@ pub fn sequential_fence(budget: Budget) -> Spread {
     })
 }
 
-/// Reading the steady clock.
+/// The time of reading the steady clock.
 pub fn clock(budget: Budget) -> Spread {
     batches(budget.short, |n| {
         for _ in 0..n {
@@ -70,7 +70,8 @@ pub fn clock(budget: Budget) -> Spread {
     })
 }
 
-/// One turn of a spinning wait whose line is in the cache: load, compare, branch.
+/// The time of one pass through the loop of a spinning wait whose line is in the cache: load,
+/// compare, branch.
 pub fn spin_turn(budget: Budget) -> Spread {
     let cell = AtomicU64::new(0);
     batches(budget.short, |n| {
@@ -81,7 +82,7 @@ pub fn spin_turn(budget: Budget) -> Spread {
     })
 }
 
-/// One cycle of `Native::work`, the loop that stands for computation.
+/// The time of one cycle of `Native::work`, the loop that stands for computation.
 pub fn work(budget: Budget) -> Spread {
     batches(budget.short, |n| Native::work(Cycles(n)))
 }

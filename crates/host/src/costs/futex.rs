@@ -1,4 +1,4 @@
-//! What it costs to sleep in the kernel and to be woken.
+//! Measures what it costs to sleep in the kernel and to be woken.
 
 use super::spread::percentiles;
 use super::{Alone, Budget, Spread, batches, now, pin};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Sleeps while `word` holds `value`.
 pub fn wait(word: &AtomicU32, value: u32) {
-    // SAFETY: the word is alive and aligned; no time-out is given.
+    // SAFETY: the word is aligned and alive during the call; no time-out is given.
     unsafe {
         let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, std::ptr::null::<libc::timespec>());
@@ -16,7 +16,7 @@ pub fn wait(word: &AtomicU32, value: u32) {
 
 /// Wakes at most `n` sleepers.
 pub fn wake(word: &AtomicU32, n: i32) {
-    // SAFETY: the address is a name only.
+    // SAFETY: the kernel uses the address only as a key, and reads no memory there.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
 }
 
@@ -36,7 +36,8 @@ pub fn wait_changed(budget: Budget) -> Spread {
 pub fn system_call(budget: Budget) -> Spread {
     batches(budget.short, |n| {
         for _ in 0..n {
-            // SAFETY: the call takes nothing; made by number, it is no copy that the C library keeps.
+            // SAFETY: the call takes no argument. It is made by its number, so that the C library
+            // cannot answer it without the kernel.
             unsafe { libc::syscall(libc::SYS_getppid) };
         }
     })
@@ -129,7 +130,8 @@ pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Du
     Some(Woken { call: Spread::of(warm(&calls))?, latency: Spread::of(warm(&latencies))?, percentiles })
 }
 
-/// The round trip of two threads that wake each other and then sleep; on two CPUs, or both on one.
+/// Measures the round trip of two threads that wake each other and then sleep, on two CPUs or both
+/// on one.
 pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
     let words = [Alone(AtomicU32::new(0)), Alone(AtomicU32::new(0))];
     let stop = AtomicBool::new(false);
@@ -151,7 +153,7 @@ pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
             loop {
                 receive(0, seen);
                 seen = seen.wrapping_add(1);
-                // `stop` was set, if at all, before the message that has just arrived.
+                // If `stop` was set, it was set before the message that has just arrived was sent.
                 let last = stop.load(Ordering::Acquire);
                 send(1);
                 if last {

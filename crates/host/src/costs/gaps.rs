@@ -16,14 +16,14 @@ pub struct Gap {
     pub length: u64,
 }
 
-/// Reads the clock until `until(now)` is true. Returns the gaps, and the first and the last
-/// reading.
+/// Reads the clock until `until` is true of the time read. Returns the gaps, and the first and the
+/// last reading.
 fn watch(until: impl Fn(u64) -> bool) -> (Vec<Gap>, u64, u64) {
     const TURNS: usize = 2_001;
     let mut turns: Vec<u64> = (0..TURNS).map(|_| now()).collect::<Vec<_>>().windows(2).map(|t| t[1] - t[0]).collect();
     turns.sort_unstable();
     let turn = turns[turns.len() / 2];
-    // A gap must exceed the cache misses that appending to the list can cause.
+    // A gap must be longer than the cache misses that appending to the list can cause.
     let least = (4 * turn).max(turn + 200);
     let mut gaps = Vec::with_capacity(1 << 14);
     let begin = now();

@@ -92,17 +92,20 @@ fn attempt(wait: Wait) -> [u64; 2] {
 }
 
 /// Forks a child that runs `attempt`, which may kill or hang the child, and reads the two numbers
-/// that `attempt` returns.
+/// that `attempt` returns there.
 fn in_child(attempt: impl Fn() -> [u64; 2]) -> Outcome {
     let mut ends = [0; 2];
-    // SAFETY: the array has room for the two ends.
+    // SAFETY: the array has room for the two ends of the pipe.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return Outcome::NotTried;
     }
-    // SAFETY: the child calls nothing but the attempt (which allocates nothing), write and _exit.
+    // SAFETY: between the fork and its end the child calls only setrlimit, signal, `attempt` (which
+    // allocates nothing), write and _exit.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
-        // SAFETY: as above; the buffer is alive, the default action for SIGILL is to die without a core file.
+        // SAFETY: these calls are allowed in a forked child, and the buffer outlives the write.
+        // With the default action for SIGILL and no core file, the child just dies at an
+        // instruction that does not exist.
         unsafe {
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             libc::setrlimit(libc::RLIMIT_CORE, &none);
@@ -112,7 +115,8 @@ fn in_child(attempt: impl Fn() -> [u64; 2]) -> Outcome {
             libc::_exit(0);
         }
     }
-    // SAFETY: both ends are open and ours; the reading one goes to the file, which closes it.
+    // SAFETY: both ends are open, and only this function uses them. The reading end goes to the
+    // `File`, which closes it.
     let mut reader = unsafe {
         libc::close(ends[1]);
         std::fs::File::from_raw_fd(ends[0])
@@ -122,7 +126,7 @@ fn in_child(attempt: impl Fn() -> [u64; 2]) -> Outcome {
     }
     let end = Instant::now() + LIMIT;
     let mut status = 0;
-    // SAFETY: the child is ours and not yet waited for.
+    // SAFETY: the child has not been waited for, so its id is still its own.
     while unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) } == 0 {
         if Instant::now() >= end {
             // SAFETY: as above.
@@ -157,7 +161,7 @@ mod tests {
             in_child(|| [300, 50_000]),
             Outcome::Executes { at_once_cycles: 300, waits_cycles: 50_000, intercepted: false }
         );
-        // SAFETY: killing oneself is the point.
+        // SAFETY: the child sends a signal to itself, which must kill it; no memory is passed.
         let die = || unsafe {
             libc::kill(libc::getpid(), libc::SIGILL);
             [0, 0]

@@ -37,7 +37,7 @@ pub fn discover() -> Kernel {
 /// The tick period, from the resolution of the coarse clock, which advances once a tick.
 fn tick() -> u64 {
     let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours.
+    // SAFETY: the kernel fills `resolution`, a local variable.
     unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) };
     resolution.tv_sec as u64 * 1_000_000_000 + resolution.tv_nsec as u64
 }

@@ -1,4 +1,4 @@
-//! What it costs when two cores use the same cache line.
+//! Measures what it costs when two cores use the same cache line.
 
 use super::chain::Ring;
 use super::{Alone, Spread, now, pin};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// Rounds per batch.
 const ROUNDS: u64 = 100;
 
-/// One side of a pair of threads that answer each other through a cell. A side gives up after a
-/// time limit, because the other side may not answer if other programs keep its CPU busy.
+/// One of two threads that answer each other through a cell. It gives up after a time limit,
+/// because the other thread may not answer if other programs keep its CPU busy.
 struct Side<'a> {
     cell: &'a NativeAtomic<u64>,
     wait: Wait,
@@ -21,7 +21,7 @@ struct Side<'a> {
 
 impl Side<'_> {
     /// Waits while the cell holds `seen`. Returns false if the time limit has passed or the other
-    /// side has sent [`END`].
+    /// thread has sent [`END`].
     fn answered(&self, seen: u64) -> bool {
         match Native::wait_while(self.cell, seen, self.wait, Some(self.give_up)) {
             WaitResult::Changed(value) => value != END,
@@ -35,7 +35,7 @@ impl Side<'_> {
     }
 }
 
-/// The value that the first side sends when it is done.
+/// The value that the first thread sends when it is done.
 const END: u64 = u64::MAX;
 
 /// Runs `first` on one CPU and `second` on another until the budget is used up. `first` returns the

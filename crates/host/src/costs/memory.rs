@@ -60,8 +60,8 @@ pub fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let missing = cold.cell((random >> 40) as usize % (RANGE / 64));
             hot.iter_mut().for_each(|line| line[0] = stores as u64);
-            // SAFETY: the cell lies in the ring's own mapping, which is not chased any more; fences and the counter have no
-            // effect on memory.
+            // SAFETY: the cell lies in the ring's own mapping, through which no chase runs any
+            // more; fences and the counter do not touch memory.
             unsafe {
                 use core::arch::x86_64::{_mm_lfence, _mm_mfence, _rdtsc};
                 _mm_mfence();
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn passes_agree_or_are_refused() {
         let all = |found: &[u32]| agreed(&found.iter().map(|&n| Some(n)).collect::<Vec<_>>());
-        // A result holds although one pass of seven was disturbed.
+        // The result 64 holds although one of the seven passes was disturbed and found 2.
         assert_eq!(all(&[64, 62, 64, 64, 2, 64, 66]), Ok(64));
         assert!(all(&[64, 30, 12, 64, 100, 44, 66]).unwrap_err().contains("from 12 to 100"));
         assert_eq!(agreed(&[Some(64), None, Some(64)]), Ok(64));

@@ -11,7 +11,8 @@ const IDLE: Duration = Duration::from_millis(2);
 
 /// Binds the thread with id `thread` to one CPU. Returns whether the kernel did so.
 fn bind(thread: i32, cpu: u32) -> bool {
-    // SAFETY: all-zero bytes are an empty set, which is ours; CPU_SET ignores a number beyond it.
+    // SAFETY: `set` is a local variable, and all-zero bytes are an empty set; CPU_SET ignores a
+    // number that does not fit into it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu as usize % libc::CPU_SETSIZE as usize, &mut set);
@@ -27,10 +28,10 @@ pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
     let (asleep, woke_at) = (Alone(AtomicU32::new(0)), Alone(AtomicU64::new(0)));
     let (number, stop, bound) = (AtomicI32::new(0), AtomicBool::new(false), AtomicBool::new(true));
     let sleeper = || {
-        // SAFETY: no memory is involved.
+        // SAFETY: `gettid` takes no argument and touches no memory.
         number.store(unsafe { libc::gettid() }, Ordering::Release);
         for generation in 0.. {
-            // The sleeper falls asleep on the one CPU and on the other alternately.
+            // The sleeper falls asleep on the two CPUs alternately.
             pin(if generation % 2 == 0 { there } else { here });
             asleep.0.store(generation + 1, Ordering::Release);
             while word.0.load(Ordering::Acquire) == generation {

@@ -48,8 +48,8 @@ impl Share {
     }
 }
 
-/// How long the sleeper's CPU works before each wake-up. It does little else between two wake-ups,
-/// so its load is high.
+/// How long the sleeper's CPU works before each wake-up. It idles little between two wake-ups, so
+/// its load is high.
 const WORK: Duration = Duration::from_millis(3);
 
 /// Wakes a thread that may run on both CPUs, in batches that alternate between the two CPUs as the
@@ -68,7 +68,8 @@ pub fn places(cpus: (u32, u32), budget: Duration) -> Option<Places> {
 
 /// Allows the calling thread both CPUs. Returns whether the kernel did so.
 fn allow(cpus: (u32, u32)) -> bool {
-    // SAFETY: all-zero bytes are an empty set, which is ours; the numbers are of CPUs that exist.
+    // SAFETY: `set` is a local variable, and all-zero bytes are an empty set; the numbers are those
+    // of existing CPUs.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpus.0 as usize, &mut set);
@@ -78,7 +79,7 @@ fn allow(cpus: (u32, u32)) -> bool {
 }
 
 fn here() -> u32 {
-    // SAFETY: no memory is involved.
+    // SAFETY: `sched_getcpu` takes no argument and touches no memory.
     unsafe { libc::sched_getcpu() as u32 }
 }
 
@@ -92,7 +93,7 @@ fn ended_elsewhere(
     work: Option<Duration>,
     budget: Duration,
 ) -> Option<(u32, u32)> {
-    // The fewest wake-ups that say anything.
+    // With fewer wake-ups than this, the share says nothing.
     const LEAST: u32 = 12;
     if !allowed_cpus().contains(&cpus.1) {
         return None;

@@ -93,7 +93,8 @@ pub fn preemption(cpu: u32, budget: Budget) -> Option<Spread> {
         });
         let waker = s.spawn(|| {
             pin(cpu);
-            // SAFETY: only sets this thread's timer slack to the least, so that its sleeps end in time.
+            // SAFETY: the call takes numbers only. It sets this thread's timer slack to the least,
+            // so that its sleeps end in time.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
             let end = Instant::now() + budget.long * 2;
             let mut runs = Vec::new();
@@ -123,7 +124,8 @@ pub fn thread_create(budget: Budget) -> Option<Spread> {
     let end = Instant::now() + budget.long;
     while Instant::now() < end {
         let start = Instant::now();
-        // SAFETY: the identity is ours to write, the function takes and returns a pointer, and the thread is joined.
+        // SAFETY: `thread` is a local variable, the function has the type that pthread_create
+        // wants, and the thread is joined.
         unsafe {
             let mut thread = std::mem::zeroed();
             if libc::pthread_create(&mut thread, std::ptr::null(), nothing, std::ptr::null_mut()) != 0 {

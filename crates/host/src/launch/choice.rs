@@ -7,8 +7,8 @@ use baton_machine::{Native, Wait, wait::POLICIES};
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
 use baton_sync::lock::{self, LOCKS, LockInfo, Posix, plugin};
 
-/// If this variable is `on`, waiters that only spin are left alone, even where threads outnumber
-/// the CPUs.
+/// If this variable is `on`, waiters that only spin go on spinning, even when the program makes no
+/// progress.
 pub const KEEP_SPINNING: &str = "BATON_KEEP_SPINNING";
 
 /// The lock and wait policy that the user chose.
@@ -58,7 +58,8 @@ pub fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     ))
 }
 
-/// A plug-in, which is loaded here too, so that what is wrong with it is said before the program runs.
+/// Checks a lock from a plug-in. The library is loaded here too, so that its faults are reported
+/// before the program runs.
 fn of_a_library(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     if waits.is_some() {
         return Err(BadInput::new(format!("plug-in `{lock}` waits in its own way: leave out --wait")));
@@ -67,13 +68,14 @@ fn of_a_library(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     Ok(Choice { lock, wait: lock.wait(None).map_err(BadInput::new)? })
 }
 
-/// A part that was added to the command: the library that is loaded into the program has the built-in ones only.
+/// The error for a lock or barrier that was added to this command only: the library that is loaded
+/// into the program has only the built-in ones.
 fn of_the_command(kind: &str, name: &str) -> BadInput {
     BadInput::new(format!("{kind} `{name}` is part of this command, not of the library that the program is run with"))
         .hint("simulations have it: `sim`, `whatif`")
 }
 
-/// Finds a barrier by name.
+/// Finds a barrier that the preload library has, by its name.
 pub fn barrier(name: &str) -> Result<&'static BarrierInfo, BadInput> {
     let unknown = || BadInput::unknown("barrier", name, BARRIERS.iter().map(|b| b.name));
     BARRIERS.iter().find(|b| b.name == name).ok_or_else(unknown)

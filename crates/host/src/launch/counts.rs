@@ -1,4 +1,4 @@
-//! The counts of a program that runs: the file that the preload library adds to, made and read here.
+//! The counts of a running program: makes and reads the file in which the preload library counts.
 
 use super::exec::Exec;
 use crate::error::Failed;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const POINT: &str = "BATON_PROGRESS";
 /// The variable that names the file.
 const FILE: &str = "BATON_PROGRESS_FILE";
-/// Memory that is a folder: nothing is written to a disk.
+/// A folder whose files lie in memory, so that counting writes to no disk.
 const MEMORY: &str = "/dev/shm";
 
 /// A file of counts; dropping the value removes the file.
@@ -31,7 +31,8 @@ impl Counts {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let file = folder.join(format!("baton-counts.{}.{number}", std::process::id()));
         let write = || {
-            // What a killed process of this number left is not ours to write into: it is made anew.
+            // A killed process with the same number may have left such a file. It must not be
+            // written into, so it is removed and made anew.
             let _ = std::fs::remove_file(&file);
             let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&file)?;
             made.set_len(counts::LENGTH as u64)?;
@@ -41,7 +42,7 @@ impl Counts {
         Ok(Counts { file })
     }
 
-    /// Has the program count; `point` is the progress point as the library takes it.
+    /// Makes the program count. `point` is the progress point, in the form that the library takes.
     pub fn ask(&self, exec: &mut Exec, point: &str) {
         exec.set(POINT, point).set(FILE, &self.file);
     }

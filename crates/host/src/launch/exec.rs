@@ -65,13 +65,14 @@ impl Exec {
         self
     }
 
-    /// Has the kernel kill the program if this process ends first, however that comes.
+    /// Has the kernel kill the program if this process ends first, in whatever way.
     pub fn ends_with_us(&mut self) -> &mut Exec {
         self.mortal = true;
         self
     }
 
-    /// Makes the preload library act in this process only, not in the processes that it starts.
+    /// Makes the preload library act in the program's own process only, and not in processes that
+    /// the program starts.
     pub fn only_it(&mut self) -> &mut Exec {
         self.only_it = true;
         self
@@ -107,7 +108,7 @@ impl Exec {
         let mortal = self.mortal;
         let execute = move || {
             if mortal {
-                // SAFETY: may be called between fork and exec; no memory is passed.
+                // SAFETY: `prctl` may be called between fork and exec, and gets no pointer.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
             }
             if let Some((entry, start)) = pid_at {

@@ -1,27 +1,27 @@
-//! The processes of a server: the one that was started, those that it started, and those whose own
-//! parents have ended, as a server's do that goes into the background.
+//! The processes of a server: the one that was started, the processes that it started, and
+//! processes whose own parents have ended, as happens when a server goes into the background.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The interval at which ending processes are looked at.
+/// The interval at which processes that should end are looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A process as /proc tells of it.
+/// A process as /proc describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     pid: i32,
     parent: i32,
     group: i32,
-    /// It has ended, and its parent has not asked how.
+    /// Whether the process has ended without its parent having taken its status.
     ended: bool,
 }
 
-/// Has processes whose parents end become children of this process, so that they can be found and
-/// ended. Holds until this process ends.
+/// Makes processes whose parents have ended children of this process, so that they can be found and
+/// ended. This holds until this process ends.
 pub fn adopt_orphans() {
-    // SAFETY: changes a setting of this process; no memory is passed.
+    // SAFETY: changes a setting of this process; the call gets no pointer.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
@@ -59,7 +59,7 @@ fn process(pid: i32) -> Option<Process> {
 }
 
 fn read(pid: i32, stat: &str) -> Option<Process> {
-    // The name, in brackets, may have brackets and blanks in it.
+    // The process's name stands in parentheses, and may itself have parentheses and blanks.
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();
     let state = words.next()?;
     let mut number = || words.next()?.parse().ok();
@@ -69,25 +69,25 @@ fn read(pid: i32, stat: &str) -> Option<Process> {
 /// Sends a signal to processes.
 pub fn signal(processes: impl IntoIterator<Item = u32>, signal: i32) {
     for pid in processes {
-        // SAFETY: sends a signal; a process that has ended takes it and does nothing.
+        // SAFETY: the call takes numbers only; a process that has ended ignores the signal.
         unsafe { libc::kill(pid as i32, signal) };
     }
 }
 
 /// Sends a signal to the processes of a group.
 pub fn signal_group(group: u32, signal: i32) {
-    // SAFETY: sends a signal; a group without a process takes it and does nothing.
+    // SAFETY: the call takes numbers only; for a group without a process it fails and does nothing.
     unsafe { libc::kill(-(group as i32), signal) };
 }
 
-/// Whether a group has a process that lives.
+/// Whether a group has a process that has not ended.
 pub fn has_group(group: u32) -> bool {
     all().iter().any(|process| process.group as u32 == group && !process.ended)
 }
 
-/// Waits until `left` finds no process any more; false if that takes longer than `limit`. Takes the
-/// status of adopted processes that end meanwhile, but not of those in `known`, which the caller
-/// waits for.
+/// Waits until `left` returns no process any more. Returns false if that takes longer than `limit`.
+/// Meanwhile takes the status of adopted processes that have ended, but not of processes in
+/// `known`, for which the caller waits itself.
 pub fn are_gone(left: impl Fn() -> BTreeSet<u32>, known: &[u32], limit: Duration) -> bool {
     let start = Instant::now();
     loop {
@@ -102,12 +102,13 @@ pub fn are_gone(left: impl Fn() -> BTreeSet<u32>, known: &[u32], limit: Duration
     }
 }
 
-/// Takes the status of adopted processes that have ended.
+/// Takes the status of adopted processes that have ended, except for those in `known`.
 pub fn bury(known: &[u32]) {
     let me = std::process::id() as i32;
     for process in all().into_iter().filter(|process| process.ended && process.parent == me) {
         if !known.contains(&(process.pid as u32)) {
-            // SAFETY: a child of ours that has ended; its status is not wanted.
+            // SAFETY: the process is a child of this one and has ended; a null pointer is allowed,
+            // as its status is not wanted.
             unsafe { libc::waitpid(process.pid, std::ptr::null_mut(), libc::WNOHANG) };
         }
     }

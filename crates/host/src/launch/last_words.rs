@@ -1,14 +1,14 @@
-//! Says, when a signal ends Baton, what Baton leaves behind.
+//! Writes, when a signal ends Baton, what Baton leaves behind, such as files or a running program.
 
 use super::signals::Handler;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What the handler writes; null while there is nothing to say. Texts are never freed, so that a
-/// handler may read the text that it has loaded.
+/// The text that the handler writes; null while there is none. Texts are never freed, so that a
+/// handler may read a text that it has just loaded.
 static WORDS: AtomicPtr<String> = AtomicPtr::new(std::ptr::null_mut());
 
-/// While a value of this type is alive, Ctrl-C, SIGTERM and SIGHUP write a text to standard error
-/// before they end this process, as they do without it.
+/// While a value of this type is alive, Ctrl-C, SIGTERM and SIGHUP write a text to standard error,
+/// and then end this process as they would without it.
 pub struct LastWords {
     _handlers: [Handler; 3],
 }
@@ -22,8 +22,9 @@ impl LastWords {
 }
 
 extern "C" fn say(signal: i32) {
-    // SAFETY: null, or a string that is never freed; write, signal and raise may be called in a handler. The signal
-    // is blocked while its handler runs, so that it ends the process when the handler has returned.
+    // SAFETY: the pointer is null, or leads to a string that is never freed; write, signal and
+    // raise may be called in a handler. The raised signal is blocked while its handler runs, and
+    // ends the process when the handler has returned.
     unsafe {
         if let Some(words) = WORDS.load(Ordering::SeqCst).as_ref() {
             libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len());

@@ -1,5 +1,5 @@
-//! Which sockets processes listen at, as /proc tells: a connection that only asks would count as
-//! one of the server's.
+//! Finds the sockets at which processes listen, from /proc. A connection made only to find out
+//! would count as one of the server's.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,18 +9,18 @@ use std::path::Path;
 pub struct Listener {
     /// The kernel's number of the socket.
     inode: u64,
-    /// The port; `None`: a name in the file system.
+    /// The port; `None` if the socket has a name in the file system instead.
     pub port: Option<u16>,
 }
 
-/// The states of a socket in /proc/net/tcp, /proc/net/udp.
+/// States of a socket, as /proc/net/tcp and /proc/net/udp number them.
 const LISTENS: &str = "0A";
 const TIME_WAIT: &str = "06";
 const UNCONNECTED: &str = "07";
-/// The flag of a socket in /proc/net/unix that waits for connections.
+/// The flag, in /proc/net/unix, of a socket that waits for connections.
 const ACCEPTS: u32 = 0x10000;
 
-/// The sockets of the machine at which any process listens.
+/// Every socket of the machine at which some process listens.
 fn all() -> Vec<Listener> {
     let mut found = Vec::new();
     for (file, state) in [("tcp", LISTENS), ("tcp6", LISTENS), ("udp", UNCONNECTED), ("udp6", UNCONNECTED)] {
@@ -42,13 +42,13 @@ pub fn is_taken(port: u16) -> bool {
     all().iter().any(|listener| listener.port == Some(port))
 }
 
-/// How many connections of this port have ended and still block it.
+/// The number of connections of this port that have ended and still keep the port busy.
 pub fn still_ending(port: u16) -> usize {
     let ends = |file| sockets(file).into_iter().filter(|s| s.state == TIME_WAIT && s.port == port).count();
     ends("tcp") + ends("tcp6")
 }
 
-/// A line of /proc/net/tcp or its like.
+/// A line of /proc/net/tcp or /proc/net/udp.
 struct Socket {
     port: u16,
     state: String,
@@ -69,7 +69,7 @@ fn socket(line: &str) -> Option<Socket> {
     Some(Socket { port, state: (*words.get(3)?).to_owned(), inode: words.get(9)?.parse().ok()? })
 }
 
-/// A socket with a name in the file system that waits for connections.
+/// Reads a line of /proc/net/unix, if it describes a socket that waits for connections.
 fn named(line: &str) -> Option<Listener> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let flags = u32::from_str_radix(words.get(3)?, 16).ok()?;
@@ -77,7 +77,7 @@ fn named(line: &str) -> Option<Listener> {
     (flags & ACCEPTS != 0).then_some(Listener { inode, port: None })
 }
 
-/// The numbers of a process's sockets.
+/// The kernel's numbers of the sockets that a process has open.
 fn inodes(pid: u32) -> Vec<u64> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let inode = |target: &Path| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok();
@@ -99,7 +99,7 @@ mod tests {
         let (served, _) = listener.accept().unwrap();
         drop(listener);
         assert!(!is_taken(port), "a connection is no listener");
-        // The side that closes first keeps the port for a while.
+        // The side that closes first keeps its port busy for a while: here the server's side.
         drop(served);
         drop(_client);
         for _ in 0..200 {

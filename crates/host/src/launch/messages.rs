@@ -6,7 +6,6 @@
 //! file system, so that a process without rights, root directory or disk space can send too. A
 //! process that cannot reach the socket (it is in another network namespace) writes to its own
 //! standard error.
-//! network) writes to its own standard error.
 
 use crate::error::Failed;
 use std::collections::BTreeMap;
@@ -40,7 +39,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Begins to listen. `say` is called with the first message of each subject, on another thread.
+    /// Begins to listen. A thread calls `say` with the first message of each subject.
     ///
     /// # Errors
     /// If no socket or no thread can be created.
@@ -62,7 +61,8 @@ impl Messages {
     /// Stops listening and returns the messages.
     pub fn end(self) -> AllSaid {
         let address = SocketAddr::from_abstract_name(&self.name);
-        // An empty datagram is queued behind everything that the processes have sent.
+        // An empty datagram marks the end: it is queued behind everything that the processes have
+        // sent.
         let told = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"", &address));
         if told.is_err() { AllSaid::new() } else { self.listener.join().unwrap_or_default() }
     }

@@ -48,13 +48,13 @@ pub fn search_path(folder: &Path) -> OsString {
     path
 }
 
-/// When a program loads an OpenMP library of GCC's.
+/// When a program loads GCC's OpenMP library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loads {
-    /// The loader loads it before `main`, and takes Baton's.
+    /// The loader loads it before `main`, and takes Baton's library in its place.
     AtStart,
-    /// The program opens libraries while it runs, and one of them may load a libgomp, perhaps a copy under another name, as wheels of
-    /// Python have it. Baton's must be preloaded.
+    /// The program opens libraries while it runs. One of them may load a libgomp, perhaps a copy
+    /// under another name, as Python's wheels have it, so Baton's library must be preloaded.
     WhileItRuns,
 }
 
@@ -66,7 +66,8 @@ pub fn check(image: &Path, folder: &Path) -> Result<(), BadInput> {
     }
 }
 
-/// The file to preload for a program that opens libraries while it runs.
+/// The path of the file to preload for a program that opens libraries while it runs. Fails if the
+/// path has a space.
 pub fn preloaded(folder: &Path) -> Result<PathBuf, Failed> {
     if folder.to_string_lossy().contains(char::is_whitespace) {
         let cannot = "LD_PRELOAD cannot name a path with a space; move the tree";
@@ -86,7 +87,8 @@ pub fn loads(image: &Path, folder: &Path) -> Result<Loads, BadInput> {
     judge(&String::from_utf8_lossy(&output.stdout), image, folder, opens_libraries)
 }
 
-/// Whether the program, or one of the libraries that are loaded with it, calls `dlopen`. The C library and the loader define it.
+/// Whether the program, or a library that is loaded with it, names `dlopen`. The C library and the
+/// loader are left out, because they define it.
 fn opens_libraries(files: &[&Path]) -> bool {
     const NAME: &[u8] = b"\0dlopen\0";
     let defines = |file: &Path| {

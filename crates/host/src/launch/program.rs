@@ -161,7 +161,8 @@ fn check_script(line: &[u8], depth: usize) -> Result<PathBuf, Why> {
 
 fn has_capabilities(path: &Path) -> bool {
     let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: both strings end in a zero byte; with no buffer the call only says how long the value is.
+    // SAFETY: both strings end in a zero byte. Without a buffer the call only returns the length of
+    // the value.
     unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
 }
 

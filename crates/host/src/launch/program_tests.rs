@@ -47,8 +47,8 @@ fn a_dynamic_program_of_this_architecture_passes() {
     assert!(sh.path.is_absolute() && sh.path.ends_with("sh"), "{sh:?}");
 }
 
-/// The libraries are stand-ins for the sanitizers' runtimes. Only the library's name, and the
-/// function that a program defines, matter.
+/// The libraries stand in for the sanitizers' runtimes: only a library's file name matters, and the
+/// name of a function that a program defines.
 #[test]
 fn sanitizers_that_cannot_share_the_program_are_named() {
     let dir = tempfile::tempdir().unwrap();

@@ -46,7 +46,7 @@ extern "C" fn look() {
 /// process began.
 pub(super) fn inherit_pipe() {
     if PIPE_WAS_IGNORED.load(Ordering::Relaxed) {
-        // SAFETY: may be called between fork and exec.
+        // SAFETY: `signal` may be called between fork and exec.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     }
 }
@@ -93,9 +93,11 @@ pub(super) struct Handler {
 
 impl Handler {
     pub(super) fn install(signal: i32, handler: extern "C" fn(i32)) -> Handler {
-        // SAFETY: the structures are ours, all-zero bytes are a valid one, and the handlers of this folder only do what
-        // a handler may: load an atomic, and call kill, write, signal and raise. (A program started by exec gets the default action back, but
-        // keeps a signal that was ignored ignored: so an ignored one is left as it is.)
+        // SAFETY: the structures are local, and all-zero bytes are a valid value of them. The
+        // handlers of this folder only do what a handler may do: load an atomic, and call kill,
+        // write, signal and raise. (An executed program gets the default action for a handled
+        // signal, but keeps an ignored signal ignored; so a signal that is ignored is left as it
+        // is.)
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut before);
@@ -112,7 +114,7 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        // SAFETY: `before` is what the kernel gave us.
+        // SAFETY: `before` is the action that the kernel returned when the handler was installed.
         unsafe { libc::sigaction(self.signal, &self.before, std::ptr::null_mut()) };
     }
 }

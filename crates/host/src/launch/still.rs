@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A program whose threads are looked at now and then, with all processes that it started.
+/// A program that is looked at now and then: its threads, and those of all processes that it
+/// started.
 pub struct Stillness {
     root: u32,
     seen: BTreeMap<(u32, u32), Run>,
-    /// Since when nothing has run: the time of the look that saw the last change.
+    /// The time since which nothing has run: that of the look that saw the last change.
     since: Instant,
-    /// What a look costs.
+    /// How long the last look took.
     cost: Duration,
 }
 
@@ -24,7 +25,7 @@ struct Run {
     turns: u64,
 }
 
-/// What a look saw.
+/// What a look at the program has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// How long no thread has run.
@@ -41,7 +42,7 @@ impl Stillness {
         Stillness { root, seen: BTreeMap::new(), since: Instant::now(), cost: Duration::ZERO }
     }
 
-    /// Looks at all threads. `None` if the program has ended.
+    /// Looks at all threads of the program. Returns `None` if the program has ended.
     pub fn look(&mut self) -> Option<Look> {
         let now = Instant::now();
         let processes = family(self.root);
@@ -67,7 +68,7 @@ impl Stillness {
         Some(Look { still: now - self.since, threads, has_children: processes.len() > 1 })
     }
 
-    /// What the last look cost.
+    /// How long the last look took.
     pub fn cost(&self) -> Duration {
         self.cost
     }
@@ -106,7 +107,7 @@ fn family(root: u32) -> Vec<u32> {
 /// The state of a thread, and its time on a CPU in the kernel's clock ticks.
 fn stat(task: &Path) -> Option<(u8, u64)> {
     let text = std::fs::read(task.join("stat")).ok()?;
-    // The name in parentheses may contain anything.
+    // The thread's name stands in parentheses, and may contain anything.
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let fields: Vec<&str> = std::str::from_utf8(text.get(end + 2..)?).ok()?.split(' ').collect();
     let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
@@ -131,7 +132,8 @@ mod tests {
         Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().expect("a shell")
     }
 
-    /// Looks for a second.
+    /// Looks at the child for a second, then kills it. Returns the longest time in which it stood
+    /// still.
     fn longest(child: &mut Child) -> Duration {
         let mut still = Stillness::of(child.id());
         let mut longest = Duration::ZERO;
@@ -148,7 +150,8 @@ mod tests {
     fn a_sleeper_is_still_and_a_worker_or_its_parent_is_not() {
         assert!(longest(&mut shell("exec sleep 60")) > Duration::from_millis(500));
         assert!(longest(&mut shell("while :; do :; done")) < Duration::from_millis(400));
-        // The shell waits for a child that works, and takes it along when it is killed.
+        // The shell waits for a child that works. The child ends when the shell is killed, because
+        // it looks for its parent.
         let worker = "sh -c 'n=0; while [ -e /proc/$PPID ] && [ $n -lt 900000 ]; do n=$((n+1)); done' & wait";
         assert!(longest(&mut shell(worker)) < Duration::from_millis(400));
     }
