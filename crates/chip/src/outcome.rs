@@ -24,9 +24,11 @@ use std::fmt;
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The time at which the last thread ended, or the time limit.
+    /// The time at which the run ended: with its last thread, when only background applications
+    /// were left, or where it was cut off.
     pub cycles: Cycles,
-    /// Whether every thread has ended.
+    /// Whether all threads have ended, but for those of background applications; false if the run
+    /// was cut off.
     pub finished: bool,
     /// Operations that guests did one by one. Tries that were counted without being simulated are
     /// not included.

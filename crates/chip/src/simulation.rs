@@ -57,7 +57,7 @@ pub struct Options {
     /// Whether changes of lock words are kept for [`Simulation::lock_log`]: words on which a lock's
     /// hinted atomic was done.
     pub watch_locks: bool,
-    /// Bytes of guest heap.
+    /// The number of bytes of the guests' heap.
     pub heap_bytes: usize,
     /// The most threads that can live at one time.
     pub threads: usize,
@@ -249,7 +249,7 @@ impl Simulation {
         &mut self.engine().memory
     }
 
-    /// The engine, for the host's side.
+    /// The engine, for code of the host that runs no guest meanwhile.
     #[inline(always)]
     fn engine(&mut self) -> &mut Engine {
         // SAFETY: the engine lives as long as `self`, and the host's side, which alone has `&mut
@@ -309,7 +309,7 @@ impl Simulation {
                 Step::Resume(id) => {
                     if self.resume(id) {
                         let engine = self.engine();
-                        // Only background applications are left.
+                        // The run ends when only background applications are left.
                         if engine.os.lives_on() && engine.apps_are_through() {
                             return Ok(Outcome::read(engine, true));
                         }

@@ -29,7 +29,7 @@ pub(crate) enum Stall {
     Requests(usize),
     /// All stores have been written, and all requests have left for their devices.
     Left,
-    /// The answer to a request is here.
+    /// The answer to this request has arrived.
     Answer {
         packet: u32,
         /// Whether the thread is in a system call.

@@ -37,7 +37,7 @@ pub(crate) enum Step {
     Silence,
 }
 
-/// What the engine counted.
+/// The counts of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EngineCounts {
     pub(crate) events: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Cores {
     pub(crate) far: bool,
 }
 
-/// How far and by which shortcuts a run goes.
+/// The bounds of a run, and the shortcuts that it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// The time at which the run is cut off.
@@ -82,7 +82,7 @@ pub(crate) struct Bounds {
 pub(crate) struct Log {
     /// The events that guests record; `None` if they are not kept.
     pub(crate) record: Option<Vec<baton_trace::Event>>,
-    /// Lock words that are watched.
+    /// The lock words that are watched, and their changes.
     pub(crate) watch: Watch,
 }
 

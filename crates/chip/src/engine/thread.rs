@@ -74,7 +74,7 @@ pub(crate) struct Thread {
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) local: Box<Local>,
-    /// The operating system's part.
+    /// The operating system's record of the thread.
     pub(crate) os: Task,
     /// The operations that the thread has under way in its core.
     pub(crate) pipeline: Pipeline,

@@ -14,8 +14,7 @@ impl Engine {
     pub(crate) fn move_sleepers(&mut self, from: usize, to: usize, n: u32) -> u32 {
         let moved = self.os.futexes.move_to(from, to, n);
         for &id in &moved {
-            // A thread that is still on its way to sleep records its cell itself; it will be at the
-            // new cell by then.
+            // If the thread records a cell that it waits on, this is now the new one.
             if let Some((Waited::Cell(cell), _)) = &mut self.threads[id as usize].wait.waits_on {
                 *cell = to;
             }

@@ -75,7 +75,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         debug_assert_eq!(thread.state, State::Asleep);
         thread.ended = Ended::Expired;
-        // In memory, the sleeper itself leaves the queue, once it runs.
+        // With futexes in guest memory, the sleeper itself leaves the queue when it runs.
         if let Some((Waited::Cell(offset), _)) = thread.wait.waits_on
             && !self.os.layout.in_memory()
         {
@@ -152,7 +152,7 @@ impl Engine {
         self.leave(cpu, id, |policy, now, out| policy.exit(now, baton_sched::ThreadId(id), out));
     }
 
-    /// What must hold when nothing runs, whatever happened before.
+    /// Checks what must hold whenever no guest runs.
     #[cfg(debug_assertions)]
     pub(crate) fn check(&self) {
         let on_cpu = self.os.cpus.iter().filter(|cpu| cpu.current.is_some()).count();

@@ -117,7 +117,7 @@ impl<T: Word> SimulatedAtomic<T> {
         old
     }
 
-    /// Writes; the time has passed already.
+    /// Writes the value; the access that takes the time has been made already.
     #[inline(always)]
     fn poke(&self, value: T) {
         // SAFETY: see `Sync`: no other access happens meanwhile.

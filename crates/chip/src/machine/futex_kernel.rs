@@ -104,8 +104,8 @@ impl Kernel for SimulatedKernel {
         let mut expired = false;
         let over = suspend_unless(|engine| {
             let deadline = deadline.map_or(u64::MAX, |deadline| engine.chip.core.clock.cycles(deadline.at).0);
-            // The thread's own store may still be in its buffer, and no other thread writes to the
-            // word before that. What matters is whether a waker has marked it.
+            // This look takes no time. The thread's own stores left their buffer on its way here,
+            // and a waker's mark leaves the waker's buffer before the waker rouses the thread.
             if state.peek() == OUT {
                 return true;
             }

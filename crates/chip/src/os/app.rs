@@ -49,9 +49,9 @@ pub enum Runs {
 /// An application to be added to a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Its name in results.
+    /// The application's name in results.
     pub name: String,
-    /// How often it runs.
+    /// How often the application runs.
     pub runs: Runs,
     /// The time at which the application begins; the operating system knows nothing about it
     /// before. 0 for the start of the simulation.
@@ -120,7 +120,7 @@ impl From<AppUse> for AmpCounts {
 pub struct AppFigures {
     /// The application's name.
     pub name: String,
-    /// When it was to begin.
+    /// The time at which the application was to begin.
     pub start: Cycles,
     /// The duration of each complete run, from the start of the first thread to the end of the
     /// last.
@@ -149,7 +149,7 @@ pub(crate) struct AppState {
     pub(crate) done: Vec<Cycles>,
     pub(crate) began: u64,
     pub(crate) alive: u32,
-    /// The actions for signals.
+    /// The application's actions for signals.
     pub(crate) actions: Actions,
     pub(crate) counts: AppCounts,
     pub(crate) runnable: u32,

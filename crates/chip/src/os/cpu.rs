@@ -10,11 +10,11 @@ use baton_units::{CoreId, CpuId, Cycles};
 /// Which idle CPU a wake-up roused, by what that costs the waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Roused {
-    /// None: the thread waits in a queue, or its CPU runs another thread.
+    /// No CPU: the woken thread waits in a queue, or its CPU runs another thread.
     Nobody,
-    /// One that still polled for work, so that it sees the thread without an interrupt.
+    /// A CPU that still polled for work, so that it sees the thread without an interrupt.
     Polling,
-    /// One that was halted and needs an interrupt.
+    /// A CPU that was halted and needs an interrupt.
     Halted,
 }
 
@@ -47,19 +47,20 @@ pub(crate) struct Cpu {
     pub(crate) since: u64,
     /// Whether the policy's timer, or the tick, is in the event queue.
     pub(crate) timer: bool,
-    /// Whether an interrupt is on its way here.
+    /// Whether an interrupt is on its way to this CPU.
     pub(crate) interrupt_comes: bool,
-    /// If that interrupt first goes to a line's home: the line, and the mark with which the home
-    /// forwards it.
+    /// If the interrupt that is on its way first goes to a line's home: the line, and the mark with
+    /// which the home forwards the interrupt.
     pub(crate) by_way_of: Option<(Line, Header)>,
-    /// Whether that interrupt takes the CPU from its thread.
+    /// Whether the interrupt that is on its way takes the CPU from its thread.
     pub(crate) called_off: bool,
-    /// The threads that that interrupt tells about signals.
+    /// The threads that the interrupt on its way tells about signals.
     pub(crate) signalled: Vec<ThreadId>,
-    /// If that interrupt wakes the CPU: the time from the interrupt until the thread runs.
+    /// If the interrupt on its way wakes the CPU: the time from the interrupt until the thread
+    /// runs.
     pub(crate) wakes: Option<u64>,
     pub(crate) counts: CpuCounts,
-    /// Cycles so far: waking, switching, busy, off; then idle, by state.
+    /// The CPU's cycles so far: waking, switching, busy, off; then (in `idle`) idle, by state.
     times: [u64; 4],
     idle: Vec<u64>,
 }

@@ -34,9 +34,9 @@ struct OfCore {
 pub struct ClockFigures {
     /// The name of the governor.
     pub governor: &'static str,
-    /// The number of its decisions.
+    /// The number of the governor's decisions.
     pub periods: u64,
-    /// The changes of a core's clock that it requested.
+    /// The number of changes of a core's clock that the governor requested.
     pub changes: u64,
     /// How long the cores in use, added up, had each clock. The sum is the run for each core.
     pub at: Vec<(Hertz, Cycles)>,

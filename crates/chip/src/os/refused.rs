@@ -9,17 +9,18 @@ use thiserror::Error;
 /// signal cannot be changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refused {
-    /// More cores were asked for than there are.
+    /// A simulation with more CPUs than the chip has, or a core that the chip does not have or does
+    /// not use.
     #[error("{asked} CPUs asked for; chip `{chip}` has {has} (core.count times core.contexts)")]
     Cores {
         /// The chip.
         chip: String,
-        /// How many were asked for.
+        /// The number of CPUs, or the number of the core plus one, that was asked for.
         asked: u32,
-        /// How many it has.
+        /// The number of CPUs that there are.
         has: u32,
     },
-    /// A thread may run nowhere.
+    /// A thread may run on no CPU that is in use.
     #[error("thread `{thread}` may run only on cores {cores:?} and CPUs {cpus:?}; {has} CPUs are in use")]
     Affinity {
         /// The thread.
@@ -38,9 +39,9 @@ pub enum Refused {
     Clock {
         /// The core.
         core: u32,
-        /// What was asked for.
+        /// The clock that was asked for.
         clock: Hertz,
-        /// The number of the last core.
+        /// The number of the chip's last core.
         last: u32,
         /// The fastest clock.
         most: Hertz,
@@ -55,7 +56,7 @@ pub enum Refused {
         thread: String,
         /// The cores on which it may run.
         cores: Vec<u32>,
-        /// The place that switched them off: file, line and key, if it was the chip file.
+        /// The place that switched the cores off: file, line and key, if it was the chip file.
         place: String,
     },
     /// All CPUs in use are switched off.
@@ -68,13 +69,13 @@ pub enum Refused {
         /// The value of `os.off`.
         off: String,
     },
-    /// No room for another stack.
+    /// The arena has no room for the stack of another thread.
     #[error("no room for more than {0} guest threads (Options::threads)")]
     Threads(usize),
     /// The chip's memory system cannot be built.
     #[error("the chip's memory system cannot be built: {0}")]
     Chip(String),
-    /// The host gave no address space.
+    /// The host gave no address space for the guest memory.
     #[error("the host has no address space for the simulated memory: {0}")]
     Memory(String),
     /// A number that stands for no signal of the simulated system.

@@ -22,13 +22,13 @@ impl Signal {
     pub const ALRM: Signal = Signal(14);
     /// Asks an application to end.
     pub const TERM: Signal = Signal(15);
-    /// A child has changed; ignored by default.
+    /// A child process has changed its state; ignored by default.
     pub const CHLD: Signal = Signal(17);
     /// Resumes a stopped process; ignored by default, because the simulated system stops none.
     pub const CONT: Signal = Signal(18);
-    /// Urgent data have come; ignored by default.
+    /// Urgent data have come to a socket; ignored by default.
     pub const URG: Signal = Signal(23);
-    /// A window has changed; ignored by default.
+    /// The terminal's window has changed its size; ignored by default.
     pub const WINCH: Signal = Signal(28);
 
     /// The signals that stop a process, which the simulated system does not do.
@@ -128,7 +128,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Runs a handler, with only the signal itself blocked.
+    /// An action that runs a handler, with only the signal itself blocked meanwhile.
     pub fn handle(handler: impl Fn(Signal) + 'static) -> Action {
         Action::Handle(Rc::new(handler), SignalSet::NONE)
     }

@@ -38,7 +38,7 @@ pub(crate) struct WakeUp {
     pub(crate) bucket: Option<Line>,
 }
 
-/// A spell during which every thread waits.
+/// A time during which every thread waits, found by a timer and checked by the next ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
     /// When the newest wait began, how many threads live, and how many answers devices have given.

@@ -31,14 +31,15 @@ pub(crate) struct Task {
     pub(crate) leaves: bool,
     /// Cycles of interrupt handlers that the thread must still pay for before its next operation.
     pub(crate) due: u64,
-    /// The number of those handlers that access memory (`os.interrupt_lines`, `os.queue_lines`).
+    /// The number of the handlers in `due` that access memory (`os.interrupt_lines`,
+    /// `os.queue_lines`).
     pub(crate) handlers: u32,
     /// The handlers that run now.
     pub(crate) handler: Handler,
     /// The number of kernel spin locks that the thread holds or waits for. With any, it cannot be
     /// preempted.
     pub(crate) holds: u32,
-    /// Whether the CPU is wanted as soon as the thread holds no such lock.
+    /// Whether the CPU is wanted as soon as the thread holds no spin lock of the kernel.
     pub(crate) wanted: bool,
     /// The number of the thread's futex sleep, so that a late wake-up does not end a later sleep.
     pub(crate) futex_sleep: u64,

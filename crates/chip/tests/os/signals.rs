@@ -44,7 +44,7 @@ pub(super) fn chip(cores: u32, settings: &[&str]) -> Chip {
     common::cores(cores, &[&PRICES[..], settings].concat())
 }
 
-/// The same prices on coherent caches, with interrupts that are packets.
+/// A chip of coherent caches with these prices, on which interrupts are packets.
 fn packets(cores: u32, settings: &[&str]) -> Chip {
     let own = ["noise.start=0", "os.ipi=packet", "os.scheduler=fair"];
     let all: Vec<String> = own.iter().chain(&PRICES[1..]).chain(settings).map(|s| (*s).to_owned()).collect();

@@ -40,7 +40,8 @@ fn a_file_has_the_keys_of_its_base_and_its_own_on_top() {
     assert_eq!(Chip::from_toml(&deep.to_toml(), "again").map(|chip| chip.expanded()), Ok(deep.expanded()));
     // A key's place is that of the file that gave it last.
     assert!(deep.os.off.place.ends_with("/sub/../mine.toml:7"), "{}", deep.os.off.place);
-    // What the command line sets applies last, to the whole chip; the number of cores, too.
+    // The command line comes last: its settings replace those of all files, and its number of cores
+    // scales the whole chip.
     let path = dir.path().join("sub/deep.toml");
     let four = Chip::open_with(&path, Some(4), &["cache.atomic=5".to_owned(), "os.off=2".to_owned()]).unwrap();
     assert_eq!((four.core.count, four.cache.hit.0, four.cache.atomic.0, four.os.off.text()), (4, 9, 5, "2".into()));

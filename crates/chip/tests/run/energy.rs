@@ -239,7 +239,7 @@ fn work_is_time_and_clock_wherever_it_was_done() {
         let active = outcome.spent.iter().filter(|spent| spent.state == PowerState::Active);
         let done: f64 = active.map(|spent| spent.cycles.0 as f64 * spent.clock.expect("it ran").0 as f64 / 2e9).sum();
         let asked = works.iter().sum::<u64>() as f64;
-        // Each time a CPU ends a computation it may have a remainder of less than a cycle.
+        // A CPU that ends a computation may leave a remainder of less than a cycle unused.
         assert!(done >= asked && done < asked + 20.0, "seed {seed}: {done} and {asked}");
     }
 }

@@ -161,10 +161,10 @@ choice! {
 choice! {
     /// Whether the shared level has a copy of every line that the cores hold.
     Inclusion {
-        /// The shared level has a copy of every such line; a line that leaves the shared level also
-        /// leaves the cores.
+        /// The shared level has a copy of every line that a core holds; a line that leaves the
+        /// shared level also leaves the cores.
         Inclusive = "inclusive",
-        /// The shared level may or may not have a copy of such a line.
+        /// The shared level may or may not have a copy of a line that a core holds.
         #[default] NonInclusive = "non-inclusive",
     }
 }

@@ -33,7 +33,7 @@ pub struct Devices {
     pub all: Attachment,
     /// The values in `[device]` for keys that kinds also have: `latency` and `words`.
     pub shared: Settings,
-    /// What the kinds have of their own, in the order of [`kinds`]: `[device.mailbox]` beside `[device]`.
+    /// The values of the kinds' own tables (such as `[device.mailbox]`), in the order of [`kinds`].
     pub own: Vec<Settings>,
 }
 
@@ -104,9 +104,10 @@ choice! {
 choice! {
     /// Whether stores wait for an earlier request that has no answer yet.
     YoungerStores {
-        /// Such stores wait: the store buffer is a queue.
+        /// Stores behind a request without an answer wait: the store buffer is a queue.
         #[default] Wait = "wait",
-        /// Such stores are written in their order, as soon as the core owns their lines.
+        /// Stores behind a request without an answer are written in their order, as soon as the
+        /// core owns their lines.
         Pass = "pass",
     }
 }

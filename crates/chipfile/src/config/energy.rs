@@ -39,13 +39,13 @@ pub enum Price {
 }
 
 impl Price {
-    /// The price of a CPU that computes, waits for memory or is in a system call.
+    /// The power of a CPU that computes, waits for memory or is in a system call.
     pub const ACTIVE: Price = Price::State(0);
-    /// The price of a CPU that spins.
+    /// The power of a CPU that spins.
     pub const SPIN: Price = Price::State(1);
-    /// The price of a CPU that waits with a monitor, at the shallowest depth.
+    /// The power of a CPU that waits with a monitor, at the shallowest depth.
     pub const MONITOR: Price = Price::State(4);
-    /// The price of a halted CPU without a thread.
+    /// The power of a halted CPU without a thread.
     pub const IDLE: Price = Price::State(9);
 }
 

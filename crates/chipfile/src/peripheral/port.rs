@@ -5,7 +5,7 @@ use baton_machine::device::Words;
 /// A request at its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its packet's number: see [`Request::number`].
+    /// The number of the request's packet: see [`Request::number`].
     pub packet: u32,
     /// The operation, as a number that the device defines.
     pub op: u32,
@@ -76,7 +76,7 @@ pub enum Hold {
     Empty,
 }
 
-/// What a device did. The chip that the device hangs on carries it out.
+/// Something that a device did, which the device's chip carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// An answer leaves in a cycle of the device.

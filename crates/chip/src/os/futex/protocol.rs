@@ -20,7 +20,7 @@ use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, Word};
 /// One counter of the sleepers' table.
 #[repr(C)]
 pub struct Counter<M: Machine> {
-    /// The number of threads that sleep here, or are about to.
+    /// The number of threads that sleep on a cell of this counter, or are about to.
     pub sleepers: M::Atomic<u32>,
 }
 
@@ -105,7 +105,7 @@ pub enum Slept {
     Changed,
     /// A waker took the thread out of the queue.
     Woken,
-    /// The deadline came first.
+    /// The deadline came before a waker.
     Expired,
 }
 
@@ -122,7 +122,7 @@ pub enum Path {
 
 /// The kernel that the protocol runs in.
 pub trait Kernel {
-    /// The machine that it runs on.
+    /// The machine on which the kernel runs.
     type M: Machine;
     /// The value that stands for a cell in nodes; not 0.
     fn key<T: Word>(&self, cell: *const <Self::M as Machine>::Atomic<T>) -> u64;
