@@ -65,7 +65,8 @@ impl Axis {
         self.ticks().into_iter().map(line).collect()
     }
 
-    /// Between four and twelve round values that lie on the axis.
+    /// Round values that lie on the axis: three to seven on a linear axis. A logarithmic axis has
+    /// the powers of ten, with 2 and 5 times each of them if it spans few decades.
     pub fn ticks(&self) -> Vec<f64> {
         if self.log {
             let decades = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);

@@ -5,7 +5,8 @@ pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Formats a number with three or four significant digits.
+/// Formats a number: from 1000 on as a whole number, below 1 with four decimals, otherwise with
+/// three or four significant digits. Zeroes at the end are left out.
 pub fn number(value: f64) -> String {
     let text = match value.abs() {
         a if a >= 1000.0 => format!("{value:.0}"),

@@ -50,7 +50,8 @@ impl Table {
         out
     }
 
-    /// Whether every cell of a column begins with a digit or a sign, or stands for a missing value.
+    /// Whether a column has a number, and all its other cells are numbers or stand for a missing
+    /// value. A cell is a number if it begins with a digit, perhaps behind signs.
     fn numeric(&self, column: usize) -> bool {
         let cells =
             || self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !matches!(cell.as_str(), "" | "-"));

@@ -157,7 +157,8 @@ impl<M: Machine> DeviceQueues<M> {
     /// way as the machine allows.
     ///
     /// # Panics
-    /// The device drops a request: the order of the items is lost then.
+    /// Panics if the device drops a request, because the order of the items is lost then, or if the
+    /// device refuses one.
     pub fn exchange(&self, to: QueueId, from: QueueId, items: &[u64], into: &mut [u64]) {
         let whole = |answer: Result<u64, QueueRefusal>| match answer {
             Ok(word) => word,

@@ -40,8 +40,7 @@ impl PhaseProgram {
     }
 
     /// The threads. The first thread runs the sequential parts while the others wait at the
-    /// barrier. The check: together the threads have run the instructions of the profile, as far as
-    /// these can be divided, and each thread met as often as it should.
+    /// barrier. The check: each thread met as often as it should.
     fn threads_at<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
         let PhaseProgram { program, threads, seed, .. } = self;
         let n = u64::from(threads.get());

@@ -56,7 +56,7 @@ impl Added {
     /// Adds the workload to the list of workloads.
     ///
     /// # Errors
-    /// The name is taken or is none, or workloads have been looked up already.
+    /// Fails if the name is taken or is no valid name, or if workloads have been looked up already.
     pub fn add(self) -> Result<(), NotAdded> {
         LIST.add(self.info)?;
         ADDED.lock().unwrap_or_else(PoisonError::into_inner).push(self);

@@ -35,10 +35,11 @@ pub const NEAR: f64 = 0.05;
 /// Largest accepted distance from a printed share of acquisitions, in points.
 pub const NEAR_POINTS: f64 = 0.04;
 
-/// Number of steps that a candidate may take the wrong way.
+/// The step from which on a hopeless candidate is given up.
 const PATIENCE: u32 = 2;
 
-/// A candidate that is further off than this, and comes no nearer, is given up.
+/// A candidate is hopeless if it is further off than this and its last step has not brought it
+/// clearly nearer.
 const HOPELESS: f64 = 0.25;
 
 /// The shares that a candidate is moved to.
@@ -161,7 +162,8 @@ fn moved<E>(
         let missed = [(shown.cs_share, aim.cs_share), (shown.coh_share, aim.coh_share)];
         let solver = solver.get_or_insert_with(|| Solver::expecting(&draw, &shown));
         let [section, think] = solver.step(missed.map(|(is, should)| (is.max(1e-4) / should.max(1e-4)).ln()));
-        // A section cannot be shorter than the time of its lines.
+        // A section computes five cycles at least. The rest of its length is the time of its lines,
+        // which no step changes.
         let times = (
             scaled(draw.section_cycles, section).clamp(5, 1_000_000),
             scaled(draw.think_cycles, think).clamp(10, 10_000_000),

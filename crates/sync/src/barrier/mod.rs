@@ -20,7 +20,8 @@ use core::num::NonZeroU32;
 pub struct Gate<'a, M: Machine> {
     /// The word that participants wait for.
     pub word: &'a M::Atomic<u32>,
-    /// The user's bit. It is clear when the last participant arrives.
+    /// The user's bit. It must be clear when the last participant arrives. While a participant is
+    /// in [`RawBarrier::wait`], it must not be set: that call would return early.
     pub bit: u32,
 }
 

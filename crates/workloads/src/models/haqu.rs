@@ -44,8 +44,9 @@ const PRODUCER: usize = 0;
 const CONSUMER: usize = 1;
 
 impl<M: Machine> Haqu<M> {
-    /// The next free places of a side, at most `count`; waits until there is one. Returns the
-    /// side's own count and the places.
+    /// The next places that a side may use: free ones for the producer, filled ones for the
+    /// consumer. They are neighbours, and at most `count`; the call waits until there is one.
+    /// Returns the side's own count and the places.
     fn next(&self, side: usize, count: usize, wait: Wait) -> (u32, &[M::Slot<u64>]) {
         let (state, other) = (&self.states[side], &self.counts[1 - side].0);
         let ahead = if side == PRODUCER { self.places.len() as u32 } else { 0 };
@@ -80,8 +81,8 @@ impl<M: Machine> Model<M> for Haqu<M> {
         producers: Side::Single,
         consumers: Side::Single,
         device: false,
-        // An enqueue and a dequeue are one instruction each, with the accesses that the instruction
-        // makes.
+        // An enqueue and a dequeue are one instruction each. Each of them makes three accesses,
+        // which count as instructions here.
         counted: Counted { instructions: 6.0, accesses: 6 },
         counted_bulk: Some(CountedBulk { call: Counted { instructions: 4.0, accesses: 4 }, item: 2.0 }),
     };
@@ -97,8 +98,8 @@ impl<M: Machine> Model<M> for Haqu<M> {
     }
 }
 
-// SAFETY: a place is the consumer's between its count and the producer's, and else the producer's; counts are stored with Release and
-// loaded with Acquire.
+// SAFETY: a place is the consumer's from its count up to the producer's, and otherwise the
+// producer's; counts are stored with Release and loaded with Acquire.
 unsafe impl<M: Machine> Channel<M> for Haqu<M> {
     unsafe fn send(&self, _: u32, mut items: &[u64], wait: Wait) {
         while !items.is_empty() {

@@ -129,8 +129,9 @@ impl<M: Machine> Of<'_, M> {
         }
     }
 
-    /// Makes `count` requests, some of them under way at a time. Passes each answer on, in order,
-    /// as soon as its cell is wanted again; with `all`, passes the rest on at the end.
+    /// Makes `n` requests, at most [`CELLS`] of them under way at a time. With `all`, each answer
+    /// goes to `take`, in order, and the call returns behind the last one. Otherwise no answer goes
+    /// to `take`: the thread waits for an answer only when a later request needs its cell.
     fn each(
         &self,
         n: usize,
