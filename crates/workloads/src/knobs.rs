@@ -68,7 +68,8 @@ pub struct Knobs<'a> {
     pub load: f64,
     /// Number of rounds of each thread; `None`: the workload's own number.
     pub iterations: Option<u64>,
-    /// Whether the run is cut off. If so, `iterations: None` means rounds without bound.
+    /// Whether the run is cut off. Most workloads then take `iterations: None` as rounds without
+    /// bound ([`Knobs::iterations_or`]).
     pub cut_off: bool,
     /// Seed of a program's input.
     pub seed: u64,
@@ -117,7 +118,8 @@ impl Knobs<'_> {
         self.threads.unwrap_or(2)
     }
 
-    /// Number of rounds of each thread; `usual` if none was set.
+    /// Number of rounds of each thread. If none was set: no bound for a run that is cut off,
+    /// otherwise `usual`.
     pub fn iterations_or(&self, usual: u64) -> u64 {
         self.iterations.unwrap_or(if self.cut_off { u64::MAX } else { usual })
     }
