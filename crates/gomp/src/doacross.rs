@@ -1,4 +1,4 @@
-//! Doacross loops: iterations that wait for earlier ones. `nest` has the record of such a loop.
+//! Doacross loops, whose iterations wait for earlier ones. `nest` has the record of such a loop.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule};

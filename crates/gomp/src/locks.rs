@@ -11,13 +11,13 @@ use core::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A lock of the table. An entry is never freed: its number is used again after the program
-/// destroys the lock.
+/// An entry of the table of locks. An entry is never freed: its number is used again after the
+/// program destroys the lock.
 #[derive(Default)]
 struct Entry {
     lock: OnceLock<Lock>,
     initialised: AtomicBool,
-    /// The thread that holds the lock as a nested lock of the old form; 0: none.
+    /// The thread that holds the lock, if it is a nested lock of the old form; 0: none.
     thread: AtomicUsize,
 }
 
@@ -119,8 +119,8 @@ fn unset(number: u32, caller: &str) {
     unsafe { find(number, caller).lock().unlock(place().waits().of(Why::Lock)) };
 }
 
-/// The holder of a nested lock: a task, told apart by its thread's place and its depth of nested
-/// tasks.
+/// Identifies the holder of a nested lock, which is a task: by its thread's context and its depth
+/// of nested tasks.
 fn me() -> usize {
     let place = place();
     (core::ptr::from_ref(place).addr() << 16) + (place.depth.get() & 0xffff) as usize

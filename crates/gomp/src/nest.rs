@@ -1,4 +1,4 @@
-//! The record of a doacross loop: iterations that wait for earlier ones by their numbers.
+//! The record of a doacross loop, whose iterations wait for earlier iterations by their numbers.
 //!
 //! The compiler numbers the iterations of each loop of the nest from 0 and hands out the iterations
 //! of the outermost loop. The work-share's memory holds a record: the loops' counts, and a word for

@@ -1,4 +1,5 @@
-//! Regions, barriers, critical sections, single, ordered.
+//! The functions that the compiler calls for parallel regions, barriers, critical sections,
+//! `single` and `ordered`.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::process::{place, runtime};
@@ -26,7 +27,7 @@ pub unsafe extern "C" fn GOMP_parallel(function: Function, data: *mut c_void, th
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel_start(function: Function, data: *mut c_void, threads: u32) {
-    // SAFETY: as in `GOMP_parallel`.
+    // SAFETY: the compiler outlined `function` for these data.
     unsafe { runtime().begin(function, data, threads, None) };
 }
 

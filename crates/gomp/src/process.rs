@@ -69,7 +69,7 @@ pub fn runtime() -> &'static Runtime<Native> {
     })
 }
 
-/// The calling thread's place in its team.
+/// The calling thread's context in its team.
 #[inline]
 pub fn place() -> &'static Context<Native> {
     // A thread with a place got it from this runtime, as the process has no other.

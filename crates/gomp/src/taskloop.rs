@@ -1,4 +1,4 @@
-//! Loops that are cut into tasks.
+//! Task loops: loops whose iterations are cut into tasks.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::environment::environment;

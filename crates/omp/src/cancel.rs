@@ -1,4 +1,4 @@
-//! What is cancelled in a team.
+//! The state of cancellation in a team.
 //!
 //! A thread cannot leave a barrier of any algorithm before all threads have arrived. So the threads
 //! of a cancelled region that are at its end pass further barriers there, together with the threads

@@ -1,4 +1,4 @@
-//! Locks and barriers chosen by name, behind one type each.
+//! Locks and barriers of any algorithm, chosen by name, each behind one type.
 
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Native, Owned, Wait};
@@ -36,7 +36,7 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
         let Some(value) = self.0.arrive(index, wake) else { return };
         loop {
             let _ = M::wait_while(gate.word, value, wait, None);
-            // Acquire: the thread sees what all threads did before they arrived, or what a thread
+            // Acquire: the thread sees what all threads did before they arrived, or what the thread
             // did that left tasks.
             let now = gate.word.load(Acquire);
             if now & !gate.bit != value {

@@ -28,7 +28,7 @@ pub struct Seat {
     pub place: u32,
     /// The first place of the thread's part.
     pub first: u32,
-    /// Places in the thread's part.
+    /// The number of places in the thread's part.
     pub count: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct Seat {
 pub struct Binding {
     /// One of [`bind`]'s numbers except `FALSE`.
     pub bind: u32,
-    /// Threads of the region.
+    /// The number of the region's threads.
     pub threads: u32,
     /// The seat of the thread that began the region.
     pub outer: Seat,
@@ -58,8 +58,8 @@ impl Binding {
         // The place that is `steps` places behind the first thread's, within the part.
         let behind = |steps: u32| first + (place - first + steps) % count;
         if self.threads > count {
-            // `each` threads at each place, and one more at the first `rest` places behind the
-            // first thread's.
+            // Each place gets `each` threads, and the first `rest` places from the first thread's
+            // on get one more.
             let (each, rest) = (self.threads / count, self.threads % count);
             let step = if id < self.threads - rest { id / each } else { id - (self.threads - rest) };
             let own = behind(step);
@@ -72,7 +72,7 @@ impl Binding {
         if self.bind != bind::SPREAD {
             return Seat { place: behind(id), ..self.outer };
         }
-        // The places in one part for each thread; the first `rest` parts have one place more.
+        // Each thread's part has `each` places; the first `rest` parts have one place more.
         let (each, rest) = (count / self.threads, count % self.threads);
         let start = |part: u32| first + part * each + part.min(rest);
         let length = |part: u32| each + u32::from(part < rest);

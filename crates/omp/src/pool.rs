@@ -46,14 +46,14 @@ impl<M: Machine> Drop for Pool<M> {
 /// A thread, found by its word in the machine's local storage.
 pub(crate) struct Thread<M: Machine> {
     pub(crate) context: Cell<*mut Context<M>>,
-    /// A pool for each level of active regions that the thread has begun: workers of an outer
-    /// region are busy.
+    /// A pool for each level of active regions that the thread has begun, as the workers of an
+    /// outer region are busy.
     pub(crate) pools: RefCell<Vec<Pool<M>>>,
     /// A team of one thread that none of the thread's regions uses now.
     pub(crate) alone: Cell<Option<Owned<M, Team<M>>>>,
     /// The memory of ended tasks that the thread keeps.
     pub(crate) spare: Spare<M>,
-    /// Active regions that the thread has begun and that have not ended.
+    /// The number of active regions that the thread has begun and that have not ended.
     pub(crate) begun: Cell<usize>,
     /// In an initial thread: how many threads its regions have, without itself.
     pub(crate) busy: M::Atomic<u32>,

@@ -22,14 +22,15 @@ use baton_machine::{Atomic, Machine, Slot};
 /// must wrap with them.
 pub const RING: u32 = 8;
 
-/// What a thread that enters a work-share finds in its slot.
+/// What a thread that enters a work-share finds in the slot of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The slot is free: the thread is the work-share's first, and opens it.
     Free,
     /// The work-share is open.
     Open,
-    /// The slot has no room for the work-share, and will have none, as the region is cancelled.
+    /// The slot is closed to this work-share, as the region is cancelled: the work-share is kept in
+    /// `beyond`.
     Closed,
 }
 
@@ -92,9 +93,10 @@ impl<M: Machine> Share<M> {
         if state != free {
             return if state % 4 == 3 { Ok(Found::Closed) } else { Err(state) };
         }
-        // Acquire: what those did that left the slot's last work-share comes before.
-        // C11: the load above has acquired that already: one store alone makes a slot free for this number, so it read what the exchange
-        // reads.
+        // Acquire: this thread comes after what the threads did that left the slot's last
+        // work-share.
+        // C11: the load above has acquired that already: one store alone makes a slot free for this
+        // number, so the load read the same store as the exchange reads.
         match self.state.compare_exchange(free, free.wrapping_add(1), Acquire, Relaxed) {
             Ok(_) => Ok(Found::Free),
             // Another thread is the first. It may have opened the slot by now.

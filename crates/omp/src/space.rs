@@ -1,4 +1,4 @@
-//! The iterations of a loop as numbers from 0, and the chunks that schedules cut them into.
+//! A loop's iterations as numbers from 0, and the chunks into which schedules cut them.
 
 /// The iterations of a loop: from `start` on, in steps of `step`, before `end`. The bits of signed
 /// and unsigned numbers are kept alike.
@@ -49,7 +49,7 @@ fn steps(span: u64, by: u64) -> u64 {
     }
 }
 
-/// How the iterations are handed out.
+/// How a loop's iterations are handed out to threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScheduleKind {
     /// Iterations are divided beforehand, in order.

@@ -11,15 +11,15 @@ use crate::work::Work;
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice};
 
-/// The first iteration of the chunk whose turn it is, alone in its pair of cache lines. A loop has
-/// fewer iterations than [`NOBODY`].
+/// A word with the first iteration of the chunk whose turn it is, on its own pair of cache lines. A
+/// loop has fewer iterations than [`NOBODY`].
 #[repr(align(128))]
 struct Turn<M: Machine>(M::Atomic<u64>);
 
-/// Stands for no chunk: no chunk begins with this iteration.
+/// The value of a word when no chunk has its turn there: no chunk begins with this iteration.
 const NOBODY: u64 = u64::MAX;
 
-/// The words of a work-share.
+/// The words by which the chunks of a work-share get their turns.
 pub(crate) struct Turns<M: Machine>(OwnedSlice<M, Turn<M>>);
 
 impl<M: Machine> Turns<M> {

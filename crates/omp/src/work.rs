@@ -7,7 +7,7 @@ use crate::space::{Schedule, ScheduleKind, Space};
 pub struct Work {
     /// Its iterations.
     pub space: Space,
-    /// How they are handed out.
+    /// How the iterations are handed out.
     pub schedule: Schedule,
     /// Memory that the threads share until all have left the work-share: its address and size; zero
     /// if there is none.
@@ -16,7 +16,7 @@ pub struct Work {
     pub reductions: usize,
     /// The address, in that memory, of the record of a doacross loop; zero if it is no such loop.
     pub doacross: usize,
-    /// Whether it is a loop whose chunks may wait for their turn.
+    /// Whether the work-share is a loop whose chunks may wait for their turn.
     pub ordered: bool,
     /// How much an addition to the loop's counter takes: the iterations of a chunk. 0: the next
     /// chunk is taken by compare-and-exchange, or the schedule is not dynamic.

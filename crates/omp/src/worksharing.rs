@@ -1,4 +1,4 @@
-//! What a thread asks of its work-share: loops, sections, single, ordered.
+//! What a thread asks of its work-share: chunks of loops and sections, `single`, `ordered`.
 
 use crate::share::{Found, Share, Work};
 use crate::space::{ScheduleKind, StaticChunks};
@@ -171,7 +171,7 @@ impl<M: Machine> Context<M> {
         Some(copied)
     }
 
-    /// Hands an address to the other threads of a single.
+    /// Hands an address to the team's other threads at a single with copyprivate.
     pub fn copy_out(&self, address: usize) {
         // Release: see `single_copy`.
         // C11: as there, the barrier below orders it.

@@ -1,4 +1,5 @@
-//! The environment variables: read once, at start. `docs/reference/preload.md` says what each means.
+//! Reads the environment variables, once at start. `docs/reference/preload.md` says what each
+//! means.
 
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
@@ -38,7 +39,8 @@ pub struct Config {
     pub progress: Option<Progress>,
 }
 
-/// Calls that are counted in a file while the program runs, and the progress point among them.
+/// Which calls are counted in a file while the program runs, and which of them are the progress
+/// point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The file of the counts, which `baton` has made.
@@ -228,12 +230,13 @@ pub fn has_environment() -> bool {
     unsafe { !environ.is_null() }
 }
 
-/// Empties `BATON_TRACE` for what this process executes: an empty value counts as unset.
+/// Sets `BATON_TRACE` to an empty value, which counts as unset, for the programs that this process
+/// executes.
 pub fn forget_trace() {
     const NAME: &[u8] = b"BATON_TRACE=";
-    // SAFETY: called before `main`, with one thread: the C library's array of strings, which ends with a null pointer. Each
-    // string ends with a zero, so that the comparison stays inside of it; the byte behind the name is the value's first, or
-    // that zero.
+    // SAFETY: called before `main`, with one thread. The C library's array of strings ends with a
+    // null pointer, and each string with a zero byte, so the comparison stays inside the string;
+    // the byte behind the name is the value's first byte, or that zero.
     unsafe {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {

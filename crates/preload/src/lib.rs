@@ -1,7 +1,8 @@
-//! `libbaton_preload.so`: stands between an unmodified program and glibc, replaces its locks, records what its threads do.
+//! `libbaton_preload.so`: stands between an unmodified program and glibc, replaces its locks, and
+//! records what its threads do.
 //!
-//! The program is told nothing; the library is told everything by environment variables (`docs/reference/preload.md`), which
-//! `baton run` and `baton profile` set.
+//! The program does not know of the library. Environment variables (`docs/reference/preload.md`),
+//! which `baton run` and `baton profile` set, tell the library what to do.
 //!
 //! | room | holds |
 //! | --- | --- |
@@ -17,9 +18,10 @@
 //! | `base` | tools: memory of our own, times, `errno`, messages |
 //!
 //! # Rules of this room
-//! Hooks keep `errno` and are no cancellation points where glibc's are none. Where one is, no value with a destructor is alive
-//! in our frames. Nothing calls the program's allocator. Thread-local state is one word without a destructor. A panic is a
-//! bug of ours: it is told and ends the process, it never unwinds into the program.
+//! A hook keeps `errno`, and is no cancellation point where glibc's function is none. Where it is
+//! one, no value with a destructor is alive in the library's frames. No code of the library calls
+//! the program's allocator. Thread-local state is two words without a destructor. A panic is a bug
+//! of the library: it prints a message and ends the process, and never unwinds into the program.
 
 #![allow(unreachable_pub, reason = "a cdylib has no Rust interface; `pub` says what a room offers to the others")]
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]

@@ -36,14 +36,15 @@ impl<M: Machine> Context<M> {
     /// Cancels the loop or the sections that the thread is in. They are known by the barrier at
     /// their end, which is the thread's next.
     pub fn cancel_share(&self) {
-        // Release: as in `cancel_region`.
+        // Release: a thread that sees the work-share cancelled also sees what this thread did
+        // before.
         self.team().cancel.share.store(self.share_end(), Release);
     }
 
     /// Whether the loop or the sections that the thread is in are cancelled.
     pub fn share_cancelled(&self) -> bool {
         let cancel = &self.team().cancel;
-        // Acquire: as in `region_cancelled`.
+        // Acquire: this thread sees what the thread that cancelled did before.
         cancel.on && cancel.share.load(Acquire) == self.share_end()
     }
 

@@ -72,8 +72,8 @@ impl<M: Machine> Parent<M> {
         core::ptr::eq(self.0.as_ptr(), word)
     }
 
-    /// Counts a child as done. Wakes its parent if it was the last child, or if the parent may find
-    /// `more` children to run.
+    /// Counts a child as done. Wakes its parent if it was the last child, or if `more` tasks have
+    /// become ready that the parent may run.
     #[inline]
     pub(crate) fn one_done(self, waits: &Waits, more: u32) {
         let word: *const M::Atomic<u32> = self.0.as_ptr();

@@ -128,8 +128,8 @@ impl<M: Machine> Lists<M> {
     /// are equal, all three numbers are.
     pub(crate) fn all_ended(&self) -> bool {
         loop {
-            // Acquire, here and for the ends: what the tasks did and made. C11: for this load see
-            // `ended`.
+            // Acquire, here and for the ends: the thread sees what the tasks did and made.
+            // C11: for this load see `ended`.
             let before = self.events.0.load(Acquire);
             if before & DETACHED != 0 {
                 return false;

@@ -1,10 +1,10 @@
 //! The tasks of a team that wait for a thread: in one list behind the team's lock, or in one list
 //! for each thread, each behind its own lock.
 //!
-//! In the second form a thread leaves tasks in its own list and takes the newest of them. If none
-//! of them fits, the thread steals the oldest fitting task from the next thread that has one. Every
-//! thread can search every list, so a thread that waits for certain tasks finds them wherever they
-//! are.
+//! With a list for each thread, a thread puts tasks into its own list and takes the newest of them.
+//! If none of them fits, the thread steals the oldest fitting task from the next thread that has
+//! one. Every thread can search every list, so a thread that waits for certain tasks finds them
+//! wherever they are.
 
 use super::lists::Lists;
 use super::task::{Kind, PER_THREAD, Task};

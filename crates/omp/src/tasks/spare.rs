@@ -1,5 +1,5 @@
-//! Memory of tasks that have ended, kept for the next tasks of the same thread: an allocation costs
-//! more than most of the rest of a task.
+//! Memory of tasks that have ended, kept for the next tasks of the same thread, because an
+//! allocation costs more than most of what else a task costs.
 
 use super::children::Children;
 use super::task::Task;

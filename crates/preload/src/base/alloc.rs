@@ -1,8 +1,9 @@
 //! Memory of the library's own.
 //!
-//! The program's allocator may be the one that calls us: it takes a mutex, whose first use allocates a queue node. So
-//! nothing here goes through `malloc`: pages come from the kernel, blocks of powers of two are cut from them and kept on
-//! free lists. Lock-free, so that a fork or a signal handler never finds it locked.
+//! The program's allocator may be what calls the library: it takes a mutex, whose first use
+//! allocates a queue node. So nothing here calls `malloc`: pages come from the kernel, blocks whose
+//! sizes are powers of two are cut from them and kept on free lists. The allocator takes no lock,
+//! so that a fork or a signal handler never finds it locked.
 
 use crate::base::stack::BlockStack;
 use core::alloc::{GlobalAlloc, Layout};
@@ -10,7 +11,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes that the allocator asks of the kernel at a time.
 const CHUNK: usize = 256 << 10;
-/// Blocks from 16 bytes to 32 KiB; larger ones are mappings of their own.
+/// Blocks have 16 bytes to 32 KiB. A larger allocation is a mapping of its own.
 const SMALLEST: usize = 16;
 const CLASSES: usize = 12;
 const LARGEST: usize = SMALLEST << (CLASSES - 1);
@@ -19,7 +20,8 @@ const PAGE: usize = 4096;
 /// The allocator of all Rust code in this library.
 pub struct Private {
     free: [BlockStack; CLASSES],
-    /// Next free byte of the current chunk; a multiple of [`CHUNK`] if there is none.
+    /// The address of the next free byte of the current chunk; a multiple of [`CHUNK`] if the chunk
+    /// is used up or there is none.
     next: AtomicUsize,
 }
 
@@ -37,7 +39,8 @@ impl Private {
         (size <= LARGEST).then(|| (size.next_power_of_two() / SMALLEST).trailing_zeros() as usize)
     }
 
-    /// Cuts a block of `size` bytes, a power of two, aligned to its size (a chunk is aligned to its own).
+    /// Cuts a block of `size` bytes, a power of two, off the current chunk. The block is aligned to
+    /// its size, because a chunk is aligned to its own.
     fn cut(&self, size: usize) -> *mut u8 {
         let mut next = self.next.load(Ordering::Relaxed);
         loop {
@@ -62,8 +65,9 @@ impl Private {
     }
 }
 
-// SAFETY: blocks of a class are at least as large and as aligned as the layout asks, are cut from memory that only this
-// allocator has, and are given out again only after they came back. Large layouts are mappings of their own.
+// SAFETY: a block of a class is at least as large and as aligned as the layout asks, comes from
+// memory that only this allocator has, and is given out again only after it was freed. A large
+// layout gets a mapping of its own.
 unsafe impl GlobalAlloc for Private {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match Self::class(layout) {

@@ -1,4 +1,5 @@
-//! Tools that know nothing of the program's threads: memory of the library's own, times, `errno`, messages.
+//! Tools that do not depend on the program's threads: memory of the library's own, times, `errno`,
+//! messages.
 
 pub mod alloc;
 pub mod errno;

@@ -1,11 +1,13 @@
-//! A lock-free stack of blocks of memory that is never given back: what free lists are made of.
+//! A lock-free stack of memory blocks that are never unmapped. Free lists are made of it.
 //!
-//! A block's first word is its link while it lies on the stack. The top carries a count of changes beside the address, so
-//! that a block that was taken and put back in between is noticed.
+//! A block's first word is its link while the block lies on the stack. The word for the stack's top
+//! has a count of changes beside the address, so that a thread notices if a block was taken and put
+//! back meanwhile.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Addresses use 48 bits; blocks are aligned to 16, which leaves 20 bits for the count.
+/// An address has 48 bits, of which the lower 4 are zero, because blocks are aligned to 16. That
+/// leaves 20 bits for the count.
 const ADDRESS_BITS: u32 = 44;
 const ALIGN_SHIFT: u32 = 4;
 

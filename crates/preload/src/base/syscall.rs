@@ -1,9 +1,12 @@
-//! System calls of the library itself. The library exports `syscall`, which records the program's futex calls. Calls of that
-//! name inside of the library, those of Rust's standard library among them, come here instead (`build.rs`), so that they are
-//! neither recorded nor any slower.
+//! System calls of the library itself.
+//!
+//! The library exports `syscall`, a hook that records the program's futex calls. Calls of that name
+//! from inside the library, those of Rust's standard library among them, are bound to the function
+//! of this file (`build.rs`), so that they are neither recorded nor slowed down.
 
-// Arguments and answer are those of glibc's function: the number comes first, and the sixth argument of the call is on the stack.
-// If the kernel refuses, the answer is -1 and errno says why.
+// Arguments and result are those of glibc's function: the number comes first, and the sixth
+// argument of the call is on the stack. If the kernel refuses the call, the result is -1 and
+// `errno` says why.
 core::arch::global_asm!(
     ".pushsection .text.baton_preload_syscall,\"ax\",@progbits",
     ".globl __wrap_syscall",

@@ -28,7 +28,8 @@ impl Time {
     }
 }
 
-/// Whether glibc waits until `at` on `id`; otherwise a timed wait is EINVAL, even for what is free.
+/// Whether glibc would wait on clock `id` until `at`. If not, a timed wait fails with EINVAL, even
+/// for an object that is free.
 ///
 /// # Safety
 /// `at` points to a time.

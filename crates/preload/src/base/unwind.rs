@@ -11,12 +11,13 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Whether glibc finds tables without a lock, and stacks were not refused (`BATON_STACKS=off`).
+/// Whether walks are possible: glibc finds tables without a lock, and the user did not refuse
+/// stacks (`BATON_STACKS=off`).
 static FINDS: AtomicBool = AtomicBool::new(false);
-/// Whether code was registered at run time.
+/// Whether the program has registered code at run time.
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// Says, at start, whether glibc finds tables without a lock and stacks may be walked.
+/// Sets, at start, whether glibc finds tables without a lock and stacks may be walked.
 pub fn start(finds: bool) {
     FINDS.store(finds, Relaxed);
 }
@@ -26,13 +27,14 @@ pub fn code_is_registered() {
     REGISTERED.store(true, Relaxed);
 }
 
-/// Whether code was registered at run time.
+/// Whether the program has registered code at run time.
 pub fn has_registered_code() -> bool {
     REGISTERED.load(Relaxed)
 }
 
-/// Whether a walk takes no lock and no memory, so that it can be made anywhere, with any of the program's locks held. A signal's
-/// handler may interrupt a walk, and may make one itself: the walk changes nothing but what its caller gave it.
+/// Whether a walk takes no lock and no memory, so that it can be made anywhere, with any of the
+/// program's locks held. A signal's handler may interrupt a walk and make one itself, because a
+/// walk changes only what its caller passed.
 pub fn takes_no_lock() -> bool {
     FINDS.load(Relaxed) && !has_registered_code()
 }
@@ -68,13 +70,15 @@ impl<const N: usize> Frames<N> {
     }
 }
 
-/// Bytes of a page: memory of the page in which a thread's own frame lies can be read.
+/// Bytes of a page. The page in which a thread's own frame lies can be read as a whole.
 const PAGE: usize = 4096;
-/// Callers whose return addresses a proof covers: as many as fit into a word, nine bits each.
+/// The most callers whose return addresses a proof covers: as many nine-bit positions as fit into a
+/// word.
 const COVERED: u32 = 7;
 const BITS: u32 = 9;
 
-/// Shows that a stack is the one that was walked, as far as the walk's return addresses lie in the page of the frame that asks.
+/// Shows that a stack is the one that was walked, as far as the return addresses lie in the same
+/// page as the asker's frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     /// The positions of the return addresses, counted in words from the asker's frame on, [`BITS`]
@@ -87,10 +91,11 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Whether the words above `here` are those of the walk that made the proof.
+    /// Whether the words above `here` are still those of the walk that made the proof.
     ///
     /// # Safety
-    /// `here` is what that walk was given, and lies in a frame of the calling thread that has not returned.
+    /// `here` is the address that the walk was given, and lies in a frame of the calling thread
+    /// that has not returned.
     pub unsafe fn holds(&self, here: usize) -> bool {
         let mut hash = SEED;
         for word in 0..self.callers {
@@ -104,7 +109,8 @@ impl Proof {
         hash == self.hash
     }
 
-    /// Covers one more caller, whose return address lies at `slot`; false if it cannot.
+    /// Extends the proof by one more caller, whose return address lies at `slot`. Returns false if
+    /// `slot` lies in another page than `here`, or the proof is full.
     fn cover(&mut self, here: usize, slot: usize, address: u64) -> bool {
         let offset = slot.wrapping_sub(here);
         let fits = slot > here && slot / PAGE == here / PAGE && offset.is_multiple_of(8) && self.callers < COVERED;
@@ -132,17 +138,18 @@ struct Walk<const N: usize> {
     here: usize,
     frames: Frames<N>,
     proof: Proof,
-    /// Whether the proof covers all callers so far.
+    /// Whether the proof covers all callers that the walk has passed so far.
     covered: bool,
 }
 
-/// The stack from the call site `at` on, at most `N` frames; none if the call site is not on the stack. `here` is an address in
-/// the asker's frame, a multiple of 8.
+/// Walks the stack from the call site `at` on. Returns at most `N` frames, none if the call site is
+/// not on the stack. `here` is an address in the asker's frame, a multiple of 8.
 #[cold]
 pub fn walk<const N: usize>(at: usize, here: usize) -> (Frames<N>, Proof) {
     let proof = Proof { hash: SEED, ..Proof::default() };
     let mut walk = Walk::<N> { at: at as u64, here, frames: Frames::NONE, proof, covered: true };
-    // SAFETY: the unwinder reads tables and the stack. The callback gets this function's `walk`.
+    // SAFETY: the unwinder only reads tables and the stack, and the callback gets a pointer to
+    // `walk`, which outlives the call.
     super::errno::kept(|| unsafe { _Unwind_Backtrace(frame::<N>, (&raw mut walk).cast()) });
     (walk.frames, walk.proof)
 }
@@ -175,7 +182,8 @@ unsafe extern "C" fn frame<const N: usize>(context: *mut Context, walk: *mut c_v
         // On x86-64 the return address lies just below the stack pointer's value after the return.
         // `lies_there` checks that.
         let slot = top.wrapping_sub(8);
-        // SAFETY: the unwinder has read this frame's memory; `cover` takes only words of the page of the asker's frame.
+        // SAFETY: the unwinder has read this frame's memory, so `slot` can be read; `cover` then
+        // takes only slots in the page of the asker's frame.
         let lies_there = || unsafe { core::ptr::with_exposed_provenance::<u64>(slot).read_volatile() == ip };
         let same_page = slot / PAGE == walk.here / PAGE && slot.is_multiple_of(8);
         walk.covered = walk.covered && same_page && lies_there() && walk.proof.cover(walk.here, slot, ip);
@@ -218,7 +226,7 @@ mod tests {
         let (mut at, mut turns) = (0, Vec::new());
         for _ in 0..std::hint::black_box(4) {
             turns.push(look(std::hint::black_box(at)));
-            // The first frame is `look` itself, the second one this call.
+            // The first frame is `look` itself, so the second one is this call of it.
             at = turns[turns.len() - 1].0[1];
         }
         let (_, frames, proof, _) = &turns[0];

@@ -1,11 +1,14 @@
-//! Locks inside of glibc: of `rand`, of its streams, of its allocator. No function of glibc that could be interposed takes
-//! them, but two functions of its own come by where threads meet there: `__lll_lock_wait_private`, when a lock is taken, and
-//! `__lll_lock_wake_private`, when one is released that has waiters.
+//! Locks inside of glibc: those of `rand`, of its streams, of its allocator. No function of glibc
+//! that could be interposed takes these locks, but two of its internal functions are called where
+//! threads meet at them: `__lll_lock_wait_private` by a thread that finds a lock taken, and
+//! `__lll_lock_wake_private` by a thread that releases a lock with waiters.
 //!
-//! Each recorded thread asks the kernel for a breakpoint on each of the two (PERF_TYPE_BREAKPOINT): an ordinary user may have
-//! them in the program's own code. A thread that comes by leaves a record with the lock's address, and with the top of its
-//! stack, where glibc's function and its caller are found. A lock that is free costs nothing more than before. Each record costs
-//! microseconds, and each context switch some tenths of a microsecond, as the kernel sets the processor's registers.
+//! Each recorded thread asks the kernel for a breakpoint on each of the two (PERF_TYPE_BREAKPOINT):
+//! an ordinary user may have them in the program's own code. A thread that reaches a breakpoint
+//! leaves a record with the lock's address, and with the top of its stack, where glibc's function
+//! and its caller are found. A lock that is free costs nothing more than before. Each record costs
+//! microseconds, and each context switch some tenths of a microsecond, because the kernel sets the
+//! processor's debug registers.
 
 use super::modules;
 use super::perf::{Attributes, FLAGS, Record, SWITCHES, TIME_AND_CPU};
@@ -152,7 +155,8 @@ fn follows_a_call(address: u64) -> bool {
 /// The longest call instruction that compilers write.
 const LONGEST: usize = 7;
 
-/// Whether the bytes before a return address end with a call: `e8` and four bytes, or `ff /2` with an operand of up to six.
+/// Whether the bytes before a return address end with a call instruction: `e8` and four bytes, or
+/// `ff /2` with an operand of up to six bytes.
 fn is_call(before: &[u8; LONGEST]) -> bool {
     let by_register = |length: usize| {
         let [first, operand] = [before[LONGEST - length], before[LONGEST - length + 1]];
@@ -168,7 +172,8 @@ mod tests {
     #[test]
     fn calls_are_told_by_the_bytes_before_the_return_address() {
         for call in [
-            // call rel32; call rax; call [rax + 8]; call [rip + 0x100]; call [rax + rax * 8 + 0x10]
+            // In this order: call rel32; call rax; call [rax + 8]; call [rip + 0x100]; call [rax +
+            // rax * 8 + 0x10].
             &[0xe8, 1, 2, 3, 4][..],
             &[0xff, 0xd0],
             &[0xff, 0x50, 8],
@@ -179,7 +184,7 @@ mod tests {
             before[LONGEST - call.len()..].copy_from_slice(call);
             assert!(is_call(&before), "{call:x?}");
         }
-        // A jump; nothing; pushes.
+        // These end with a jump, with nothing but no-ops, and with pushes.
         for other in [[0x90, 0x90, 0xe9, 1, 2, 3, 4], [0x90; LONGEST], [0x90, 0x55, 0x53, 0x41, 0x54, 0xff, 0xf0]] {
             assert!(!is_call(&other), "{other:x?}");
         }

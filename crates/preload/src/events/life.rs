@@ -1,4 +1,5 @@
-//! A recording from its first event to its last: the process, its threads, its forks.
+//! A recording from its first event to its last, as the process, its threads and its forks begin
+//! and end.
 
 use super::session::SESSION;
 use super::{affinity, constructs, cost, libc_locks, markers, modules, sites, switches};
@@ -128,8 +129,8 @@ pub fn finish() {
 
 fn signals(how: libc::c_int, mask: u64) -> u64 {
     let mut before = 0u64;
-    // SAFETY: both masks are the kernel's signal sets of 8 bytes. The raw call leaves errno alone when it succeeds, and it
-    // blocks the signals that glibc uses itself too.
+    // SAFETY: `mask` and `before` are signal sets of the 8 bytes that the kernel uses. The raw call
+    // leaves errno alone when it succeeds, and also blocks the signals that glibc uses itself.
     unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut before, 8) };
     before
 }

@@ -18,7 +18,7 @@ static NAME: SiteTable<NAMES> = SiteTable::new();
 
 /// The number of a name. The name is written into the trace when it is first seen.
 fn number(thread: &Thread, name: &CStr) -> Option<u32> {
-    // FNV-1a; 0 stands for an empty place in the table.
+    // The hash is FNV-1a. A hash of 0 becomes 1, because 0 stands for an empty place in the table.
     let hash =
         name.to_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
     match NAME.number(hash.max(1)) {

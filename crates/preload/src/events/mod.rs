@@ -1,7 +1,9 @@
-//! Recording what the program does, as events of `baton-trace`.
+//! Records what the program does, as events of `baton-trace`.
 //!
-//! Every hook is compiled with and without it ([`Probe`]): without, nothing of this is in the code. What gives something away
-//! is stamped before the act, what takes after it, so that cause never comes after effect.
+//! Every hook is compiled twice, with and without recording ([`Probe`]); the version without has no
+//! code of this room. An event of an act that gives something to other threads gets its time before
+//! the act, an event of an act that takes something gets it afterwards: so no effect seems to come
+//! before its cause.
 //!
 //! | file | holds |
 //! | --- | --- |

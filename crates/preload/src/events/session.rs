@@ -1,4 +1,5 @@
-//! The process's trace, and whether a hook records into it.
+//! The process's trace, and the two kinds of hooks: those that record into it, and those that do
+//! not.
 
 use baton_trace::writer::Session;
 

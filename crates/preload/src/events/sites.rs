@@ -29,8 +29,8 @@ pub fn site(thread: &Thread, at: usize) -> SiteId {
     }
 }
 
-/// Gives a number to a call site that is met for the first time since its object file was loaded:
-/// the number that it had if the same file was loaded at the same place before.
+/// Gives a number to a call site that is seen for the first time since its object file was loaded.
+/// If the same file was loaded at the same place before, the site gets its old number.
 #[cold]
 fn new(thread: &Thread, at: u64) -> SiteId {
     if let Some(id) = modules::know(at).and_then(|module| TABLE.restore(at, elsewhere(at, module))) {

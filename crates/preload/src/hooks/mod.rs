@@ -1,4 +1,5 @@
-//! The way in: exported functions of glibc's names, what each jumps to, and glibc's own functions behind them.
+//! How calls reach the library: exported functions with glibc's names, the slots through which they
+//! jump, and glibc's own functions behind them.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,8 +1,9 @@
-//! glibc's own functions, behind ours.
+//! glibc's own functions, to which this library's functions go on.
 //!
-//! All are looked up once, at start, in the order in which they stand: mutexes first, so that an allocator that the look-up
-//! itself may call finds them. Where glibc keeps several versions of a symbol, the version is named: a plain look-up of
-//! `pthread_cond_wait` may give the one of 2002, whose condition variable has another layout.
+//! All are looked up once, at start, in the order in which they stand here: mutexes first, so that
+//! an allocator that the look-up itself may call finds them. Where glibc keeps several versions of
+//! a symbol, the version is named: a plain look-up of `pthread_cond_wait` may give the function of
+//! 2002, whose condition variable has another layout.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::marker::PhantomData;

@@ -1,15 +1,18 @@
 //! The exported functions: stubs that jump through a slot.
 //!
-//! Each interposed function is a stub of two instructions: it puts the caller's return address, the call site, into the
-//! argument register after the function's own arguments (into rax where these fill the registers), and jumps to where its slot points. The slots are filled once, at
-//! start (`start`): with glibc's own function where there is nothing to do, else with one of ours, in the shape
-//! that fits what was asked for. So a run pays for nothing that it did not ask for, and no hook asks which mode it is in.
+//! Each interposed function is a stub of two instructions: it puts the caller's return address, the
+//! call site, into the argument register after the function's own arguments (into rax where these
+//! fill the registers), and jumps to where its slot points. The slots are filled once, at start
+//! (`start`): with glibc's own function where there is nothing to do, else with the one of this
+//! library's functions that does exactly what was asked for. So a run pays for nothing that it did
+//! not ask for, and no hook asks which mode it is in.
 //!
-//! A stub is a tail jump: no frame of ours stands below the program's when glibc's function unwinds for a cancellation, and
-//! what the stub jumps to returns straight to the program.
+//! A stub is a tail jump: no frame of this library stands below the program's when glibc's function
+//! unwinds for a cancellation, and the function that the stub jumps to returns straight to the
+//! program.
 //!
-//! Until the slots are filled they point to a boot stub that fills them. A constructor of another library, or an allocator
-//! inside the loader, may well be the first to call.
+//! Until the slots are filled they point to a boot stub that fills them. The first call may well
+//! come from a constructor of another library, or from an allocator inside the loader.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 

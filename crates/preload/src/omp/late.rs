@@ -1,7 +1,8 @@
 //! The OpenMP runtime's own functions, looked up at first use.
 //!
-//! A process can have several runtimes, as Python's wheels bring one each. So a function that opens a region, ends one or hands out
-//! a task is looked up for each call site, in the object file of that place and in those that it needs ([`Late::at`]).
+//! A process can have several runtimes, because Python's wheels bring one each. So a function that
+//! opens a region, ends a region or hands out a task is looked up for each call site, in the object
+//! file of that call and in the objects that this file needs ([`Late::at`]).
 
 use crate::hooks::lookup::found;
 use core::ffi::{CStr, c_int, c_uint, c_void};

@@ -1,11 +1,13 @@
-//! OpenMP, in the names that GCC's libgomp has for it: parallel regions, the barriers at the ends of constructs, tasks, critical sections,
-//! locks. LLVM's libomp offers the same names to programs that GCC compiled, and so does Baton's own runtime.
+//! OpenMP, as programs call it by the names of GCC's libgomp: parallel regions, the barriers at the
+//! ends of constructs, tasks, critical sections, locks. LLVM's libomp offers the same names to
+//! programs that GCC compiled, and so does Baton's own runtime.
 //!
-//! The runtime may be loaded late, or into a scope of its own; so its functions are looked up at their first use ([`late`]).
-//! With `BATON_LOCK`, critical sections and locks are served by the named lock ([`replace`]); else by the runtime, recorded or not
-//! ([`forward`]). Regions and their barriers ([`regions`], [`team`]) and tasks ([`tasks`]) are recorded, or passed on ([`pass`]).
-//! What cannot be seen: waits for `ordered` and `doacross`, task loops and reductions over tasks, `atomic` without a lock, Fortran's own
-//! names.
+//! The runtime may be loaded late, or into a scope of its own; so its functions are looked up at
+//! their first use ([`late`]). With `BATON_LOCK`, critical sections and locks are served by the
+//! named lock ([`replace`]); else by the runtime, recorded or not ([`forward`]). Regions and their
+//! barriers ([`regions`], [`team`]) and tasks ([`tasks`]) are recorded, or passed on ([`pass`]).
+//! Not recorded are waits for `ordered` and `doacross`, task loops and reductions over tasks,
+//! `atomic` without a lock, and calls by Fortran's own names.
 
 mod forward;
 mod late;

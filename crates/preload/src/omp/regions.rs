@@ -69,8 +69,9 @@ unsafe extern "C-unwind" fn parallel_sections(
     });
 }
 
-/// Regions that are one loop. Their arguments do not fit into registers: the stub leaves the call site in rax, and a shim hands a
-/// function of ours the arguments on the stack once more, with the site behind them.
+/// Regions that consist of one loop (`GOMP_parallel_loop_*`). Their arguments do not fit into
+/// registers: the stub leaves the call site in rax, and a shim pushes the arguments from the stack
+/// once more, with the call site behind them, and calls this module's function.
 mod loops {
     use super::*;
 

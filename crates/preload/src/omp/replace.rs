@@ -99,7 +99,8 @@ fn give<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
     if mutex.count.load(Ordering::Relaxed) == 0 {
         events::lock_release::<P>(lock, Mode::Exclusive, site);
     }
-    // SAFETY: as in `take`.
+    // SAFETY: the mutex is one of this file's, and `inner` has the functions of the lock that
+    // serves it.
     unsafe { (inner().unlock)(core::ptr::from_ref(mutex).cast_mut(), site) };
     events::lock_released::<P>();
 }

@@ -64,7 +64,8 @@ pub(super) fn region_of(thread: &Thread) -> *const Region {
     thread.teams.region.load(Ordering::Relaxed)
 }
 
-/// The thread begins to run a task of a region, perhaps at the region's end, where it has left the region's function.
+/// The thread begins to run a task of a region, perhaps at the region's end, when it has left the
+/// region's function.
 ///
 /// # Safety
 /// The region has not ended: its end waits for its tasks.

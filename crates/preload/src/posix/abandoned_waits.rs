@@ -1,9 +1,11 @@
-//! Threads that may leave a wait at any instruction: by a cancellation of asynchronous type, or by a jump out of a signal
-//! handler (`siglongjmp`). POSIX allows neither where a mutex is locked, and with glibc's mutexes both work.
+//! Threads that may leave a wait at any instruction: by a cancellation of asynchronous type, or by
+//! a jump out of a signal handler (`siglongjmp`). POSIX allows neither while a thread waits for a
+//! mutex, but with glibc's mutexes both work.
 //!
-//! Such a thread would leave its place in a queue behind, and the queue would stop there. So it is served by the spare lock
-//! (`mutex::spare_lock`) from the moment when it says that it may leave: by setting its cancellation type, or by a
-//! `sigsetjmp` that saves the signal mask, which is what a jump out of a handler needs.
+//! Such a thread would leave its place in a queue behind, and the queue would stop there. So the
+//! spare lock (`mutex::spare_lock`) serves the thread from the moment when it says that it may
+//! leave: by setting its cancellation type, or by a `sigsetjmp` that saves the signal mask, which a
+//! jump out of a handler needs.
 
 use crate::base::message::{self, Subject};
 use crate::hooks::real;

@@ -1,4 +1,5 @@
-//! What stands behind POSIX's functions: replaced by Baton's, or glibc's between two events.
+//! The functions behind POSIX's names: Baton's replacements, or glibc's functions between two
+//! events.
 //!
 //! | file | holds |
 //! | --- | --- |

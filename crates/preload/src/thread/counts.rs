@@ -38,7 +38,8 @@ impl Count {
     }
 }
 
-/// The number of locks that a thread holds, as its own events tell: a lock that another thread releases for it stays counted.
+/// The number of locks that a thread holds, by its own events: a lock that another thread releases
+/// on its behalf stays counted.
 #[derive(Default)]
 pub struct Holds(AtomicU32);
 
@@ -55,7 +56,7 @@ impl Holds {
         self.0.store(self.0.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
     }
 
-    /// Whether the thread holds none.
+    /// Whether the thread holds no lock.
     #[inline(always)]
     pub fn is_free(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
@@ -125,7 +126,7 @@ pub enum Passed {
 }
 
 impl Passed {
-    /// How many reasons there are.
+    /// The number of reasons.
     pub const NUMBER: usize = 6;
     /// All reasons, with their names in the counters.
     pub const ALL: [(Passed, &'static str); Passed::NUMBER] = [

@@ -1,8 +1,10 @@
-//! Forks. The child has one thread, and memory in which the others stopped in the middle of what they did.
+//! Forks. A fork's child has one thread, and memory that the parent's other threads left in the
+//! middle of what they did.
 //!
-//! A lock that the forking thread holds must be usable in the child whatever queue had formed behind it. So every process
-//! counts the forks that it comes from (its generation), owners carry that count (`posix::mutex::me`), and a lock of an
-//! earlier generation is put in order when its owner unlocks it. Condition variables do the same.
+//! A lock that the forking thread holds must be usable in the child, whatever queue had formed
+//! behind it. So every process counts the forks that it comes from (its generation), a mutex's
+//! owner is stored with that count (`posix::mutex::me`), and a lock of an earlier generation is put
+//! in order when its owner unlocks it. Condition variables are put in order in the same way.
 
 use super::pointer::pointer;
 use super::{callbacks, pool};

@@ -189,7 +189,7 @@ pub fn start() {
 fn arm(thread: &'static Thread) {
     let key = KEY.load(Ordering::Relaxed);
     if key != 0 {
-        // SAFETY: the key exists; the value is only handed back to `came_by`.
+        // SAFETY: the key exists, and glibc only hands the value back to `came_by`.
         unsafe { libc::pthread_setspecific(key - 1, core::ptr::from_ref(thread).cast()) };
     }
 }

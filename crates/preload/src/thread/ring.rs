@@ -5,11 +5,12 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 /// A thread's rings.
 pub struct Ring {
-    /// Address of the mapping; 0: none.
+    /// Address of the first ring's mapping, with context switches; 0: none.
     pub at: AtomicUsize,
     /// Address of the mapping of the second ring, with wakes at glibc's locks; 0: none.
     pub wakes: AtomicUsize,
-    /// Address of the mapping of the third ring, with samples of where the thread is; 0: none.
+    /// Address of the mapping of the third ring, with samples of the thread's code address; 0:
+    /// none.
     pub samples: AtomicUsize,
     /// How often the thread has waited for a lock of glibc's.
     pub waits: AtomicU64,

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 const REMEMBERED: usize = 64;
 /// Number of origins that a thread remembers.
 const ORIGINS: usize = 16;
-/// Frames of an origin.
+/// Most frames of an origin, which is the place where a lock begins, with its callers.
 pub const ORIGIN: usize = 8;
 /// The most stack walks for origins that a thread makes. A thread that makes more objects than this
 /// at ever new places gets their return addresses alone, so that recording costs it no more than

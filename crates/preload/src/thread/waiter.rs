@@ -104,8 +104,9 @@ impl Waiter {
         self.cancelled.load(SeqCst) != 0 && cancellation_is_enabled()
     }
 
-    /// The thread has let glibc act on its cancellation and still runs: it ends already (clean-up handlers, destructors of
-    /// thread-specific data), and waits there as if it had not been cancelled.
+    /// Notes that the thread has let glibc act on its cancellation and still runs, which means that
+    /// it is ending already (clean-up handlers, destructors of thread-specific data). From now on
+    /// it waits as if it had not been cancelled.
     pub fn outlived_cancellation(&self) {
         self.cancelled.store(0, SeqCst);
     }

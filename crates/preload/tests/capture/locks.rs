@@ -10,7 +10,8 @@ fn every_acquisition_is_there_once() {
     recorded("counter.c", &["3", "1000"], |trace| {
         let taken = balanced(trace, false);
         let most = taken.values().max().copied().unwrap();
-        // The counter's mutex also guards the queue: one more acquisition for each of its 1,000 turns and for each wait.
+        // The counter's mutex also guards a queue: it is taken once more for each of 500 puts and
+        // 500 takes, and after each wait.
         let waits = count(trace, |what| matches!(what, What::CondWait { .. })) as u64;
         assert_eq!(most, 3 * 1000 + 1000 + waits);
         assert_eq!(taken.values().filter(|n| **n == 2).count(), 1000, "the mutexes that were freed at once");

@@ -1,4 +1,5 @@
-// Rust's standard library: a Mutex that four threads take, which sleep in futex when it is taken.
+// A program with a Mutex of Rust's standard library. Four threads take it, and sleep in futex when
+// it is taken.
 use std::sync::{Arc, Mutex};
 
 #[inline(never)]

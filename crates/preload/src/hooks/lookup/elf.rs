@@ -1,4 +1,5 @@
-//! A loaded object file as the loader has it in memory: its symbols, and the cells through which it reaches others'.
+//! A loaded object file as it lies in memory: its symbols, and the cells through which it calls
+//! functions of other objects.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::{Elf64_Phdr, Elf64_Rela, Elf64_Sym, dl_phdr_info};
@@ -102,8 +103,9 @@ impl Object<'_> {
         let table: *const u32 = core::ptr::with_exposed_provenance(self.entry(DT_GNU_HASH)?);
         let hash =
             name.to_bytes().iter().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
-        // SAFETY: the table is four numbers (buckets, first symbol, words of a filter of 64 bits, a shift), the filter, the
-        // buckets, and a chain in which the last symbol of a bucket has an odd hash.
+        // SAFETY: GNU's hash table consists of four numbers (buckets, first symbol, words of the
+        // filter, a shift), the filter of 64-bit words, the buckets, and a chain, in which the last
+        // symbol of each bucket has an odd hash.
         unsafe {
             let (buckets, first, filter) = (*table, *table.add(1), *table.add(2));
             let bucket = table.add(4 + 2 * filter as usize);

@@ -1,12 +1,15 @@
-//! Functions that are reached past the loader's order of look-up: by `dlsym` and `dlvsym` with the C library's own handle, and
-//! by a library that was loaded with `RTLD_DEEPBIND`. Both find the C library's functions where the program has ours, so that one
-//! mutex would be locked by the one and unlocked by the other.
+//! Functions that a program reaches past the loader's usual order of look-up: by `dlsym` and
+//! `dlvsym` with the C library's own handle, and from a library that was loaded with
+//! `RTLD_DEEPBIND`. Both find the C library's functions where the rest of the program has this
+//! library's. One mutex would then be locked by Baton's function and unlocked by glibc's.
 //!
-//! So a look-up in a handle that finds a function of the C library that we serve answers with ours, and the cells of a library
-//! loaded with `RTLD_DEEPBIND` are rebound before the program gets its handle. What another library interposes stays as it is.
+//! So if a look-up in a handle finds a function of the C library that this library replaces, the
+//! result is this library's function; and the cells of a library loaded with `RTLD_DEEPBIND` are
+//! rebound before the program gets its handle. What another library interposes stays as it is.
 //!
-//! `dlsym` and `dlopen` look at their return address: at who calls, for `RTLD_NEXT` and for the caller's search path. Where that
-//! counts, the hooks jump on to glibc's, as the stubs do.
+//! glibc's `dlsym` and `dlopen` look at their return address, to know the caller: for `RTLD_NEXT`,
+//! and for the caller's search path. Where that matters, the hooks jump on to glibc's functions, as
+//! the stubs do.
 
 mod elf;
 pub mod found;

@@ -1,4 +1,4 @@
-//! Condition variables of Baton's own, which wait with replaced mutexes.
+//! Baton's own condition variables, whose waiters wait with replaced mutexes.
 //!
 //! | file | holds |
 //! | --- | --- |

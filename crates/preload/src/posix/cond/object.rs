@@ -1,13 +1,16 @@
 //! Private condition variables: Baton's own, in the 48 bytes of a `pthread_cond_t` or `cnd_t`.
 //!
-//! glibc's would unlock the mutex from the inside, where a lock of ours now stands; so these call the mutex's own lock and
-//! unlock. The word at offset 36 keeps the two flags that glibc's `__wrefs` has there, clock and process-shared, so that a
-//! process-shared variable is known, and passed on. All zero is a variable that nobody waits on.
+//! glibc's condition variable would unlock the mutex by an internal function, but a lock of Baton's
+//! stands in the mutex; so this one calls the mutex's own lock and unlock. The word at offset 36
+//! keeps the two flags that glibc's `__wrefs` has there, clock and process-shared, so that a
+//! process-shared variable is known, and passed on. A variable of all zeros is one without waiters.
 //!
 //! # The protocol
-//! Waiters stand in a list in order of arrival, under a small guard lock. A waiter enters it while it still holds the mutex;
-//! so who changes the condition under that mutex and signals afterwards finds it: no wake-up is lost. Whoever wakes takes a
-//! waiter out of the list (`QUEUED` to `DETACHED`, under the guard), then sets its word, then wakes the sleeper by address.
+//! Waiters stand in a list in order of arrival, under a small guard lock. A waiter enters it while
+//! it still holds the mutex; so a thread that changes the condition under that mutex and signals
+//! afterwards finds the waiter: no wake-up is lost. A thread that wakes another takes the waiter
+//! out of the list (`QUEUED` to `DETACHED`, under the guard), then sets the waiter's word, then
+//! wakes the sleeper by address.
 //!
 //! | place | who sets it | meaning |
 //! | --- | --- | --- |
@@ -15,21 +18,26 @@
 //! | `DETACHED` | a signal | out of the list: its word is set, or about to be; it touches the variable no more |
 //! | `LEAVING` | the waiter | timed out or cancelled: signals pass it over, it takes itself out |
 //!
-//! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters have been woken.
+//! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters
+//! have been woken.
 //!
-//! A broadcast sets the word of a few at once. The others it moves to their mutex, each release of which sets one's word
-//! ([`crate::posix::mutex::moved_waiters`]): they are `DETACHED`, and wait for what they would have to wait for anyway.
+//! A broadcast sets the word of a few waiters at once. It moves the others to their mutex, and each
+//! release of the mutex sets the word of one ([`crate::posix::mutex::moved_waiters`]): they are
+//! `DETACHED`, and wait for the mutex, as they would have to anyway.
 //!
 //! # Why not `sync`'s queue event
-//! `baton_sync::event::queue` keeps a queue of the same shape, and could not stand here without what it has no use for: a waiter
-//! that another thread may cancel at any time, also when it has long been woken (so the place is in the thread's record,
-//! which is never given back, and the word has a bit more); a queue that a fork's child forgets, with the guard that somebody
-//! may have held (`generation`); and a guard whose waiters always sleep. An event with all that would be two.
+//! `baton_sync::event::queue` keeps a queue of the same shape. To stand here it would need three
+//! things that it has no use for: a waiter that another thread may cancel at any time, even long
+//! after it was woken (so the place is in the thread's record, which is never given back, and the
+//! word has one more bit); a queue that a fork's child forgets, together with a guard that may have
+//! been held (`generation`); and a guard whose waiters always sleep. An event with all that would
+//! be two events in one.
 //!
 //! # Cancellation
-//! `pthread_cancel` is interposed: after glibc has marked the thread, the waiter's word is set too. The waiter leaves the list,
-//! takes the mutex again, and only then lets glibc act, at a point where clean-up handlers find what POSIX promises: the
-//! mutex held, no signal swallowed. If a signal was faster, the wait ends as signalled, and the cancellation stays pending.
+//! `pthread_cancel` is interposed: after glibc has marked the thread, the waiter's word is set too.
+//! The waiter leaves the list, takes the mutex again, and only then lets glibc act, at a point
+//! where clean-up handlers find what POSIX promises: the mutex held, no signal swallowed. If a
+//! signal was faster, the wait ends as signalled, and the cancellation stays pending.
 
 use crate::thread::{Waiter, fork};
 use baton_machine::Native;

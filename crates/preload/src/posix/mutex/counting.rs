@@ -1,4 +1,5 @@
-//! Mutexes whose acquisitions are the progress point of `baton try --for`: counted, then served by the lock that serves them anyway.
+//! Mutexes whose acquisitions are the progress point of `baton try --for`. An acquisition is
+//! counted, and then served by the lock that would serve it anyway.
 
 use super::functions::Functions;
 use super::lock_by_place::uncounted;

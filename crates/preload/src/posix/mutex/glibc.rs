@@ -1,8 +1,10 @@
-//! Mutexes that glibc serves: all of them in a run without `BATON_LOCK`, else those that cannot be replaced.
+//! Mutexes that glibc serves: all of them in a run without `BATON_LOCK`, else those that cannot be
+//! replaced.
 //!
-//! glibc does not say whether a lock had to wait. So the recorded form tries first: a try that succeeds is an acquisition
-//! without a wait, one that fails the beginning of a wait. A robust mutex is not tried: a try of one that cannot be recovered
-//! leaves it locked (so glibc 2.36), and the lock after it would hang. Its word says whether it is free.
+//! glibc does not say whether a lock had to wait. So a recorded lock is tried first: a try that
+//! succeeds is an acquisition without a wait, and a try that fails is the beginning of a wait. A
+//! robust mutex is not tried, because a try leaves an unrecoverable mutex locked (in glibc 2.36),
+//! and the lock after it would hang. The first word of a robust mutex says whether it is free.
 
 use super::events;
 use super::functions::Functions;

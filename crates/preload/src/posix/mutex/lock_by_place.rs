@@ -1,12 +1,15 @@
-//! A lock for each of some places of the program (`BATON_LOCK=app+0x4040-0x4068=mcs,default=glibc`): which lock a mutex has.
+//! A lock for each of some places of the program
+//! (`BATON_LOCK=app+0x4040-0x4068=mcs,default=glibc`): finds the lock of each mutex.
 //!
-//! A mutex is settled once, by what is found first: the object file's data that it lies in, the call that initialised it or one
-//! of that call's callers, the call that first locks it (with its callers, if no call initialised the mutex), and else the default. The number of its lock then stands in the upper bits of its kind, of which
-//! glibc looks at the lower ones only, and every later call costs a load and a jump more than with one lock for all. With one
-//! lock for all nothing of this is in the way: the slots point past it.
+//! A mutex gets its lock once, from the first of these that names a place: the object file's data
+//! in which it lies, the call that initialised it or one of that call's callers, the call that
+//! first locks it (with its callers, if no call initialised the mutex); and else from the default.
+//! The number of its lock then stands in the upper bits of its kind, of which glibc looks at the
+//! lower ones only, and every later call costs a load and a jump more than with one lock for all.
+//! With one lock for all mutexes the slots do not point here, so nothing is slower.
 //!
-//! An initialisation takes the number away, so a mutex in used memory is settled anew. Kinds that pass through ([`crate::thread::Passed`])
-//! are never settled.
+//! An initialisation clears the number, so a mutex in reused memory gets its lock anew. Mutexes of
+//! kinds that are passed on to glibc ([`crate::thread::Passed`]) never get a number.
 
 use super::functions::Functions;
 use super::glibc;

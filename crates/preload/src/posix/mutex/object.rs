@@ -1,8 +1,8 @@
-//! What stands in a `pthread_mutex_t`, and what its kind asks for.
+//! The contents of a `pthread_mutex_t`, and what its kind asks for.
 //!
-//! A `pthread_mutex_t` has 40 bytes. Bytes 16 to 19 keep glibc's `__kind`: static initialisers set it, and it says which
-//! mutexes are not ours to replace. The other 36 hold the lock that stands in ([`Mutex`]); all zero is free, so static
-//! initialisers and zeroed memory work.
+//! A `pthread_mutex_t` has 40 bytes. Bytes 16 to 19 keep glibc's `__kind`: static initialisers set
+//! it, and it says which mutexes this library must not replace. The other 36 hold the lock in place
+//! of glibc's ([`Mutex`]); all zero is a free lock, so static initialisers and zeroed memory work.
 //!
 //! | kind | what happens |
 //! | --- | --- |
@@ -24,7 +24,7 @@ pub struct Mutex {
     pub words: [AtomicUsize; 2],
     /// glibc's `__kind`.
     kind: AtomicI32,
-    /// How often the owner of a recursive mutex has taken it again.
+    /// How many further times the owner of a recursive mutex has taken it.
     pub count: AtomicU32,
     /// The lock's token, which the holder needs for the unlock: [`baton_sync::lock::Token`] as a
     /// word.

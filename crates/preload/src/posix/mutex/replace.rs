@@ -22,9 +22,9 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 
-/// How waiters wait: a policy for each lock of the registry, so that several can serve a program, and reading one costs what
-/// reading a static costs.
-/// The last one is a plug-in's.
+/// How waiters wait: a policy for each lock of the registry, so that several locks can serve a
+/// program, and reading a policy costs what reading a static costs. The last policy is for a
+/// plug-in's lock.
 pub static WAITS: [Policy; LOCKS.len() + 1] = [const { Policy::new(Wait::Pause) }; LOCKS.len() + 1];
 
 /// The lock's index in [`WAITS`].

@@ -66,7 +66,7 @@ impl SpareLock {
         self.0.load(Relaxed) & (HELD | AWAITED | MOVED) == 0
     }
 
-    /// Whether waiters of a condition variable are to be woken with the release.
+    /// Whether waiters of a condition variable must be woken as the mutex is released.
     #[inline(always)]
     pub fn has_moved(&self) -> bool {
         self.0.load(Relaxed) & MOVED != 0

@@ -1,40 +1,48 @@
-//! A lock of `sync` as what stands in for a mutex: its type, and what its waiters can do.
+//! The locks of `sync` that can replace a mutex: for each the type of the lock, and what its
+//! waiters can do.
 
 use baton_machine::{Deadline, Native, Wait};
 use baton_sync::lock::{Fifo, RawLock, TimedLock, TryLock, ZeroInit};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 
-/// A lock as a stand-in: its type, and what its waiters can do.
+/// A lock that replaces a mutex: its type, and what its waiters can do.
 pub trait StandIn: 'static {
     /// The lock.
     type Lock: TryLock<Native> + ZeroInit;
-    /// Whether its waiters have places, which they cannot give up without a word. The spare lock serves those who might have to.
+    /// Whether a waiter has a place in a queue, which it must give up itself. The spare lock serves
+    /// threads that might leave a wait without doing so.
     const QUEUES: bool;
-    /// Whether its waiters can give up at a deadline.
+    /// Whether waiters can give up at a deadline.
     const GIVES_UP: bool;
-    /// Whether [`is_free`](StandIn::is_free) can tell by a look. A try would not do: who asks may be cancelled at any instruction.
+    /// Whether [`is_free`](StandIn::is_free) can tell by a mere look. A try would not do, because
+    /// the thread that asks may be cancelled at any instruction.
     const LOOKS: bool;
-    /// Sees to it that [`lock_until`](StandIn::lock_until) allocates nothing. False: there is no memory.
+    /// Allocates beforehand what [`lock_until`](StandIn::lock_until) needs, so that it allocates
+    /// nothing. Returns false if there is no memory.
     fn provide_timed(memory: fn(Layout) -> *mut u8) -> bool {
         Self::Lock::provide(memory)
     }
-    /// Takes the lock before the deadline; asked only of one whose waiters can give up.
+    /// Takes the lock before the deadline; `None` if the deadline passed first. Called only if
+    /// waiters can give up.
     fn lock_until(lock: &Self::Lock, wait: Wait, deadline: Deadline) -> Option<Held<Self>>;
-    /// Whether no thread holds it or waits for it; asked only of one that queues and lies in the mutex.
+    /// Whether no thread holds the lock or waits for it. Called only for a lock that queues and
+    /// lies in the mutex.
     fn is_free(lock: &Self::Lock) -> bool;
 }
 
-/// What the holder of a stand-in carries.
+/// The token that the holder of the lock has.
 pub type Held<S> = <<S as StandIn>::Lock as RawLock<Native>>::Token;
 
-/// A lock whose waiters can give up.
+/// A lock without a queue, whose waiters can give up at a deadline.
 pub struct Timed<L>(PhantomData<fn(L)>);
-/// A lock whose waiters stand in a queue, out of which they can go at a deadline.
+/// A lock whose waiters stand in a queue, and can leave it at a deadline.
 pub struct TimedQueue<L>(PhantomData<fn(L)>);
-/// A lock whose waiters stand in a queue. A timed lock polls, and may starve under those who do wait.
+/// A lock whose waiters stand in a queue and cannot give up. A timed lock polls it, and may starve
+/// while other threads wait in the queue.
 pub struct Queued<L>(PhantomData<fn(L)>);
-/// A lock that neither gives up nor serves in order. Whether it is free cannot be seen, so it lies beside the mutex.
+/// A lock that does not serve in order, and whose waiters cannot give up. Whether it is free cannot
+/// be seen by a look, so it lies beside the mutex.
 pub struct Polled<L>(PhantomData<fn(L)>);
 
 impl<L: TimedLock<Native> + ZeroInit> StandIn for Timed<L> {

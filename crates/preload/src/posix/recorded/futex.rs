@@ -1,8 +1,10 @@
-//! Futex calls that the program makes itself, through glibc's `syscall`: so do the standard library of Rust, the atomic waits
-//! of C++20, and many locks that programs make of their own. All other system calls go straight to glibc.
+//! Futex calls that the program makes itself, through glibc's `syscall`. The standard library of
+//! Rust makes such calls, as do the atomic waits of C++20, and many locks that programs make of
+//! their own. All other system calls go straight to glibc.
 //!
-//! `syscall` is no cancellation point, and may be called in a signal handler, before anything is initialised, and by a thread
-//! that the library does not know. Nothing here has a destructor, and the events leave `errno` alone.
+//! `syscall` is no cancellation point, and may be called in a signal handler, before anything is
+//! initialised, and by a thread that the library does not know. Nothing here has a destructor, and
+//! the events leave `errno` alone.
 
 use crate::events;
 use crate::hooks::real;

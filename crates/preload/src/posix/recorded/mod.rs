@@ -1,7 +1,7 @@
-//! What is recorded but never replaced: glibc serves it, between two events.
+//! Functions that are recorded but never replaced: glibc serves each call, between two events.
 //!
-//! Only with `BATON_TRACE`; else these slots point straight to glibc. Where glibc does not say whether a call had to wait, a
-//! try comes first: one that succeeds is no wait.
+//! They are in use only with `BATON_TRACE`; else their slots point straight to glibc. Where glibc
+//! does not say whether a call had to wait, a try is made first: if it succeeds, there was no wait.
 //!
 //! | file | holds |
 //! | --- | --- |
