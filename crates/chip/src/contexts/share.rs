@@ -135,7 +135,8 @@ mod tests {
         assert_eq!(speed(&core, 2, [Computes, Nothing, Nothing, Nothing]), ONE);
         assert_eq!(speed(&core, 2, [Computes, Computes, Nothing, Nothing]), ONE / 2);
         assert_eq!(speed(&core, 2, [Computes, Everything, Nothing, Nothing]), ONE / 2);
-        // One turn is four instructions in 44 cycles, with 2 slots each.
+        // The sibling's turn takes four slots in 44 cycles, which have 2 slots each; the rest is
+        // left to the computation.
         assert_eq!(speed(&core, 2, [Computes, Turns(44), Nothing, Nothing]), ONE - 4 * ONE / 44 / 2 - 1);
         let three = Core { contexts: 4, ..core.clone() };
         assert_eq!(speed(&three, 4, [Computes, Everything, Everything, Computes]), ONE / 4);

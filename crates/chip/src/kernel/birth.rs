@@ -16,8 +16,9 @@ impl Engine {
         let name = if spawn.name.is_empty() { format!("thread {id}") } else { spawn.name };
         let affinity = self.allowed(&name, &spawn.affinity, &spawn.cpus)?;
         let cpus = self.os.cpus.len() as u32;
-        // The search begins at the CPU with the thread's number, so that threads are spread over
-        // the chip.
+        // The search for a CPU begins at the first one that the thread's affinity names or, without
+        // an affinity, at the CPU with the thread's number, so that threads are spread over the
+        // chip.
         let first = affinity.list().map_or(id % cpus, |list| list[0].0);
         let from_there = (0..cpus).map(|turn| CpuId((first + turn) % cpus));
         let on = |cpu: &CpuId| self.os.cpus[cpu.0 as usize].online && affinity.has(*cpu);

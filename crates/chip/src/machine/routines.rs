@@ -29,7 +29,8 @@ thread_local! {
 /// Adds a thread to the current simulation.
 pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refused> {
     let Some(routines) = ROUTINES.get() else { panic!("a guest thread was started outside of a simulation") };
-    // SAFETY: `Inside` keeps the simulation alive; the run loop does not borrow while guests run.
+    // SAFETY: `Inside` keeps the simulation with its coroutines alive, and the run loop holds no
+    // borrow of them while guests run.
     let routines = unsafe { routines.as_ref() };
     let mut routines = routines.borrow_mut();
     let id = routines.all.len() as u32;

@@ -111,9 +111,9 @@ pub(super) struct Waiting<'a, T> {
     pub(super) line: Line,
     pub(super) deadline: u64,
     until: Option<Deadline>,
-    /// The reason to which the time of hitting tries is charged.
+    /// The reason to which the time of tries that hit is charged.
     pub(super) reason: Reason,
-    /// What hitting tries demand of the core.
+    /// What tries that hit demand of the core.
     demand: Demand,
     /// If the thread has told the policy that it spins: how often the thread had slept at that
     /// time. A sleep takes the notice back.
@@ -157,7 +157,8 @@ pub(super) fn wait_while<T: Word>(
         };
         (Waiting { cell, value, line, deadline, until, reason: Reason::Spin, demand, told: None }, priced)
     });
-    // A try must not find the line on its way to this core.
+    // The thread's own stores to the line are written first, because a try must not find the line
+    // on its way to this core.
     drain_line(waiting.line);
     let priced = priced.unwrap_or_else(|missing| panic!("{missing}"));
     if priced.between != Between::Nothing {

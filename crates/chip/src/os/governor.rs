@@ -14,7 +14,7 @@ pub(crate) type Done = [u64; 4];
 /// The record of a CPU.
 #[derive(Clone, Copy, Default)]
 struct OfCpu {
-    /// What the current thread had done when it came, or when the period began.
+    /// What the CPU's current thread had done when it came to the CPU, or when the period began.
     from: Done,
     /// What earlier threads did in the current period.
     spent: Done,
@@ -88,8 +88,8 @@ impl Governing {
     /// The thread leaves the CPU, having done `done` so far.
     pub(crate) fn leaves(&mut self, cpu: u32, done: Done) {
         let here = &mut self.cpus[cpu as usize];
-        // Activity that was under way at a sample may have turned out to be another; sums do not go
-        // back.
+        // Activity that was under way at a sample may have turned out to be another since, so that
+        // a sum of `done` can be lower now than it was then: that counts as no time.
         here.spent
             .iter_mut()
             .zip(done.iter().zip(here.from))
@@ -108,8 +108,8 @@ impl Governing {
         }
     }
 
-    /// What a CPU of this core did in the period that ends now. Its clocks must have been settled
-    /// before.
+    /// What a CPU of this core did in the period that ends now. The core's clocks must have been
+    /// recorded up to now.
     fn sample(&self, cpu: usize, core: CoreId, now: u64, has_thread: bool) -> Sample {
         let length = now - self.began;
         let [computing, memory, spinning, still] = self.cpus[cpu].spent;

@@ -42,9 +42,9 @@ pub(crate) struct WakeUp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
     /// When the newest wait began, how many threads live, and how many answers devices have given.
-    /// If any of these differs, it is another spell.
+    /// If any of these has changed, a thread has run or may run.
     pub(crate) waits: (u64, usize, u64),
-    /// When the spell was first noticed.
+    /// When a timer first noticed that every thread waits.
     pub(crate) from: u64,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Os {
     pub(crate) arrivals: BTreeSet<(u64, App)>,
     /// The planned switches of cores off or on.
     pub(crate) switches: Switches,
-    /// The spell during which every thread waits, if the last timer found one.
+    /// The time during which every thread waits, if the last timer found that every thread does.
     pub(crate) quiet: Option<Quiet>,
     /// The sleepers of futexes at fixed prices.
     pub(crate) futexes: Futexes,

@@ -9,7 +9,7 @@ use baton_sched::{Affinity, Nice};
 /// The interrupt handlers under way on a thread's CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Handler {
-    /// The accesses that remain.
+    /// The number of memory accesses that the handlers have still to make.
     pub(crate) left: u32,
     /// The cycles of the handlers' code, which come last.
     pub(crate) code: u64,

@@ -218,7 +218,7 @@ fn bandwidth(chip: &Chip, write: bool) -> f64 {
 #[test]
 fn a_stream_saturates_the_controllers() {
     let reach = |controllers: u32, write| {
-        // Waking up takes no time here, since no core would stream meanwhile.
+        // Waking up takes no time on this chip, so that every core streams from the beginning.
         let chip = coherent(&[&format!("dram.controllers={controllers}"), "dram.placement=corners", "os.wake_idle=0"]);
         let most =
             f64::from(controllers) * chip.coherent.as_ref().map_or(0.0, |coherent| coherent.dram.bytes_per_cycle);

@@ -84,8 +84,8 @@ fn applications_come_and_go() {
 }
 
 /// `start` is the beginning of an application's first run alone: the application runs again at
-/// once. One that is to begin after the end of the run never does, and one that the end of a
-/// cut-off run keeps from beginning is in the figures with no thread.
+/// once. An application with a start after the end of the run never begins. If the run is cut off
+/// before an application begins, the figures have it, with no thread.
 #[test]
 fn a_start_is_the_first_runs_alone() {
     let chip = common::cores(2, &["noise.start=0"]);

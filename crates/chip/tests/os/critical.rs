@@ -104,8 +104,8 @@ fn holder<L: RawLock<Simulated>>(policy: &str) -> [AmpCounts; 2] {
     [0, 1].map(|at: usize| outcome.apps[at].amp.expect("the policy tells cores apart"))
 }
 
-/// Under `linux`, a thread that its slow core does not suffice for (a misfit) moves to the fast
-/// core when that idles.
+/// Under `linux`, a thread that is too busy for its slow core (a misfit) moves to the fast core
+/// when the fast core idles.
 #[test]
 fn a_misfit_takes_the_fast_core_when_that_idles() {
     let [solo, awaited] = beside("linux", 1_000_000, Wait::Futex);

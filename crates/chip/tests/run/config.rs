@@ -19,7 +19,7 @@ fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-/// The problem of a file of a folder, with the folder's name left out.
+/// The error of reading a chip file in a folder, without the folder's name.
 fn refused_in(dir: &tempfile::TempDir, file: &str, folders: &[PathBuf]) -> String {
     let read = ChipText::open(&dir.path().join(file), folders).and_then(|text| text.chip(None, &[]));
     read.expect_err("must be refused").to_string().replace(&format!("{}/", dir.path().display()), "")
