@@ -67,7 +67,7 @@ pub unsafe extern "C" fn baton_barrier_new(
     participants: u32,
     wait: *const c_char,
 ) -> *mut BatonBarrier {
-    // SAFETY: the caller promises that each is null or a string.
+    // SAFETY: the caller promises that `name` and `wait` are each null or a string.
     let (name, wait) = unsafe { (text(name).unwrap_or_default(), text(wait)) };
     match make(name, participants, wait) {
         Ok(barrier) => Box::into_raw(Box::new(barrier)),

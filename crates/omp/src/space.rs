@@ -78,7 +78,7 @@ pub struct Schedule {
 /// iteration and the one behind its last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StaticChunks {
-    /// Where the next chunk begins; at or beyond `count`: there is none.
+    /// The first iteration of the next chunk; at or beyond `count`: no chunk is left.
     next: u64,
     /// Iterations of a chunk.
     length: u64,

@@ -26,7 +26,7 @@ pub struct Stats {
     pub spare: u64,
     /// Acquisitions that glibc served, by reason.
     pub passed_through: BTreeMap<String, u64>,
-    /// Where only some mutexes are replaced: each place that the user asked for.
+    /// Each place that the user asked for, if only some mutexes are replaced.
     pub places: Vec<Settled>,
     /// Waits on condition variables that could not be carried out.
     pub refused_condition_waits: u64,

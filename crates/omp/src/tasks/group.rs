@@ -121,8 +121,8 @@ impl<M: Machine> Event<M> {
         // before the state says so.
         unsafe { self.end.write(|at| *at = Some(end)) };
         // Release: a thread that sees the state sees the end. Acquire on failure: this thread sees
-        // what was done before the event was fulfilled. The one that comes first has nothing to
-        // see.
+        // what was done before the event was fulfilled. If the body's end comes first, this thread
+        // has nothing to see.
         let first = self.state.compare_exchange(PENDING, ENDED, Release, Acquire).is_ok();
         if first { None } else { self.take() }
     }

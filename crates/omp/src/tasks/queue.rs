@@ -72,8 +72,8 @@ impl<M: Machine> List<M> {
         holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
     }
 
-    /// Puts a task behind those of its priority, with the list locked. Returns whether it is the
-    /// only task.
+    /// Puts a task behind the tasks of its priority, with the list locked. Returns whether it is
+    /// the list's only task.
     #[inline]
     pub(crate) fn put(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) -> bool {
         if waiting.back().is_none_or(|last| last.priority >= task.priority) {
@@ -129,8 +129,8 @@ impl<M: Machine> Queue<M> {
         let team = PER_THREAD * u64::from(threads);
         // Relaxed, both loads: the result is only a hint.
         let (waiting, room) = match &self.lists {
-            // The tasks of a taskloop make no tasks: while their maker runs one, all other threads
-            // need those that wait.
+            // The tasks of a taskloop make no tasks: while their maker runs one of them, the other
+            // threads need tasks that wait.
             Some(_) if kind == Kind::OfLoop => (self.list_of(thread).ready.load(Relaxed), team),
             // A few waiting tasks are enough for threads that steal, because each stolen task makes
             // its own. More would be put into the list and taken out for nothing.

@@ -3,8 +3,8 @@
 use baton_trace::Address;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// The addresses of those barriers, by hash. The construct of a barrier that finds no free cell is
-/// written again each time.
+/// The addresses of barriers whose construct the trace names, by hash. The construct of a barrier
+/// that finds no free cell is written again each time.
 static TOLD: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 /// Returns whether this barrier is asked for for the first time, and remembers it.

@@ -184,7 +184,7 @@ mod tests {
             before[LONGEST - call.len()..].copy_from_slice(call);
             assert!(is_call(&before), "{call:x?}");
         }
-        // These end with a jump, with nothing but no-ops, and with pushes.
+        // These bytes end with a jump, with nothing but no-ops, and with pushes.
         for other in [[0x90, 0x90, 0xe9, 1, 2, 3, 4], [0x90; LONGEST], [0x90, 0x55, 0x53, 0x41, 0x54, 0xff, 0xf0]] {
             assert!(!is_call(&other), "{other:x?}");
         }

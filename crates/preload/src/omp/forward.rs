@@ -26,7 +26,7 @@ pub(super) fn install<P: Probe>() {
     slot::omp_test_nest_lock.set(test::<P, true> as Code);
 }
 
-/// Its address stands, in events, for the critical section without a name.
+/// The address of this static stands, in events, for the critical section without a name.
 static UNNAMED: u8 = 0;
 
 /// A critical section as events name it: by the cell of its name, or by [`UNNAMED`].

@@ -15,7 +15,7 @@ impl Places {
         Places { places: places.to_vec(), program: last_part(found::executable(&mut [0; 1024])).to_owned() }
     }
 
-    /// Whether an address of code or data lies in one of them.
+    /// Whether an address of code or data lies in one of the places.
     pub(super) fn have(&self, address: usize) -> bool {
         let address = address as u64;
         let Some(loaded) = found::at(address) else { return false };

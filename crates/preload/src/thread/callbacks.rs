@@ -9,8 +9,8 @@ use crate::base::message;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// What a room does at these moments. The program may not be held up for long there: no callback
-/// waits, allocates or unwinds.
+/// What a room does as threads begin and end, and as the process forks. The program may not be held
+/// up for long at these moments: no callback waits, allocates or unwinds.
 pub struct Callbacks {
     /// The calling thread got this record. Its parts in this room are in order already.
     pub thread_begins: fn(&Thread),

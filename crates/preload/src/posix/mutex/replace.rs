@@ -1,8 +1,8 @@
 //! A lock of `sync` in a mutex: the functions behind `pthread_mutex_*` in a run with `BATON_LOCK`.
 //!
-//! Every function here is compiled once for each lock, with and without recording ([`Probe`]); the
-//! slots are pointed to one of them at start. Unlock touches nothing of the mutex after the lock's
-//! own release.
+//! Every function here is compiled once for each lock, with and without recording ([`Probe`]); at
+//! start the slots are set to the versions that the run needs. Unlock touches nothing of the mutex
+//! after the lock's own release.
 
 use super::functions::Functions;
 use super::object::{Class, Mutex};
