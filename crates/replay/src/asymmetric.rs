@@ -1,9 +1,9 @@
 //! Replays on chips of fast and slow cores, under policies that place threads on them. The effect
 //! of each policy is stated relative to the first policy, seed by seed.
 //!
-//! A recording does not say how much of a program's computing waits for memory and therefore takes
-//! as long on a slow core. Each policy is replayed at both ends of the possible range: all
-//! computing follows the clock, or all but the share `memory_bound`.
+//! A recording does not say how much of a program's computing waits for memory, and therefore takes
+//! as long on a slow core as on a fast one. So each policy is replayed twice: all computing follows
+//! the core's clock, or all but the share `memory_bound`.
 
 use crate::percent::{Percent, less_overhead, less_than};
 pub use crate::ran::Placed;
@@ -17,7 +17,7 @@ use thiserror::Error;
 /// The numbers of fast and slow cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The fast cores come first.
+    /// Number of fast cores, which come first in the numbering.
     pub fast: u32,
     pub slow: u32,
 }
@@ -39,12 +39,13 @@ impl FromStr for Shape {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asymmetric {
     pub shape: Shape,
-    /// The clock of the fast cores, which is the chip's clock, over that of the slow ones.
+    /// How many times as fast the clock of the fast cores is as that of the slow ones. The fast
+    /// cores have the chip's clock.
     pub ratio: f64,
-    /// Policies, as names of the key `os.scheduler`.
+    /// The policies, as values of the key `os.scheduler`.
     pub policies: Vec<String>,
-    /// The largest share of the program's computing that may wait for memory, 0 to 1. At 0, both
-    /// ends of the range are the same.
+    /// The largest share of the program's computing that may wait for memory, 0 to 1. At 0, each
+    /// policy is replayed only once.
     pub memory_bound: f64,
 }
 
@@ -60,18 +61,18 @@ pub enum NoPolicy {
 }
 
 impl Asymmetric {
-    /// The number of all cores.
+    /// Returns the number of cores, fast and slow.
     pub fn cores(&self) -> u32 {
         self.shape.fast + self.shape.slow
     }
 
-    /// The shares of computing that wait for memory to be replayed: both ends, or only one if they
-    /// are equal.
+    /// Returns the shares of computing that wait for memory in the replays: 0 and `memory_bound`,
+    /// or only one if they are equal.
     pub fn ends(&self) -> Vec<f64> {
         if self.memory_bound == 0.0 { vec![0.0] } else { vec![0.0, self.memory_bound] }
     }
 
-    /// The chip under each policy.
+    /// Returns the chip under each policy.
     ///
     /// # Errors
     /// If a policy does not fit the chip.
@@ -92,7 +93,8 @@ impl Asymmetric {
 }
 
 impl Placed {
-    /// Whether the policy distinguishes fast cores from slow ones. If not, all figures are 0.
+    /// Whether the run's policy distinguishes fast cores from slow ones. If it does not, all
+    /// figures are 0.
     pub fn tells(&self) -> bool {
         self.fast_cycles + self.slow_cycles != 0
     }
@@ -102,20 +104,21 @@ impl Placed {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnCores {
     pub policy: String,
-    /// The share of computing that waits for memory and takes as long on a slow core.
+    /// The share of computing that waits for memory, and takes as long on a slow core as on a fast
+    /// one.
     pub memory_bound: f64,
     /// How the first seed's run used fast and slow cores.
     pub placed: Placed,
     /// Time saved relative to the first policy with the same lock, share and seed, in percent of
     /// that policy's time; `None` for the first policy.
     pub less_time: Option<Percent>,
-    /// Competition overhead saved, likewise; `None` also if the first policy's overhead is less
-    /// than a thousandth of its time.
+    /// Competition overhead saved relative to the first policy, in percent; `None` for the first
+    /// policy, and if the first policy's overhead is less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
 impl OnCores {
-    /// Compares a lock's runs with its runs under the first policy, seed by seed.
+    /// Compares a lock's runs under a policy with its runs under the first policy, seed by seed.
     pub(crate) fn of(
         policy: &str,
         memory_bound: f64,

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use thiserror::Error;
 
-/// A lock of the recorded program: its address, and the time span during which it existed there.
+/// A lock of the recorded program: its address, and the time span during which it existed at that
+/// address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
     pub process: ProcessIndex,
@@ -22,13 +23,13 @@ pub struct Life {
 /// The change to a lock.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Treatment {
-    /// Another lock takes its place.
+    /// Another lock takes the lock's place.
     Lock(Choice),
-    /// Work in its critical sections takes this factor of its time.
+    /// Work in the lock's critical sections takes this many times as long.
     Shrink(f64),
     /// The lock becomes this many locks, and each acquisition takes one of them.
     Split(u32),
-    /// A reader-writer lock takes its place, and this share of the holds only reads.
+    /// A reader-writer lock takes the lock's place, and this share of the holds only reads.
     ReadWrite(f64),
 }
 
@@ -37,12 +38,12 @@ pub enum Treatment {
 pub struct Part {
     /// The name, as the user wrote it.
     pub name: String,
-    /// The locks that the name stands for.
+    /// The locks for which the name stands.
     pub locks: Vec<Life>,
     pub treatment: Treatment,
 }
 
-/// A barrier, and the wait policy of its waiters.
+/// A barrier of the registry, and the wait policy of its waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meeting {
     /// The barrier's name in the registry.
@@ -55,7 +56,7 @@ pub struct Meeting {
 pub struct Change {
     /// The row as the user wrote it: `cache_lock=mcs`.
     pub text: String,
-    /// The lock in place of all locks that are not named; `None` for the recorded lock.
+    /// The lock in place of all locks that `parts` does not name; `None` for the recorded lock.
     pub default: Option<Choice>,
     /// The changes to named locks.
     pub parts: Vec<Part>,
@@ -67,7 +68,7 @@ pub struct Change {
 pub const FACTORS: std::ops::RangeInclusive<f64> = 0.0..=100.0;
 /// The numbers of locks that [`Treatment::Split`] accepts.
 pub const WAYS: std::ops::RangeInclusive<u32> = 2..=1024;
-/// The most locks that a program may have after a split.
+/// The most locks that a program may have after splits.
 const MOST_LOCKS: usize = 200_000;
 
 /// Why a change cannot be applied to a program.
@@ -97,13 +98,13 @@ pub enum ChangeError {
 /// The change to one lock of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Changed {
-    /// The lock in its place, if it differs from the run's lock.
+    /// The lock in the changed lock's place; `None` for the lock of the run.
     pub(crate) lock: Option<Choice>,
-    /// The factor for the time of work under the lock.
+    /// How many times as long work under the lock takes.
     pub(crate) factor: f64,
-    /// The number of locks that the lock becomes.
+    /// The number of locks into which the lock is split.
     pub(crate) ways: u32,
-    /// For a reader-writer lock, the share of holds that only read.
+    /// For a reader-writer lock in the changed lock's place, the share of holds that only read.
     pub(crate) readers: Option<f64>,
 }
 
@@ -113,11 +114,11 @@ impl Default for Changed {
     }
 }
 
-/// The changes to a program's locks, by lock number.
+/// The changes to a program's locks, by the number of the lock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     pub(crate) locks: BTreeMap<u32, Changed>,
-    /// The barrier in place of every barrier.
+    /// The barrier in place of every barrier; `None` if barriers stay.
     pub(crate) barrier: Option<Meeting>,
 }
 
@@ -125,7 +126,8 @@ impl Change {
     /// The changes that this row makes to a program.
     ///
     /// # Errors
-    /// If the program has none of the locks, or would have too many.
+    /// If the program has none of the locks of a name, or no barrier to replace; if two parts
+    /// change one lock in the same way; or if there would be too many locks.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
         let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
         if self.barrier.is_some() && program.barriers.is_empty() {
@@ -169,7 +171,7 @@ impl Change {
         Ok(changes)
     }
 
-    /// The row's assumptions, one sentence per part.
+    /// The row's assumptions, as sentences.
     pub fn assumptions(&self, default: &Choice) -> Vec<String> {
         if let Some(Meeting { barrier, wait }) = &self.barrier {
             return vec![format!(
@@ -182,7 +184,7 @@ impl Change {
             let default = self.default.as_ref().unwrap_or(default);
             all.push(format!("all other locks are {} ({})", default.lock, default.wait));
         }
-        // A name may mean more, or fewer, than its asker thinks.
+        // Says so if a name stands for several locks, because the user may not expect that.
         let several = self.parts.iter().filter(|part| part.locks.len() > 1);
         all.extend(several.map(|part| format!("{} stands for {} locks", part.name, part.locks.len())));
         all.iter().map(|assumed| format!("{}: {assumed}", self.text)).collect()

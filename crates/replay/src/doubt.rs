@@ -1,30 +1,31 @@
 //! The uncertainty of a prediction: the interval that should contain the time of a run without
 //! recording in 95 of 100 cases.
 //!
-//! Seeds alone do not give it: results vary by a percent between seeds where a prediction is wrong
-//! by twenty. Three more factors widen the interval. They are combined as independent errors:
+//! The spread over seeds alone does not give this interval: results may vary by a percent between
+//! seeds while the prediction is wrong by twenty percent. Three sources of error widen the
+//! interval, and are combined as independent errors:
 //!
-//! - what no check can see: a program's runs differ from day to day, and a replay that passes its
-//!   check may be wrong by as much as the check permits ([`MOST_ERROR`]);
+//! - what no check can see: a program's runs differ from day to day, and a replay that passes the
+//!   self-check may be wrong by as much as the check permits ([`MOST_ERROR`]);
 //! - the self-check's own error, as one standard deviation; if the program was also run without
 //!   recording ([`Alone`]), the greater of that error and the self-check's;
-//! - the effect of the lock: it is predicted and was not recorded, so it may be absent, or twice as
+//! - the effect of the lock: it is predicted and was not measured, so it may be absent, or twice as
 //!   large.
 //!
-//! The two factors were chosen on the five programs that were examined while the replay was
-//! written. `docs/results/whatif.md` says how many measured times the interval contains, for those
-//! programs and for others.
+//! [`MOST_ERROR`] and the factor of the self-check's error were chosen on the five programs that
+//! were examined while the replay was written. `docs/results/whatif.md` says how many measured
+//! times the interval contains, for those programs and for others.
 
 use serde::{Deserialize, Serialize};
 
-/// The name of this machine's chip. Only on this chip does the self-check say how wrong a
-/// prediction may be.
+/// The name of the chip that describes the machine on which Baton runs. Only on this chip does the
+/// self-check say how wrong a prediction may be.
 pub const THIS_HOST: &str = "this-host";
 
-/// The greatest error of the self-check at which a prediction is trustworthy.
+/// The greatest error of the self-check with which a prediction still counts as trustworthy.
 pub const MOST_ERROR: f64 = 0.15;
 
-/// A figure over seeds.
+/// The spread of a figure over the seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     pub median: u64,
@@ -42,19 +43,21 @@ impl Spread {
     }
 }
 
-/// The half-width of the interval, in standard deviations.
+/// The number of standard deviations by which the interval reaches to either side.
 const CHECKS: f64 = 2.0;
-/// A predicted time is far from the recorded lock's time if it differs by more than this factor.
+/// A predicted time counts as far from the recorded lock's time if it is more than this many times
+/// as long, or as short.
 const FAR: f64 = 1.5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub low: u64,
-    /// The upper end; `None` for a row that was cut off, whose time is a lower bound.
+    /// The upper end of the interval; `None` for a row that was cut off, because its time is only a
+    /// lower bound.
     pub high: Option<u64>,
 }
 
-/// Runs of the program without recording, compared with the prediction for the recorded lock.
+/// Runs of the program without recording, compared with the predicted time of the recorded lock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Alone {
     /// The durations of the runs.
@@ -63,12 +66,13 @@ pub struct Alone {
     pub runs: u32,
     /// The predicted duration.
     pub foretold_ns: u64,
-    /// (foretold − measured) / measured.
+    /// The predicted time's relative error: (foretold − measured) / measured.
     pub error: f64,
 }
 
 impl Alone {
-    /// Compares runs of these durations; `None` if there are none.
+    /// Compares the durations of runs with the predicted time; `None` if there are no runs or no
+    /// prediction.
     pub(crate) fn of(times: &[u64], foretold: Spread) -> Option<Alone> {
         let measured_ns = Spread::of(times.to_vec());
         if measured_ns.median == 0 || foretold.median == 0 {
@@ -78,7 +82,7 @@ impl Alone {
         Some(Alone { measured_ns, runs: times.len() as u32, foretold_ns: foretold.median, error })
     }
 
-    /// The reason why the comparison makes the prediction untrustworthy, if it does.
+    /// Returns why the comparison makes the prediction untrustworthy; `None` if it does not.
     pub(crate) fn reason(&self) -> Option<String> {
         (self.error.abs() > MOST_ERROR).then(|| {
             format!(
@@ -92,15 +96,14 @@ impl Alone {
     }
 }
 
-/// The error to use: the self-check's, or that of the comparison without recording if it is
-/// greater.
+/// Returns the self-check's error, or the error beside runs without recording if it is greater.
 pub(crate) fn worse(check: f64, alone: Option<&Alone>) -> f64 {
     let off = |error: f64| (1.0 + error).max(f64::MIN_POSITIVE).ln().abs();
     alone.map(|alone| alone.error).filter(|&error| off(error) > off(check)).unwrap_or(check)
 }
 
-/// The interval around a predicted time. `check` is the relative error of the recorded lock's
-/// replay, and `speedup` is the recorded lock's time over this lock's.
+/// Returns the interval around a predicted time. `check` is the relative error of the recorded
+/// lock's replay, and `speedup` is the recorded lock's time over this lock's.
 pub(crate) fn interval(time: Spread, cut_off: bool, check: f64, speedup: f64) -> Interval {
     let check = CHECKS * (1.0 + check).max(f64::MIN_POSITIVE).ln();
     let effect = speedup.max(f64::MIN_POSITIVE).ln();
@@ -109,7 +112,7 @@ pub(crate) fn interval(time: Spread, cut_off: bool, check: f64, speedup: f64) ->
     Interval { low: (time.low as f64 / off) as u64, high }
 }
 
-/// Whether the predicted time is so far from the recorded one that it rests on the model alone.
+/// Whether the predicted time is so far from the recorded lock's that it rests on the model alone.
 pub(crate) fn far(speedup: f64) -> bool {
     speedup > FAR || speedup * FAR < 1.0
 }
@@ -132,7 +135,8 @@ mod tests {
         for wider in [checked, changed] {
             assert!(wider.low < plain.low && wider.high > plain.high, "{wider:?}");
         }
-        // A slowdown by two may be absent in reality.
+        // The lock is predicted to double the time of 500 to 1000. This effect may be absent, so
+        // the interval must reach down to 500.
         assert!(changed.low <= 500, "{changed:?}");
         assert_eq!(interval(TIME, true, 0.0, 0.1).high, None);
     }

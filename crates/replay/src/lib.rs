@@ -1,5 +1,6 @@
-//! Replays a recorded trace on a simulated chip, through the same lock source that ships: predicts
-//! the effect of another lock, wait policy or chip on the program.
+//! Replays a recorded trace on a simulated chip, and so predicts the effect of another lock, wait
+//! policy or chip on the program. The simulated program runs the same source code of the locks that
+//! programs use.
 //!
 //! | room | holds |
 //! | --- | --- |

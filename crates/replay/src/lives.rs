@@ -1,11 +1,11 @@
 //! How long a program has more than one thread. Only this part of a run depends on locks and
-//! networks: what the first thread does alone, before and after, takes the same time under all of
-//! them.
+//! networks: what the first thread does alone, before and after this part, takes the same time
+//! under all locks and networks.
 
-/// How long two or more lives overlap. A life is a pair of begin and end.
+/// Returns for how long at least two lives overlap. A life is a pair of begin and end.
 pub(crate) fn together(lives: impl IntoIterator<Item = (u64, u64)>) -> u64 {
-    // An end sorts before a beginning of the same moment: a thread that leaves as another arrives
-    // does not meet it.
+    // At equal times, an end is sorted before a begin: a thread that ends when another begins does
+    // not meet it.
     let mut turns: Vec<(u64, i64)> = lives.into_iter().flat_map(|(from, to)| [(from, 1), (to.max(from), -1)]).collect();
     turns.sort_unstable();
     let (mut alive, mut since, mut sum) = (0, 0, 0);

@@ -1,6 +1,6 @@
-//! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism
-//! that marks packets and arbitrates by marks. The effect of each network is stated relative to the
-//! first one, seed by seed.
+//! Networks to replay on: the chip's own, the same with other arbiters in its routers, or with a
+//! mechanism that marks packets and lets routers choose by the marks. The effect of each network is
+//! stated relative to the first one, seed by seed.
 
 use crate::percent::{Percent, less_overhead, less_than};
 use crate::ran::{Ran, RunError};
@@ -10,17 +10,17 @@ use baton_chip::{Chip, ChipError};
 use serde::Serialize;
 use thiserror::Error;
 
-/// A named network: the changes that it makes to the chip.
+/// A network with a name, given by the changes that it makes to the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line that says what the network does.
+    /// One line of text that says what the network does.
     pub what: &'static str,
     settings: &'static [&'static str],
 }
 
-/// The networks without a mechanism, by arbiter.
+/// The networks that change the routers' arbiter only.
 const ARBITERS: [Network; 4] = [
     Network {
         name: "round-robin",
@@ -44,8 +44,8 @@ const ARBITERS: [Network; 4] = [
     },
 ];
 
-/// All networks: round-robin routers first, then the mechanisms of a chip ([`mechanism`]), then the
-/// other arbiters.
+/// Returns all networks: round-robin routers first, then the mechanisms of a chip ([`mechanism`]),
+/// then the other arbiters.
 pub fn all() -> Vec<Network> {
     let of_mechanism = |v: &mechanism::Variant| Network { name: v.name, what: v.what, settings: v.settings };
     let mut all = ARBITERS.to_vec();
@@ -53,32 +53,32 @@ pub fn all() -> Vec<Network> {
     all
 }
 
-/// Why a chip cannot have another network.
+/// Why a chip cannot have one of the networks.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NoNetwork {
-    /// The chip has no network.
+    /// The chip has no network to change.
     #[error("chip `{0}` has fixed latencies (memory.model = \"fixed\") and no network whose routers could arbitrate")]
     Fixed(String),
-    /// The chip's packets never meet.
+    /// Packets never meet on the chip's network, so arbiters make no difference.
     #[error("chip `{0}` has network.contention = \"none\": packets never meet, so that no arbiter decides anything")]
     Free(String),
-    /// The settings do not fit the chip.
+    /// The network's settings do not fit the chip.
     #[error(transparent)]
     Chip(#[from] ChipError),
 }
 
 impl Network {
-    /// Finds a network by name.
+    /// Finds a network by its name on the command line.
     pub fn named(name: &str) -> Option<Network> {
         all().into_iter().find(|network| network.name == name)
     }
 
-    /// Whether the network marks the requests of locks that give hints.
+    /// Whether the network marks requests for locks that give hints.
     pub fn marks(&self) -> bool {
         self.settings.iter().any(|setting| setting.ends_with(".enabled=true"))
     }
 
-    /// The chip with this network.
+    /// Returns the chip with this network.
     ///
     /// # Errors
     /// If the chip has no network that arbitrates.
@@ -87,7 +87,7 @@ impl Network {
         if coherent.network.contention == Contention::None {
             return Err(NoNetwork::Free(chip.name.clone()));
         }
-        // Mechanisms that the network does not name are switched off.
+        // Switches off the mechanisms that the network's settings do not name.
         let named = |switch: &str| self.settings.iter().any(|setting| setting.starts_with(switch));
         let off = mechanism::SWITCHES.iter().filter(|switch| !named(switch)).map(|switch| format!("{switch}=false"));
         let settings: Vec<String> = off.chain(self.settings.iter().map(|&setting| setting.to_owned())).collect();
@@ -102,19 +102,19 @@ pub struct OnNetwork {
     /// Whether the network marks packets, see [`Network::marks`].
     #[serde(skip)]
     pub marks: bool,
-    /// Packets with a mark in the first seed's run. 0 if the lock gives no hints, or if the network
-    /// marks nothing.
+    /// Packets with a mark in the first seed's run; 0 if the lock gives no hints, or the network
+    /// marks no packets.
     pub marked_packets: u64,
     /// Time saved relative to the first network with the same lock and seed, in percent of that
     /// network's time; `None` for the first network.
     pub less_time: Option<Percent>,
-    /// Competition overhead saved, likewise; `None` also if the first network's overhead is less
-    /// than a thousandth of its time.
+    /// Competition overhead saved relative to the first network, in percent; `None` for the first
+    /// network, and if the first network's overhead is less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
 impl OnNetwork {
-    /// Compares a lock's runs with its runs on the first network, seed by seed.
+    /// Compares a lock's runs on a network with its runs on the first network, seed by seed.
     pub(crate) fn of(
         network: &Network,
         ran: &[Result<Ran, RunError>],

@@ -1,46 +1,46 @@
-//! The steps of a script, eight bytes each, because a long recording has hundreds of millions of
-//! steps.
+//! The steps of a thread's script, packed into eight bytes each, because a long recording has
+//! hundreds of millions of steps.
 
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Computes for this many cycles.
+    /// The thread computes for this many cycles.
     Work(u64),
-    /// Leaves its core for this many cycles: a sleep, or a wait for input or output.
+    /// The thread leaves its core for this many cycles: it sleeps, or waits for input or output.
     Delay(u64),
     /// Acquires a lock.
     Lock(u32),
     /// Releases a lock.
     Unlock(u32),
-    /// Acquires a reader-writer lock, as a writer if the flag is set, else as a reader.
+    /// The thread acquires a reader-writer lock: as a writer if the flag is set, else as a reader.
     RwLock(u32, bool),
-    /// Releases a reader-writer lock.
+    /// The thread releases a reader-writer lock: as a writer if the flag is set, else as a reader.
     RwUnlock(u32, bool),
-    /// Waits for a token: the end of a condition wait.
+    /// The thread waits for a token, which ends a wait at a condition variable.
     TokenWait(u32),
-    /// Puts a token down: the signal that ended the wait.
+    /// The thread puts a token down, as the signal that ended the wait.
     TokenPost(u32),
-    /// Takes a unit of a semaphore, waiting while there is none.
+    /// The thread takes a unit of a semaphore, and waits while there is none.
     SemTake(u32),
     /// Posts a unit of a semaphore.
     SemPost(u32),
-    /// Waits for the others at a barrier.
+    /// The thread waits at a barrier until all participants have come.
     Meet(u32),
     Spawn(u32),
-    /// Waits for the end of a thread.
+    /// The thread waits for the end of another thread.
     Join(u32),
-    /// Takes items from a store and does them, until the store is empty.
+    /// The thread takes items of work from a store and does them, until the store is empty.
     Share(u32),
-    /// A turn of a background thread's loop ends, and the next one begins.
+    /// A turn of the background thread's loop ends, and the next turn begins.
     Turn,
 }
 
-/// The longest duration: it has the bits that the kind leaves. At a gigahertz that is 36 years.
+/// The longest duration that fits beside the kind's bits. At a gigahertz it is 36 years.
 const LONGEST: u64 = u64::MAX >> KIND_BITS;
 const KIND_BITS: u32 = 4;
 
-/// A packed [`Op`]: the kind in the low bits, and above it the duration or the object's number.
+/// A packed [`Op`]: its kind in the low bits, and above them the duration or the object's number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Packed(u64);
 
@@ -96,7 +96,7 @@ impl Packed {
 pub struct Ops(Arc<Vec<Packed>>);
 
 impl Ops {
-    /// An empty list with room for `steps` steps.
+    /// Returns an empty list with room for `steps` steps.
     pub(crate) fn with_room(steps: usize) -> Ops {
         Ops(Arc::new(Vec::with_capacity(steps)))
     }
@@ -109,7 +109,7 @@ impl Ops {
         self.0.is_empty()
     }
 
-    /// The step at an index.
+    /// Returns the step at an index.
     ///
     /// # Panics
     /// If the index is out of bounds.
@@ -121,7 +121,7 @@ impl Ops {
         self.between(0, self.len())
     }
 
-    /// The steps from index `from` up to, but without, `to`.
+    /// Returns the steps from index `from` on, up to but without index `to`.
     ///
     /// # Panics
     /// If an index is out of bounds.
@@ -139,16 +139,18 @@ impl Ops {
         ops.for_each(|op| push(own, Packed::of(op)));
     }
 
-    /// Inserts steps before an index.
+    /// Inserts steps before the step at an index.
     pub(crate) fn insert(&mut self, place: usize, ops: impl Iterator<Item = Op>) {
         self.own().splice(place..place, ops.map(Packed::of));
     }
 
-    /// Replaces each stretch, given by its first index, its end and the step in its place.
-    /// Stretches must ascend. An empty stretch is an insertion.
+    /// Replaces parts of the list, each given by the index of its first step, the index after its
+    /// last, and the step to put in its place. The parts must ascend. If a part is empty, its step
+    /// is inserted.
     pub(crate) fn replace(&mut self, stretches: &[(usize, usize, Op)]) {
         let own = self.own();
-        // Steps move towards the beginning, so room is needed only for insertions.
+        // Replaced steps make room as the others move towards the beginning, so more room is needed
+        // for insertions only.
         let more = stretches.iter().filter(|(first, last, _)| first == last).count();
         let length = own.len();
         own.reserve_exact(more);
@@ -183,7 +185,7 @@ impl Gathered {
         self.0.len()
     }
 
-    /// The finished list, without spare capacity.
+    /// Returns the finished list, without spare capacity.
     pub(crate) fn done(mut self) -> Ops {
         self.0.shrink_to_fit();
         Ops(Arc::new(self.0))
@@ -208,15 +210,15 @@ impl From<Vec<Op>> for Ops {
     }
 }
 
-/// Appends to a long list.
+/// Appends an element to a long list.
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, one: T) {
     room(list, 1);
     list.push(one);
 }
 
-/// Reserves room for `more` elements in a long list, which grows by an eighth. Doubling could use
-/// twice the memory of the content.
+/// Reserves room for `more` elements in a long list, which grows by an eighth. If it doubled, it
+/// could take twice the memory of its content.
 #[inline]
 pub(crate) fn room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {

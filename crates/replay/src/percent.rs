@@ -3,7 +3,7 @@
 use crate::ran::{Ran, RunError};
 use serde::Serialize;
 
-/// A value over seeds, in percent.
+/// A percentage and its spread over the seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Percent {
     pub median: f64,
@@ -21,8 +21,8 @@ impl Percent {
     }
 }
 
-/// How much smaller a figure is than in the first runs, seed by seed; `None` for the first runs
-/// themselves.
+/// Returns by how much a figure is smaller than in the runs `first`, seed by seed; `None` for these
+/// first runs themselves.
 pub(crate) fn less_than(
     ran: &[Result<Ran, RunError>],
     first: Option<&[Result<Ran, RunError>]>,
@@ -32,8 +32,9 @@ pub(crate) fn less_than(
     Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
 }
 
-/// How much smaller the competition overhead is. `None` also if the first runs have almost none,
-/// less than one [`NEXT_TO_NONE`]th of their time, because a share of that says nothing.
+/// Returns by how much the competition overhead is smaller than in the runs `first`, seed by seed.
+/// `None` for the first runs themselves, and if one of them has almost no overhead (see
+/// [`NEXT_TO_NONE`]), because a share of almost nothing says nothing.
 pub(crate) fn less_overhead(ran: &[Result<Ran, RunError>], first: Option<&[Result<Ran, RunError>]>) -> Option<Percent> {
     let next_to_none = |ran: &Ran| is_next_to_none(ran.totals.overhead.0, ran.time.0);
     if first?.iter().flatten().any(next_to_none) {
@@ -42,14 +43,14 @@ pub(crate) fn less_overhead(ran: &[Result<Ran, RunError>], first: Option<&[Resul
     less_than(ran, first, |ran| ran.totals.overhead.0)
 }
 
-/// The divisor of a run's time below which overhead counts as none.
+/// Overhead counts as none if it is less than the run's time divided by this number.
 const NEXT_TO_NONE: u64 = 1000;
 
 fn is_next_to_none(overhead: u64, time: u64) -> bool {
     overhead < time / NEXT_TO_NONE
 }
 
-/// The saving in percent; 0 if there was nothing to save.
+/// Returns the saving in percent; 0 if there was nothing to save.
 fn less(before: u64, after: u64) -> f64 {
     if before == 0 { 0.0 } else { 100.0 * (before as f64 - after as f64) / before as f64 }
 }

@@ -1,6 +1,6 @@
-//! Predicts many locks over many seeds, after a check: the recorded lock is replayed first, and its
-//! time is compared with that of the recorded run. Nothing is fitted to the trace; the chip's
-//! figures come from its file.
+//! Predicts many locks over many seeds, after a check: the recorded lock is replayed first, and the
+//! replay's time is compared with that of the recorded run. Nothing is fitted to the trace; the
+//! chip's figures come from its file.
 
 use crate::change::{Change, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
@@ -23,18 +23,17 @@ use serde::Serialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// The greatest share of events that cannot be replayed at which a prediction is trustworthy.
+/// The greatest share of not replayable events with which a prediction is still trustworthy.
 pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
-/// Runs are cut off at this many times the recorded lock's time. Anything slower would be just as
+/// Runs are cut off at this many times the recorded lock's time. A slower lock would be just as
 /// useless.
 pub const COLLAPSE: u64 = 10;
-/// At this many times the recorded lock's time, a run is checked for progress. If it has done less
-/// than a tenth of its steps, it would need more than twice [`COLLAPSE`]'s bound, so it counts as a
-/// collapse.
+/// At this many times the recorded lock's time, the progress of a run is checked. If it has done
+/// less than a tenth of its steps, it would need more than twice [`COLLAPSE`]'s bound, so it counts
+/// as a collapse.
 const SLOW: u64 = 2;
-/// The least cycles at which replays of the recorded lock are cut off; otherwise the limit is
-/// [`COLLAPSE`] times the recorded time. In a tiny program most of the time goes into starting
-/// threads.
+/// Replays of the recorded lock are cut off at [`COLLAPSE`] times the recorded time, but no earlier
+/// than after this many cycles. In a tiny program most of the time goes into starting threads.
 const LEAST_LIMIT: u64 = 100_000_000;
 
 /// What to predict.
@@ -45,21 +44,21 @@ pub struct Ask {
     pub changes: Vec<Change>,
     /// The chips on which every lock runs.
     pub variants: Variants,
-    /// The number of seeds; they are 1, 2 and so on.
+    /// The number of seeds. The seeds are 1, 2 and so on.
     pub seeds: u32,
-    /// The number of cores in use; `None` for as many as the recorded run could use, limited to the
-    /// chip's.
+    /// The number of cores in use; `None` for as many as the recorded program could use CPUs, at
+    /// most all of the chip's.
     pub cpus: Option<u32>,
     /// The number of threads that the program starts; `None` for the recorded number.
     pub threads: Option<u32>,
-    /// The memory in bytes that the locks of the runs may take; `None` for no bound.
+    /// The most bytes of memory that the locks of the runs may take; `None` for no bound.
     pub memory: Option<u64>,
-    /// The durations of runs without recording, in nanoseconds, if there were any.
+    /// The durations of runs without recording, in nanoseconds; empty if there were none.
     pub alone_ns: Vec<u64>,
 }
 
 impl Default for Ask {
-    /// The recorded lock alone, with one seed.
+    /// Asks for the recorded lock alone, with one seed.
     fn default() -> Ask {
         Ask {
             choices: Vec::new(),
@@ -74,29 +73,29 @@ impl Default for Ask {
     }
 }
 
-/// The prediction for a lock. Durations are of the whole program; waits are added over threads.
+/// A row of the prediction. Times are the whole program's; waiting times are added over threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
     pub lock: String,
     /// The wait policy.
     pub wait: String,
-    /// Whether this is the replay of the recorded lock, with which all others are compared. Its
-    /// network is the chip's own.
+    /// Whether this is the recorded lock's replay on the chip's own network, to which all others
+    /// compare.
     pub recorded: bool,
     /// The variant of the chip and its effect, if networks or policies were asked for.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
     pub time_ns: Spread,
-    /// The interval that should contain the measured time in 95 of 100 cases. Present only on the
-    /// chip of the machine where the trace was recorded.
+    /// The interval that should contain the measured time in 95 of 100 cases. `None` unless the
+    /// chip is `this-host` and the threads are as many as recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<Interval>,
-    /// Whether the time is so far from the recorded lock's that it rests on the model alone.
+    /// Whether the time is so far from the recorded lock's time that it rests on the model alone.
     pub far: bool,
-    /// The part of the time during which two or more threads lived, without what the first thread
-    /// does alone.
+    /// The part of the time during which two or more threads lived; what the first thread does
+    /// alone is left out.
     pub concurrent_ns: Spread,
-    /// The recorded lock's predicted time over this lock's; above 1 is faster.
+    /// The recorded lock's predicted time divided by this one's: above 1, this one is faster.
     pub speedup: f64,
     /// The waiting time.
     pub blocked_ns: Spread,
@@ -104,27 +103,28 @@ pub struct Predicted {
     pub sections_ns: Spread,
     /// The part of the waiting time during which the lock was free: competition overhead.
     pub overhead_ns: Spread,
-    /// The time spent spinning.
+    /// The time that threads spent spinning.
     pub spin_ns: Spread,
-    /// The time ready to run without a CPU, added over threads.
+    /// The time that threads were ready to run without a CPU, added over threads.
     pub ready_ns: Spread,
-    /// The time of CPUs without a thread, or waking up for one, added over CPUs. Beside ready
-    /// threads it shows that the policy left CPUs idle.
+    /// The time that CPUs had no thread or woke up for one, added over CPUs. If threads were ready
+    /// meanwhile, the policy left CPUs idle.
     pub idle_ns: Spread,
     /// Acquisitions in the first seed's run.
     pub acquisitions: u64,
     /// Acquisitions that waited in the first seed's run.
     pub contended: u64,
-    /// The number of seeds whose run was cut off as a collapse. Times are then lower bounds.
+    /// The number of seeds with which the run was cut off as a collapse: times are then lower
+    /// bounds.
     pub cut_off: u32,
-    /// The reason for missing seeds, and their number, if replays failed.
+    /// Why replays failed, and with how many seeds; `None` if none failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
     pub by_seed_ns: Vec<u64>,
 }
 
 impl Predicted {
-    /// The effect of the network, if networks were asked for.
+    /// Returns the effect of the network, if networks were asked for.
     pub fn network(&self) -> Option<&OnNetwork> {
         match &self.variant {
             Some(Variant::Network(network)) => Some(network),
@@ -136,9 +136,9 @@ impl Predicted {
 /// Replays that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failed {
-    /// The number of seeds whose replay failed.
+    /// The number of seeds with which the replay failed.
     pub seeds: u32,
-    /// The reason of the first failure.
+    /// Why the first of these replays failed.
     pub why: String,
 }
 
@@ -151,21 +151,21 @@ impl Failed {
 }
 
 impl Predicted {
-    /// The number of seeds whose run took more than twice as long as the quickest one: collapses
-    /// that happen by chance.
+    /// Returns the number of seeds with which the run took more than twice as long as the quickest
+    /// run: collapses that happen by chance.
     pub fn sudden(&self) -> usize {
         self.by_seed_ns.iter().filter(|&&ns| ns > self.time_ns.low.saturating_mul(2)).count()
     }
 }
 
-/// The replay of the recorded lock, compared with the recorded run.
+/// The replay of the recorded lock with the cost of recording, compared with the recorded run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The duration of the recorded run.
     pub measured_ns: u64,
-    /// The duration of its replay, which includes recording.
+    /// The duration of the replay, in which threads also spend time on recording.
     pub replayed_ns: Spread,
-    /// (replayed − measured) / measured.
+    /// The replay's relative error: (replayed − measured) / measured.
     pub error: f64,
     /// How long two or more threads lived in the recorded run.
     pub measured_concurrent_ns: u64,
@@ -176,37 +176,38 @@ pub struct Check {
 /// A prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The name of the recorded lock, and of the lock that replays it.
+    /// The name of the recorded lock, and, if another one replays it, of that lock.
     pub recorded_lock: String,
     /// The wait policy in the replay of the recorded lock.
     pub recorded_wait: String,
     pub check: Check,
-    /// The comparison with runs without recording, if there were any.
+    /// The comparison with runs without recording, if there were such runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
-    /// Whether the check and the trace allow the figures to be trusted.
+    /// Whether the self-check and the trace allow the figures to be trusted.
     pub trustworthy: bool,
-    /// The reasons not to trust the figures.
+    /// Why the figures should not be trusted, as sentences; empty if they can be.
     pub reasons: Vec<String>,
-    /// What could be replayed.
+    /// How much of the trace could be replayed.
     pub replayability: Replayability,
     /// The share of events that could not be replayed.
     pub not_replayable_share: f64,
-    /// The cost of recording.
+    /// The cost of recording an event.
     pub probe: Probe,
     /// The number of cores in use.
     pub cpus: u32,
-    /// The number of threads that were replayed.
+    /// The number of threads of the replayed program.
     pub threads: u32,
-    /// The program's locks, the most acquired first.
+    /// The program's locks, the most often acquired first.
     pub locks: Vec<LockSpec>,
-    /// The predictions, in the order asked; the recorded lock first.
+    /// The predictions in the order asked, after that of the recorded lock.
     pub results: Vec<Predicted>,
-    /// The assumptions, as sentences.
+    /// The assumptions of the prediction, as sentences.
     pub notes: Vec<String>,
 }
 
-/// The lock that replays the recorded one. glibc's mutex is replayed as a three-state futex lock.
+/// Returns the recorded lock's name, and the lock that replays it. glibc's mutex is replayed as a
+/// three-state futex lock.
 fn recorded(trace: &Trace) -> (String, Choice) {
     let named = trace.meta.as_ref().and_then(|meta| meta.lock.clone());
     let info = named.as_deref().and_then(|name| lock::info(name).ok());
@@ -223,43 +224,43 @@ fn recorded(trace: &Trace) -> (String, Choice) {
     }
 }
 
-/// The number of runs that [`predict`] makes, for a progress bar.
+/// Returns the number of runs that [`predict`] makes, for a progress bar.
 pub fn runs(ask: &Ask) -> u64 {
     u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.variants.count()) as u64 + 2)
 }
 
-/// The most bytes of memory that a replay takes for each byte of the trace. `tests/memory.rs`
+/// The most bytes of memory that a replay takes for each byte of the trace, as `tests/memory.rs`
 /// counts them.
 pub const MEMORY_A_BYTE: u64 = 4;
 
-/// Further bytes for each lock in each run that is made side by side with others; what a lock takes
-/// that is used once or twice.
+/// Bytes of memory that a lock takes in each run that is made at the same time as others, if the
+/// lock is used once or twice.
 pub const MEMORY_A_LOCK: u64 = 640;
 
-/// All runs of a prediction.
+/// All runs of a prediction, and what is needed to conclude it from them.
 pub struct AllRan {
     cpus: u32,
     check: Check,
-    /// The reason why replays of the recording failed.
+    /// Why replays of the recording failed in the self-check; `None` if none failed.
     check_failed: Option<Failed>,
     program: Arc<Program>,
     notes: Vec<String>,
-    /// The runs of the recorded lock.
+    /// The runs of the recorded lock, without the cost of recording, one for each seed.
     base: Vec<Result<Ran, RunError>>,
-    /// The runs by lock, variant of the chip, and seed, in the order asked.
+    /// The other runs: by lock or change, then by variant of the chip, then by seed.
     pub rows: Vec<Result<Ran, RunError>>,
 }
 
-/// Predicts. `done` is called after each run, on any worker thread. The result does not depend on
-/// the number of workers. A replay that fails is reported in its own row.
+/// Makes all runs and concludes the prediction. `done` is called after each run, by any worker. The
+/// result does not depend on the number of workers. A replay that fails is reported in its row.
 ///
 /// # Errors
-/// If the trace is empty, or if something asked for is impossible.
+/// If the trace is empty, if something that was asked for is impossible, or if no run ended well.
 pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<Prediction, PredictError> {
     conclude(trace, chip, ask, run_all(trace, chip, ask, done)?)
 }
 
-/// Makes all the runs, on all cores of the host.
+/// Makes all runs of a prediction, on all cores of the host.
 ///
 /// # Errors
 /// Like [`predict`].
@@ -271,7 +272,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let (_, own) = recorded(trace);
     let cpus = ask.cpus.or(ask.variants.cores()).unwrap_or_else(|| cpus(trace, chip));
     let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
-    // Programs are compiled one at a time, because each takes more memory than the trace.
+    // Compiles the two programs one after the other, because each takes more memory than the trace.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
     enough_memory(kept.locks.len() as u64, ask.memory)?;
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
@@ -295,7 +296,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
 }
 
-/// Refuses, before anything runs, a program with more locks than there is memory for.
+/// Refuses a program with more locks than fit into the memory, before any run is made.
 fn enough_memory(locks: u64, free: Option<u64>) -> Result<(), PredictError> {
     let need = locks * MEMORY_A_LOCK * rayon::current_num_threads() as u64;
     match free {
@@ -304,13 +305,13 @@ fn enough_memory(locks: u64, free: Option<u64>) -> Result<(), PredictError> {
     }
 }
 
-/// Turns the runs into a prediction.
+/// Concludes the prediction from the runs.
 ///
 /// # Errors
 /// If no run ended well.
 pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Prediction, PredictError> {
     let AllRan { cpus, check, check_failed, program, notes, base, rows } = all;
-    // If no lock can run at all, the cause is the chip or the program, and the prediction fails.
+    // If no run ended well, the cause is the chip or the program, and there is no prediction.
     if let Some(Err(error)) = base.first()
         && base.iter().chain(&rows).all(Result::is_err)
     {
@@ -352,10 +353,10 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
     })
 }
 
-/// The program as it would run without recording, with `threads` threads if a number is given; and
-/// the assumptions, as sentences.
+/// Returns the program as it would run without recording, with `threads` threads if a number is
+/// given, and its assumptions as sentences.
 fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Program, Vec<String>), PredictError> {
-    // Threads that repeat recorded ones also repeat their shares of the work.
+    // Threads that repeat a recorded thread also repeat its share of the work.
     let work = if threads.is_some() { Work::AsRecorded } else { Work::Shared };
     let program = compile_with(trace, chip, Probes::Subtracted, work);
     let mut notes = program.notes.clone();
@@ -369,7 +370,7 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     Ok((program, notes))
 }
 
-/// An arm: a lock, changes, a chip, and the share of computing that waits for memory.
+/// An arm: a lock, changes, a chip, and the share of the computing that waits for memory.
 #[derive(Clone, Copy)]
 struct Arm<'a> {
     choice: &'a Choice,
@@ -401,7 +402,7 @@ impl Runs<'_> {
     }
 }
 
-/// A run that is given up early if it makes too little progress.
+/// Runs the program once. Gives the run up early, as a collapse, if it makes too little progress.
 fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
     let run = |setup| run_changed(program, place.chip, setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
@@ -415,13 +416,13 @@ fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycl
     run(&setup)
 }
 
-/// The recorded lock's figures, then those of the arms, from their runs in the order asked.
+/// Returns the recorded lock's row, then those of the arms, from their runs in the order asked.
 fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<Ran, RunError>]) -> Vec<Predicted> {
     let reference = base.time_ns.median;
     let mut results = vec![Predicted { speedup: 1.0, ..base }];
     let each = ask.seeds.max(1) as usize;
     let changed = ask.changes.iter().map(|change| {
-        // A row has the name that was asked for.
+        // The row of a change has the text with which the user asked for it as its name.
         let default = change.default.as_ref().unwrap_or(own);
         let wait = change.barrier.as_ref().map_or(default.wait, |meeting| meeting.wait);
         Choice { lock: change.text.clone(), wait }
@@ -513,7 +514,7 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chi
     }
 }
 
-/// A number of the chip's cycles in nanoseconds.
+/// Converts the chip's cycles to nanoseconds.
 pub fn nanos(chip: &Chip, cycles: Cycles) -> Nanos {
     chip.core.clock.nanos(cycles)
 }

@@ -1,5 +1,5 @@
-//! The form of a trace that is replayed: a script for each thread, and what the scripts share.
-//! Durations are cycles of the chip.
+//! A trace in the form that is replayed: a script for each thread, and what the scripts share.
+//! Durations are in cycles of the chip.
 
 pub use crate::ops::{Op, Ops};
 use baton_units::Cycles;
@@ -10,19 +10,19 @@ use serde::Serialize;
 pub struct Script {
     /// The thread's name in the trace.
     pub name: String,
-    /// The time at which the thread starts, if no other thread starts it.
+    /// The time at which the thread starts by itself; `None` if another thread starts it.
     pub at: Option<Cycles>,
-    /// The ranks of the recorded program's CPUs on which the thread may run; empty for all. If the
-    /// chip has fewer cores in use, ranks wrap around.
+    /// The ranks of the recorded program's CPUs on which the thread may run; empty for all. If
+    /// fewer of the chip's cores are in use, the ranks wrap around.
     pub cpus: Vec<u32>,
     pub ops: Ops,
-    /// The loop of a background thread.
+    /// The loop of the thread, if it is a background thread that repeats its turns.
     pub turns: Option<Turns>,
 }
 
-/// The loop of a background thread, which goes round until another thread comes to join it: the
-/// indices of the first and the last [`Op::Turn`]. At the last one the thread goes back to the first
-/// one. Once the joiner has come, the thread goes on behind the last one.
+/// The loop of a background thread, which goes round until another thread comes to join the thread.
+/// The indices are those of the first and the last [`Op::Turn`]: at the last, the thread goes back
+/// to the first; once the joiner has come, it goes on behind the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
     pub first: usize,
@@ -33,12 +33,12 @@ pub struct Turns {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Store {
     ops: Ops,
-    /// The index of the end of each item.
+    /// For each item, the index after its last step.
     ends: Vec<usize>,
 }
 
 impl Store {
-    /// An empty store with room for `items` items, with `steps` steps in all.
+    /// Returns an empty store with room for `items` items that have `steps` steps in all.
     pub(crate) fn with_room(items: usize, steps: usize) -> Store {
         Store { ops: Ops::with_room(steps), ends: Vec::with_capacity(items) }
     }
@@ -51,7 +51,7 @@ impl Store {
         self.ends.is_empty()
     }
 
-    /// The steps of an item.
+    /// Returns the steps of an item.
     ///
     /// # Panics
     /// If the number is out of bounds.
@@ -71,20 +71,21 @@ impl Store {
 pub struct LockSpec {
     /// The lock's address in the recorded program.
     pub address: u64,
-    /// The number of acquisitions.
+    /// The number of acquisitions in the recording.
     pub acquisitions: u64,
-    /// Whether the lock spins in the recorded program and is not replaced (`pthread_spinlock_t`).
+    /// Whether the lock is a `pthread_spinlock_t`, which spins and is not replaced.
     pub spins: bool,
-    /// The data lines that move with the lock.
+    /// The number of data lines that move with the lock.
     pub lines: Lines,
     /// The number of the lock's process.
     #[serde(skip)]
     pub process: u64,
-    /// The time of the lock's first event, in ticks. Several locks may exist at one address, one
-    /// after the other.
+    /// The time of the lock's first event, in ticks. It tells locks apart that existed at one
+    /// address one after the other.
     #[serde(skip)]
     pub born: u64,
-    /// Whether threads release the lock that do not hold it; it is then replayed as a semaphore.
+    /// Whether a thread that did not hold the lock released it. Such a lock is replayed as a
+    /// semaphore.
     #[serde(skip)]
     pub handed: bool,
 }
@@ -94,12 +95,12 @@ pub struct LockSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lines {
     pub estimate: f64,
-    /// The lower end of the 95% interval.
+    /// The lower end of the 95% interval of the number.
     pub low: f64,
-    /// The upper end of the 95% interval.
+    /// The upper end of the 95% interval of the number.
     pub high: f64,
-    /// The number of holds after a hold on the same core. With too few of either kind nothing is
-    /// inferred, and holds keep their length.
+    /// The number of holds after a hold on the same core. With too few holds of either kind, no
+    /// lines are inferred, and holds keep their length.
     pub own: u64,
     /// The number of holds after a hold on another core.
     pub foreign: u64,
@@ -110,28 +111,30 @@ pub struct Lines {
 pub struct Replayability {
     /// All synchronization events.
     pub events: u64,
-    /// Failed tries: what the program did next depended on the moment.
+    /// Tries that failed. What the program did next depended on the moment of the try.
     pub failed_tries: u64,
-    /// Condition waits whose signal is not in the trace.
+    /// Waits whose cause is not in the trace (a signal, a wake, an arrival), and events that do not
+    /// fit because another event is missing.
     pub unmatched_waits: u64,
-    /// Waits for a lock or semaphore that ended by a time-out or a cancellation.
+    /// Waits that ended without what the thread waited for: time-outs at locks and semaphores,
+    /// cancelled waits at condition variables, futex waits that were interrupted or failed.
     pub expired_waits: u64,
-    /// Acquisitions by which threads of one kind shared out work, and which are replayed as
-    /// recorded because no store could be made.
+    /// Acquisitions at places where threads share out work, if no store could be made, so that they
+    /// are replayed as recorded.
     pub dynamic: u64,
-    /// Events that the trace lost.
+    /// Number of events that the trace lost.
     pub lost: u64,
-    /// Threads, besides the first, that no thread in the trace started.
+    /// Threads besides the first that no thread in the trace started.
     pub from_outside: u64,
 }
 
 impl Replayability {
-    /// The number of events that cannot be replayed.
+    /// Returns the number of events that cannot be replayed.
     pub fn not_replayable(&self) -> u64 {
         self.failed_tries + self.unmatched_waits + self.expired_waits + self.dynamic + self.lost + self.from_outside
     }
 
-    /// The share of events that cannot be replayed.
+    /// Returns the share of events that cannot be replayed.
     pub fn share(&self) -> f64 {
         if self.events == 0 { 0.0 } else { (self.not_replayable() as f64 / self.events as f64).min(1.0) }
     }
@@ -140,11 +143,11 @@ impl Replayability {
 /// A recorded program in the form that runs on a chip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// The scripts of the threads. The first thread exists from the start.
+    /// The scripts of the threads. The first thread exists from the start of the run.
     pub threads: Vec<Script>,
     /// The stores that [`Op::Share`] takes items from.
     pub stores: Vec<Store>,
-    /// The locks, by the numbers in [`Op::Lock`].
+    /// The locks; [`Op::Lock`] gives the index of a lock in this list.
     pub locks: Vec<LockSpec>,
     /// The number of reader-writer locks.
     pub rwlocks: u32,
@@ -154,9 +157,9 @@ pub struct Program {
     pub barriers: Vec<u32>,
     /// The barriers of OpenMP teams, which are replayed as libgomp's barrier.
     pub teams: std::collections::BTreeSet<u32>,
-    /// The number of tokens.
+    /// The number of tokens that the scripts put down and wait for.
     pub tokens: u32,
-    /// Stalls of the machine within holds, which each seed places anew.
+    /// Stalls of the machine within holds. Each seed puts them into other holds.
     pub stalls: Stalls,
     /// The duration of the recorded run.
     pub measured: Cycles,
@@ -166,37 +169,39 @@ pub struct Program {
     pub replayability: Replayability,
     /// The cost of recording one event.
     pub probe: Probe,
-    /// The cost of recording around a wait for a lock, if the replay includes recording.
+    /// The cost of recording around a wait for a lock; zero if the replay does not include
+    /// recording.
     pub around: Around,
-    /// The assumptions, as sentences for people.
+    /// The assumptions of the replay, as sentences for the reader.
     pub notes: Vec<String>,
 }
 
 impl Program {
-    /// The steps of all threads. Taking from a store counts once for each thread that does.
+    /// Returns the number of steps of all threads. Taking items from a store counts once for each
+    /// thread that does so.
     pub fn steps(&self) -> u64 {
         let own = self.threads.iter().map(|thread| thread.ops.len() as u64).sum::<u64>();
         own + self.stores.iter().map(|store| store.ops.len() as u64).sum::<u64>()
     }
 }
 
-/// The excess of a few holds over their usual length: page faults, interrupts, a lost CPU. They
-/// come from the machine and not from the program, so the next run has them elsewhere.
+/// The time by which a few holds exceeded their usual length: page faults, interrupts, a lost CPU.
+/// The machine causes them and not the program, so the next run has them in other holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// The number of all holds. One in `holds / cycles.len()` has a stall.
+    /// The number of all holds. One in `holds / cycles.len()` holds has a stall.
     pub holds: u64,
     /// The length of each stall.
     pub cycles: Vec<u64>,
 }
 
-/// What recording does around a wait for a lock: it reads the thread's CPU time. The lock may be
-/// free again afterwards.
+/// What recording does around a wait for a lock: it reads the thread's CPU time before and after.
+/// Meanwhile the lock may become free again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// The time between the failed try and the wait.
+    /// The time that recording takes between the failed try and the wait.
     pub before: Cycles,
-    /// The time after the wait, with the lock held.
+    /// The time that recording takes after the wait, while the thread holds the lock.
     pub behind: Cycles,
 }
 
@@ -205,6 +210,6 @@ pub struct Around {
 pub struct Probe {
     /// Nanoseconds per event.
     pub event_ns: f64,
-    /// Whether the trace states the cost; otherwise it is assumed.
+    /// Whether the trace states the cost; if it does not, the cost is assumed.
     pub recorded: bool,
 }

@@ -1,4 +1,4 @@
-//! A run of a program: its lock and settings, its result, and why it may fail.
+//! A run of a program: the lock and settings that it uses, its result, and why it may fail.
 
 use baton_chip::{Refused, Stuck};
 use baton_machine::Wait;
@@ -20,20 +20,21 @@ pub struct Choice {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     pub choice: Choice,
-    /// The seed of the chip's noise. It also places the number of each lock's lines within its
-    /// interval; the first seed uses the estimates.
+    /// The seed of the chip's noise. It also chooses how many data lines move with each lock,
+    /// within the interval of that number; the first seed takes the estimates.
     pub seed: u64,
     /// The number of cores in use.
     pub cpus: u32,
-    /// The time at which the run is cut off. A collapse is a result, too.
+    /// The time at which the run is cut off, if it has not ended: a collapse is a result, too.
     pub limit: Option<Cycles>,
-    /// The share of computing that waits for memory, 0 to 1. It takes as long on a core of any
-    /// clock.
+    /// The share of computing that waits for memory, 0 to 1. This share takes as long on a core of
+    /// any clock.
     pub memory_bound: f64,
 }
 
 impl Setup {
-    /// Settings with the first seed, without a limit, and with all computing following the clock.
+    /// Returns settings with the first seed, without a limit, and with all computing following the
+    /// core's clock.
     pub fn new(choice: Choice, cpus: u32) -> Setup {
         Setup { choice, seed: 1, cpus, limit: None, memory_bound: 0.0 }
     }
@@ -42,11 +43,11 @@ impl Setup {
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ran {
-    /// The end of the last thread, or the limit.
+    /// The time at which the last thread ended, or the limit.
     pub time: Cycles,
     /// The part of `time` during which two or more threads lived.
     pub concurrent: Cycles,
-    /// Whether the run was cut off.
+    /// Whether the run was cut off at the limit.
     pub cut_off: bool,
     /// The totals of all locks.
     pub totals: Totals,
@@ -60,36 +61,38 @@ pub struct Ran {
     pub marked_packets: u64,
     /// How the threads used fast and slow cores.
     pub placed: Placed,
-    /// The steps that threads had begun, out of [`Program::steps`](crate::program::Program::steps).
+    /// The number of steps that threads had begun, of all
+    /// [`Program::steps`](crate::program::Program::steps).
     pub done: u64,
-    /// The guests' operations, for the speed of the simulation.
+    /// The number of operations of all simulated threads, by which the simulation's speed is
+    /// measured.
     pub operations: u64,
 }
 
 /// Why a run failed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RunError {
-    /// There is no such lock.
+    /// There is no lock of this name.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// There is no such barrier.
+    /// There is no barrier of this name.
     #[error(transparent)]
     Barrier(#[from] UnknownBarrier),
     /// The chip cannot be simulated with these settings.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The recorded times are so long that the time slices alone are too much to simulate.
+    /// The recorded times are so long that simulating the time slices alone would take too long.
     #[error(
         "the replay under lock `{lock}` was given up after {events} simulated events, {seconds} s into the run: the recording's times are too long, or damaged"
     )]
     TooLong {
         lock: String,
-        /// The number of events up to that point.
+        /// The number of events that were simulated until then.
         events: u64,
-        /// The simulated seconds up to that point.
+        /// The seconds that had been simulated until then.
         seconds: u64,
     },
-    /// The replayed program never ends.
+    /// The replayed program never ends: threads wait for ever.
     #[error("the replayed program never ends under lock `{lock}`, wait `{wait}`: {stuck}")]
     Stuck {
         lock: String,
@@ -106,9 +109,9 @@ pub struct Totals {
     pub acquisitions: u64,
     /// Acquisitions that waited.
     pub contended: u64,
-    /// Waiting time during which the lock was held.
+    /// The part of the waiting time during which the lock was held.
     pub sections: Cycles,
-    /// Waiting time during which the lock was free.
+    /// The part of the waiting time during which the lock was free.
     pub overhead: Cycles,
 }
 
@@ -123,6 +126,6 @@ pub struct Placed {
     pub migrations: u64,
     /// How often two threads exchanged their cores.
     pub swaps: u64,
-    /// How often the policy treated a sequential phase as over before it was over.
+    /// How often the policy treated a sequential phase of a program as over before it was.
     pub demotions: u64,
 }

@@ -1,7 +1,7 @@
-//! Simulates more threads than were recorded. Each further thread repeats what a recorded thread
-//! did, taking the recorded threads in turn, so the work grows with the number of threads. The
-//! model holds only if threads depend on each other through locks alone. A program whose threads
-//! meet at barriers, signal each other or start each other is refused.
+//! Simulates more threads than were recorded. Each further thread repeats what one of the recorded
+//! threads did, the recorded threads taking turns, so the work grows with the number of threads.
+//! The model holds only if threads depend on each other through locks alone. A program whose
+//! threads meet at barriers, signal each other or start each other is refused.
 
 use crate::program::{Op, Ops, Program, Script};
 use thiserror::Error;
@@ -9,10 +9,10 @@ use thiserror::Error;
 /// Why the number of threads of a program cannot be changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ScaleError {
-    /// The first thread starts no other thread.
+    /// The first thread of the program starts no other thread.
     #[error("--threads: the recorded program's first thread starts no other, so there is nothing to repeat")]
     Alone,
-    /// Fewer threads than recorded were asked for.
+    /// Fewer threads were asked for than were recorded.
     #[error(
         "--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as a recording does not say how the program would divide its work among fewer: record it with {asked}"
     )]
@@ -24,16 +24,17 @@ pub enum ScaleError {
     /// The simulator cannot run this many threads.
     #[error("--threads {0}: at most 4096 threads can be simulated")]
     Many(u32),
-    /// A thread depends on other threads.
+    /// A thread depends on other threads by more than locks.
     #[error("--threads: thread `{thread}` {does}; what a further thread would do there is not recorded")]
     Depends {
         thread: String,
-        /// The step by which it depends on them.
+        /// What the thread does that depends on other threads.
         does: &'static str,
     },
 }
 
-/// The program with `threads` threads that its first thread starts, and the model as a sentence.
+/// Returns the program with `threads` threads that its first thread starts, and the assumption
+/// behind it as a sentence.
 pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), ScaleError> {
     let started = |ops: &Ops| -> Vec<u32> {
         ops.iter().filter_map(|op| if let Op::Spawn(thread) = op { Some(thread) } else { None }).collect()

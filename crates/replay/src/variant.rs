@@ -1,5 +1,6 @@
-//! The variants of the chip between the rows of one lock: its network, or its cores and the policy
-//! that places threads on them. Each row is compared with the first variant, seed by seed.
+//! The variants of the chip for which a lock has rows: other networks, or other policies that place
+//! threads on fast and slow cores. Each row is compared with the row of the first variant, seed by
+//! seed.
 
 use crate::asymmetric::{Asymmetric, OnCores};
 use crate::error::PredictError;
@@ -9,12 +10,12 @@ use crate::ran::{Ran, RunError};
 use baton_chip::Chip;
 use serde::Serialize;
 
-/// The chips on which each lock runs.
+/// The chips on which each lock is run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Variants {
-    /// Networks; an empty list stands for the chip's own network.
+    /// These networks; an empty list stands for the chip's own network.
     Networks(Vec<Network>),
-    /// Fast and slow cores, under each of their policies.
+    /// Fast and slow cores, with a chip for each of the policies.
     Cores(Asymmetric),
 }
 
@@ -25,7 +26,7 @@ impl Default for Variants {
 }
 
 impl Variants {
-    /// The number of chips; at least one.
+    /// Returns the number of chips, which is at least one.
     pub fn count(&self) -> usize {
         let asked = match self {
             Variants::Networks(networks) => networks.len(),
@@ -34,8 +35,8 @@ impl Variants {
         asked.max(1)
     }
 
-    /// The index of the variant with which the one at `place` is compared; `None` if others are
-    /// compared with it.
+    /// Returns the index of the variant with which the variant at `place` is compared; `None` if it
+    /// is one with which others are compared.
     pub(crate) fn compared_with(&self, place: usize) -> Option<usize> {
         let first = match self {
             Variants::Networks(_) => 1,
@@ -44,7 +45,7 @@ impl Variants {
         (place >= first).then_some(place % first)
     }
 
-    /// The number of cores of each chip, if cores were asked for.
+    /// Returns the number of cores of each chip, if fast and slow cores were asked for.
     pub(crate) fn cores(&self) -> Option<u32> {
         match self {
             Variants::Networks(_) => None,
@@ -52,7 +53,8 @@ impl Variants {
         }
     }
 
-    /// The chips, in the order asked, each with the share of computing that waits for memory.
+    /// Returns the chips, in the order asked, each with the share of computing that waits for
+    /// memory.
     ///
     /// # Errors
     /// If the chip cannot have one of the variants.
@@ -69,8 +71,8 @@ impl Variants {
         }
     }
 
-    /// The effect of the variant at `place` on a lock, from its runs and from those of the variant
-    /// that it is compared with. `None` if no variant was asked for.
+    /// Returns the effect of the variant at `place` on a lock, from its runs and from those of the
+    /// variant with which it is compared. `None` if no variant was asked for.
     pub(crate) fn on(
         &self,
         place: usize,
@@ -90,7 +92,7 @@ impl Variants {
     }
 }
 
-/// The variant of a row.
+/// The variant of the chip in a row, and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
@@ -99,7 +101,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// The name of the variant.
+    /// Returns the name of the network or policy.
     pub fn name(&self) -> &str {
         match self {
             Variant::Network(network) => &network.name,
@@ -107,7 +109,7 @@ impl Variant {
         }
     }
 
-    /// Time and competition overhead saved relative to the first variant.
+    /// Returns the time and the competition overhead saved relative to the first variant.
     pub fn less(&self) -> [Option<Percent>; 2] {
         match self {
             Variant::Network(on) => [on.less_time, on.less_overhead],

@@ -1,15 +1,16 @@
-//! The CPUs on which the recorded threads could run. A CPU of the recorded machine becomes a core
-//! of the chip by its rank: the lowest CPU that any thread could use becomes core 0, and so on.
+//! The CPUs on which the recorded threads were allowed to run. A CPU of the recorded machine
+//! becomes a core of the chip by its rank: the lowest CPU that any thread could use becomes core 0,
+//! and so on.
 
 use baton_trace::Trace;
 use std::collections::BTreeSet;
 
 /// The affinities that the trace recorded.
 pub(crate) struct Affinities {
-    /// The number of CPUs that the program could use; `None` if it was not recorded.
+    /// The number of CPUs that the program was allowed to use; `None` if that was not recorded.
     pub(crate) cpus: Option<u32>,
-    /// For each thread, the ranks of the CPUs that it could use. An empty list stands for all CPUs,
-    /// or for no record.
+    /// For each thread, the ranks of the CPUs that it was allowed to use. An empty list stands for
+    /// all CPUs, or for no record.
     pub(crate) threads: Vec<Vec<u32>>,
     bound: usize,
     changed: usize,

@@ -1,8 +1,8 @@
-//! The number of threads that did not wait, over time.
+//! The number of threads that were not waiting, over time.
 
 use crate::ops::push;
 
-/// Sums are kept once per this many changes.
+/// One sum is kept for this many changes.
 const STRIDE: usize = 16;
 
 /// The moments at which threads began or ceased to wait.
@@ -15,8 +15,8 @@ pub(crate) struct Crowd {
     now: Sum,
 }
 
-/// The number of threads that do not wait at a moment, and the integral of that number up to the
-/// moment.
+/// The number of threads that are not waiting at a moment, and the integral of that number over
+/// time up to the moment.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: i64,
@@ -33,14 +33,14 @@ impl Sum {
 }
 
 impl Crowd {
-    /// Starts with `threads` threads that do not wait.
+    /// Begins with no thread; `threads` is the greatest number that the count can reach.
     pub(crate) fn new(threads: usize) -> Crowd {
         let none = Sum::default();
         Crowd { threads: threads as i64, times: Vec::new(), changes: Vec::new(), sums: Vec::new(), now: none }
     }
 
-    /// Records that one more (+1) or one fewer (-1) thread does not wait from `time` on. Times must
-    /// ascend.
+    /// Records that from `time` on one more thread (+1) or one fewer (-1) is not waiting. Calls
+    /// must come in the order of time.
     pub(crate) fn change(&mut self, time: u64, change: i8) {
         if self.times.len().is_multiple_of(STRIDE) {
             push(&mut self.sums, self.now);
@@ -60,7 +60,7 @@ impl Crowd {
         sum.integral + i128::from(sum.count) * i128::from(time - self.times[at])
     }
 
-    /// The average number of threads that did not wait between two moments.
+    /// Returns the average number of threads that were not waiting between two moments.
     pub(crate) fn average(&self, from: u64, to: u64) -> f64 {
         if to <= from { 0.0 } else { (self.integral(to) - self.integral(from)) as f64 / (to - from) as f64 }
     }
@@ -74,7 +74,8 @@ mod tests {
     fn the_average_is_that_of_all_changes_however_many_lie_before() {
         let mut crowd = Crowd::new(2);
         for i in 0..100 {
-            // The count alternates: two for a tick, then one for a tick.
+            // The number alternates: two threads for a tick, then one thread for a tick, 1.5 on
+            // average.
             crowd.change(2 * i, if i == 0 { 2 } else { 1 });
             crowd.change(2 * i + 1, -1);
         }

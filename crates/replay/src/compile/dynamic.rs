@@ -1,14 +1,16 @@
 //! Work that threads share out among themselves at run time. If threads of one kind take the same
 //! lock at the same place in the code, but not equally often, they take items from a common store
-//! there. Under another lock, they would share the items out differently.
+//! there. Under another lock, the threads would share the items out differently.
 
 use super::stores::Sharing;
 use baton_trace::{Address, Kinds, SiteId, ThreadIndex, Trace, What};
 use std::collections::BTreeMap;
 
-/// Shares are unequal only if they differ by more than this part of their mean.
+/// The threads' numbers of acquisitions are unequal only if the greatest and the least differ by
+/// more than this share of their mean.
 const UNEQUAL: f64 = 0.02;
-/// Shares are unequal only if they differ by more than this number of acquisitions.
+/// The threads' numbers of acquisitions are unequal only if the greatest and the least differ by
+/// more than this.
 const LEAST: u64 = 8;
 
 /// A place in the code at which threads of one kind take a lock, but not equally often.
@@ -16,19 +18,19 @@ const LEAST: u64 = 8;
 pub(crate) struct SharingSite {
     pub(crate) lock: u32,
     pub(crate) site: Address,
-    /// The threads of the kind that take the lock there.
+    /// The threads of one kind that take the lock at this place.
     pub(crate) threads: Vec<u32>,
-    /// The number of acquisitions there.
+    /// The number of these threads' acquisitions at this place.
     pub(crate) acquisitions: u64,
     /// The number of this pair of lock and place in the code.
     pub(crate) number: u32,
 }
 
-/// Acquisitions by lock, number of the place in the code, and thread.
+/// The number of acquisitions, by lock, number of the place in the code, and thread.
 pub(crate) type Sites = BTreeMap<(u32, u32, u32), u64>;
 
-/// All places at which threads share out work. `addresses` holds the address of each numbered place
-/// in the code.
+/// Returns all places at which threads share out work, and numbers them. `addresses` holds the
+/// address of each numbered place in the code.
 pub(crate) fn places(trace: &Trace, sites: &Sites, addresses: &[Address]) -> (Vec<SharingSite>, Sharing) {
     let kinds = kinds(trace);
     let (mut places, mut sharing) = (Vec::new(), Sharing::new());
@@ -50,15 +52,16 @@ pub(crate) fn places(trace: &Trace, sites: &Sites, addresses: &[Address]) -> (Ve
     (places, sharing)
 }
 
-/// Whether at least two threads differ in their number of acquisitions.
+/// Whether the numbers of acquisitions differ by more than [`LEAST`] and by more than the share
+/// [`UNEQUAL`] of their mean.
 pub(crate) fn unequal(counts: impl Iterator<Item = u64> + Clone) -> bool {
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.clone().max().unwrap_or(0));
     let (sum, n) = counts.fold((0, 0u64), |(sum, n), count| (sum + count, n + 1));
     most - least > LEAST && (most - least) as f64 > UNEQUAL * sum as f64 / n.max(1) as f64
 }
 
-/// The kind of each thread: threads that were created at the same call site are of one kind. Any
-/// other thread is the only one of its kind.
+/// Returns the kind of each thread. Threads that one call site created are of one kind; any other
+/// thread is of a kind of its own.
 fn kinds(trace: &Trace) -> Vec<(SiteId, u32)> {
     let mut kinds: Vec<(SiteId, u32)> = (0..trace.threads.len() as u32).map(|i| (SiteId::UNKNOWN, i)).collect();
     let mut creating: BTreeMap<ThreadIndex, SiteId> = BTreeMap::new();

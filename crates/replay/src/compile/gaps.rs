@@ -1,10 +1,11 @@
 //! Classifies what a thread did between two events: it computed, slept, or waited for a core.
 //!
 //! If the trace has the kernel's context switches, they decide. Otherwise the thread's CPU times,
-//! which are read around contended waits, say how much of a stretch the thread was off its CPU. The
-//! longest gaps of the stretch are taken to be off the CPU first. Such time counts as waiting for a
-//! core if more threads were running than there are CPUs, else as sleep. Time spent waiting for a
-//! core is dropped, because the simulated scheduler adds its own.
+//! which are read around contended waits, say for how much of the time between two readings (a
+//! stretch) the thread was off its CPU. The longest gaps of a stretch are taken to be off the CPU
+//! first. Time off the CPU counts as waiting for a core if more threads were running than there are
+//! CPUs, else as sleep. Time spent waiting for a core is dropped, because the simulated scheduler
+//! adds its own.
 
 use super::crowd::Crowd;
 use super::gap::Gap;
@@ -24,21 +25,21 @@ pub(crate) struct Measures<'a> {
     pub(crate) chip: &'a Chip,
     pub(crate) prices: &'a Prices,
     pub(crate) crowd: &'a Crowd,
-    /// The data lines that move with each lock.
+    /// The number of data lines that move with each lock.
     pub(crate) lines: &'a [Lines],
     pub(crate) scale: Scale,
     /// The cycles that recording an event takes.
     pub(crate) probe: f64,
     pub(crate) probes: Probes,
     pub(crate) cpus: u32,
-    /// The usual length of holds, by class; empty if stalls are left in place.
+    /// The usual length of holds, by class; empty if stalls stay where they were recorded.
     pub(crate) usual: Vec<Usual>,
 }
 
-/// Time off the CPU below this limit, 20 µs, is noise of the clocks.
+/// Off-CPU time below this limit, 20 µs, counts as difference between the clocks, and is ignored.
 const NOISE_NS: f64 = 20_000.0;
 
-/// Counts of how gaps were classified, for the notes.
+/// How the gaps of the threads were classified, for the notes.
 #[derive(Default)]
 pub(crate) struct Grounds {
     switches: bool,
@@ -64,7 +65,7 @@ impl Grounds {
     }
 }
 
-/// The source that tells when a thread was off its CPU.
+/// The source from which a thread's time off its CPU is known.
 enum Means<'a> {
     Switches { off: &'a [(u64, u64, Off)], at: usize },
     CpuTimes(ByCpuTime),
@@ -85,8 +86,8 @@ impl<'a> Means<'a> {
         }
     }
 
-    /// Determines how much of a gap the thread was off its CPU. Called for each step in order;
-    /// `ahead` yields the steps that follow.
+    /// Determines how much of a gap the thread was off its CPU. Must be called for each step in
+    /// order; `ahead` yields the steps that follow.
     fn classify(&mut self, step: &mut Raw, ahead: &(impl Iterator<Item = Raw> + Clone), measures: &Measures<'_>) {
         match (step, self) {
             (Raw::Gap(gap), Means::Switches { off, at }) => by_switches(gap, off, at, measures),
@@ -119,18 +120,20 @@ fn by_switches(gap: &mut Gap, off: &[(u64, u64, Off)], at: &mut usize, measures:
     }
 }
 
-/// Classifies the gaps of a thread whose CPU time is known at some moments.
+/// Classifies the gaps of a thread of which the CPU time is known at some moments.
 struct ByCpuTime {
-    /// The shortest gap, within the stretch up to the next such moment, that counts as off the CPU:
-    /// its length, its beginning, and the part of it off the CPU. Longer gaps of the stretch count
-    /// as off the CPU entirely.
+    /// In the stretch up to the next known CPU time, the shortest gap that counts as off the CPU:
+    /// its length, its beginning, and the part of it that does. All longer gaps of the stretch
+    /// count in full.
     cut: Option<(u64, u64, u64)>,
-    /// The stretch's gaps, by length and beginning; kept to reuse its memory.
+    /// The gaps of the stretch, as lengths and beginnings; kept so that its memory can be used
+    /// again.
     gaps: Vec<(u64, u64)>,
 }
 
 impl ByCpuTime {
-    /// Begins a stretch at which the CPU time is `before`; `ahead` yields the steps from there on.
+    /// Begins a stretch, at the start of which the CPU time is `before`; `ahead` yields the steps
+    /// from there on.
     fn stretch(&mut self, before: u64, ahead: impl Iterator<Item = Raw>, measures: &Measures<'_>) {
         self.cut = None;
         self.gaps.clear();
@@ -178,8 +181,8 @@ impl ByCpuTime {
     }
 }
 
-/// Converts the steps of a thread into cycles, and collects the acquisitions at places where
-/// threads share out work.
+/// Converts the steps of a thread into steps in cycles, and collects the acquisitions at places
+/// where threads share out work.
 pub(crate) fn ops(
     thread: &RawThread,
     measures: &Measures<'_>,
@@ -189,8 +192,8 @@ pub(crate) fn ops(
 ) -> Steps {
     let mut ops = Gathered::default();
     let (mut marks, mut asked) = (Vec::new(), None);
-    // Steps that other threads depend on. `timeless` are those whose time is not known yet: it is
-    // the beginning of the next gap.
+    // Steps that other threads depend on, with their times. `timeless` holds those that came after
+    // the last gap: their time is the beginning of the next gap.
     let (mut syncs, mut timeless) = (Vec::new(), Vec::new());
     let mut work = 0u64;
     let put = |ops: &mut Gathered, work: &mut u64, op: Op| {
@@ -199,7 +202,7 @@ pub(crate) fn ops(
         }
         ops.push(op);
     };
-    // The simulated system adds its own cost of waking up.
+    // The simulated system adds its own cost of a wake-up, so sleeps are shortened by that cost.
     let wake = measures.chip.os.idle.wake.0;
     let (mut means, mut steps) = (Means::of(thread, grounds), thread.track.iter());
     while let Some(mut step) = steps.next() {
@@ -220,8 +223,8 @@ pub(crate) fn ops(
                 if !sharing.is_empty() && stores::depends(op) {
                     timeless.push(ops.len() - 1);
                 }
-                // The acquisition follows the work that led up to it. A recursive acquisition is
-                // not one.
+                // Marks the acquisition that `Raw::Site` announced. A recursive acquisition is
+                // announced, too, but has no step of its own.
                 if let (Op::Lock(taken), Some((lock, place, time))) = (op, asked)
                     && taken == lock
                 {
@@ -236,7 +239,7 @@ pub(crate) fn ops(
                 let away = measures.scale.cycles(ticks as f64) as u64;
                 put(&mut ops, &mut work, Op::Delay(away.saturating_sub(wake).max(1)));
             }
-            // These steps were resolved at the end of the walk, or read above.
+            // These steps were replaced when the walk ended, or evaluated by `classify` above.
             Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) | Raw::Later(_) | Raw::CpuTime(_) => {}
         }
     }
@@ -248,17 +251,19 @@ pub(crate) fn ops(
 }
 
 impl Measures<'_> {
-    /// The cycles of a gap in which the thread slept.
+    /// Returns the cycles of a gap in which the program's thread slept.
     fn asleep(&self, gap: &Gap) -> u64 {
         let recorder = if self.probes == Probes::Subtracted { gap.recorder } else { 0 };
         self.scale.cycles((gap.asleep - recorder) as f64) as u64
     }
 
-    /// The cycles of the program's own work in a gap.
+    /// Returns the cycles of the program's own work in a gap.
     fn work(&self, gap: &Gap, stalls: &mut Vec<u64>) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
-            // The release is written down while the lock is still held.
+            // A release is stamped, then written down, and only then carried out. So the cost of
+            // writing it down is moved from the gap behind the stamp to the gap before: the lock is
+            // still held meanwhile.
             Probes::Kept => (ticks, self.probe * (f64::from(gap.from_release) - f64::from(gap.to_release))),
             Probes::Subtracted => (ticks.saturating_sub(gap.pause.saturating_sub(gap.recorder)), self.probe),
         };
@@ -271,7 +276,8 @@ impl Measures<'_> {
         };
         let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&self.lines[lock as usize], self.prices));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;
-        // A gap shorter than a wake-up cannot contain one, so the waiter was not asleep.
+        // A gap that is shorter than the cost of a wake-up cannot contain that cost, so no waiter
+        // was asleep.
         let woke = if cycles > gap.woke as f64 { gap.woke as f64 } else { 0.0 };
         (cycles - woke).max(0.0) as u64
     }

@@ -63,7 +63,7 @@ impl Outline {
     }
 
     /// Whether the thread always released what it held before it acquired something else or waited
-    /// for another thread.
+    /// for other threads.
     pub(crate) fn one_at_a_time(&self) -> bool {
         !self.nests && self.held.is_none()
     }

@@ -8,15 +8,16 @@ pub(crate) struct Hold {
     pub(crate) lock: u32,
     pub(crate) ticks: u64,
     pub(crate) foreign: bool,
-    /// The class: holds that begin at the same place in the code. If the place is not known, the
-    /// holds of one lock form a class.
+    /// Number of the hold's class: holds that begin at one place in the code. If the place is not
+    /// known, the holds of one lock form a class.
     pub(crate) class: u32,
 }
 
 #[derive(Default)]
 pub(crate) struct Holds {
-    /// Each hold is encoded as: the lock's difference from the previous hold, with the `foreign`
-    /// flag in the lowest bit; the class's difference; the ticks.
+    /// For each hold: the lock's number XOR the previous hold's, shifted by one, with the `foreign`
+    /// flag as the lowest bit; the class XOR the previous hold's; the ticks. Each is a
+    /// variable-length number.
     bytes: Vec<u8>,
     before: (u32, u32),
 }
@@ -40,8 +41,8 @@ impl Holds {
     }
 }
 
-/// The ticks of holds by group, for each group with at least `enough` holds; the list of any other
-/// group is empty. Holds are counted first, so that no list uses more memory than it needs.
+/// Returns the ticks of holds by group; the list of a group with fewer than `enough` holds is
+/// empty. Holds are counted first, so that no list uses more memory than it needs.
 pub(crate) fn grouped(holds: &Holds, enough: usize, group: impl Fn(&Hold) -> usize) -> Vec<Vec<u64>> {
     let mut counts: Vec<usize> = Vec::new();
     for of in holds.iter().map(|hold| group(&hold)) {

@@ -1,20 +1,22 @@
-//! The number of data lines that move with a lock. A hold that follows another core's hold takes
-//! longer than one that follows the own core's, because the lines that both write must be
-//! transferred. The difference of the two medians, over the price of a transfer, is the number of
-//! lines, and the medians' intervals give its interval. The inferred cost is taken out of the holds
-//! that paid it and charged anew in the simulation, so that it does not count twice.
+//! The number of data lines that move with a lock. A hold after a hold on another core takes longer
+//! than one after a hold on the same core, because the lines that both write must be transferred.
+//! The difference between the median lengths of the two kinds, divided by the price of a transfer,
+//! is the number of lines, and the intervals of the medians give the interval of this number. The
+//! inferred cost is taken out of the holds that paid it and charged anew in the simulation, so that
+//! it does not count twice.
 
 use super::holds::Holds;
 use super::scale::Scale;
 use crate::program::Lines;
 use baton_chip::Prices;
 
-/// With fewer holds than this on either side, nothing is inferred.
+/// If a lock has fewer holds than this of either kind, no lines are inferred.
 const ENOUGH: u64 = 30;
-/// A larger result has another cause than lines that move with the lock.
+/// Greatest number of lines that is inferred: a longer difference has another cause than lines that
+/// move with the lock.
 const MOST: f64 = 64.0;
 
-/// Infers the lines of each lock.
+/// Infers how many data lines move with each lock.
 pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) -> Vec<Lines> {
     let mut counts = vec![Lines::default(); locks];
     for hold in holds.iter() {
@@ -22,8 +24,8 @@ pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) 
         *if hold.foreign { &mut of.foreign } else { &mut of.own } += 1;
     }
     let enough = |lines: &Lines| lines.own >= ENOUGH && lines.foreign >= ENOUGH;
-    // For each lock with enough holds of both kinds: the ticks of its own holds, then of its
-    // foreign ones.
+    // For each lock with enough holds of both kinds: the ticks of the holds after one on the same
+    // core, then of those after one on another core.
     let room = |count: u64| Vec::with_capacity(count as usize);
     let mut ticks: Vec<[Vec<u64>; 2]> = Vec::new();
     let mut number = vec![usize::MAX; locks];
@@ -45,12 +47,12 @@ pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) 
     counts
 }
 
-/// The cycles that the lines add to a hold after another core's hold.
+/// Returns the cycles that moving the lines adds to a hold after a hold on another core.
 pub(crate) fn after_foreign(lines: &Lines, prices: &Prices) -> u64 {
     (lines.estimate.round() as u64) * prices.transfer.same_cluster.0
 }
 
-/// The median and its 95% interval, by order statistics.
+/// Returns the median of the values and its 95% interval, by order statistics.
 fn median(values: &mut [u64]) -> (f64, f64, f64) {
     values.sort_unstable();
     let n = values.len() as f64;

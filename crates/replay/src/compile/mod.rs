@@ -52,17 +52,17 @@ use baton_chip::{Chip, Prices};
 use baton_trace::Trace;
 use baton_units::Cycles;
 
-/// Which thread does the work that threads shared out among themselves.
+/// Which thread of a replay does an item of the work that threads shared out among themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// The first thread that comes, where that is possible.
+    /// The first thread that comes does it, where that is possible.
     Shared,
-    /// The thread that did the work in the recorded run.
+    /// The thread that did it in the recorded run does it.
     AsRecorded,
 }
 
-/// The cost of recording an event if the trace does not state it; approximately what the capture is
-/// specified to cost.
+/// Assumed cost of recording an event, in nanoseconds, if the trace does not state it; about what
+/// recording is specified to cost at most.
 const ASSUMED_PROBE_NS: f64 = 25.0;
 
 /// Compiles a trace into a program for a chip.
@@ -70,10 +70,11 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     compile_with(trace, chip, probes, Work::Shared)
 }
 
-/// Like [`compile`], with a choice of which thread does work that was shared out.
+/// Like [`compile`]; `work` says which thread does the work that threads shared out.
 pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> Program {
     let scale = Scale::new(trace, chip);
-    // A chip whose network cannot be built is refused, with the error, when it is run.
+    // If the chip's network cannot be built, prices stay zero: running the program on the chip will
+    // report the error.
     let prices = Prices::of(chip).unwrap_or_default();
     let background = baton_trace::analysis::background(trace);
     let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background));
@@ -81,7 +82,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
     let usual = match probes {
-        // In a replay of the recorded run, stalls stay in the holds where they occurred.
+        // A replay of the recorded run leaves stalls in the holds in which they occurred.
         Probes::Kept => Vec::new(),
         Probes::Subtracted => stalls::usual(&walked.holds, scale.ticks_of_ns(stalls::LEAST_NS) as u64),
     };
@@ -164,7 +165,7 @@ fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> Lo
     }
 }
 
-/// The cost of recording an event, measured or assumed.
+/// Returns the cost of recording an event, measured or assumed.
 fn probe(picoseconds: Option<u64>) -> Probe {
     match picoseconds {
         Some(picoseconds) => Probe { event_ns: picoseconds as f64 * 1e-3, recorded: true },
@@ -172,7 +173,7 @@ fn probe(picoseconds: Option<u64>) -> Probe {
     }
 }
 
-/// The compiled threads with their names, start times and CPUs.
+/// Returns the compiled threads with their names, start times and CPUs.
 fn scripts(
     trace: &Trace,
     walked: &walk::Walk<'_>,
@@ -190,7 +191,7 @@ fn scripts(
     steps.into_iter().enumerate().map(script).collect()
 }
 
-/// Sentences about how work that threads shared out is replayed.
+/// Returns sentences about how work that threads shared out is replayed.
 fn shared_out(stores: &stores::Stores) -> Vec<String> {
     let items: usize = stores.stores.iter().map(Store::len).sum();
     let replayed = (items != 0).then(|| {
@@ -203,13 +204,14 @@ fn shared_out(stores: &stores::Stores) -> Vec<String> {
     replayed.into_iter().chain((stores.left != 0).then(|| left.to_owned())).collect()
 }
 
-/// The median; 0 for an empty list.
+/// Returns the median; 0 for an empty list.
 fn middle(mut ticks: Vec<u64>) -> u64 {
     ticks.sort_unstable();
     ticks.get(ticks.len() / 2).copied().unwrap_or(0)
 }
 
-/// The number of CPUs that the recorded program could use; 0 if it was not recorded.
+/// Returns the number of CPUs that the recorded program was allowed to use; 0 if that was not
+/// recorded.
 pub fn recorded_cpus(trace: &Trace) -> u32 {
     recorded(&affinity::Affinities::of(trace), trace)
 }
@@ -218,7 +220,8 @@ fn recorded(affinities: &affinity::Affinities, trace: &Trace) -> u32 {
     affinities.cpus.unwrap_or_else(|| trace.meta.as_ref().map_or(0, |meta| meta.host.cpus))
 }
 
-/// The number of CPUs that the recorded program could use, limited to the chip's cores.
+/// Returns the number of the chip's cores to use: as many as the recorded program could use CPUs,
+/// at most all.
 pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
     usable(&affinity::Affinities::of(trace), trace, chip)
 }

@@ -16,25 +16,26 @@ pub(crate) struct LockBook {
     pub(crate) acquisitions: u64,
     /// Whether the lock is a `pthread_spinlock_t`, which is not replaced.
     pub(crate) spins: bool,
-    /// The threads that wait for the lock, in order of arrival, each with the time from which on it
-    /// may be asleep.
+    /// The threads that wait for the lock, in the order of their arrival, each with the time from
+    /// which on it may be asleep.
     pub(crate) waiters: Vec<(u32, u64)>,
-    /// The thread that holds the lock.
+    /// The thread that holds the lock now.
     pub(crate) holder: Option<u32>,
-    /// Whether a thread released the lock that did not hold it. Such a lock hands something over,
-    /// as a semaphore does.
+    /// Whether a thread that did not hold the lock has released it. Such a lock is used to hand
+    /// something over, as a semaphore is.
     pub(crate) handed: bool,
-    /// The previous holder: the thread and, if known, its CPU.
+    /// The thread that held the lock last, and, if known, its CPU.
     pub(crate) last: Option<(u32, Option<u32>)>,
 }
 
-/// What the walk knows about a barrier: the threads that have arrived for the current meeting.
+/// What the walk knows about a barrier.
 #[derive(Default)]
 pub(crate) struct BarrierBook {
     arrived: BTreeSet<u32>,
     /// Threads that have met but not yet left, with the number of their meeting.
     meeting: BTreeMap<u32, u32>,
-    /// Meetings by their participants, which are almost always the same threads.
+    /// The numbers of the meetings, by their participants; mostly the same threads meet again and
+    /// again.
     known: BTreeMap<BTreeSet<u32>, u32>,
 }
 
@@ -44,9 +45,9 @@ impl BarrierBook {
         self.arrived.insert(thread);
     }
 
-    /// Records that a thread leaves. Returns the number of its meeting among all meetings, whose
-    /// sizes are kept in `meetings`. The first thread to leave shows that all have arrived. `None`
-    /// if the thread's arrival was lost.
+    /// Records that a thread leaves the barrier. Returns the number of its meeting; `meetings`
+    /// holds the number of participants of each. The first thread to leave shows that all have
+    /// arrived. Returns `None` if the thread's arrival was lost.
     pub(crate) fn leave(&mut self, thread: u32, meetings: &mut Vec<u32>) -> Option<u32> {
         if self.arrived.contains(&thread) {
             let who = std::mem::take(&mut self.arrived);
@@ -63,26 +64,28 @@ impl BarrierBook {
 #[derive(Default)]
 pub(crate) struct Objects {
     lock_at: BTreeMap<Located, u32>,
-    /// The lock that was looked up last, because the next look-up is mostly for the same one.
+    /// The lock that was looked up last: the next look-up is mostly for the same lock.
     last_lock: Option<(Located, u32)>,
     rw_at: BTreeMap<Located, u32>,
     semaphore_at: BTreeMap<Located, u32>,
     barrier_at: BTreeMap<Located, u32>,
-    /// Counts from initialisations that came before anything else was known about the object.
+    /// The counts of objects that were initialised before any other event of theirs.
     attributes: BTreeMap<Located, u32>,
     pub(crate) locks: Vec<LockBook>,
     pub(crate) rwlocks: u32,
-    /// The initial value of each semaphore, if the initialisation was recorded.
+    /// The initial value of each semaphore; `None` if the initialisation was not recorded.
     pub(crate) semaphores: Vec<Option<u32>>,
     barriers: Vec<BarrierBook>,
-    /// The participants of each meeting at a barrier. Meetings of the same threads share an entry.
+    /// The number of participants of each meeting at a barrier. Meetings of the same threads share
+    /// an entry.
     pub(crate) meetings: Vec<u32>,
-    /// Meetings of OpenMP teams.
+    /// The numbers of the meetings of OpenMP teams.
     pub(crate) teams: BTreeSet<u32>,
 }
 
 impl Objects {
-    /// The lock at an address. If there is none, a new lock begins to exist at `now`.
+    /// Returns the number of the lock at an address. If there is none, a new lock begins to exist
+    /// at `now`.
     pub(crate) fn lock(&mut self, place: Located, kind: LockKind, now: u64) -> u32 {
         if let Some((_, number)) = self.last_lock.filter(|&(at, _)| at == place) {
             return number;
@@ -120,33 +123,34 @@ impl Objects {
         barriers[number as usize].arrive(thread);
     }
 
-    /// Records that a thread leaves a barrier. Returns its meeting.
+    /// Records that a thread leaves a barrier. Returns the number of its meeting.
     pub(crate) fn leave(&mut self, place: Located, thread: u32) -> Option<u32> {
         let number = *self.barrier_at.get(&place)?;
         self.barriers[number as usize].leave(thread, &mut self.meetings)
     }
 
-    /// The meeting of a thread that still waits at a barrier which other threads have already left.
+    /// Returns the meeting of a thread that is still at a barrier which other threads have already
+    /// left.
     pub(crate) fn over(&self, place: Located, thread: u32) -> Option<u32> {
         self.barriers[*self.barrier_at.get(&place)? as usize].meeting.get(&thread).copied()
     }
 
-    /// Marks a meeting as one of an OpenMP team.
+    /// Marks a meeting as that of an OpenMP team.
     pub(crate) fn is_team(&mut self, meeting: u32) {
         self.teams.insert(meeting);
     }
 
-    /// The initial value of a semaphore, if its initialisation was recorded.
+    /// Returns the initial value of a semaphore, if its initialisation was recorded.
     pub(crate) fn initial(&self, semaphore: u32) -> Option<u32> {
         self.semaphores[semaphore as usize]
     }
 
-    /// Stores the count of a barrier or semaphore that has just been initialised.
+    /// Stores the count with which a barrier or semaphore has just been initialised.
     pub(crate) fn attribute(&mut self, place: Located, value: u32) {
         self.attributes.insert(place, value);
     }
 
-    /// Ends the objects at all addresses of a range.
+    /// Ends the life of every object in a range of addresses.
     pub(crate) fn forget_between(&mut self, process: ProcessIndex, from: Address, to: Address) {
         self.last_lock = None;
         let maps =
@@ -156,7 +160,7 @@ impl Objects {
         }
     }
 
-    /// Ends the object at an address.
+    /// Ends the life of the object at an address.
     pub(crate) fn forget(&mut self, place: Located) {
         self.last_lock = None;
         self.lock_at.remove(&place);

@@ -1,22 +1,23 @@
 //! Holds in which a thread waits for other threads.
 //!
-//! The lock of a replay decides which thread gets it first. That is safe while the holder needs no
-//! other thread, because the holder will release the lock. A thread that waits for a token, a
-//! barrier or another thread's end while it holds a lock needs other threads to go on. They may
-//! need the lock before, as they had it before in the recording; the replay would then end in a
-//! deadlock that the program does not have. Such a hold therefore waits until all acquisitions that
-//! came before it in the recording have been made.
+//! In a replay, the lock itself decides which thread gets it first. That is safe as long as the
+//! holder needs no other thread, because then the holder will release the lock. A thread that waits
+//! for a token, a barrier or another thread's end while it holds a lock needs other threads to act.
+//! They may first need the lock themselves, which they had earlier in the recording; the replay
+//! would then end in a deadlock that the program does not have. Such a hold therefore waits until
+//! all acquisitions that came before it in the recording have been made.
 //!
-//! Two more kinds of holds wait in the same way: holds of locks that are taken in both orders,
-//! which a program does with tries (a try that succeeded is replayed as an acquisition), and holds
-//! that never end.
+//! Two more kinds of holds wait in the same way: holds of locks that the program takes in both
+//! orders, which it can do with tries (a try that succeeded is replayed as an acquisition), and
+//! holds that never end.
 //!
 //! **Why no deadlock is left.** Consider all steps at which threads of a replay are stuck for ever,
-//! and among them the step that the recording did first. If it waits for a token, the thread that
-//! puts the token down is stuck at an earlier step, which contradicts the choice. So it waits for a
-//! lock whose holder overtook it. The holder's hold is then not of the kind that waits for others,
-//! so the holder is stuck at a lock that another such hold has, and that lock is in no circle with
-//! the first. Following these holders comes to an end at a thread that is not stuck.
+//! and among them the step that the recording did first. If this step waits for a token, the thread
+//! that puts the token down is stuck at an earlier step, which contradicts the choice. So the step
+//! waits for a lock, and the lock's holder came later in the recording. That hold does not need
+//! other threads, otherwise it would have waited. So the holder is stuck at a second lock, which
+//! also has such a holder, and the second lock is in no circle with the first. Going from holder to
+//! holder in this way ends at a thread that is not stuck.
 
 use super::held::{Held, given, needs_others, taken};
 use super::thread::RawThread;
@@ -26,19 +27,19 @@ use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hold of a thread, as far as the pass has seen it.
+/// A hold of a thread, as far as the pass has read the thread's steps.
 struct Hold {
     of: Held,
     /// The index of the acquisition among the thread's steps.
     at: usize,
-    /// The time of the acquisition, which is the beginning of the next gap.
+    /// The time of the acquisition: the beginning of the gap after it.
     time: Option<u64>,
     needs_others: bool,
     inner: BTreeSet<Held>,
 }
 
-/// Passes over a thread's holds, and calls `told` for each hold when it has ended and its time is
-/// known. The second argument says whether the hold did end.
+/// Passes over a thread's holds, and calls `told` for each when the hold has ended and its time is
+/// known. The second argument of `told` says whether the hold did end.
 fn holds(thread: &RawThread, mut told: impl FnMut(&Hold, bool)) {
     let (mut open, mut timeless): (Vec<Hold>, Vec<Hold>) = (Vec::new(), Vec::new());
     for (at, step) in thread.track.iter().enumerate() {
@@ -73,11 +74,12 @@ fn holds(thread: &RawThread, mut told: impl FnMut(&Hold, bool)) {
     }
 }
 
-/// The locks whose holders may need other threads.
+/// The locks of which a holder may need other threads.
 struct Needy {
-    /// Locks whose holders need others directly, or through a lock that they take.
+    /// Locks of which a holder needs other threads directly, or through a lock that it takes
+    /// meanwhile.
     locks: BTreeSet<Held>,
-    /// Locks that are taken in both orders, with the number of their circle.
+    /// Locks that threads take in both orders, with the number of their circle.
     circles: BTreeMap<Held, usize>,
 }
 
@@ -123,7 +125,7 @@ impl Needy {
     }
 }
 
-/// Finds locks that are taken within each other in both orders, and numbers their circles.
+/// Finds locks that threads take within each other in both orders, and numbers their circles.
 fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
     // Kosaraju's algorithm: a first search orders the locks by when it leaves them, a second one
     // follows the edges backwards.
@@ -156,7 +158,8 @@ fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
             }
         }
         // A circle of one lock counts only for semaphores: a thread may hold a reader-writer lock
-        // twice as a reader, but units of one semaphore can be waited for in a circle.
+        // twice as a reader, but threads that each hold one unit of a semaphore can all wait for
+        // another unit.
         let own = |lock: &Held| matches!(lock, Held::Semaphore(_)) && inner.get(lock).is_some_and(|i| i.contains(lock));
         if members.len() > 1 || members.iter().any(own) {
             number.extend(members.into_iter().map(|lock| (lock, circle)));
@@ -173,14 +176,15 @@ struct Taken {
     needy: bool,
 }
 
-/// A step to insert before an index: a token is put down, or waited for.
+/// A step to insert before an index: it puts a token down, or waits for one.
 struct New {
     at: usize,
     token: u32,
     waits: bool,
 }
 
-/// Makes holds that need other threads wait for the acquisitions that came before them.
+/// Makes each hold that needs other threads wait until the acquisitions of its lock that came
+/// before it have been made.
 pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
     if threads.iter().all(|thread| thread.track.outline().one_at_a_time()) {
         debug_assert!(Needy::of(threads).locks.is_empty(), "no hold has anything in it");
@@ -217,14 +221,15 @@ pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
         }
     }
     for (thread, mut new) in threads.iter_mut().zip(new) {
-        // At the same index, a token must be put down before one is waited for.
+        // If two steps go before the same index, a thread must put its token down before it waits
+        // for another.
         new.sort_unstable_by_key(|new| (new.at, new.waits, new.token));
         thread.insert(new);
     }
 }
 
 impl RawThread {
-    /// Inserts steps before indices, which ascend.
+    /// Inserts steps; the indices before which they go ascend.
     fn insert(&mut self, new: Vec<New>) {
         if new.is_empty() {
             return;

@@ -4,8 +4,9 @@
 //! repeats its recorded turns while the joiner has not come, and leaves its loop at the end of the
 //! turn in which the joiner comes.
 //!
-//! That needs turns that concern no other thread but by locks. A thread that signals, posts, meets
-//! or starts others within its turns keeps its recorded turns, and a note says so.
+//! The turns can only be repeated if they affect other threads through locks alone. A thread that
+//! signals, posts, meets or starts others in its turns or after them keeps its recorded number of
+//! turns, and a note says so.
 
 use crate::program::{Op, Ops, Script, Turns};
 use baton_trace::analysis::Background;
@@ -13,17 +14,18 @@ use baton_trace::{ThreadIndex, Ticks, Trace};
 use baton_units::Cycles;
 use std::collections::VecDeque;
 
-/// The times at which the turns of a background thread end, in ticks.
+/// The times, in ticks, at which the turns of a background thread end.
 pub(crate) type RoundTimes = VecDeque<u64>;
 
-/// The times of each thread of the trace.
+/// Returns these times for each thread of the trace; threads that are not background threads have
+/// none.
 pub(crate) fn times(trace: &Trace, background: &[Background]) -> Vec<RoundTimes> {
     let mut turns = baton_trace::analysis::turns(trace, background);
     let mut of = |thread| turns.remove(&ThreadIndex(thread)).unwrap_or_default();
     (0..trace.threads.len() as u32).map(|thread| of(thread).into_iter().map(|time| time.0).collect()).collect()
 }
 
-/// Whether a turn ends at this time. The times up to it are taken out.
+/// Whether a turn ends at this time. Removes all times up to it.
 pub(crate) fn ends(times: &mut RoundTimes, time: u64) -> bool {
     let mut last = None;
     while let Some(passed) = times.pop_front_if(|next| *next <= time) {
@@ -32,15 +34,15 @@ pub(crate) fn ends(times: &mut RoundTimes, time: u64) -> bool {
     last == Some(time)
 }
 
-/// The loop in a thread's steps, if it has one that can be repeated.
+/// Returns the loop in a thread's steps, if it has a loop that can be repeated.
 pub(crate) fn of(ops: &Ops) -> Option<Turns> {
     let mut turns = ops.iter().enumerate().filter(|(_, op)| *op == Op::Turn).map(|(at, _)| at);
     let (first, last) = (turns.next()?, turns.next_back()?);
     ops.between(first, ops.len()).all(concerns_locks_alone).then_some(Turns { first, last })
 }
 
-/// Takes the lives of background threads without any known turn out of the program: such a thread
-/// slept, and its joiner waits after its own arrival for as long as it did when recorded.
+/// Takes background threads without any known turn out of the program. Such a thread slept; its
+/// joiner then waits, from its own arrival on, for as long as it waited in the recording.
 pub(crate) fn drop_sleepers(threads: &mut [Script], background: &[Background], cycles: impl Fn(Ticks) -> Cycles) {
     for one in background.iter().filter(|one| one.turns_at.is_none()) {
         let (sleeper, joiner) = (one.thread.index(), one.joiner.index());
@@ -63,7 +65,7 @@ fn concerns_locks_alone(op: Op) -> bool {
     )
 }
 
-/// Sentences about background threads.
+/// Returns sentences about how background threads are replayed.
 pub(crate) fn notes(trace: &Trace, background: &[Background], threads: &[Script]) -> Vec<String> {
     let goes_round = |one: &&Background| {
         threads.get(one.thread.index()).is_some_and(|thread| thread.turns.is_some() || thread.ops.is_empty())

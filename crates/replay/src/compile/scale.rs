@@ -6,14 +6,14 @@ use baton_trace::Trace;
 /// Whether the cost of recording is taken out of the threads' computing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probes {
-    /// The cost stays, as in the recorded run, so that the replay compares with that run's own
-    /// time.
+    /// The cost of recording stays in, as in the recorded run, so that the replay's time compares
+    /// with the recorded time.
     Kept,
-    /// The cost is taken out, so that the replay predicts a run without recording.
+    /// The cost of recording is taken out, so that the replay predicts a run without recording.
     Subtracted,
 }
 
-/// Converts ticks of a trace into cycles of a chip. A computation keeps its duration.
+/// Converts ticks of a trace into cycles of a chip, so that a computation takes as long as it did.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     cycles_a_tick: f64,

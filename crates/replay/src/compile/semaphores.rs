@@ -1,39 +1,40 @@
-//! Matches posts of a semaphore with takes. Units are taken in the order in which they were posted,
-//! beginning with the initial ones. A take of a posted unit is replayed as a token that the post
-//! puts down, so that the take follows its cause under any lock.
+//! Matches the posts of a semaphore with its takes. Units are taken in the order in which they were
+//! posted, beginning with the initial ones. A take of a posted unit is replayed as a token that the
+//! post puts down, so that the take follows its cause under any lock.
 //!
 //! If each thread posts a semaphore only after it took from it, the semaphore guards something, as
-//! a lock does. The replay then decides which thread comes first, and the semaphore stays a
-//! semaphore.
+//! a lock does. Such a semaphore stays a semaphore in the replay, which then decides which thread
+//! comes first.
 
 use super::tokens::Tokens;
 use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A take or a post, by its number among all of them.
+/// A take or a post, by its number among all takes and posts.
 pub(crate) type Unit = u32;
 
 #[derive(Default)]
 struct Book {
-    /// The number of units at the start: the initial value, plus one for each take that found no
-    /// posted unit.
+    /// The number of units at the start: the recorded initial value, and one more for each take
+    /// that found no posted unit.
     initial: u32,
-    /// The initial units that have not been taken yet.
+    /// The number of initial units that have not been taken yet.
     left: u32,
     posted: VecDeque<Unit>,
-    /// Takes minus posts, by thread.
+    /// For each thread, its takes minus its posts.
     balance: BTreeMap<u32, i64>,
-    /// Whether a thread posted a unit that it had not taken.
+    /// Whether a thread has posted a unit that it had not taken, so that the semaphore signals and
+    /// does not guard.
     signals: bool,
 }
 
-/// Matches posts and takes.
+/// The takes and posts of all semaphores, as far as they are matched.
 #[derive(Default)]
 pub(crate) struct Semaphores {
     books: BTreeMap<u32, Book>,
-    /// For each unit, its semaphore and the post or take that it matches. After `settle`, the token
-    /// of the pair takes the place of the match. [`NONE`] if nothing matches.
+    /// For each unit, its semaphore, and the post or take that it matches, or [`NONE`]. For a
+    /// semaphore that signals, `settle` replaces the match by the token of the pair.
     units: Vec<(u32, u32)>,
 }
 
@@ -57,7 +58,7 @@ impl Semaphores {
             None
         } else {
             let from = book.posted.pop_front();
-            // A take without a post before it shows that there was one more initial unit, or that a
+            // A take that no post came before shows that there was one more initial unit, or that a
             // post was lost.
             book.initial += u32::from(from.is_none());
             from
@@ -81,10 +82,12 @@ impl Semaphores {
         unit
     }
 
-    /// Gives a token to each pair that needs one. Must be called when all units are known.
+    /// Gives a token to each matched pair of a semaphore that signals. Must be called when all
+    /// takes and posts are known.
     pub(crate) fn settle(&mut self, tokens: &mut Tokens) {
         for unit in 0..self.units.len() {
-            // A post comes before its take, so the post's turn sets the token of both.
+            // A post comes before its take, so the take, which is the second of the two, gives the
+            // token to both.
             let (semaphore, other) = self.units[unit];
             if other != NONE && (other as usize) < unit && self.books[&semaphore].signals {
                 let token = tokens.fresh();
@@ -98,7 +101,8 @@ impl Semaphores {
         Some(self.units[unit as usize].1).filter(|&token| token != NONE)
     }
 
-    /// The step that replays a take; `None` if the take found an initial unit.
+    /// Returns the step that replays a take; `None` if the semaphore signals and the take found an
+    /// initial unit.
     pub(crate) fn taking(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {
@@ -107,7 +111,8 @@ impl Semaphores {
         }
     }
 
-    /// The step that replays a post; `None` if no thread took the unit.
+    /// Returns the step that replays a post; `None` if the semaphore signals and no thread took the
+    /// unit.
     pub(crate) fn posting(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {
@@ -116,8 +121,8 @@ impl Semaphores {
         }
     }
 
-    /// The number of units that each semaphore starts with in the replay. `known` has the initial
-    /// values that were recorded.
+    /// Returns the number of units that each semaphore starts with in the replay. `known` has the
+    /// initial values that were recorded.
     pub(crate) fn initial(&self, known: &[Option<u32>]) -> Vec<u32> {
         (0..)
             .zip(known)
@@ -133,7 +138,8 @@ mod tests {
     #[test]
     fn a_take_follows_the_post_that_fed_it() {
         let (mut all, mut tokens) = (Semaphores::default(), Tokens::default());
-        // A thread takes an initial unit; then a producer feeds a consumer.
+        // Thread 7 takes the initial unit; then thread 3 posts three units, of which thread 7 takes
+        // two.
         let first = all.take(0, Some(1), 7);
         let posts = [all.post(0, Some(1), 3), all.post(0, Some(1), 3), all.post(0, Some(1), 3)];
         let takes = [all.take(0, Some(1), 7), all.take(0, Some(1), 7)];

@@ -1,7 +1,8 @@
 //! Stalls within holds. A page fault, an interrupt or a preemption stretches a hold from a fraction
 //! of a microsecond to many. Behind a lock that is handed over, one such hold can send all waiters
 //! to sleep, and the convoy outlasts it by far. Stalls happen by chance: if they were replayed
-//! where they were recorded, one recording would predict a collapse that the next one does not.
+//! where they were recorded, one recording would predict a collapse that the next recording does
+//! not.
 //!
 //! Holds much longer than usual for their class (holds that begin at one place in the code) are
 //! therefore cut to the usual length. The excess is put back at random places, chosen by the seed,
@@ -12,9 +13,9 @@ use crate::program::Stalls;
 use baton_chip::Chip;
 use baton_units::Cycles;
 
-/// A hold has a stall only if it exceeds its usual length by more than this.
+/// A hold counts as stalled only if it exceeds its usual length by more than this many nanoseconds.
 pub(crate) const LEAST_NS: f64 = 1000.0;
-/// A class with fewer holds has no usual length.
+/// A class with fewer holds than this has no usual length, and so no stalls.
 const ENOUGH: usize = 30;
 
 /// The usual length of a class's holds, in ticks.
@@ -22,13 +23,13 @@ const ENOUGH: usize = 30;
 pub(crate) struct Usual {
     /// The median.
     pub(crate) ticks: u64,
-    /// Holds longer than this have a stall.
+    /// Holds longer than this count as stalled.
     pub(crate) most: u64,
 }
 
-/// The usual length of each class. What one hold in twenty exceeds is the program's own behaviour,
-/// so a stall must exceed the median by more than `least` and by more than five times the distance
-/// from the median to the 95th percentile.
+/// Computes the usual length of each class of holds. Lengths that one hold in twenty exceeds are
+/// the program's own behaviour. So a stall must exceed the median by more than `least`, and by more
+/// than five times the distance from the median to the 95th percentile.
 pub(crate) fn usual(holds: &Holds, least: u64) -> Vec<Usual> {
     grouped(holds, ENOUGH, |hold| hold.class as usize).into_iter().map(|ticks| of(ticks, least)).collect()
 }
@@ -42,7 +43,7 @@ fn of(mut ticks: Vec<u64>, least: u64) -> Usual {
     Usual { ticks: median, most: median.saturating_add(least.max(5 * (high - median))) }
 }
 
-/// The note about stalls in a prediction, if there are any.
+/// Returns the note about stalls in a prediction, if there are stalls.
 pub(crate) fn note(stalls: &Stalls, chip: &Chip) -> Option<String> {
     let longest = chip.core.clock.nanos(Cycles(*stalls.cycles.iter().max()?)).0;
     let share = stalls.cycles.len() as f64 / stalls.holds.max(1) as f64;
@@ -73,7 +74,8 @@ mod tests {
         few[50] = 5_000;
         let usual = usual(&holds(few), 1000);
         assert!((100..=106).contains(&usual[0].ticks) && usual[0].most == usual[0].ticks + 1000, "{usual:?}");
-        // One hold in ten takes longer; that is the program's own behaviour.
+        // Every tenth hold takes 5,000 ticks instead of 100. That is the program's own behaviour,
+        // and no stall.
         let two = super::usual(&holds((0..200).map(|i| if i % 10 == 0 { 5_000 } else { 100 })), 1000);
         assert!(two[0].most > 5_000, "{two:?}");
         let short = super::usual(&holds([100; 29]), 1000);

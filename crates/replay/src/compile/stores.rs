@@ -1,25 +1,27 @@
-//! Work that threads take from a common store. In the replay it is a store too: the first thread
-//! that comes takes the next item.
+//! Work that threads take from a common store. The replay has a store, too: the first thread that
+//! comes takes the next item.
 //!
 //! At a place where threads of one kind take a lock unequally often, each acquisition and
 //! everything up to the thread's next acquisition there is an item. A thread's last acquisition
-//! finds nothing; what follows it is the thread's own. The items of all threads form one list, in
+//! finds the store empty; what follows it is no item. The items of all threads form one list, in
 //! the order in which they were taken. A thread that reaches its first acquisition takes items from
-//! the list until the list is empty. Under another lock, that lock thus determines how items are
-//! shared out, and no thread is left with more than it can do.
+//! the list until the list is empty. Thus the lock of the replay determines how items are shared
+//! out, and no thread is left with more items than it has time for.
 //!
 //! **A replay always ends where the recording did.** Items begin in their recorded order. Suppose
-//! that all threads of the store were in items that wait for something that items not yet begun put
-//! down. When the recorded run began the first of those, it had as many items under way and one
-//! more thread, so it could not have gone on either. What a thread puts down after its last
-//! acquisition may come later than recorded, because the thread may take further items. A store
-//! whose items wait for such a thing is not made, whether they wait directly, through threads that
-//! have no part in the store, or through threads that left another store (see `leavers`).
+//! that all threads of the store were stuck in items that wait for something which only later items
+//! put down. When the recorded run began the first of these later items, the same items were under
+//! way, and a further thread began it. But there is no further thread, so that the recorded run
+//! would have been stuck as well. What a thread puts down after its last acquisition may come later
+//! than recorded, because the thread may take further items. If items wait for what a thread puts
+//! down then, the store is not made, whether they wait directly, through threads that have no part
+//! in the store, or through threads that left another store (see `leavers`).
 //!
-//! A store is made for threads whose lives overlap, because other threads share nothing. A life
-//! lasts until the thread was joined, because a thread that did everything before the next one
-//! started might have met it. Items must hold no lock at their ends, and must neither start nor
-//! join threads nor meet at a barrier, because an item must not depend on the thread that takes it.
+//! A store is made for threads whose lives overlap, because other threads share nothing. A thread
+//! counts as alive until it was joined: if it did all the work before the next thread started, the
+//! two might still have met under another lock. Items must hold no lock at their ends, and must
+//! neither start nor join threads nor meet at a barrier, because an item must not depend on the
+//! thread that takes it.
 
 mod leavers;
 
@@ -30,7 +32,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
-/// The places where threads share out work, numbered by their lock and their place in the code.
+/// Numbers the places where threads share out work, each given by its lock and its place in the
+/// code.
 pub(crate) type Sharing = BTreeMap<(u32, u32), u32>;
 
 /// An acquisition at a place where threads share out work.
@@ -38,9 +41,9 @@ pub(crate) type Sharing = BTreeMap<(u32, u32), u32>;
 pub(crate) struct Mark {
     /// The index of the acquisition among the thread's steps.
     pub(crate) at: usize,
-    /// The time at which the lock was asked for, in ticks.
+    /// The time, in ticks, at which the thread asked for the lock.
     pub(crate) time: u64,
-    /// The number of the place, see [`Sharing`].
+    /// The number of the place that [`Sharing`] gives.
     pub(crate) place: u32,
 }
 
@@ -49,10 +52,10 @@ pub(crate) struct Mark {
 pub(crate) struct Steps {
     pub(crate) ops: Ops,
     pub(crate) marks: Vec<Mark>,
-    /// Steps that other threads depend on: their times and their indices in `ops`.
+    /// Steps on which other threads depend: their times, and their indices in `ops`.
     pub(crate) syncs: Vec<(u64, usize)>,
-    /// The thread's life in ticks: from its first event to its last, or to the end of the join that
-    /// waited for it.
+    /// When the thread lived, in ticks: from its first event to its last, or to the end of the join
+    /// that waited for it.
     pub(crate) life: (u64, u64),
 }
 
@@ -61,19 +64,19 @@ pub(crate) struct Steps {
 pub(crate) struct Stores {
     /// The items of each store.
     pub(crate) stores: Vec<Store>,
-    /// The number of acquisitions at unequal places for which no store could be made; they are
-    /// replayed as recorded.
+    /// The number of acquisitions at places with unequal shares for which no store could be made.
+    /// They are replayed as recorded.
     pub(crate) left: u64,
 }
 
-/// The stretches of a thread's steps that stores replace: each from the thread's first item to its
-/// last acquisition. Steps keep their indices until all stores are made.
+/// The parts of a thread's steps that stores replace, each from the thread's first item to its last
+/// acquisition. Steps keep their indices until all stores are made.
 #[derive(Clone, Debug, Default)]
 struct Cuts(Vec<(usize, usize, Op)>);
 
 impl Cuts {
-    /// Whether a store contains this acquisition. Acquisitions within items belong to the items,
-    /// and the last acquisition is no thread's share.
+    /// Whether one of the parts contains this acquisition: as the beginning of an item, inside an
+    /// item, or as the last acquisition, which begins none.
     fn has(&self, mark: &Mark) -> bool {
         self.0.iter().any(|&(first, last, _)| (first..=last).contains(&mark.at))
     }
@@ -83,7 +86,8 @@ impl Cuts {
     }
 }
 
-/// Makes the stores. A store that begins earlier comes before stores within its items.
+/// Makes the stores, in the order in which they begin: a store comes before the stores within its
+/// items.
 pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Stores {
     let first = |place: &SharingSite, threads: &[Steps]| {
         let marks = place.threads.iter().flat_map(|&thread| &threads[thread as usize].marks);
@@ -124,7 +128,7 @@ pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Store
     made
 }
 
-/// A thread's acquisitions at a place that no store contains yet.
+/// Returns a thread's acquisitions at a place that no store contains yet.
 fn own<'a>(
     place: &SharingSite,
     thread: &'a Steps,
@@ -134,12 +138,13 @@ fn own<'a>(
     thread.marks.iter().filter(move |mark| mark.place == number && !cuts.has(mark))
 }
 
-/// Whether a step and another thread's step can depend on each other by other means than locks.
+/// Whether the step depends on a step of another thread, or the other way round, by other means
+/// than a lock.
 pub(crate) fn depends(op: Op) -> bool {
     matches!(op, Op::TokenWait(_) | Op::TokenPost(_) | Op::Meet(_) | Op::Spawn(_) | Op::Join(_))
 }
 
-/// Groups of threads that come to the place and live at the same time.
+/// Returns the groups of threads that come to the place and live at the same time.
 fn teams(place: &SharingSite, threads: &[Steps], cuts: &[Cuts]) -> Vec<Vec<usize>> {
     let comes = |&thread: &usize| own(place, &threads[thread], &cuts[thread]).next().is_some();
     let mut all: Vec<usize> = place.threads.iter().map(|&thread| thread as usize).filter(comes).collect();
@@ -158,7 +163,8 @@ fn teams(place: &SharingSite, threads: &[Steps], cuts: &[Cuts]) -> Vec<Vec<usize
     teams
 }
 
-/// The items of a team in the order in which they were taken; `None` if they cannot be shared out.
+/// Returns the items of a team in the order in which they were taken; `None` if they cannot be
+/// shared out.
 fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) -> Option<Store> {
     let items = |&thread: &usize| {
         let marks = own(place, &threads[thread], &cuts[thread]);
@@ -176,8 +182,8 @@ fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) 
     if count == 0 || team.iter().any(holds) {
         return None;
     }
-    // Each thread's items are in the order of time. At equal times, the first thread's item comes
-    // first.
+    // Merges the threads' items, each thread's being in the order of time. At equal times, the item
+    // of the first thread comes first.
     let mut left: Vec<_> = team.iter().map(|thread| items(thread).peekable()).collect();
     let next = |number: usize, left: &mut [_]| peek(&mut left[number]).map(|time| Reverse((time, number)));
     let mut store = Store::with_room(count, steps);
@@ -191,13 +197,13 @@ fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) 
     Some(store)
 }
 
-/// The time at which the next item was asked for.
+/// Returns the time at which the thread asked for the lock before its next item.
 fn peek<T>(items: &mut Peekable<impl Iterator<Item = (u64, T, T, T)>>) -> Option<u64> {
     items.peek().map(|item| item.0)
 }
 
-/// Whether the thread holds a lock at any of these acquisitions, which are in the order of the
-/// steps.
+/// Whether the thread already holds a lock at any of these acquisitions, which come in the order of
+/// the steps.
 fn holds_at_any<'a>(mut marks: impl Iterator<Item = &'a Mark>, ops: &Ops) -> bool {
     let (mut held, mut from) = (0i64, 0);
     marks.any(|mark| {
@@ -207,7 +213,7 @@ fn holds_at_any<'a>(mut marks: impl Iterator<Item = &'a Mark>, ops: &Ops) -> boo
     })
 }
 
-/// How many more locks a thread holds after a step than before it.
+/// Returns how many more locks a thread holds after a step than before it.
 fn taken(op: Op) -> i64 {
     match op {
         Op::Lock(_) | Op::RwLock(..) => 1,

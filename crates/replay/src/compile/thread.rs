@@ -1,25 +1,25 @@
-//! A thread as the walk recorded it.
+//! The record of a thread that the walk makes.
 
 use super::rounds::RoundTimes;
 use super::track::{Raw, Track};
 use baton_trace::ThreadIndex;
 
-/// A thread as the walk recorded it.
+/// What the walk has recorded of a thread.
 #[derive(Default)]
 pub(crate) struct RawThread {
     pub(crate) first: u64,
     /// The time of the thread's last event.
     pub(crate) last: u64,
-    /// The time at which another thread had finished waiting for this thread's end; 0 if none did.
+    /// The time at which another thread's join of this thread ended; 0 if no thread joined it.
     pub(crate) joined: u64,
     pub(crate) track: Track,
-    /// The times at which turns end, if this is a background thread.
+    /// The times at which the thread's turns end, if it is a background thread.
     pub(crate) turns: RoundTimes,
     /// The number of moments at which the thread's CPU time is known.
     pub(crate) cpu_times: u64,
     /// Whether the thread's context switches were recorded.
     pub(crate) switched: bool,
-    /// Stretches off the CPU: begin, end, and why.
+    /// The intervals in which the thread was off its CPU: begin, end, and why.
     pub(crate) off: Vec<(u64, u64, Off)>,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct RawThread {
 pub(crate) enum Off {
     /// It had blocked.
     Blocked,
-    /// The recorder, which was making room for events, had blocked.
+    /// The recorder had blocked, while it made room for events.
     Recorder,
-    /// It was ready to run.
+    /// The thread was ready to run.
     Ready,
     /// The trace does not say why.
     Unknown,

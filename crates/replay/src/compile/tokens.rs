@@ -1,6 +1,6 @@
-//! Determines which signal ended which condition wait. The trace does not say, so waits are matched
-//! with signals in order: a wake-up takes the oldest signal that was sent while its thread waited
-//! and that no other wake-up has taken.
+//! Determines which signal ended which wait at a condition variable. The trace does not tell, so
+//! waits are matched with signals in order: a wake-up takes the oldest signal that was sent while
+//! its thread waited and that no other wake-up has taken.
 
 use crate::ops::push;
 use baton_trace::{Address, ProcessIndex};
@@ -10,28 +10,29 @@ type Located = (ProcessIndex, Address);
 
 #[derive(Default)]
 struct Condition {
-    /// Waiting threads in the order of arrival, each with the number of the first signal that could
-    /// wake it.
+    /// The waiting threads in the order of their arrival, each with the number of the first signal
+    /// that could wake it.
     waiting: Vec<(u32, u32)>,
-    /// Single signals that no wake-up has taken.
+    /// Signals to one waiter that no wake-up has taken yet.
     signals: VecDeque<u32>,
-    /// Broadcasts that a waiting thread has not taken yet, by thread.
+    /// For each waiting thread, the broadcast that it has not taken yet.
     called: BTreeMap<u32, u32>,
 }
 
-/// Matches waits with signals. Tokens are numbered in the order of the wake-ups.
+/// Matches waits with signals. Each matched wait gets a token; tokens are numbered in the order of
+/// the wake-ups.
 #[derive(Default)]
 pub(crate) struct Tokens {
     conditions: BTreeMap<Located, Condition>,
     signals: u32,
-    /// For each token, the signal that puts it down.
+    /// For each token, the number of the signal that puts it down.
     signal_of: Vec<u32>,
-    /// After `settle`: for each signal, where its tokens begin in the list of all tokens by signal.
+    /// After `settle`: for each signal, the index in `by_signal` at which its tokens begin.
     begins: Vec<u32>,
     by_signal: Vec<u32>,
 }
 
-/// Stands for no signal.
+/// Stands for no signal: another step puts the token down.
 const NONE: u32 = u32::MAX;
 
 impl Tokens {
@@ -40,7 +41,8 @@ impl Tokens {
         self.conditions.entry(place).or_default().waiting.push((thread, next));
     }
 
-    /// Records a signal to one waiter or to all. Returns its number.
+    /// Records a signal to one waiter, or to `all`. Returns the number of the signal, and how many
+    /// waiters it can wake.
     pub(crate) fn signal(&mut self, place: Located, all: bool) -> (u32, usize) {
         let signal = self.signals;
         self.signals += 1;
@@ -60,8 +62,8 @@ impl Tokens {
         (signal, free.min(1))
     }
 
-    /// Records that a wait was woken. Returns the token that the wait waits for, if a signal
-    /// matches.
+    /// Records that a thread's wait ended with a wake-up. Returns the token for which the wait is
+    /// to wait; `None` if no signal matches.
     pub(crate) fn woken(&mut self, place: Located, thread: u32) -> Option<u32> {
         let condition = self.conditions.entry(place).or_default();
         let since = leave(condition, thread)?;
@@ -75,7 +77,7 @@ impl Tokens {
         Some(self.of_signal(signal))
     }
 
-    /// A token that no condition's signal puts down.
+    /// Makes a token that no signal of a condition variable puts down.
     pub(crate) fn fresh(&mut self) -> u32 {
         self.of_signal(NONE)
     }
@@ -85,7 +87,7 @@ impl Tokens {
         self.count() - 1
     }
 
-    /// Records that a wait ended without being woken.
+    /// Records that a thread's wait ended without a wake-up.
     pub(crate) fn gave_up(&mut self, place: Located, thread: u32) {
         let condition = self.conditions.entry(place).or_default();
         let _ = leave(condition, thread);
@@ -103,8 +105,8 @@ impl Tokens {
             begins[signal] += begins[signal - 1];
         }
         let mut by_signal = vec![0; signals().count()];
-        // Going backwards, each entry of `begins` moves from the end of its signal's tokens to
-        // their beginning.
+        // The loop goes backwards, so that each entry of `begins` moves from the end of its
+        // signal's tokens to their beginning.
         for (token, &signal) in self.signal_of.iter().enumerate().rev().filter(|&(_, &signal)| signal != NONE) {
             begins[signal as usize + 1] -= 1;
             by_signal[begins[signal as usize + 1] as usize] = token as u32;
@@ -114,7 +116,7 @@ impl Tokens {
         (self.begins, self.by_signal) = (begins, by_signal);
     }
 
-    /// The tokens of a signal; valid after `settle`.
+    /// Returns the tokens of a signal. Must be called after `settle`.
     pub(crate) fn of(&self, signal: u32) -> &[u32] {
         let [from, to] = [signal, signal + 1].map(|signal| self.begins[signal as usize] as usize);
         &self.by_signal[from..to]

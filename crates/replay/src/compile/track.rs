@@ -11,21 +11,22 @@ use crate::program::Op;
 /// A step of a thread whose duration is not yet in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Raw {
-    /// The time between two events.
+    /// The time between two events of the thread.
     Gap(Gap),
     Op(Op),
-    /// A signal. The tokens that it puts down are known at the end of the walk.
+    /// The thread signals a condition variable. Which tokens that puts down is known at the end of
+    /// the walk.
     Signal(u32),
-    /// A semaphore was taken from, or posted. The step that replays it is known at the end of the
-    /// walk.
+    /// The thread takes a unit of a semaphore. The step that replays this is known at the end of
+    /// the walk.
     Take(Unit),
     Post(Unit),
-    /// A step of a team that is resolved, or dropped, at the end of the walk.
+    /// A step of a team. It is known, or dropped, at the end of the walk.
     Later(u32),
-    /// Time away from the core, in ticks.
+    /// Time for which the thread is away from its core, in ticks.
     Away(u64),
-    /// The next acquisition of this lock: the lock, the number of the place in the code, and the
-    /// time at which the lock was asked for.
+    /// Announces the thread's next acquisition of a lock: the lock, the number of the place in the
+    /// code, and the time at which the thread asked for the lock.
     Site(u32, u32, u64),
     /// The thread's CPU time at this moment, in nanoseconds.
     CpuTime(u64),
@@ -34,9 +35,9 @@ pub(crate) enum Raw {
 #[derive(Default)]
 pub(crate) struct Track {
     bytes: Vec<u8>,
-    /// The last step, if it is a gap. A gap can still be changed until the next step follows.
+    /// The last step, if it is a gap: it can still be changed until the next step follows.
     last: Option<Gap>,
-    /// The end of the last gap that was written.
+    /// The end of the last gap that was written to the bytes.
     ended: u64,
     outline: Outline,
 }
@@ -56,12 +57,12 @@ impl Track {
         };
     }
 
-    /// The properties of the steps.
+    /// Returns the properties of the steps that were written.
     pub(crate) fn outline(&self) -> Outline {
         self.outline
     }
 
-    /// The last step, if it is a gap and nothing follows it yet.
+    /// Returns the last step, if it is a gap to which no step has been added yet.
     pub(crate) fn last_gap(&mut self) -> Option<&mut Gap> {
         self.last.as_mut()
     }
@@ -70,8 +71,8 @@ impl Track {
         Reader { bytes: &self.bytes, ended: 0 }.chain(self.last.map(Raw::Gap))
     }
 
-    /// Replaces each step by the steps that `by` writes. The first argument is the index of the
-    /// step.
+    /// Replaces each step by the steps that `by` writes. The first argument of `by` is the index of
+    /// the step.
     pub(crate) fn rewrite(&mut self, mut by: impl FnMut(usize, Raw, &mut Track)) {
         let mut new = Track::default();
         new.bytes.reserve_exact(self.bytes.len() + varint::MOST);
@@ -107,8 +108,8 @@ const SHARE: u8 = 20;
 const LATER: u8 = 21;
 const TURN: u8 = 22;
 
-// Flags for the parts that a gap has besides its length. The first three share a byte with the
-// kind; the others are in the next byte.
+// Flags for the parts that a gap has besides its length. The first three flags share a byte with
+// the step's kind; the others are in the next byte.
 const FROM: u16 = 1 << 5;
 const TO_RELEASE: u16 = 1 << 6;
 const FROM_RELEASE: u16 = 1 << 7;
@@ -145,10 +146,11 @@ fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
     }
 }
 
-/// Writes a gap. Fields that `classify` fills in later are zero here.
+/// Writes a gap to the bytes, without the fields that `classify` fills in later, which are zero
+/// here.
 fn write_gap(bytes: &mut Vec<u8>, ended: &mut u64, gap: &Gap) {
     let begin = bytes.len();
-    // The flags are filled in when all parts have been written.
+    // Leaves room for the flags, which are known when all parts have been written.
     [GAP, 0].into_iter().for_each(|byte| push(bytes, byte));
     varint::write(bytes, gap.to.wrapping_sub(gap.from));
     let mut head = u16::from(GAP);
@@ -192,7 +194,7 @@ fn op_as_number(op: Op) -> (u8, u64) {
     }
 }
 
-/// Reads the steps that were written.
+/// Reads the steps from the bytes.
 #[derive(Clone)]
 struct Reader<'a> {
     bytes: &'a [u8],

@@ -1,9 +1,9 @@
-//! Variable-length numbers: seven bits per byte, the lowest first; the highest bit says that more
-//! bytes follow.
+//! Variable-length numbers: seven bits per byte, the lowest first; the highest bit of a byte says
+//! that more bytes follow.
 
 use crate::ops::room;
 
-/// The most bytes that a number takes.
+/// The most bytes that a number can take.
 pub(super) const MOST: usize = 10;
 
 /// Appends a number.
@@ -17,7 +17,7 @@ pub(super) fn write(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Removes the first number and returns it; `None` if the bytes end.
+/// Removes the first number from the bytes and returns it; `None` if the bytes end before it does.
 #[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> Option<u64> {
     let (mut value, mut shift) = (0, 0);

@@ -1,5 +1,6 @@
-//! Throughput and latency of a server after a change: its recorded requests are served again, by the
-//! threads that served them, with each client's next request a think time after its answer.
+//! Throughput and latency of a server after a change: the recorded requests are served again, by
+//! the threads that served them, and each client sends its next request a think time after its last
+//! answer.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -17,23 +18,25 @@ use script::Script;
 use serde::Serialize;
 use serve::{Arrivals, Effect, Served};
 
-/// Throughput and latency, recorded and foretold.
+/// The throughput and latency of a server, as recorded and as predicted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Foretold {
-    /// Requests that the recording has.
+    /// Number of requests in the recording.
     pub count: u64,
     /// Requests a second in the recording.
     pub recorded_per_second: f64,
-    /// The rate that was asked for: requests a second of an open loop.
+    /// The rate that was asked for: requests a second that come whatever is answered (an open
+    /// loop); `None` for the recorded clients.
     pub rate: Option<f64>,
-    /// One row without a change, then one for each change; empty if none can be foretold.
+    /// One row without a change, then one row for each change; empty if nothing can be predicted.
     pub rows: Vec<Row>,
-    /// Why the rows are missing, or not to be trusted, as sentences.
+    /// Why rows are missing, or not to be trusted, as sentences.
     pub reasons: Vec<String>,
 }
 
 impl Foretold {
-    /// The most requests a second, if no row can answer the rate that was asked for.
+    /// Returns the most requests a second that any row answers, if no row can answer the rate that
+    /// was asked for.
     pub fn too_slow_by_all(&self) -> Option<f64> {
         let told = || self.rows.iter().filter(|row| row.cannot_tell.is_none());
         let all = told().next().is_some() && told().all(|row| row.overloaded);
@@ -41,32 +44,34 @@ impl Foretold {
     }
 }
 
-/// One row: a change, or none.
+/// The predicted figures of one change, or of the unchanged server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The change as the user wrote it; `as it is`.
+    /// The change as the user wrote it; `as it is` for the row without a change.
     pub name: String,
-    /// Requests a second, and what they are divided by those of the first row.
+    /// Requests answered a second; and, as `times`, that number divided by the first row's.
     pub per_second: f64,
     pub times: f64,
     pub p50_ns: u64,
     pub p99_ns: u64,
     pub p999_ns: u64,
-    /// The rate that was asked for, if it was more than the server can answer.
+    /// Whether a rate was asked for that is more than the server can answer.
     pub overloaded: bool,
-    /// Why this change cannot be foretold; its figures are 0 then.
+    /// Why this change cannot be predicted; its figures are 0 then.
     pub cannot_tell: Option<String>,
 }
 
-/// Fewer requests tell of no rate.
+/// With fewer requests than this, nothing is predicted.
 const LEAST: usize = 100;
-/// The largest error of the replay without a change.
+/// The replay without a change may be wrong by at most this much; else a reason says not to trust
+/// the rows.
 const MOST_ERROR: f64 = 0.2;
-/// The largest share of requests that cannot be replayed.
+/// If more than this share of requests cannot be replayed, nothing is predicted.
 const MOST_LEFT_OUT: f64 = 0.1;
 
-/// Foretells throughput and latency; `None` if the recording has no server's requests. `rate`: an
-/// open loop at that many requests a second instead of the clients that were seen.
+/// Predicts throughput and latency. With `rate`, that many requests come a second, whatever is
+/// answered (an open loop); without, the recorded clients send them. `None` if the recording has
+/// fewer than [`LEAST`] requests, or, where they can be replayed, no `meta.json`.
 pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<Foretold> {
     let requests = Requests::of(trace, &Asked::Find);
     if requests.all.len() < LEAST {
@@ -114,7 +119,7 @@ pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<
     Some(foretold)
 }
 
-/// Why the requests cannot be served again.
+/// Returns why the requests cannot be served again; `None` if they can.
 fn refused(requests: &Requests, script: &Script) -> Option<String> {
     let passed = requests.all.iter().filter(|request| request.thread != request.answered_by).count();
     let all = requests.all.len() as f64;
@@ -154,7 +159,8 @@ fn cannot_tell(name: &str, why: &str) -> Row {
     }
 }
 
-/// What a change does to the locks of the script.
+/// Returns the effect of a change on the locks of the script, or why the change cannot be
+/// predicted.
 fn effect(change: &Change, script: &Script) -> Result<Effect, &'static str> {
     let mut effect = Effect::default();
     if change.barrier.is_some() || change.parts.is_empty() {

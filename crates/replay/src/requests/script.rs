@@ -1,10 +1,11 @@
-//! What each request did: computing, locks, and waits outside, from the trace.
+//! What each recorded request did, taken from the trace: computing, locks, and waits for the world
+//! outside.
 
 use baton_trace::analysis::requests::{Clients, Requests};
 use baton_trace::{Address, OffReason, ProcessIndex, ThreadIndex, Ticks, Trace, What};
 use std::collections::BTreeMap;
 
-/// A step of a request. Times are nanoseconds.
+/// A step of a request. Durations are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
     Cpu(f64),
@@ -13,20 +14,21 @@ pub(super) enum Step {
     Outside(f64),
 }
 
-/// A request: its connection's next request comes `think` after the answer that it waits for.
+/// A request. It comes `think` nanoseconds after the answer that its client waits for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Job {
     pub(super) steps: Vec<Step>,
-    /// What its thread computes after the answer, before it can read the next one.
+    /// How long its thread computes after the answer before it can read the next request.
     pub(super) after: f64,
-    /// The time before it: from the answer before, or from the server's first request.
+    /// The time before the request: from the answer before it, or, for a connection's first
+    /// request, from the server's first request.
     pub(super) think: f64,
 }
 
 /// A connection's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Line {
-    /// The thread that serves it, by its number among those that serve.
+    /// The thread that serves the connection, by its number among the threads that serve.
     pub(super) thread: usize,
     pub(super) jobs: Vec<Job>,
 }
@@ -35,27 +37,29 @@ pub(super) struct Line {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Script {
     pub(super) lines: Vec<Line>,
-    /// Whether a request comes only when all connections' requests before it have been answered.
+    /// Whether a request comes only when the requests before it on all connections have been
+    /// answered.
     pub(super) together: bool,
     pub(super) threads: usize,
-    /// The locks, by number.
+    /// The locks that the requests take; steps give the index in this list.
     pub(super) locks: Vec<(ProcessIndex, Address)>,
-    /// From a release to the acquisition of a thread that waited: the median.
+    /// The median time from a release to the acquisition of a thread that waited, in nanoseconds.
     pub(super) hand_off: f64,
-    /// All time of the requests, and the part of it in which they waited for other threads.
+    /// The time of all requests together; and, as `waits_for_threads`, the part of it in which they
+    /// waited for other threads.
     pub(super) busy: f64,
     pub(super) waits_for_threads: f64,
 }
 
-/// A thread during the walk.
+/// What a thread is doing during the walk.
 #[derive(Default)]
 struct State {
     last: Ticks,
     off: Option<OffReason>,
     waits: Option<Wait>,
-    /// The request that the thread works at, by its number.
+    /// The number of the request that the thread works at.
     at: Option<u32>,
-    /// The request whose answer came last.
+    /// The number of the request that the thread answered last.
     before: Option<u32>,
     depth: BTreeMap<u32, u32>,
 }
@@ -77,7 +81,7 @@ struct Walk<'a> {
 }
 
 impl Script {
-    /// Walks over the trace.
+    /// Makes the script of the requests, in one walk over the trace.
     pub(super) fn of(trace: &Trace, requests: &Requests) -> Script {
         let mut of_threads: BTreeMap<ThreadIndex, Vec<u32>> = BTreeMap::new();
         for (number, request) in requests.all.iter().enumerate().filter(|(_, r)| r.thread == r.answered_by) {
@@ -90,7 +94,8 @@ impl Script {
             let Some(mine) = of_threads.get(&event.thread) else { continue };
             walk.step(event.thread, event.time, event.what);
             let place = next.entry(event.thread).or_default();
-            // A request begins with the event at the time of its read, and ends with that of its answer.
+            // A request begins with the event that has the time of its read, and ends with the
+            // event that has the time of its answer.
             let state = &mut walk.states[event.thread.index()];
             if let Some(at) = state.at.filter(|at| requests.all[*at as usize].end <= event.time) {
                 (state.at, state.before) = (None, Some(at));
@@ -100,7 +105,8 @@ impl Script {
                 *place += 1;
                 state.at = (request.end > event.time).then_some(number);
                 let before = trace.clock.nanos(request.read.since(request.begin).0).0 as f64;
-                // This time was also counted as the thread's after its last answer.
+                // The time from the request's begin to its read was also counted as computing after
+                // the thread's last answer: takes it out there.
                 if let Some(last) = state.before {
                     let after = &mut walk.jobs[last as usize].after;
                     *after = (*after - before).max(0.0);
@@ -162,7 +168,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The thread takes or gives a lock; only the outermost of nested takes counts.
+    /// Records that the thread takes or releases a lock. If the lock is taken repeatedly, only the
+    /// outermost take and its release become steps.
     fn locked(&mut self, thread: ThreadIndex, lock: u32, takes: bool) {
         let state = &mut self.states[thread.index()];
         let depth = state.depth.entry(lock).or_default();
@@ -173,7 +180,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Time has passed since the thread's last event.
+    /// Counts the time since the thread's last event as what the thread did in it.
     fn passed(&mut self, thread: ThreadIndex, now: Ticks) {
         let state = &mut self.states[thread.index()];
         let ns = self.trace.clock.nanos(now.since(state.last).0).0 as f64;

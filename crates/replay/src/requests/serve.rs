@@ -1,29 +1,30 @@
 //! Serves the requests of a script on CPUs that threads share, under locks whose waiters sleep. A
-//! woken waiter competes with threads that come meanwhile, as with glibc's mutex.
+//! woken waiter competes for the lock with threads that come meanwhile, as with glibc's mutex.
 
 use super::script::{Script, Step};
 use baton_trace::analysis::requests::nearest_rank;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// The part of a request that a thread computes before another ready thread has its turn.
+/// A time slice in nanoseconds: after it, a thread that still computes lets the next ready thread
+/// have its CPU.
 const SLICE: f64 = 3e6;
 
-/// What a change does, by the numbers of locks.
+/// The effect of a change on the locks, by the numbers of the locks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Effect {
-    /// Work under the lock takes this factor of its time.
+    /// Work under the lock takes this many times as long.
     pub(super) factors: BTreeMap<u32, f64>,
-    /// The lock becomes this many.
+    /// The lock is split into this many locks.
     pub(super) ways: BTreeMap<u32, u32>,
 }
 
 /// When requests come.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arrivals {
-    /// A think time after an answer.
+    /// A client's next request comes a think time after its last answer.
     Closed,
-    /// This many a second, whatever is answered, at random.
+    /// This many requests come a second, at random times, whatever is answered.
     Open(f64),
 }
 
@@ -32,15 +33,18 @@ pub(super) enum Arrivals {
 pub(super) struct Served {
     /// Sorted, in nanoseconds.
     latencies: Vec<f64>,
-    /// The first request's arrival, the last one's, and the last answer.
+    /// When the first request came, when the last request came (`came`), and when the last answer
+    /// was given (`last`).
     first: f64,
     came: f64,
     last: f64,
 }
 
-/// A backlog of this many requests at the end of an open loop can be chance.
+/// If at most this many requests are unanswered when the last request of an open loop comes, that
+/// can be chance.
 const CHANCE: f64 = 10.0;
-/// A server that needs this share of the arrivals' time for what is left at their end does not keep up.
+/// If the server needs more than this share of the arrivals' time for the requests that are left
+/// when the last one comes, it does not keep up.
 const BEHIND: f64 = 0.03;
 
 impl Served {
@@ -49,7 +53,7 @@ impl Served {
         if span > 0.0 { self.latencies.len() as f64 * 1e9 / span } else { 0.0 }
     }
 
-    /// Whether requests came faster than they were answered.
+    /// Whether requests came faster than the server answered them.
     pub(super) fn falls_behind(&self) -> bool {
         let share = BEHIND + CHANCE / self.latencies.len().max(1) as f64;
         self.last - self.came > share * (self.came - self.first)
@@ -61,29 +65,32 @@ impl Served {
     }
 }
 
-/// What happens at a time.
+/// What happens at a moment of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
-    /// The n-th request of a connection comes.
+    /// A request of a connection comes: the number of the connection, and that of the request on
+    /// it.
     Comes { line: usize, job: usize },
-    /// A thread has computed a part.
+    /// A thread has used up its time slice, or computed the rest of its step.
     Computed(usize),
-    /// A thread's wait outside is over.
+    /// A thread's wait for the world outside is over.
     Back(usize),
-    /// A woken waiter tries its lock again.
+    /// A waiter that was woken tries to take its lock.
     Tries(usize),
 }
 
 #[derive(Default)]
 struct Thread {
-    /// Requests that have come for it: connection, number, when.
+    /// Requests that have come for the thread: connection, number on the connection, and time.
     waiting: VecDeque<(usize, usize, f64)>,
     at: Option<(usize, usize, f64)>,
     step: usize,
-    /// What is left of the computation of the step, and whether it is that after the answer.
+    /// How much of the step's computing is left; and, as `answered`, whether the step is the
+    /// computing after the answer.
     left: f64,
     answered: bool,
-    /// The locks that it holds: number, and the part of a split one.
+    /// The locks that the thread holds, and, at the end, the lock that it waits for: number, and
+    /// the part of a split lock.
     held: Vec<(u32, u32)>,
 }
 
@@ -91,7 +98,7 @@ struct Thread {
 struct Lock {
     holder: Option<usize>,
     waiters: VecDeque<usize>,
-    /// A waiter that was woken and has not tried yet.
+    /// Whether a waiter was woken that has not tried to take the lock yet.
     woken: bool,
 }
 
@@ -99,21 +106,22 @@ struct Run<'a> {
     script: &'a Script,
     effect: &'a Effect,
     now: f64,
-    /// Events by time, in hundredths of a nanosecond, then in the order in which they were made.
+    /// What will happen, by time in hundredths of a nanosecond, then by the order in which it was
+    /// entered.
     events: BinaryHeap<Reverse<(u64, u64, Happens)>>,
     made: u64,
     threads: Vec<Thread>,
     locks: BTreeMap<(u32, u32), Lock>,
     free: usize,
     ready: VecDeque<usize>,
-    /// The number of answers in each round.
+    /// For each round of requests, the number of answers so far.
     answered: Vec<usize>,
     served: Served,
     draws: u64,
     closed: bool,
 }
 
-/// Serves all requests once.
+/// Serves all requests of the script once, on `cpus` CPUs.
 pub(super) fn serve(script: &Script, cpus: usize, effect: &Effect, arrivals: Arrivals) -> Served {
     let rounds = script.lines.iter().map(|line| line.jobs.len()).max().unwrap_or(0);
     let mut run = Run {
@@ -167,7 +175,7 @@ impl Run<'_> {
         self.events.push(Reverse((((self.now + ns) * 100.0) as u64, self.made, happens)));
     }
 
-    /// A number from 0 to 1 (splitmix64).
+    /// Returns a random number from 0 to 1 (splitmix64).
     fn draw(&mut self) -> f64 {
         self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.draws;
@@ -210,7 +218,7 @@ impl Run<'_> {
         }
     }
 
-    /// The thread's next request, if it is free.
+    /// Begins the next request that has come for the thread, if the thread is free.
     fn serve_next(&mut self, thread: usize) {
         let state = &mut self.threads[thread];
         if state.at.is_none()
@@ -221,19 +229,21 @@ impl Run<'_> {
         }
     }
 
-    /// The lock for which the thread waits: its current step, with the part drawn for a split one.
+    /// Returns the lock for which the thread waits, and the part of it if it is split: the last
+    /// entry of `held`.
     fn wanted(&self, thread: usize) -> Option<(u32, u32)> {
         self.threads[thread].held.last().copied()
     }
 
-    /// Follows the steps of the thread's request until it has to compute or to wait.
+    /// Follows the steps of the thread's request until the thread has to compute or to wait.
     fn go_on(&mut self, thread: usize) {
         loop {
             let Some((line, job, came)) = self.threads[thread].at else { return };
             let job_of = &self.script.lines[line].jobs[job];
             let Some(&step) = job_of.steps.get(self.threads[thread].step) else {
                 if self.threads[thread].answered {
-                    // A lock that was given only after the answer is given here.
+                    // Releases the locks that the thread released only after the answer when it was
+                    // recorded.
                     while let Some((lock, _)) = self.threads[thread].held.last().copied() {
                         self.give(thread, lock);
                     }
@@ -287,7 +297,8 @@ impl Run<'_> {
         }
     }
 
-    /// How long work takes under the locks that the thread holds.
+    /// Returns how long work takes under the locks that the thread holds; the smallest factor of
+    /// these locks applies.
     fn changed(&self, thread: usize, ns: f64) -> f64 {
         let factors = self.threads[thread].held.iter().filter_map(|(lock, _)| self.effect.factors.get(lock));
         factors.copied().min_by(f64::total_cmp).map_or(ns, |factor| ns * factor)
@@ -339,7 +350,8 @@ mod tests {
     use super::super::script::{Job, Line};
     use super::*;
 
-    /// Connections, each with a thread: a section of `held` under one lock, then `other` outside of it.
+    /// A script in which each of the connections has a thread and 500 requests: a section of `held`
+    /// under one lock, then `other` without it.
     fn script(connections: usize, held: f64, other: f64, think: f64, together: bool) -> Script {
         let steps = vec![Step::Take(0), Step::Cpu(held), Step::Give(0), Step::Cpu(other)];
         let job = Job { steps, after: 0.0, think };
@@ -356,8 +368,9 @@ mod tests {
         (value / wanted - 1.0).abs() < 0.02
     }
 
-    /// One lock, eight connections, enough CPUs: the lock gives one request each 20 us; without nine
-    /// tenths of the section, two CPUs give two each 7 us.
+    /// With eight connections and eight CPUs, the lock allows one request every 20 µs. If the
+    /// section is a tenth as long, two CPUs limit the rate: a request takes 2 + 5 µs, so two come
+    /// every 7 µs.
     #[test]
     fn a_lock_then_the_cpus_limit_the_throughput() {
         let script = script(8, 20_000.0, 5_000.0, 0.0, false);
@@ -369,7 +382,8 @@ mod tests {
         assert!(near(two, 2.0 / 25_000e-9) && eight > 200_000.0 && eight < 8.0 / 25_000e-9, "{two} {eight}");
     }
 
-    /// Two connections that think for most of the time: a request each 100 us and connection.
+    /// Each of two connections thinks for 90 µs and waits 10 µs for its answer: one request every
+    /// 100 µs and connection.
     #[test]
     fn clients_limit_the_throughput() {
         let script = script(2, 5_000.0, 5_000.0, 90_000.0, false);
@@ -378,7 +392,8 @@ mod tests {
         assert_eq!(served.quantile(0.5), 10_000);
     }
 
-    /// A client that waits for all four answers: a round takes four sections, then a think time.
+    /// A client waits for all four answers before it sends again: a round takes four sections of 20
+    /// µs, one after the other, and 20 µs of thinking.
     #[test]
     fn a_client_that_waits_for_all_answers_makes_rounds() {
         let script = script(4, 20_000.0, 0.0, 20_000.0, true);
@@ -387,8 +402,9 @@ mod tests {
         assert!((79_000..=81_000).contains(&served.quantile(0.999)), "{}", served.quantile(0.999));
     }
 
-    /// An open loop: below the capacity the rate is kept and the latency near the service time; beyond
-    /// it the capacity is what comes out, and latency grows.
+    /// In an open loop below the capacity (50,000 a second), the rate is kept, and the latency is
+    /// near the service time. Beyond the capacity, the server answers at its capacity, and latency
+    /// grows.
     #[test]
     fn an_open_loop_beyond_the_capacity_is_served_at_the_capacity() {
         let script = script(8, 20_000.0, 5_000.0, 0.0, false);

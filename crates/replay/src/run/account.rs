@@ -1,7 +1,7 @@
 //! Sums up blocked time, critical sections and competition overhead during a run. The account is
 //! that of the trace's analysis (`docs/reference/analysis.md`): while a thread waits, time in which
-//! another thread holds the lock is critical sections, and time in which no thread does is
-//! competition overhead.
+//! another thread holds the lock counts as critical sections, and time in which no thread holds it
+//! counts as competition overhead.
 
 use crate::ran::Totals;
 use baton_trace::analysis::{Account, Waiter};
@@ -19,7 +19,7 @@ impl Totals {
 #[derive(Clone, Debug)]
 pub(crate) struct Book {
     account: Account,
-    /// The time of the latest change.
+    /// The time of the latest change to the account.
     latest: Ticks,
     totals: Totals,
 }
@@ -30,8 +30,8 @@ impl Book {
         Book { account: Account::new(Ticks(0)), latest: Ticks(0), totals: Totals::default() }
     }
 
-    /// A thread asks for the lock. Returns whether it has to wait; a reader waits only for a
-    /// writer.
+    /// Records that a thread asks for the lock. Returns whether the thread has to wait; a reader
+    /// waits only for a writer.
     pub(crate) fn request(&mut self, now: Cycles, thread: u32, mode: Mode) -> bool {
         let waits = match mode {
             Mode::Exclusive => !self.account.holders().is_empty() || !self.account.waiters().is_empty(),
@@ -46,7 +46,7 @@ impl Book {
         waits
     }
 
-    /// The thread gets the lock.
+    /// Records that the thread gets the lock.
     pub(crate) fn acquired(&mut self, now: Cycles, thread: u32, mode: Mode) {
         self.latest = Ticks(now.0);
         let taken = self.account.acquire(self.latest, ThreadIndex(thread), mode, None);
@@ -57,14 +57,14 @@ impl Book {
         self.totals.acquisitions += 1;
     }
 
-    /// The thread releases the lock.
+    /// Records that the thread releases the lock.
     pub(crate) fn release(&mut self, now: Cycles, thread: u32) {
         self.latest = Ticks(now.0);
         let released = self.account.release(self.latest, ThreadIndex(thread));
         debug_assert!(released.is_some_and(|r| !r.foreign), "thread {thread} gave up a lock that it did not hold");
     }
 
-    /// The totals of a run that ended at `end`, including waits that had not ended.
+    /// Returns the totals of a run that ended at `end`, including waits that had not ended.
     pub(crate) fn totals(&self, end: Cycles) -> Totals {
         let end = Ticks(end.0).max(self.latest);
         let mut totals = self.totals;
@@ -74,8 +74,8 @@ impl Book {
         totals
     }
 
-    /// The contribution of a wait that ended at `now`. A waiter never holds the lock itself, so
-    /// what is not overhead is critical sections.
+    /// Returns what a wait that ended at `now` contributes. A waiter never holds the lock itself,
+    /// so what is not overhead counts as critical sections.
     fn waited(&self, now: Ticks, waiter: &Waiter<()>) -> Totals {
         let overhead = self.account.overhead(now, waiter);
         let sections = now.since(waiter.since).since(overhead);

@@ -1,4 +1,5 @@
-//! Barriers of a run. A barrier is chosen by name, so each is called through a pointer.
+//! Barriers of a run. The barrier's type is chosen by name at run time, so it is called through a
+//! trait object.
 
 use super::objects::WAIT;
 use crate::change::Meeting;
@@ -25,7 +26,7 @@ impl<B: RawBarrier<Simulated>> Meets for Owned<Simulated, B> {
     }
 }
 
-/// Creates a barrier of the type that is looked up by name.
+/// Creates a barrier for this many threads, of the type that is looked up by name.
 struct Make(NonZeroU32);
 
 impl BarrierVisitor<Simulated> for Make {
@@ -35,7 +36,7 @@ impl BarrierVisitor<Simulated> for Make {
     }
 }
 
-/// Tests whether there is a barrier of that name.
+/// Tests whether the registry has a barrier of the name that is looked up.
 pub(crate) struct Exists;
 
 impl BarrierVisitor<Simulated> for Exists {
@@ -43,12 +44,12 @@ impl BarrierVisitor<Simulated> for Exists {
     fn visit<B: RawBarrier<Simulated>>(self) {}
 }
 
-/// How often a thread looks at libgomp's barrier before it sleeps; `CROWDED` applies if threads
-/// outnumber CPUs.
+/// How often a thread looks at libgomp's barrier before it sleeps; `FEW_TRIES` applies if the
+/// barrier's threads outnumber the CPUs.
 const TRIES: u32 = 300_000;
 const FEW_TRIES: u32 = 100;
 
-/// A barrier with the wait policy of its waiters and the slot of each thread.
+/// A barrier with the wait policy of its waiters, and the slot that each thread has at the barrier.
 pub(crate) struct Barrier {
     barrier: Box<dyn Meets>,
     wait: Wait,
@@ -56,7 +57,8 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// The program's barriers, or the one that was asked for in place of each.
+    /// Returns the program's barriers, or, if a barrier was asked for, that barrier in place of
+    /// each.
     pub(crate) fn all(program: &Program, asked: Option<&Meeting>, cpus: u32) -> Vec<Barrier> {
         let one = |(number, &size): (u32, &u32)| {
             let participants = NonZeroU32::new(size).unwrap_or(NonZeroU32::MIN);
@@ -72,8 +74,8 @@ impl Barrier {
         (0..).zip(&program.barriers).map(one).collect()
     }
 
-    /// Lets a thread wait for the others. A thread keeps the slot that it gets when it comes for
-    /// the first time.
+    /// Makes a thread wait until all participants have come. A thread keeps the slot that it gets
+    /// at its first call.
     pub(crate) fn meet(&self, thread: u32) {
         let place = {
             let mut places = self.places.borrow_mut();

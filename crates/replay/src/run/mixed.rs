@@ -1,5 +1,5 @@
-//! Locks of another type than the run's own, for programs whose locks differ. They are chosen by
-//! name, so each is called through a pointer.
+//! Locks of another type than the run's own, for programs in which some locks are changed. Their
+//! types are chosen by name at run time, so they are called through trait objects.
 
 use super::world::Alone;
 use baton_chip::Simulated;
@@ -8,9 +8,10 @@ use baton_sync::lock::{Token, TryLock, TryVisitor, ZeroInit};
 
 /// A lock of any type.
 pub(crate) trait Stands {
-    /// Acquires the lock. Returns the token that the holder carries.
+    /// Acquires the lock, waiting as `wait` says. Returns the token that the holder carries to the
+    /// release.
     fn lock(&self, wait: Wait) -> usize;
-    /// Acquires the lock if it is free.
+    /// Acquires the lock if it is free. Returns the token, or `None` if the lock is taken.
     fn try_lock(&self) -> Option<usize>;
     /// Releases the lock.
     ///
@@ -28,7 +29,7 @@ impl<L: TryLock<Simulated>> Stands for Owned<Simulated, Alone<L>> {
         self.0.try_lock().map(Token::to_word)
     }
     unsafe fn unlock(&self, token: usize, wait: Wait) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller holds the lock by this token, and took it with the same `wait`.
         unsafe { self.0.unlock(L::Token::from_word(token), wait) }
     }
 }
@@ -43,7 +44,7 @@ impl TryVisitor<Simulated> for Make {
     }
 }
 
-/// Tests whether there is a lock of that name.
+/// Tests whether the registry has a lock of the name that is looked up.
 pub(crate) struct Exists;
 
 impl TryVisitor<Simulated> for Exists {

@@ -27,12 +27,12 @@ use baton_trace::Trace;
 use baton_units::Cycles;
 use std::sync::Arc;
 
-/// Runs the program once.
+/// Runs the program once on the chip. Locks stay as `setup` chooses them.
 pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, RunError> {
     run_changed(program, chip, setup, &Changes::default())
 }
 
-/// Like [`run`](fn@run), with changes to some locks.
+/// Like [`run`](fn@run), with changes to some of the locks, or other barriers.
 pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: &Changes) -> Result<Ran, RunError> {
     for changed in changes.locks.values() {
         changed.lock.iter().try_for_each(|choice| baton_sync::lock::visit_try(&choice.lock, mixed::Exists))?;
@@ -44,7 +44,7 @@ pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: 
     baton_sync::lock::visit_try(&setup.choice.lock, run)?.map(|(ran, _)| ran)
 }
 
-/// Like [`run`](fn@run); also returns the events of the locks as a trace.
+/// Like [`run`](fn@run). Also returns a trace of the run with the events of its locks.
 pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
     baton_sync::lock::visit_try(
         &setup.choice.lock,
@@ -52,14 +52,15 @@ pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Resul
     )?
 }
 
-/// The number of marked packets. Every coherent chip counts lock requests, but only a chip with a
-/// mechanism marks them.
+/// Returns the number of marked packets. Every coherent chip counts the packets of lock requests,
+/// but only a chip with a mechanism such as OCOR marks them.
 fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
     let marks = chip.coherent.as_ref().is_some_and(|coherent| coherent.mechanisms.active().is_enabled());
     if marks { outcome.network.lock_packets } else { 0 }
 }
 
-/// How all threads together used fast and slow cores, if the policy distinguishes them.
+/// Returns how all threads together used fast and slow cores; zeros if the policy does not
+/// distinguish them.
 fn placed(outcome: &Outcome) -> Placed {
     let mut all = Placed::default();
     for had in outcome.apps.iter().filter_map(|app| app.amp) {
@@ -72,9 +73,9 @@ fn placed(outcome: &Outcome) -> Placed {
     all
 }
 
-/// The most simulated events of a run: a number per step of the program, plus an allowance for time
-/// slices, which pass however little the program does. Two hours on two busy CPUs have five million
-/// slices; a program that takes a lock every second is never cut off.
+/// A run may simulate at most this many events for each step of the program, and `LEAST_EVENTS` in
+/// all for time slices, which pass even if the program does little. Two hours on two busy CPUs have
+/// five million slices, and a program that takes a lock every second is never cut off.
 const EVENTS_PER_STEP: u64 = 1_000;
 const LEAST_EVENTS: u64 = 5_000_000;
 
@@ -91,7 +92,8 @@ impl TryVisitor<Simulated> for Run<'_> {
 
     fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { program, chip, setup, changes, record } = self;
-        // By name: an added lock's type does not say which lock it is.
+        // Looks the lock up by its name: the type of a lock that was added to the registry does not
+        // say which lock it is.
         let counted = baton_sync::lock::info(&setup.choice.lock).map_or(L::INFO.counted, |info| info.counted);
         let most = program.steps().saturating_mul(EVENTS_PER_STEP).saturating_add(LEAST_EVENTS);
         let options = Options {
@@ -122,7 +124,7 @@ impl TryVisitor<Simulated> for Run<'_> {
         let outcome = simulation.run().map_err(stuck);
         let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
         let done = shared.done();
-        // The program's objects are dropped inside the simulation, where they were created.
+        // Drops the program's objects inside the simulation, where they were created.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
         if !outcome.finished && setup.limit.is_none_or(|limit| outcome.cycles < limit) {

@@ -1,6 +1,6 @@
-//! Objects that replacing locks does not change, besides semaphores: reader-writer locks, spin
-//! locks, and the tokens that stand for condition waits. Tokens sleep in the kernel, as glibc's
-//! condition variables do.
+//! Objects that a replay keeps when it replaces locks: reader-writer locks, spin locks, and the
+//! tokens that stand for waits at condition variables. Threads that wait for a token sleep in the
+//! kernel, as at glibc's condition variables.
 
 use baton_chip::Simulated;
 use baton_machine::Ordering::{Acquire, Release};
@@ -13,8 +13,8 @@ type Cell = <Simulated as Machine>::Atomic<u32>;
 /// The wait policy for objects that are not replaced.
 pub(crate) const WAIT: Wait = Wait::Futex;
 
-/// A reader-writer lock and its holds. A recording may lack its first events, so a release without
-/// a hold is ignored.
+/// A reader-writer lock, and how many holds it has. A recording may lack its first events, so a
+/// release without a hold is ignored.
 pub(crate) struct RwLock {
     lock: Owned<Simulated, ReadersFirst<Simulated>>,
     readers: HostCell<u32>,
@@ -42,7 +42,8 @@ impl RwLock {
         let holds = self.holds(exclusive);
         let Some(left) = holds.get().checked_sub(1) else { return };
         holds.set(left);
-        // SAFETY: there was a hold of this mode, which is counted off.
+        // SAFETY: the lock has a hold of this mode, which the count above has just given up, and
+        // the hold was taken with the same wait policy.
         unsafe {
             match exclusive {
                 true => self.lock.unlock_exclusive(WAIT),
@@ -63,16 +64,18 @@ impl SpinLock {
     }
 
     pub(crate) fn lock(&self) {
-        // Acquire pairs with the release of the previous holder, whose writes it makes visible.
+        // The Acquire pairs with the Release in `unlock`: it makes the previous holder's writes
+        // visible.
         while self.0.swap(1, Acquire) != 0 {
-            // The lock is held. Whether the wait ended by a change or the lock was free again at
-            // once, try again.
+            // The lock was taken. Tries again when the word has changed, or at once if the lock is
+            // free by now.
             let _ = Simulated::wait_while(&self.0, 1, Wait::Pause, None);
         }
     }
 
     pub(crate) fn try_lock(&self) -> Option<()> {
-        // Acquire pairs with the release of the previous holder, whose writes it makes visible.
+        // The Acquire pairs with the Release in `unlock`: it makes the previous holder's writes
+        // visible.
         (self.0.swap(1, Acquire) == 0).then_some(())
     }
 
@@ -81,10 +84,11 @@ impl SpinLock {
     }
 }
 
-/// Waits until a token has been put down. A token is one word, which is 1 if the token lies there.
+/// Waits until a token has been put down. A token is a word, which is 1 once the token has been put
+/// down.
 pub(crate) fn token_wait(token: &Cell) {
     if token.load(Acquire) == 0 {
-        // There is no deadline, so the wait ends only when the token is there.
+        // The wait has no deadline, so it ends only when the token has been put down.
         let _ = Simulated::wait_while(token, 0, WAIT, None);
     }
 }

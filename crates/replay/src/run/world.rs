@@ -21,11 +21,12 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The distance in bytes between the data lines of a lock: a pair of lines.
+/// Distance in bytes between the data lines of a lock: each line has a pair of cache lines to
+/// itself.
 const PAIR: usize = 128;
 
-/// What stands for a lock of the program: the run's lock, another lock, a reader-writer lock, or
-/// the original if it is not replaced.
+/// What stands for a lock of the program in the run: the run's lock, another lock, a reader-writer
+/// lock, or a spin lock as in the recording.
 enum Served<L> {
     Replaced(Owned<Simulated, Alone<L>>),
     Other(Box<dyn Stands>, Wait),
@@ -33,16 +34,16 @@ enum Served<L> {
     Spins(Owned<Simulated, SpinLock>),
 }
 
-/// A lock, together with the data lines that move with it.
+/// A lock, together with the data lines that move with it from core to core.
 struct Guarded<L> {
     lock: Served<L>,
     data: Option<(NonNull<u8>, Layout)>,
     lines: usize,
-    /// The lock's name in events.
+    /// The lock's identity in the events of a recorded run.
     name: Lock,
 }
 
-/// A data line, alone in its pair of lines.
+/// A value that has a pair of cache lines to itself.
 #[repr(C, align(128))]
 pub(crate) struct Alone<T>(pub(crate) T);
 
@@ -51,27 +52,28 @@ pub(crate) struct World<L> {
     wait: Wait,
     cpus: u32,
     seed: u64,
-    /// The program's locks by number, followed by the further parts of split locks.
+    /// The program's locks by their numbers, followed by the further parts of split locks.
     locks: Vec<Guarded<L>>,
     changes: Changes,
-    /// For each split lock, the index of its first further part.
+    /// For each split lock, the index in `locks` of its second part; the first part has the lock's
+    /// own index.
     parts: BTreeMap<u32, usize>,
     rwlocks: Vec<RwLock>,
     semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
     barriers: Vec<Barrier>,
     tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
     books: RefCell<Vec<Book>>,
-    /// The number of items taken from each store.
+    /// For each store, the number of items that have been taken from it.
     taken: RefCell<Vec<usize>>,
     guests: RefCell<Vec<Option<Guest>>>,
     /// For each thread, whether another thread has come to join it.
     joined: RefCell<Vec<bool>>,
-    /// The number of steps that guests have begun.
+    /// The number of steps that the guests have begun.
     done: HostCell<u64>,
 }
 
 impl<L: TryLock<Simulated>> Guarded<L> {
-    /// A lock with `lines` lines of data, or what `changed` puts in its place.
+    /// Creates the lock of `spec` with `lines` lines of data, or what `changed` puts in its place.
     fn new(spec: &LockSpec, lines: usize, changed: Option<&Changed>) -> Guarded<L> {
         let data = (lines != 0).then(|| {
             let layout = Layout::from_size_align(lines * PAIR, PAIR).expect("a few lines fit into memory");
@@ -89,27 +91,27 @@ impl<L: TryLock<Simulated>> Guarded<L> {
         Guarded { lock, data, lines, name: Lock::mutex(spec.address) }
     }
 
-    /// Accesses the data that moves with the lock.
+    /// Accesses the data that moves with the lock, to write it or only to read it.
     fn touch(&self, writes: bool) {
         if let Some((data, _)) = self.data {
             for line in 0..self.lines {
-                // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is written
-                // under the lock only.
+                // SAFETY: each line lies inside the lock's own data, which lives as long as the
+                // world, and guests access the data only while they hold the lock.
                 unsafe { Simulated::touch(data.as_ptr().add(line * PAIR), 1, writes) };
             }
         }
     }
 }
 
-/// A guest that follows its script.
+/// A guest that follows its script, and the state that it needs for this.
 struct Following {
     thread: u32,
     held: Vec<Held>,
-    /// The random generator for stalls. With the same seed it yields the same stalls under every
-    /// lock, so that locks are compared fairly.
+    /// The state of the random generator for stalls. With the same seed it gives the same stalls
+    /// under every lock, so that locks are compared fairly.
     draws: u64,
-    /// The random generator for choices of changed locks: which part of a split lock, and whether a
-    /// hold only reads.
+    /// The state of the random generator for choices at changed locks: which part of a split lock
+    /// to take, and whether a hold only reads.
     change_draws: u64,
 }
 
@@ -118,14 +120,15 @@ struct Following {
 struct Held {
     /// The lock's number in the program.
     lock: u32,
-    /// The lock's index in the world; for a split lock, that of the part.
+    /// The index of the lock in `World::locks`; for a split lock, the index of the part.
     at: usize,
     mode: Mode,
-    /// The token for the release.
+    /// The token that the lock's release needs.
     token: usize,
 }
 
-/// The guest memory in bytes that the program's objects need, with room for queue nodes.
+/// Returns the guest memory, in bytes, that the program's objects need, with room for queue nodes
+/// of locks.
 pub(crate) fn heap_bytes(program: &Program, changes: &Changes) -> usize {
     let parts = |number: u32| changes.locks.get(&number).map_or(1, |changed| changed.ways);
     let lines: f64 =
@@ -137,7 +140,8 @@ pub(crate) fn heap_bytes(program: &Program, changes: &Changes) -> usize {
 }
 
 impl<L: TryLock<Simulated>> World<L> {
-    /// Creates all objects. The names of locks in `changes` must be in the registry.
+    /// Creates all objects of the program. The locks and barriers that `changes` names must be in
+    /// the registry.
     pub(crate) fn new(program: Arc<Program>, setup: &Setup, changes: &Changes) -> Rc<World<L>> {
         let mut place = setup.seed;
         let lines = program.locks.iter().map(|spec| match setup.seed {
@@ -175,24 +179,25 @@ impl<L: TryLock<Simulated>> World<L> {
         })
     }
 
-    /// How to start the thread.
+    /// Returns how to start the thread: its name, its CPUs, and after how many cycles.
     pub(crate) fn spawn(&self, thread: u32, after: Cycles) -> Spawn {
         let script = &self.program.threads[thread as usize];
         let cpus: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.cpus).collect();
         Spawn { name: script.name.clone(), cpus: cpus.into_iter().map(CpuId).collect(), after, ..Spawn::default() }
     }
 
-    /// Records which guest a thread has become.
+    /// Records which guest of the simulation a thread has become.
     pub(crate) fn started(&self, thread: u32, guest: Guest) {
         self.guests.borrow_mut()[thread as usize] = Some(guest);
     }
 
-    /// The code of the thread.
+    /// Returns the code of the thread: it follows the thread's script.
     pub(crate) fn body(self: &Rc<Self>, thread: u32) -> impl FnOnce() + 'static {
         let world = self.clone();
         move || {
             let draws = world.seed.rotate_left(32) ^ u64::from(thread);
-            // Choices use another stream, so that a change does not alter the stalls.
+            // Choices at changed locks use a random stream of their own, so that a change does not
+            // alter the stalls.
             let mut guest = Following { thread, held: Vec::new(), draws, change_draws: !draws };
             let script = &world.program.threads[thread as usize];
             match script.turns {
@@ -202,7 +207,8 @@ impl<L: TryLock<Simulated>> World<L> {
         }
     }
 
-    /// Follows the script of a background thread.
+    /// Follows the script of a background thread, and repeats its loop until another thread has
+    /// come to join it.
     fn go_round(self: &Rc<Self>, ops: &Ops, turns: Turns, guest: &mut Following) {
         let mut at = 0;
         while at < ops.len() {
@@ -274,7 +280,7 @@ impl<L: TryLock<Simulated>> World<L> {
         }
     }
 
-    /// Draws the stall for a hold that ends; mostly zero.
+    /// Draws the stall of a hold that is about to end; for most holds it is zero.
     fn stall(&self, draws: &mut u64) -> Cycles {
         let stalls = &self.program.stalls;
         if stalls.cycles.is_empty() {
@@ -284,8 +290,8 @@ impl<L: TryLock<Simulated>> World<L> {
         Cycles(stalls.cycles.get(place).copied().unwrap_or(0))
     }
 
-    /// Takes the store's next item and returns its number, or `None` if the store is empty. Which
-    /// thread gets an item is decided when the thread asks for the lock.
+    /// Takes the store's next item and returns its number; `None` if the store is empty. A thread
+    /// gets its item before it asks for the lock.
     fn take(&self, store: u32) -> Option<usize> {
         let taken = &mut self.taken.borrow_mut()[store as usize];
         let item = (*taken < self.program.stores[store as usize].len()).then_some(*taken);
@@ -293,8 +299,8 @@ impl<L: TryLock<Simulated>> World<L> {
         item
     }
 
-    /// How long work takes under the locks that a guest holds. If several of them are made shorter,
-    /// the smallest factor applies.
+    /// Returns how long work takes under the locks that a guest holds. If several of these locks
+    /// have a factor, the smallest applies.
     fn changed(&self, cycles: u64, guest: &Following) -> u64 {
         if self.changes.locks.is_empty() {
             return cycles;
@@ -306,7 +312,7 @@ impl<L: TryLock<Simulated>> World<L> {
         }
     }
 
-    /// Chooses the lock in the world for an acquisition, and the mode.
+    /// Chooses, for an acquisition of a lock of the program, the index in `locks` and the mode.
     fn choose(&self, lock: u32, draws: &mut u64) -> (usize, Mode) {
         let Some(changed) = self.changes.locks.get(&lock) else { return (lock as usize, Mode::Exclusive) };
         let part = if changed.ways == 1 { 0 } else { (unit(draws) * f64::from(changed.ways)) as usize };
@@ -337,7 +343,8 @@ impl<L: TryLock<Simulated>> World<L> {
         };
         tell(LockNotice::Taken, at, Named::Lock);
         if mode == Mode::Shared {
-            // Other threads do not wait for one particular reader.
+            // No thread waits for one particular reader, so a policy need not know who holds the
+            // lock as a reader.
             tell(LockNotice::Left, at, Named::Lock);
         }
         self.books.borrow_mut()[at].acquired(act::time(), thread, mode);
@@ -350,9 +357,9 @@ impl<L: TryLock<Simulated>> World<L> {
         token
     }
 
-    /// Acquires a lock, and charges what recording does after the wait. In a replay that includes
-    /// recording, a guest first tries, as the recorder does, and writes a wait down before it
-    /// begins.
+    /// Acquires a lock. Returns what `wait` or `attempt` returned, and the time that recording
+    /// takes after the wait. If the replay includes recording, a guest first tries, as the recorder
+    /// does, and spends time on recording before it waits.
     fn waited_for<T>(&self, attempt: impl FnOnce() -> Option<T>, wait: impl FnOnce() -> T) -> (T, Cycles) {
         let around = self.program.around;
         if around == Around::default() {
@@ -371,9 +378,11 @@ impl<L: TryLock<Simulated>> World<L> {
         let guarded = &self.locks[at];
         act::record(act::time(), What::Release { lock: guarded.name, mode, site: SiteId::UNKNOWN });
         match &guarded.lock {
-            // SAFETY: the thread's list of held locks had it, with this token and the one policy of the run.
+            // SAFETY: this guest's list of held locks had the lock, with this token, and all guests
+            // use the run's one wait policy.
             Served::Replaced(lock) => unsafe { lock.0.unlock(L::Token::from_word(token), self.wait) },
-            // SAFETY: likewise, with the lock's one policy.
+            // SAFETY: this guest's list of held locks had the lock, with this token, and all guests
+            // use the lock's one wait policy.
             Served::Other(lock, wait) => unsafe { lock.unlock(token, *wait) },
             Served::ReadWrite(lock) => lock.unlock(mode == Mode::Exclusive),
             Served::Spins(lock) => lock.unlock(),
@@ -381,12 +390,12 @@ impl<L: TryLock<Simulated>> World<L> {
         tell(LockNotice::Left, at, Named::Lock);
     }
 
-    /// The number of steps that guests have begun.
+    /// Returns the number of steps that the guests have begun.
     pub(crate) fn done(&self) -> u64 {
         self.done.get()
     }
 
-    /// The totals of all locks at the end of the run.
+    /// Returns the totals of all locks at the end of the run.
     pub(crate) fn totals(&self, end: Cycles) -> Totals {
         let mut totals = Totals::default();
         for book in self.books.borrow().iter() {
@@ -400,20 +409,21 @@ impl<L> Drop for World<L> {
     fn drop(&mut self) {
         for guarded in &self.locks {
             if let Some((data, layout)) = guarded.data {
-                // SAFETY: it came from `alloc` with this layout; no guest is left to use it.
+                // SAFETY: `data` came from `alloc` with this layout, and no guest is left that
+                // could use it.
                 unsafe { Simulated::dealloc(data, layout) };
             }
         }
     }
 }
 
-/// What a thread waits for, by its number in the world.
+/// What kind of object a notice is about; its number in the world goes with it.
 enum Named {
     Lock,
     Barrier,
 }
 
-/// Notifies a policy that listens of what a guest does with a lock or a barrier.
+/// Notifies the scheduling policy, if it listens, of what a guest does with a lock or a barrier.
 fn tell(notice: LockNotice, number: usize, of: Named) {
     if Simulated::hears_locks() {
         Simulated::notify_lock(notice, 2 * number + usize::from(matches!(of, Named::Barrier)));
@@ -426,7 +436,7 @@ fn compute(cycles: Cycles) {
     }
 }
 
-/// A random number between 0 and 1, by SplitMix64.
+/// Returns a random number between 0 and 1, by SplitMix64.
 fn unit(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,17 +1,17 @@
-//! Finds what depends on threads that have left their store. In the replay such a thread may take
-//! further items and leave later than recorded. An item that waits for what the thread does after
-//! leaving, directly or through other threads, could then wait for ever.
+//! Finds what depends on threads that have left their store. In the replay a thread may take
+//! further items, and so leave the store later than recorded. An item that waits for what the
+//! thread does after leaving, directly or through other threads, could then wait for ever.
 //!
 //! The pass goes through all steps by which threads depend on each other, in the order of the
-//! recording. A thread is late after its last acquisition at the store. Everything that a late
-//! thread puts down is late, and so is a thread that has waited for something late. No item of a
-//! store may wait for anything late.
+//! recording. A thread counts as late after its last acquisition at the store. Every token that a
+//! late thread puts down is late, and so is a thread that has waited for something late. No item of
+//! a store may wait for anything late.
 
 use super::{SharingSite, Steps};
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A step that other threads depend on, or that depends on other threads.
+/// A step on which other threads depend, or that depends on other threads.
 struct Sync {
     time: u64,
     thread: usize,
@@ -20,7 +20,7 @@ struct Sync {
     op: Op,
 }
 
-/// A thread's part in a store: the indices of its first and its last acquisition.
+/// A thread's part in a store: the indices of its first and its last acquisition there.
 #[derive(Clone, Copy)]
 struct Part {
     thread: usize,
@@ -28,18 +28,18 @@ struct Part {
     last: usize,
 }
 
-/// What is known about all threads before any store was made.
+/// The steps by which threads depend on each other, and the stores that were made.
 pub(super) struct Leavers {
     syncs: Vec<Sync>,
-    /// Threads by the meeting that they take part in.
+    /// For each meeting, the threads that take part in it.
     meetings: BTreeMap<u32, BTreeSet<usize>>,
-    /// The threads' parts in the stores made so far.
+    /// The threads' parts in the stores that were made so far.
     parts: Vec<Part>,
 }
 
 impl Leavers {
-    /// Gathers the threads' dependences; nothing is gathered if `any` says that no store is
-    /// possible.
+    /// Gathers the steps by which threads depend on each other; gathers none if `any` says that no
+    /// store is possible.
     pub(super) fn of(threads: &[Steps], any: bool) -> Leavers {
         let (mut syncs, mut meetings) = (Vec::new(), BTreeMap::<u32, BTreeSet<usize>>::new());
         for (thread, steps) in threads.iter().enumerate().filter(|_| any) {
@@ -55,8 +55,8 @@ impl Leavers {
         Leavers { syncs, meetings, parts: Vec::new() }
     }
 
-    /// Whether a store of this team can be made in addition to the existing ones. If so, the store
-    /// is recorded as made.
+    /// Whether a store of this team can be made in addition to the existing stores. If it can,
+    /// records the store as made.
     pub(super) fn admit(&mut self, place: &SharingSite, team: &[usize], threads: &[Steps]) -> bool {
         let before = self.parts.len();
         for &thread in team {

@@ -1,4 +1,4 @@
-//! Condition variables: a wait becomes a token that the signal which ended it puts down.
+//! Condition variables: a wait becomes a token, which the signal that ended the wait puts down.
 
 use super::{Mode, Walk};
 use crate::compile::track::Raw;
@@ -33,8 +33,9 @@ impl Walk<'_> {
                 match token {
                     Some(token) => self.threads[id].track.push(Raw::Op(Op::TokenWait(token))),
                     None => {
-                        // A wait that timed out is replayed as a sleep of known length. A wake-up
-                        // without a signal cannot be replayed.
+                        // A wait without a token is replayed as a sleep of the recorded length.
+                        // That is right for a time-out; a wake-up without a signal and a
+                        // cancellation count as not replayable.
                         self.replayability.unmatched_waits += u64::from(reason == WakeReason::Woken);
                         self.replayability.expired_waits += u64::from(reason == WakeReason::Cancelled);
                         self.threads[id].track.push(Raw::Away(t - since));

@@ -1,4 +1,4 @@
-//! Threads that start others and wait for their end.
+//! Threads that start other threads and wait for their ends.
 
 use super::{Mode, Walk};
 use crate::program::Op;
@@ -20,14 +20,15 @@ impl Walk<'_> {
                 } else {
                     self.gap(id, t);
                 }
-                // A thread that began before that moment had the same handle in an earlier life.
+                // Threads with this handle that began before `since` are earlier threads, which had
+                // the handle before.
                 let since = self.states[id].creating;
                 let starts = self.starts.get_mut(&(process, handle));
                 let child = starts.and_then(|starts| {
                     while starts.pop_front_if(|(began, _)| *began < since).is_some() {}
                     starts.pop_front().map(|(_, child)| child)
                 });
-                // In a damaged trace a thread may begin twice.
+                // Does not let a thread begin twice, as a damaged trace may have it.
                 let fresh = |child: &u32| error == 0 && !self.started[*child as usize];
                 if let Some(child) = child.filter(fresh) {
                     self.by_handle.insert((process, handle), child);

@@ -1,12 +1,12 @@
-//! Futexes of the program's own: a wait becomes a token that the wake which ended it puts down, as
-//! at a condition variable. The kernel has told how many waiters each wake woke.
+//! Futexes of the program's own: a wait becomes a token, which the wake that ended the wait puts
+//! down, as at a condition variable. The trace has from the kernel how many waiters each wake woke.
 
 use super::{Mode, Walk};
 use crate::compile::track::Raw;
 use crate::program::Op;
 use baton_trace::{Address, FutexEnd, ProcessIndex, What};
 
-/// What is left out of locks inside of the C library.
+/// The note for programs that wait for locks inside of the C library.
 const LIBC: &str = "waits for locks inside of the C library are replayed as sleeps of the recorded length";
 
 impl Walk<'_> {
@@ -42,7 +42,7 @@ impl Walk<'_> {
         };
         match (token, end) {
             (Some(token), _) => self.op(id, Op::TokenWait(token)),
-            // The call returned at once.
+            // The word had changed, so the call returned at once, and nothing is replayed.
             (None, FutexEnd::Changed) => {}
             (None, _) => {
                 self.replayability.unmatched_waits += u64::from(end == FutexEnd::Woken);
@@ -66,8 +66,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A wait for a lock inside of the C library: the time that the thread slept there is known from
-    /// its context switches.
+    /// Notes that the thread waits for a lock inside of the C library. The context switches tell
+    /// for how long the thread sleeps there.
     pub(super) fn libc_wait(&mut self) {
         if !self.notes.iter().any(|note| note == LIBC) {
             self.notes.push(LIBC.to_owned());

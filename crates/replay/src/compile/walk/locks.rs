@@ -8,8 +8,8 @@ use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId
 use baton_units::CoreId;
 use std::collections::BTreeMap;
 
-/// The locks that a thread holds, each with its depth. They are usually few, and are searched from
-/// the last one on.
+/// The locks that a thread holds, each with its depth. They are usually few; look-ups begin with
+/// the lock taken last.
 #[derive(Default)]
 pub(super) struct Depths {
     few: Vec<(u32, u32)>,
@@ -56,7 +56,7 @@ impl Depths {
         Some(has)
     }
 
-    /// Records that the thread no longer holds the lock.
+    /// Records that the thread no longer holds the lock, however often it had taken it.
     fn forget(&mut self, lock: u32) {
         self.few.retain(|&(of, _)| of != lock);
         self.more.remove(&lock);
@@ -74,7 +74,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The place in the code of a thread's call site, and the number of that place.
+    /// Returns the place in the code of a thread's call site, and the number of that place.
     fn place(&mut self, id: usize, process: ProcessIndex, site: SiteId) -> (Address, u32) {
         if let Some((of, place, number)) = self.states[id].here
             && of == site
@@ -82,7 +82,7 @@ impl Walk<'_> {
             return (place, number);
         }
         // A contended acquisition is recorded with its whole stack, any other with its innermost
-        // frame. Both are the same place in the code.
+        // frame only. The innermost frame is the place for both.
         let place = match self.trace.site(process, site) {
             [innermost, ..] => *innermost,
             [] if site == SiteId::UNKNOWN => 0,
@@ -96,7 +96,7 @@ impl Walk<'_> {
         (place, number)
     }
 
-    /// Whether the lock was last held on another core, and the cost of taking it.
+    /// Returns whether the lock was last held on another core, and the cost of taking it in cycles.
     fn ownership(&self, id: usize, lock: u32) -> (bool, u64) {
         let (prices, atomic) = (self.prices, self.chip.cache.atomic);
         let Some((thread, cpu)) = self.objects.locks[lock as usize].last else {
@@ -150,7 +150,7 @@ impl Walk<'_> {
     /// Records that the thread holds the lock from now on.
     fn hold(&mut self, id: usize, t: u64, lock: u32, foreign: bool) {
         if let Some(other) = self.objects.locks[lock as usize].holder.filter(|&other| other as usize != id) {
-            // The other thread had released the lock, but the trace lacks that event.
+            // The other thread must have released the lock, but the trace lacks that event.
             self.states[other as usize].depths.forget(lock);
             self.op(other as usize, Op::Unlock(lock));
             self.replayability.unmatched_waits += 1;
@@ -170,7 +170,7 @@ impl Walk<'_> {
     pub(super) fn request(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
         self.replayability.events += 1;
         if self.states[id].mode != Mode::Relock {
-            // The failed try moved the line to this core.
+            // The first try, which failed, moved the lock's line to this core.
             self.states[id].priced += (self.prices.transfer.same_cluster + self.chip.cache.atomic).0;
             self.gap(id, t);
         }
@@ -251,7 +251,8 @@ impl Walk<'_> {
             let (os, ticks) = (&self.chip.os, |cycles: u64| (cycles as f64 * self.ticks_a_cycle) as u64);
             let book = &mut self.objects.locks[number as usize];
             book.last = Some((id as u32, cpu));
-            // A waiter that was woken too late sleeps again no earlier than this.
+            // The waiter that this release wakes may find the lock taken, and sleep again, but no
+            // earlier than this.
             let again = t + ticks(os.idle.wake_polling.0 + os.futex.wait_changed.0);
             let no_waiter = book.waiters.is_empty() || lock.kind == LockKind::Spin;
             let sleeper = book.waiters.iter_mut().find(|(_, asleep)| *asleep <= t && !no_waiter);
@@ -272,7 +273,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Records that a thread released a lock that it does not hold.
+    /// Records that a thread released a lock that it does not hold. If another thread holds the
+    /// lock, the release is for that thread.
     fn foreign_release(&mut self, id: usize, lock: u32) {
         let Some(holder) = self.objects.locks[lock as usize].holder.take() else {
             self.replayability.unmatched_waits += 1;

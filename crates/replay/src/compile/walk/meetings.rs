@@ -16,8 +16,8 @@ impl Walk<'_> {
                 self.wait(id, t, Mode::Busy);
             }
             What::BarrierLeave { barrier, .. } => {
-                // The participants are known now. A meeting that no thread left was still going on
-                // at the end, and delays no replay.
+                // The participants are known as soon as a thread leaves. A meeting that no thread
+                // left was going on when the trace ended; the replay does not wait for it.
                 let has_met = self.has_met(id);
                 match self.objects.leave((process, barrier), id as u32) {
                     Some(meeting) => {

@@ -1,7 +1,7 @@
 //! Walks over a trace's events in the order of time, and determines what each thread did.
 //!
-//! The time between two events of a thread is a [`Gap`], unless the thread was waiting: the
-//! simulation produces its own waits. A gap contains the program's own work, the cost of recording,
+//! The time between two events of a thread becomes a [`Gap`], unless the thread was waiting: the
+//! simulation makes waits of its own. A gap contains the program's own work, the cost of recording,
 //! and the cost of the lock operations at its ends. The simulation charges lock operations again,
 //! so their price is taken out of the gap.
 //!
@@ -42,7 +42,7 @@ use locks::Depths;
 use std::collections::{BTreeMap, VecDeque};
 use teams::Teams;
 
-/// What a thread is doing, as far as events show.
+/// What a thread is doing, as far as the events so far show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Out,
@@ -53,8 +53,8 @@ enum Mode {
     Relock,
     SemWait(u64),
     FutexWait(u64),
-    /// The thread is at a barrier, in a join, or creating a thread. What it waits for is known at
-    /// the end.
+    /// The thread is at a barrier, in a join, or creating a thread. The event that ends this tells
+    /// what the thread waited for.
     Busy,
 }
 
@@ -64,7 +64,7 @@ struct Leaf {
     lock: u32,
     since: u64,
     foreign: bool,
-    /// Ticks that recording took up to `since`.
+    /// Ticks that the recorder took from the thread's last event up to `since`.
     pause: u64,
     class: u32,
 }
@@ -80,16 +80,17 @@ struct State {
     after_foreign: Option<u32>,
     depths: Depths,
     cpu: Option<u32>,
-    /// The lock that the thread has just taken.
+    /// The lock that the thread has just taken, until its next event.
     leaf: Option<Leaf>,
     off_since: Option<(u64, Off)>,
     /// Whether the thread's last event ended a wait.
     after_wait: bool,
-    /// The place in the code at which the thread asked for the next lock; 0 if unknown.
+    /// The place in the code at which the thread asked for the lock that it takes next; 0 if
+    /// unknown.
     site: Address,
-    /// The thread's latest call site, with its place in the code and the number of that place.
+    /// The thread's latest call site, its place in the code, and the number of that place.
     here: Option<(SiteId, Address, u32)>,
-    /// The time at which the thread began to create another thread.
+    /// The time at which the thread last began to create another thread.
     creating: u64,
 }
 
@@ -102,27 +103,28 @@ pub(crate) struct Walk<'a> {
     pub(crate) threads: Vec<RawThread>,
     states: Vec<State>,
     pub(crate) started: Vec<bool>,
-    /// For each thread handle, the threads that had it, with their start times.
+    /// For each thread handle, the threads that had it one after the other, with their start times.
     starts: BTreeMap<(ProcessIndex, u64), VecDeque<(u64, u32)>>,
     by_handle: BTreeMap<(ProcessIndex, u64), u32>,
     pub(crate) objects: Objects,
     pub(crate) tokens: Tokens,
     pub(crate) semaphores: Semaphores,
     pub(crate) holds: Holds,
-    /// The number of threads that do not wait.
+    /// How many threads were not waiting, over time.
     pub(crate) crowd: Crowd,
     pub(crate) replayability: Replayability,
     pub(crate) probe_ps: Option<u64>,
-    /// Ticks that recording took between failed tries and their waits, and ticks that it took after
-    /// the waits.
+    /// Ticks that recording took between the failed tries and their waits, and ticks that it took
+    /// after the waits.
     pub(crate) around: (Vec<u64>, Vec<u64>),
-    /// The places in the code at which locks are taken, by number; 0 if unknown.
+    /// The address of each numbered place in the code at which locks are taken; 0 if unknown.
     pub(crate) places: Vec<Address>,
     place_numbers: BTreeMap<Address, u32>,
     pub(crate) sites: Sites,
     semaphore_waiters: BTreeMap<u32, u32>,
     teams: Teams,
-    /// Classes of holds by place, or by lock.
+    /// The numbers of the classes of holds: by the place in the code, or by the lock if the place
+    /// is unknown.
     classes: BTreeMap<(Address, u32), u32>,
     pub(crate) notes: Vec<String>,
 }
@@ -196,8 +198,8 @@ impl<'a> Walk<'a> {
         for (thread, state) in self.threads.iter_mut().zip(&self.states) {
             thread.last = state.last;
         }
-        // All tokens are known only now, because a wake-up comes after its signal and a take after
-        // its post.
+        // Tokens are only complete at the end, because a wake-up comes after its signal, and a take
+        // after its post.
         self.semaphores.settle(&mut self.tokens);
         self.tokens.settle();
         let units = self.hand_over();
@@ -227,7 +229,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Replaces each mutex that one thread takes and another releases by a semaphore of one unit.
-    /// Returns the semaphore's number for each such lock.
+    /// Returns the number of the semaphore for each of these mutexes.
     fn hand_over(&mut self) -> BTreeMap<u32, u32> {
         let mut units: BTreeMap<u32, u32> = BTreeMap::new();
         for (lock, _) in (0..).zip(&self.objects.locks).filter(|(_, book)| book.handed) {
@@ -323,14 +325,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A new thread has used no CPU time; the first thread has, before the trace began.
+    /// Every thread but the first begins with no CPU time used. The first has used some before the
+    /// trace began.
     fn starts(&mut self, id: usize) {
         if id != 0 {
             self.threads[id].cpu_time(0);
         }
     }
 
-    /// Records the end of a turn, if one of a background thread ends here.
+    /// Records the end of a turn, if a turn of a background thread ends at `t`.
     fn turn(&mut self, id: usize, t: u64) {
         if rounds::ends(&mut self.threads[id].turns, t) {
             self.gap(id, t);
@@ -348,7 +351,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends the gap that began at the thread's last event.
+    /// Ends the gap that began at the thread's last event, and stores it as a step.
     fn gap(&mut self, id: usize, t: u64) {
         let state = &mut self.states[id];
         let (from, pause, priced) = (state.last, std::mem::take(&mut state.pause), std::mem::take(&mut state.priced));
@@ -362,21 +365,21 @@ impl<'a> Walk<'a> {
             let gap = Gap { from, to: t, pause, read, from_release, priced, woke, after_foreign, ..Gap::default() };
             self.threads[id].track.push(Raw::Gap(gap));
         } else {
-            // The event does not fit the thread's state, so the event that ended the thread's wait
-            // is missing.
+            // The thread was waiting, and this event shows it running: the event that ended its
+            // wait is missing.
             state.mode = Mode::Running;
             self.replayability.unmatched_waits += 1;
             self.crowd.change(t, 1);
         }
     }
 
-    /// The thread begins to wait.
+    /// Records that the thread begins to wait.
     fn wait(&mut self, id: usize, t: u64, mode: Mode) {
         self.states[id].mode = mode;
         self.crowd.change(t, -1);
     }
 
-    /// The thread's wait is over.
+    /// Records that the thread's wait has ended.
     fn resume(&mut self, id: usize, t: u64, mode: Mode) {
         let state = &mut self.states[id];
         (state.mode, state.last, state.pause, state.leaf) = (mode, t, 0, None);
@@ -385,7 +388,7 @@ impl<'a> Walk<'a> {
         self.crowd.change(t, 1);
     }
 
-    /// Drops the time since the thread's last event, which is no work of the thread.
+    /// Drops the time since the thread's last event, because it is no work of the thread.
     fn skip(&mut self, id: usize, t: u64) {
         let state = &mut self.states[id];
         (state.last, state.pause, state.leaf) = (t, 0, None);

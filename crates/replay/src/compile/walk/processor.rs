@@ -1,11 +1,12 @@
-//! When a thread had a CPU, and its CPU time.
+//! The times at which a thread had a CPU, and its CPU time.
 
 use super::{Mode, Walk};
 use crate::compile::thread::Off;
 use baton_trace::{OffReason, What};
 
 impl Walk<'_> {
-    /// Records that the thread left its CPU or came back. That is no action of the thread.
+    /// Records that the thread left its CPU or came back, which is no act of the thread. Returns
+    /// whether the event was of this kind.
     pub(super) fn off_cpu(&mut self, id: usize, t: u64, what: What) -> bool {
         match what {
             What::OffCpu { reason, .. } => {
@@ -29,8 +30,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Records that the recorder took the last `ticks` before `t`: if the thread blocked in them, the
-    /// recorder blocked.
+    /// Records that the recorder took the last `ticks` before `t`. If the thread was blocked within
+    /// this time, the recorder had blocked it.
     pub(super) fn pause(&mut self, id: usize, t: u64, ticks: u64) {
         self.states[id].pause += ticks;
         let off = &mut self.threads[id].off;
@@ -49,7 +50,7 @@ impl Walk<'_> {
         self.threads[id].cpu_time(ns);
         let state = &mut self.states[id];
         if state.mode == Mode::Running && state.after_wait {
-            // The time for reading the CPU time belongs to recording, not to the program.
+            // The time that reading the CPU time took belongs to recording, and not to the program.
             let read = t - state.last;
             match &mut state.leaf {
                 Some(leaf) => {

@@ -1,9 +1,9 @@
 //! OpenMP's teams and tasks.
 //!
 //! A region begins and ends with a meeting of its team: workers wait for their master, and the
-//! master waits for them. The participants are known only at the end of the region. A task is done
-//! by the thread that did it in the recording, after the task was created. A thread that waits for
-//! tasks waits for those that other threads did.
+//! master waits for the workers. The participants are known only at the end of the region. In the
+//! replay, the thread that did a task in the recording does it again, after the task was created. A
+//! thread that waits for tasks waits for those that other threads did.
 
 use super::{Mode, Walk};
 use crate::compile::track::Raw;
@@ -11,16 +11,16 @@ use crate::program::Op;
 use baton_trace::{Address, Construct, ProcessIndex, What};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A step that is known only later, by the number that was written in its place.
+/// A step that is known only later; [`Raw::Later`] stands in its place, with its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Later {
-    /// There is no step.
+    /// It turns out that there is no step.
     Nothing,
     Meet(u32),
     Post(u32),
 }
 
-/// The creator of tasks: a task, or a thread outside of all tasks.
+/// The creator of a task: another task, or a thread outside of all tasks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Parent {
     Task(ProcessIndex, u64),
@@ -30,11 +30,11 @@ enum Parent {
 struct Task {
     creator: u32,
     parent: Parent,
-    /// The number of the step after the task's creation.
+    /// The number of the step that follows the task's creation, for a token.
     created: u32,
 }
 
-/// A task that a thread runs, and whether the thread returns to a wait afterwards.
+/// A task that a thread runs, and whether the thread goes back to a wait afterwards.
 struct Doing {
     task: u64,
     waits: bool,
@@ -44,20 +44,21 @@ struct Doing {
 #[derive(Default)]
 pub(crate) struct Teams {
     later: Vec<Later>,
-    /// The beginning of the current region of each barrier.
+    /// For each barrier, the number of the step at which its current region begins.
     regions: BTreeMap<(ProcessIndex, Address), u32>,
     tasks: BTreeMap<(ProcessIndex, u64), Task>,
-    /// Finished tasks that no wait has covered: the number of the step after the end, and the
-    /// thread.
+    /// For each creator, its finished tasks that no wait has covered yet: the number of the step
+    /// after the task's end, and the thread that ran the task.
     ended: BTreeMap<Parent, Vec<(u32, u32)>>,
     doing: BTreeMap<u32, Vec<Doing>>,
     /// The barrier at which each thread waits.
     at: BTreeMap<u32, (ProcessIndex, Address)>,
-    /// Threads that have met and not left yet, as far as events show.
+    /// Threads for which the meeting at their barrier has been written already, before a task, and
+    /// which have not left the barrier yet.
     met: BTreeSet<u32>,
     /// The barriers that belong to OpenMP.
     barriers: BTreeSet<(ProcessIndex, Address)>,
-    /// The number of tasks that ran on another thread than their creator's.
+    /// The number of tasks that another thread ran than the one that created them.
     moved: u64,
     all: u64,
 }
@@ -68,7 +69,7 @@ impl Teams {
         self.later.len() as u32 - 1
     }
 
-    /// The step for a number; `None` if there is no step.
+    /// Returns the step with a number; `None` if there is no such step.
     pub(crate) fn step(&self, number: u32) -> Option<Op> {
         match *self.later.get(number as usize)? {
             Later::Nothing => None,
@@ -77,7 +78,7 @@ impl Teams {
         }
     }
 
-    /// The note about assumptions on tasks, if there were any tasks.
+    /// Returns the note about how tasks are replayed, if there were any tasks.
     pub(crate) fn note(&self) -> Option<String> {
         (self.all != 0).then(|| {
             format!(
@@ -102,15 +103,15 @@ impl Walk<'_> {
         self.teams.met.remove(&(id as u32));
     }
 
-    /// Records that the thread leaves its barrier. Returns whether it had already met the others,
-    /// before a task.
+    /// Records that the thread leaves its barrier. Returns whether the meeting has been written
+    /// already, before a task.
     pub(super) fn has_met(&mut self, id: usize) -> bool {
         self.teams.at.remove(&(id as u32));
         self.teams.met.remove(&(id as u32))
     }
 
-    /// Records that threads met at a barrier. If the barrier ends a region, they met at the
-    /// region's beginning, too.
+    /// Records that threads have met at a barrier. If the barrier ends a region, the same threads
+    /// also met at the region's beginning.
     pub(super) fn met(&mut self, place: (ProcessIndex, Address), meeting: u32) {
         if self.teams.barriers.contains(&place) {
             self.objects.is_team(meeting);
@@ -139,7 +140,8 @@ impl Walk<'_> {
                 self.wait(id, t, Mode::Busy);
             }
             What::TeamBegin { region, .. } => {
-                // The replay produces its own cost of waking the team and of entering it.
+                // The replay makes its own time for waking the team and for entering it, so the
+                // recorded time is dropped.
                 if self.states[id].mode == Mode::Busy {
                     self.resume(id, t, Mode::Running);
                 } else {
@@ -217,7 +219,8 @@ impl Walk<'_> {
     }
 
     /// A task begins while the thread is at a barrier. If other threads have already left the
-    /// barrier, they may have created the task since; then the thread has met them before the task.
+    /// barrier, they may have created this task since. So the thread must have met them before the
+    /// task: writes the meeting now.
     fn meets_before(&mut self, id: usize) {
         let Some(&place) = self.teams.at.get(&(id as u32)) else { return };
         if let Some(meeting) = self.objects.over(place, id as u32) {
