@@ -10,18 +10,18 @@ use baton_chipfile::config::{Chip, Core};
 /// The entries that one hardware context can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Instructions under way (`core.rob`); 0 for one access at a time.
+    /// The most instructions under way at once (`core.rob`); with 0, one access at a time.
     pub rob: u32,
-    /// Loads under way (`core.load_queue`); 0 for one.
+    /// The most loads under way at once (`core.load_queue`); 0 is taken as 1.
     pub load_queue: u32,
-    /// Stores whose lines are requested at once (`core.store_queue`); 0 and 1 for the oldest store
-    /// alone.
+    /// The most stores whose lines are requested at once (`core.store_queue`), oldest first; 0 is
+    /// taken as 1.
     pub store_queue: u32,
-    /// Stores that have not been written yet (`core.store_buffer`); with 0, each store waits until
-    /// it is written.
+    /// The most stores that wait in the buffer to be written (`core.store_buffer`); with 0, the
+    /// thread waits at each store until it is written.
     pub store_buffer: u32,
-    /// Misses under way in the private caches; [`u32::MAX`] on a chip of fixed latencies, which has
-    /// no bound.
+    /// The most misses under way in the private caches; [`u32::MAX`] on a chip of fixed latencies,
+    /// which does not bound them.
     pub mshrs: u32,
 }
 

@@ -20,7 +20,7 @@ impl Engine {
         let thread = &self.threads[id as usize];
         match self.devices.as_ref().filter(|_| thread.state == State::Cancelling) {
             None => thread.wait.waits_on,
-            // Whatever the thread did when it lost its CPU, it waits for an answer now.
+            // The thread waits for the answer of a device, whatever it did when it lost its CPU.
             Some(devices) => {
                 let packet = thread.pipeline.buffer.asked().find(|request| request.sent)?.packet;
                 Some((Waited::Device(devices.packet(packet).device), thread.stats.since))

@@ -71,7 +71,8 @@ impl Engine {
                 self.end_idle_wait(id, Ended::Interrupted);
             }
             State::Running | State::Starting | State::Interrupted | State::Cancelling => self.owes(id, cost),
-            // The thread has ended, and its CPU is about to know.
+            // The thread has ended and is about to leave its CPU, so the handler takes no thread's
+            // cycles.
             State::Done => {}
             State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }

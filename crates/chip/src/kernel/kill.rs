@@ -123,8 +123,9 @@ impl Engine {
         unreachable!("a thread that was killed runs on")
     }
 
-    /// Kernel work that the running guest completes unless it was killed before. Signals that came
-    /// before are handled before.
+    /// Runs kernel work, which the running guest completes even if it is killed or gets a signal
+    /// meanwhile. Signals that came before are handled first; a guest that was killed before ends
+    /// instead.
     pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
         let signalled = own(|thread| {
             thread.os.shields += 1;

@@ -28,8 +28,8 @@ impl Engine {
         self.decide()
     }
 
-    /// An idle CPU must run a thread. Returns whether the CPU was idle and has found a thread, and
-    /// then how it learnt of the thread.
+    /// If `cpu` is online and idle, asks the policy for a thread and begins to run it there.
+    /// Returns whether there was a thread, and then how the CPU learnt of it.
     pub(crate) fn rouse(&mut self, cpu: u32) -> Roused {
         if self.os.cpus[cpu as usize].current.is_some() || !self.os.cpus[cpu as usize].online {
             return Roused::Nobody;

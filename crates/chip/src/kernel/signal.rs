@@ -93,7 +93,8 @@ impl Engine {
         let kernel = task.shields != 0;
         let state = self.threads[id as usize].state;
         match state {
-            // A thread that has not begun to run checks when it does.
+            // A thread that has not begun to run is not woken: it checks for signals when it
+            // begins.
             State::Asleep => {
                 let task = &self.threads[id as usize].os;
                 if task.has_run && task.is_interrupted() {

@@ -46,7 +46,7 @@ pub(super) fn notify_lock(notice: LockNotice, address: usize) {
     }
 }
 
-/// Tells the policy, with the lock and its holder if they are known.
+/// Gives the policy the running thread's notice, with the lock and its holder if they are known.
 pub(super) fn tell(notice: baton_sched::Notice, lock: Option<u64>, holder: Option<ThreadId>) {
     system_call_to(|engine| {
         let thread = ThreadId(engine.running);

@@ -202,7 +202,7 @@ impl<T: Word> Waiting<'_, T> {
         (self.reason, self.demand) = (Reason::Monitor, Demand::Nothing);
     }
 
-    /// The tries, and the idle wait that follows them.
+    /// Carries out the tries, and the idle wait that follows them.
     fn carry_out(&mut self, priced: &Priced) -> WaitResult<T> {
         let &Priced { mut tries, cycles, speculates, between, idle, tell_after, .. } = priced;
         if tell_after != 0 {

@@ -107,7 +107,7 @@ fn idle_states(os: &Os) -> impl Iterator<Item = (u64, u64)> + '_ {
 }
 
 impl Cpu {
-    /// A context of a core, which idles.
+    /// Makes the CPU of a context of this core; the CPU is idle.
     pub(crate) fn new(core: CoreId) -> Cpu {
         Cpu {
             core,
@@ -127,7 +127,7 @@ impl Cpu {
         }
     }
 
-    /// Changes the activity from now on.
+    /// Begins the CPU's next activity, and counts the time of the one that ends.
     pub(crate) fn turn(&mut self, to: Doing, now: u64, os: &Os) {
         let spent = now - self.since;
         match self.doing {

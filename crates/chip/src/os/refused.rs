@@ -27,7 +27,7 @@ pub enum Refused {
         thread: String,
         /// The cores on which it may run.
         cores: Vec<u32>,
-        /// The further CPUs on which it may run.
+        /// The further CPUs on which the thread may run.
         cpus: Vec<u32>,
         /// The number of CPUs in use.
         has: u32,

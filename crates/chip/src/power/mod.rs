@@ -25,7 +25,7 @@ pub enum PowerState {
     Monitor2,
     /// Stands still with a monitor, at depth 3.
     Monitor3,
-    /// Halted by its thread, which waits.
+    /// Is halted while its thread waits.
     Halt,
     /// Has no thread; the operating system polls for one.
     IdlePoll,

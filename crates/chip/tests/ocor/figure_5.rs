@@ -37,8 +37,8 @@ fn chip(marks: bool) -> Chip {
 #[repr(align(128))]
 struct Line(SpinPark<Simulated>);
 
-/// Runs the figure's three threads. θ2 comes `later` cycles after time 4, less 20. Returns what
-/// happened to the lock.
+/// Runs the figure's three threads. θ2 starts `later` cycles after a moment that is 20 cycles
+/// before the figure's time 4. Returns what happened to the lock.
 fn run(marks: bool, later: u64) -> LockLog {
     let options = Options { watch_locks: true, ..Options::default() };
     let mut simulation = Simulation::new(&chip(marks), &options).unwrap();

@@ -20,9 +20,9 @@ pub enum Distance {
 pub struct ByDistance {
     /// The price between two cores that share a last-level cache.
     pub same_cluster: Cycles,
-    /// The price between two clusters of one socket.
+    /// The price between two cores of one socket that share no last-level cache.
     pub same_socket: Cycles,
-    /// Between sockets.
+    /// The price between two cores in different sockets.
     pub cross_socket: Cycles,
 }
 

@@ -88,7 +88,7 @@ pub enum Problem {
         key: String,
         /// The value of the key.
         found: String,
-        /// A description of the values that fit the others.
+        /// A description of the values that would fit the other keys.
         expected: String,
     },
     /// A `--set` has no equals sign.
