@@ -28,16 +28,16 @@ pub struct WordChange {
 /// A part of a thread's wait for a lock, spent for a single reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first cycle of the stretch.
+    /// The first cycle of this part of the wait.
     pub from: Cycles,
-    /// The first cycle after the stretch.
+    /// The first cycle after this part of the wait.
     pub to: Cycles,
     /// The reason for which the thread spent the time.
     pub reason: Reason,
     /// The CPU that the thread had, or had last.
     pub cpu: CpuId,
     /// If the reason is memory: the cycles by part of the memory system, in the order of
-    /// [`MEMORY_PARTS`](crate::MEMORY_PARTS). The rest of the stretch was spent on hits.
+    /// [`MEMORY_PARTS`](crate::MEMORY_PARTS). The rest of the time was spent on hits.
     pub parts: [u32; PARTS],
 }
 
@@ -46,12 +46,13 @@ pub struct Stretch {
 pub struct LockLog {
     /// Changes of watched words, in order of time.
     pub changes: Vec<WordChange>,
-    /// For each thread, the stretches between its requests for locks and their acquisitions, in
+    /// For each thread, the parts of its waits, from the request for a lock to the acquisition, in
     /// order of time.
     pub waits: Vec<Vec<Stretch>>,
 }
 
-/// A thread's stretches, recorded while the thread waits for a lock (`open`).
+/// What a thread spends its time on while it waits for a lock. Nothing is recorded outside of such
+/// a wait (`open` is false).
 #[derive(Default)]
 pub(crate) struct Timeline {
     pub(crate) open: bool,

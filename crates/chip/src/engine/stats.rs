@@ -43,7 +43,7 @@ pub(crate) struct Stats {
     pub(crate) last_sleep: Option<u64>,
     /// The split of the thread's time that energy needs beyond the reasons above.
     pub(crate) finer: Finer,
-    /// The thread's stretches while it waits for a lock, if its guest announces such waits.
+    /// What the thread spends its waits for locks on, if its guest announces such waits.
     pub(crate) timeline: Timeline,
 }
 

@@ -14,9 +14,9 @@ use baton_chipfile::config::os::Futex;
 use baton_machine::LockHint;
 use baton_memory::Access;
 
-/// A system call begins. The kernel lines of its CPU are read if they are in memory
-/// (`os.kernel_lines`). They lie behind the kernel's other memory, one stretch per CPU, so a thread
-/// that has moved reads those of its new CPU.
+/// A system call begins. If the kernel's lines are in memory (`os.kernel_lines`), the thread reads
+/// those of its CPU. Each CPU has its own lines, behind the kernel's other memory, so a thread that
+/// has moved reads those of its new CPU.
 pub(crate) fn enter_kernel() {
     drain();
     for number in 0..chip(|chip| chip.os.lines.syscall) {
@@ -61,8 +61,8 @@ pub(super) fn system_call_to<R>(work: impl FnOnce(&mut Engine) -> R) -> R {
     with(work)
 }
 
-/// Spends `cycles` in a system call or another stretch that cannot be interrupted. Stores leave
-/// their buffer first.
+/// Spends `cycles` in the kernel; nothing interrupts this time. The thread's stores leave their
+/// buffer first.
 pub(crate) fn kernel(cycles: u64) {
     drain();
     if cycles != 0 {

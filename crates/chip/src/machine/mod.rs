@@ -17,7 +17,7 @@
 //! | [`wait`] | the wait policies and their prices |
 //! | [`idle_wait`] | wait policies during which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
-//! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
+//! | [`kernel`] | system calls, kernel time that nothing interrupts, and interruptible computations |
 //! | `sleepers` | sleepers of futexes at fixed prices: their table, and how they are woken |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
 //! | `notices` | what guests tell the scheduling policy |

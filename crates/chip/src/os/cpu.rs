@@ -136,8 +136,8 @@ impl Cpu {
             Doing::Busy => self.times[2] += spent,
             Doing::Off => self.times[3] += spent,
             Doing::Idle => {
-                // The deepest state reached has the rest of the stretch; each earlier state ends
-                // where the next begins.
+                // Each idle state ends where the next one begins, and the deepest state that the
+                // CPU has reached has the rest of the idle time.
                 let mut begins = 0;
                 for (state, (after, _)) in idle_states(os).skip(1).enumerate() {
                     let ends = after.clamp(begins, spent.max(begins));

@@ -4,7 +4,7 @@
 use super::value::Value;
 use super::{Chip, Core, CoresByKind};
 
-/// A window that no chip file states.
+/// A window that a study sets in place of the chip file's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowSize {
     /// One access at a time.

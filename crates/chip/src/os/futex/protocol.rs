@@ -109,7 +109,7 @@ pub enum Slept {
     Expired,
 }
 
-/// A stretch of the kernel's code, which has a price.
+/// A part of the kernel's code that has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// The way into the kernel to wait, up to the bucket's lock.

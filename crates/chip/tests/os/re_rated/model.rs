@@ -1,11 +1,11 @@
-//! The arithmetic: what a schedule's stretches must have computed.
+//! The arithmetic: how much each thread must have computed, given which thread had which CPU when.
 //!
-//! The arithmetic knows nothing of the simulator's own bookkeeping. It has the stretches of all
-//! threads (who had which CPU when), the clocks, the ticks and the moments at which interrupts were
-//! sent, and goes through them in order of time. A core does as many cycles as its clock says, half
-//! of them for each of two siblings that compute; handlers take theirs first; the part of its last
-//! cycle that an operation does not use stays with the CPU. From this follows when each computation
-//! and each system call ends.
+//! The arithmetic knows nothing of the simulator's own bookkeeping. It has the [`Stretch`]es of all
+//! threads (which thread spent which time on which CPU, and why), the clocks, the ticks and the
+//! moments at which interrupts were sent, and goes through them in order of time. A core does as
+//! many cycles as its clock says, half of them for each of two siblings that compute; handlers take
+//! theirs first; the part of its last cycle that an operation does not use stays with the CPU. From
+//! this follows when each computation and each system call ends.
 
 use baton_chip::{Reason, Stretch};
 
@@ -53,8 +53,8 @@ impl Machine {
         turns.map(move |turn| turn * period)
     }
 
-    /// Joins stretches that a change of clock has cut in two. (The log has them apart because the
-    /// energy of the two parts differs.)
+    /// Joins the two parts of a stretch that a change of clock has cut. (The log has them apart
+    /// because their energy differs.)
     pub(crate) fn joined(&self, log: &[Stretch]) -> Vec<Stretch> {
         let mut all: Vec<Stretch> = Vec::new();
         for &next in log {
@@ -92,7 +92,8 @@ struct Thread<'a> {
 /// An error says where a schedule is not what arithmetic says.
 pub(crate) type Verdict = Result<(), String>;
 
-/// The state of the arithmetic, which goes through the stretches of all threads.
+/// The state of the arithmetic, which goes through the log's [`Stretch`]es of all threads in order
+/// of time.
 pub(crate) struct Model<'a> {
     machine: &'a Machine,
     threads: Vec<Thread<'a>>,

@@ -9,9 +9,9 @@ use baton_noc::energy::Technology;
 pub struct Hardware {
     /// Number of two-input gates.
     pub gates: u32,
-    /// The bits that it stores.
+    /// The bits that the arbiter stores.
     pub flip_flops: u32,
-    /// The number of gates on its longest path.
+    /// The number of gates on the longest path through the arbiter.
     pub depth: u32,
 }
 
