@@ -1,5 +1,5 @@
-//! What an event of a recording costs `baton whatif`: to read it, to turn it into steps, and to run
-//! these.
+//! Shows what an event of a recording costs `baton whatif`: reading it, turning it into steps, and
+//! running the steps.
 //!
 //! `cargo run --release -p baton-replay --example event_cost open|read|compile|replay ROUNDS`
 //! writes a recording of ROUNDS rounds and processes it up to the named stage. It prints the number
@@ -23,11 +23,12 @@ const SITE: SiteId = SiteId(1);
 /// Ticks of a round.
 const ROUND: u64 = 20_000;
 
-/// The recorded run begins this many ticks from now, so that the recorder's own time stamps lie
-/// before it, however slow the recorder is.
+/// The recorded run begins this many ticks in the future. So the time stamps of the recorder itself
+/// lie before it, however slow the recorder is.
 const AHEAD: u64 = 1 << 36;
 
-/// Two threads that take a lock in turns; in one of four rounds the second one waits for it. A third thread starts them.
+/// Records two threads that take a lock by turns; in every fourth round, the second thread waits
+/// for it. A third thread starts the two.
 fn record(directory: &Path, rounds: u64) -> Result<(), Box<dyn Error>> {
     let session = Session::new();
     session.open(&CString::new(directory.as_os_str().as_encoded_bytes())?, Options::default())?;
@@ -58,7 +59,8 @@ fn record(directory: &Path, rounds: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An acquisition that sleeps, with the thread's CPU times around it and its context switches, which are written later.
+/// Puts the events of an acquisition that sleeps: the thread's CPU times lie around the wait, and
+/// its context switches are written afterwards.
 fn waits(time: u64, put: impl Fn(u64, What)) {
     put(time + 100, What::Request { lock: LOCK, mode: MODE, site: SITE });
     put(time + 300, What::CpuTime { ns: time / 4 });
@@ -78,7 +80,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trace = record(&directory, rounds).and_then(|()| Ok(Trace::open(&directory)?));
     std::fs::remove_dir_all(&directory)?;
     let mut trace = trace?;
-    // The recorder measures the clock's rate, which no two runs would find alike.
+    // The recorder measures the rate of its clock, which would differ from run to run. Here a tick
+    // counts as a nanosecond instead.
     trace.clock = Clock::nanoseconds();
     let chip = Chip::from_toml_with(include_str!("../../../chips/sample-host.toml"), "sample-host.toml", &[])?;
     let program = || Arc::new(compile(&trace, &chip, Probes::Kept));

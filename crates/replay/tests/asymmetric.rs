@@ -1,4 +1,5 @@
-//! A recording is replayed on fast and slow cores: slow ones stretch what is computed, and a policy decides who gets the fast ones.
+//! Tests replays of a recording on fast and slow cores: slow cores stretch what threads compute,
+//! and a policy decides which threads get the fast cores.
 
 mod common;
 
@@ -13,7 +14,7 @@ use common::{Work, record};
 
 const CORES: [&str; 2] = ["core.count=5", "core.per_cluster=5"];
 
-/// Threads that compute, and hardly meet.
+/// Records threads that compute nearly all the time, and seldom meet at the lock.
 fn computing(threads: u32) -> Trace {
     let work = Work { threads, rounds: 200, think: 50_000, critical: 100, lines: 0, sleep: None };
     record(&common::chip(&CORES), work, 1).0
@@ -47,7 +48,9 @@ fn slow_cores_stretch_what_is_computed() {
     assert!((1.95..2.01).contains(&stretched), "{stretched}");
 }
 
-/// Both ends of what may wait for memory are rows, each beside the first policy's at the same end.
+/// Each policy has a row for both ends of the range, 0 and 0.5 of the computing waiting for memory,
+/// and is compared with the first policy's row at the same end. At 0.5, slow cores of half the
+/// clock stretch the time to 1.5.
 #[test]
 fn computing_that_waits_for_memory_loses_nothing_on_slow_cores() {
     let trace = computing(5);
@@ -61,7 +64,7 @@ fn computing_that_waits_for_memory_loses_nothing_on_slow_cores() {
     let (all_fast, half) = (rows[0].concurrent_ns.median, rows[2].concurrent_ns.median);
     let stretched = half as f64 / all_fast as f64;
     assert!((1.46..1.52).contains(&stretched), "{stretched}");
-    // The end without any is the same whatever the other one is.
+    // The rows for 0 are the same, whatever the other end of the range is.
     let alone = ask(&trace, 2.0, &policies).unwrap();
     assert_eq!((&alone[1].by_seed_ns, &alone[2].by_seed_ns), (&rows[1].by_seed_ns, &rows[3].by_seed_ns));
     let whole = ask_of(&trace, 2.0, 1.0, &policies).unwrap();

@@ -1,4 +1,5 @@
-//! What people change, on recordings whose answer is known by calculation: two threads on two CPUs, all time under one lock.
+//! Tests changes to locks, on recordings for which the answer can be calculated: two threads on two
+//! CPUs, with all time under one lock.
 
 mod common;
 
@@ -15,7 +16,7 @@ use baton_trace::{
 const A: Address = 0x1000;
 const B: Address = 0x2000;
 const ROUNDS: u64 = 100;
-/// A hold, in nanoseconds: what the lock itself costs is nothing beside it.
+/// Length of a hold in nanoseconds. Beside it, what the lock itself costs is nothing.
 const HOLD: u64 = 1_000_000;
 
 fn chip() -> Chip {
@@ -26,8 +27,8 @@ fn push(trace: &mut TraceBuilder, time: u64, thread: u32, what: What) {
     trace.push(Ticks(time), ThreadIndex(thread), what);
 }
 
-/// Two threads that hold locks by turns: thread n the n-th of `locks`, which are one or two. Under one lock each waits while the
-/// other holds it; under two, neither ever waits.
+/// A recording of two threads that hold locks: thread n takes `locks[n]`. If both take the same
+/// lock, each waits while the other holds it; if they take two locks, neither ever waits.
 fn recorded(locks: [Address; 2]) -> Trace {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     let (mode, site) = (Mode::Exclusive, SiteId(1));
@@ -36,7 +37,7 @@ fn recorded(locks: [Address; 2]) -> Trace {
         push(&mut trace, u64::from(thread), thread, What::ThreadStart { handle: 1 + u64::from(thread) });
     }
     if shared {
-        // This thread comes so much later that the other one has the lock.
+        // Thread 1 asks for the lock 20 µs after thread 0 has taken it.
         push(&mut trace, 20_000, 1, What::Request { lock: Lock::mutex(A), mode, site });
     }
     for round in 0..ROUNDS {
@@ -81,12 +82,12 @@ fn asked(trace: &Trace, choices: Vec<Choice>, changes: Vec<Change>) -> Result<Pr
     predict(trace, &chip(), &ask, &|| {})
 }
 
-/// A row's time over the recorded lock's.
+/// Returns a row's time divided by the recorded lock's time.
 fn share(prediction: &Prediction, row: usize) -> f64 {
     prediction.results[row].time_ns.median as f64 / prediction.results[0].time_ns.median as f64
 }
 
-/// A row but for what it is called.
+/// Returns a row without its name and its wait policy.
 fn figures(row: &Predicted) -> Predicted {
     Predicted { lock: String::new(), wait: String::new(), ..row.clone() }
 }
@@ -115,8 +116,8 @@ fn a_lock_split_often_enough_excludes_no_thread() {
     let trace = recorded([A, A]);
     let changes = [2, 1024].map(|ways| change("split", A, Treatment::Split(ways)));
     let prediction = asked(&trace, Vec::new(), changes.into()).unwrap();
-    // With 1024 parts, two threads want the same one in one of a thousand cases; with two parts, in
-    // half of them.
+    // With 1,024 parts, the two threads draw the same part once in 1,024 times, so they run side by
+    // side; with two parts, they draw the same part half of the time.
     assert!((share(&prediction, 2) - 0.5).abs() < 0.02, "{}", share(&prediction, 2));
     assert!((0.55..0.95).contains(&share(&prediction, 1)), "{}", share(&prediction, 1));
     let acquisitions: Vec<u64> = prediction.results.iter().map(|row| row.acquisitions).collect();
@@ -131,7 +132,8 @@ fn readers_share_a_lock_and_writers_do_not() {
     let prediction = asked(&trace, Vec::new(), changes.into()).unwrap();
     assert!((share(&prediction, 1) - 1.0).abs() < 0.02, "{}", share(&prediction, 1));
     assert!((share(&prediction, 2) - 0.5).abs() < 0.02, "{}", share(&prediction, 2));
-    // A thread that wants to write sleeps on while the other one reads and writes by turns, so half of it may win nothing.
+    // A thread that draws a write sleeps on while the other thread reads and writes again and
+    // again. So readers for half of the holds may save nothing, or up to half of the time.
     assert!((0.48..1.02).contains(&share(&prediction, 3)), "{}", share(&prediction, 3));
     let contended: Vec<u64> = prediction.results.iter().map(|row| row.contended).collect();
     assert!(contended[2] == 0 && 0 < contended[3] && contended[3] < 2 * ROUNDS, "{contended:?}");
@@ -145,7 +147,8 @@ fn a_lock_of_its_own_is_what_it_is_for_all() {
     let prediction = asked(&one, vec![mcs.clone()], vec![named.clone()]).unwrap();
     assert_eq!(figures(&prediction.results[1]), figures(&prediction.results[2]), "the program has one lock");
     assert_eq!(prediction.results[2].lock, "a=mcs");
-    // The second lock stays as it was recorded, or takes the default lock.
+    // With two locks, the second lock stays as it was recorded, or becomes the default lock of the
+    // change.
     let two = recorded([A, B]);
     let by_name = |lock: &Choice, other: Option<&Choice>| Change {
         default: other.cloned(),

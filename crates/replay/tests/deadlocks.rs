@@ -1,6 +1,7 @@
-//! Random programs are run by a small scheduler of their own, which leaves the events that a profiled run leaves; each recording is
-//! replayed under locks that hand over, that barge and that spin. The recorded run ended, so every replay must. `BATON_SEED=N`: that one
-//! alone.
+//! Random programs are run by a small scheduler of this test, which records the events that a
+//! profiled run would record. Each recording is replayed under locks that are handed over, that let
+//! threads barge and that spin. The recorded run ended, so every replay must end, too. With
+//! `BATON_SEED=N`, only the recording of seed N is replayed.
 
 mod common;
 
@@ -26,34 +27,35 @@ impl Random {
     }
 }
 
-/// A step of a program.
+/// A step of a random program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Do {
     Work(u64),
     Lock(usize),
     Unlock(usize),
-    /// Tries until it has the lock.
+    /// Tries a lock until the thread has it.
     Poll(usize),
-    /// With mutex `0` held: waits on condition `1` until its flag stands.
+    /// Waits on the condition of the second number, with the mutex of the first number held, until
+    /// the condition's flag is set.
     Wait(usize, usize),
-    /// The same for a while at most.
+    /// The same as `Wait`, but the wait may time out.
     TimedWait(usize, usize),
-    /// Sets the flag and signals one, or all.
+    /// Sets the condition's flag and signals one waiter, or all if the flag is true.
     Signal(usize, bool),
     Meet,
     Take(usize),
     Post(usize),
-    /// Starts the thread, or waits for its end.
+    /// Starts a thread. (`Join` waits for a thread's end.)
     Start(usize),
     Join(usize),
-    /// Takes items under lock `0` until there are no more.
+    /// Takes items under the lock of this number until there are none left.
     Items(usize),
 }
 
 const LOCKS: usize = 4;
 const CONDITIONS: usize = 3;
 
-/// What a thread is at.
+/// What a thread is doing, or waiting for.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     NotStarted,
@@ -140,7 +142,8 @@ impl Machine<'_> {
         self.at[thread] = At::Conditional { mutex, condition: n, timed };
     }
 
-    /// Does a thread's next step, or what it waits for; false: it cannot go on.
+    /// Does a thread's next step, or ends its wait if it can end. Returns false if the thread
+    /// cannot go on.
     fn step(&mut self, thread: usize) -> bool {
         match self.at[thread] {
             At::NotStarted | At::Done => return false,
@@ -151,7 +154,8 @@ impl Machine<'_> {
                 Some(_) => {
                     let site = self.site(n);
                     self.note(thread, What::TryFail { lock: lock(n), mode: MODE, site });
-                    // A poll is no progress: whether all others stand still must be seen.
+                    // A failed try counts as no progress, so that a standstill of all other threads
+                    // is noticed.
                     return false;
                 }
             },
@@ -165,7 +169,7 @@ impl Machine<'_> {
                 self.note(thread, What::CondWake { condition: condition(n), reason });
                 self.wants(thread, mutex, At::Relocking(mutex));
                 if !timed {
-                    // The flag is looked at again, with the mutex held.
+                    // After the wake-up, the thread looks at the flag again, with the mutex held.
                     self.programs[thread].push_front(Do::Wait(mutex, n));
                 }
             }
@@ -253,7 +257,8 @@ impl Machine<'_> {
         true
     }
 
-    /// The whole run; `None`: it came to a deadlock of its own.
+    /// Runs the program to its end. Returns the trace; `None` if the run came to a deadlock of its
+    /// own.
     fn run(mut self) -> Option<Trace> {
         self.at[0] = At::Running;
         self.note(0, What::ThreadStart { handle: 100 });
@@ -273,7 +278,8 @@ impl Machine<'_> {
     }
 }
 
-/// A few steps under locks, perhaps within each other, with whatever can come between.
+/// Adds a few random steps under locks, some of them within others, with all kinds of steps in
+/// between.
 fn steps(random: &mut Random, held: &mut Vec<usize>, depth: u32, out: &mut VecDeque<Do>) {
     for _ in 0..1 + random.below(4) {
         out.push_back(Do::Work(random.below(2000)));
@@ -300,7 +306,7 @@ fn steps(random: &mut Random, held: &mut Vec<usize>, depth: u32, out: &mut VecDe
             10 => out.push_back(Do::Take(random.below(2) as usize)),
             11 => out.push_back(Do::Post(random.below(2) as usize)),
             12 => {
-                // A semaphore that guards.
+                // A semaphore that guards something: each thread takes it before posting it.
                 out.extend([Do::Take(2), Do::Work(300), Do::Post(2)]);
             }
             _ => {}
@@ -308,8 +314,9 @@ fn steps(random: &mut Random, held: &mut Vec<usize>, depth: u32, out: &mut VecDe
     }
 }
 
-/// Threads of random steps, in phases that a barrier ends or work that they share out; the first one starts the others and may
-/// take part.
+/// Records a program of random steps. Its threads go through phases, which end with a barrier or
+/// with work that they share out, or just end. The first thread starts the others, and may take
+/// part.
 fn recorded(random: &mut Random) -> Option<Trace> {
     let threads = 2 + random.below(4) as usize;
     let takes_part = random.below(2) == 0;
@@ -348,7 +355,7 @@ fn recorded(random: &mut Random) -> Option<Trace> {
     machine.run()
 }
 
-/// Under which each recording is replayed.
+/// The locks and wait policies under which each recording is replayed.
 const CHOICES: [(&str, Wait); 5] = [
     ("futex", Wait::Futex),
     ("spin-park", Wait::SpinPark(20)),

@@ -1,5 +1,6 @@
-//! What a replay takes of memory for each byte of the recording: counted by the allocator, over recordings of one length and of twice
-//! that, so that what every replay takes does not count.
+//! Tests how much memory a replay takes for each byte of a recording. The allocator counts it for a
+//! recording and for one of twice the length, so that memory which every replay takes does not
+//! count.
 
 use baton_chip::Chip;
 use baton_machine::Wait;
@@ -12,7 +13,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, which counts the bytes that are in use and how many were at most.
+/// The system's allocator. It also counts the bytes that are in use, and the most bytes that were
+/// in use at once.
 struct Counting;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -23,31 +25,36 @@ fn more(bytes: usize) {
     MOST.fetch_max(used, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it came; only sizes are added up beside it.
+// SAFETY: every call goes to the system's allocator with unchanged arguments; this allocator only
+// adds up the sizes.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches for the layout, which goes to the system's allocator
+        // unchanged.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches for the layout, which goes to the system's allocator
+        // unchanged.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         USED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches for the block and its layout, and the block came from the
+        // system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
 
-    // A long block grows where it lies or has its pages moved, so only what it grows by counts.
+    // A large block grows in place, or the kernel moves its pages, so only its growth counts.
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         more(size.saturating_sub(layout.size()));
         USED.fetch_sub(layout.size().saturating_sub(size), Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller vouches for the block, its layout and the size, and the block came
+        // from the system's allocator.
         unsafe { System.realloc(place, layout, size) }
     }
 }
@@ -58,10 +65,11 @@ static ALLOCATOR: Counting = Counting;
 const MODE: Mode = Mode::Exclusive;
 const THREADS: u64 = 2;
 
-/// What a thread does in a round, from a time on.
+/// Puts the events of a round: the round's number, the time at which it begins, and a function that
+/// takes time, thread and event.
 type Round = fn(u64, u64, &mut dyn FnMut(u64, u64, What));
 
-/// A recording of `rounds` rounds of two threads that a third one started.
+/// Makes a recording in which two threads, which a third one starts, do `rounds` rounds.
 fn recording(rounds: u64, round: Round) -> Trace {
     let mut builder = TraceBuilder::new(Clock::nanoseconds());
     let mut put = |time: u64, thread: u64, what| {
@@ -86,7 +94,7 @@ fn site(number: u64) -> SiteId {
     SiteId(1 + number as u32 % 5)
 }
 
-/// Locks that are free.
+/// The threads take locks that are free.
 fn uncontended(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     for thread in 0..THREADS {
         let (lock, site, t) = (Lock::mutex(64 * (1 + (i + thread) % 7)), site(i), t + thread * 7000 + i * 37 % 500);
@@ -95,7 +103,7 @@ fn uncontended(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     }
 }
 
-/// One lock that both threads want, with the threads' CPU times around the waits.
+/// Both threads want one lock; the CPU times of the waiting thread are recorded around its waits.
 fn contended(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (lock, site) = (Lock::mutex(64), site(i));
     put(t, 0, What::Acquire { lock, mode: MODE, site });
@@ -107,28 +115,28 @@ fn contended(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     put(t + 5000 + i * 17 % 300, 1, What::Release { lock, mode: MODE, site });
 }
 
-/// Threads that take from one store, one more often than the other.
+/// The threads take items from one store: thread 1 a third of them, thread 0 the rest.
 fn shared_out(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (lock, site, thread) = (Lock::mutex(64), SiteId(1), u64::from(i.is_multiple_of(3)));
     put(t, thread, What::Acquire { lock, mode: MODE, site });
     put(t + 1000 + i * 31 % 200, thread, What::Release { lock, mode: MODE, site });
 }
 
-/// Locks that are taken ten times and never again.
+/// Each lock is taken ten times, and never again.
 fn short_lived(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (lock, site) = (Lock::mutex(64 * (1 + i / 10)), site(i));
     put(t, i % 2, What::Acquire { lock, mode: MODE, site });
     put(t + 1000, i % 2, What::Release { lock, mode: MODE, site });
 }
 
-/// Locks that are taken once.
+/// Each lock is taken only once.
 fn once(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (lock, site) = (Lock::mutex(64 * (1 + i)), site(i));
     put(t, i % 2, What::Acquire { lock, mode: MODE, site });
     put(t + 1000, i % 2, What::Release { lock, mode: MODE, site });
 }
 
-/// A thread that waits for a condition which the other signals.
+/// Thread 0 waits at a condition variable, which thread 1 signals.
 fn conditions(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (lock, condition, site) = (Lock::mutex(64), 256, site(i));
     put(t, 0, What::Acquire { lock, mode: MODE, site });
@@ -143,17 +151,18 @@ fn conditions(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     put(t + 9900, 0, What::Release { lock, mode: MODE, site });
 }
 
-/// A thread that posts a semaphore and one that takes it.
+/// Thread 1 posts a semaphore, which thread 0 takes.
 fn semaphores(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (semaphore, site) = (128, site(i));
     put(t, 1, What::SemPost { semaphore, site });
     put(t + 5000, 0, What::SemTake { semaphore, site });
 }
 
-/// The allocator counts what all threads do, so one test runs at a time.
+/// The allocator counts what all threads of the process allocate, so the tests run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Bytes in use at most while `does` does, beside what is in use before.
+/// Returns the most bytes that `does` has in use at once, in addition to those that were in use
+/// before.
 fn most<T>(does: impl FnOnce() -> T) -> usize {
     let before = USED.load(Relaxed);
     MOST.store(before, Relaxed);
@@ -163,8 +172,9 @@ fn most<T>(does: impl FnOnce() -> T) -> usize {
     most
 }
 
-/// What each byte of a recording takes: while it becomes a program, and while that runs. The one ends before the other begins, but a run
-/// takes some megabytes whatever is run, which would hide what the first takes of a short recording.
+/// Returns how many bytes each byte of a recording takes: while the recording becomes a program,
+/// and while that program runs. They are measured apart: a run takes some megabytes for any
+/// program, which would hide what a short recording takes while it becomes a program.
 fn bytes_a_byte(round: Round, rounds: u64) -> [f64; 2] {
     const RECORD: u64 = 16;
     let sample = include_str!("../../../chips/sample-host.toml");
@@ -201,7 +211,8 @@ fn a_replay_takes_no_more_memory_than_is_told() {
     }
 }
 
-/// Each of its two events has 16 bytes. Runs are made side by side, one on each core.
+/// A lock that is taken once has two events of 16 bytes in the recording, and takes memory in each
+/// of the runs, of which as many are made at once as there are cores.
 #[test]
 fn a_lock_takes_no_more_memory_than_is_told() {
     let _alone = ALONE.lock();

@@ -1,4 +1,5 @@
-//! A recording is replayed on other networks: OCOR's marks change what a lock does that gives hints, and nothing else.
+//! Tests replays of a recording on other networks: OCOR's marks must change the times of a lock
+//! that gives hints, and of no other lock.
 
 mod common;
 
@@ -14,17 +15,18 @@ use baton_trace::Trace;
 use common::{Work, record};
 
 const THREADS: u32 = 16;
-/// Networks with OCOR, by its rules.
+/// The networks with OCOR, one for each of its rules.
 const RULES: [&str; 4] = ["ocor", "holder-first", "release-first", "oldest-first"];
 
-/// Sixteen cores of the paper's chip.
+/// Returns the OCOR paper's chip with sixteen cores.
 fn ocor16(settings: &[&str]) -> Chip {
     let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     let text = include_str!("../../../chips/ocor64.toml");
     Chip::from_toml_at(text, "ocor64.toml", Some(THREADS), &settings).expect("the chip and the settings are right")
 }
 
-/// Threads that take one lock so often and compute so long in between, recorded on the sample host.
+/// Records threads that take one lock `rounds` times and compute for `think` cycles in between, on
+/// the sample host.
 fn contended(rounds: u32, think: u64) -> Trace {
     let chip = common::chip(&["core.count=16", "core.per_cluster=16"]);
     let work = Work { threads: THREADS, rounds, think, critical: 100, lines: 2, sleep: None };
@@ -34,12 +36,12 @@ fn contended(rounds: u32, think: u64) -> Trace {
 fn rows(chip: &Chip, trace: &Trace, locks: &[(&str, Wait)], networks: &[&str], seeds: u32) -> Vec<Predicted> {
     let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
     let networks = networks.iter().map(|name| Network::named(name).expect("a name of the list")).collect();
-    // The recorded run had as many CPUs as this chip, but its trace does not say so.
+    // The recorded run used as many CPUs as this chip has, but its trace does not say so.
     let ask = Ask { choices, variants: Variants::Networks(networks), seeds, cpus: Some(THREADS), ..Ask::default() };
     predict(trace, chip, &ask, &|| {}).unwrap().results
 }
 
-/// Without what is said of the network.
+/// Returns a row without its network and the network's effect.
 fn figures(row: &Predicted) -> Predicted {
     Predicted { variant: None, ..row.clone() }
 }
@@ -79,9 +81,10 @@ fn marks_serve_the_lock_that_gives_hints_and_no_other() {
 
 #[test]
 fn rules_serve_others_first_and_tell_a_lock_without_hints_nothing() {
-    // Threads that all begin at once.
+    // All threads begin at the same time.
     let chip = ocor16(&["os.thread_create=0"]);
-    // Hardly anything between two acquisitions, so that tries are on their way while others hold the lock.
+    // There is hardly any time between two acquisitions, so that tries are on their way while other
+    // threads hold the lock.
     let trace = contended(5, 100);
     let all = rows(&chip, &trace, &[("spin-park", Wait::SpinPark(128))], &RULES, 1);
     for other in &all[2..] {
@@ -104,7 +107,7 @@ fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
         let differs = chip != own;
         assert_eq!(differs, network.name != "round-robin", "{}", network.name);
     }
-    // A network means its own rule, whatever the chip has.
+    // A network sets its own rule and place, whatever the chip's file says.
     let other = ocor16(&["ocor.enabled=true", "ocor.rule=holder-first", "ocor.where=home"]);
     for (name, rule, place) in [
         ("ocor", Rule::Paper, Place::Network),

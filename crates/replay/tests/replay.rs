@@ -1,5 +1,5 @@
-//! A program recorded on the simulated chip is replayed on it: the replay takes the time that the recording took, and
-//! what another lock is predicted to do is what that lock does.
+//! A program is recorded on the simulated chip and replayed there. The replay must take as long as
+//! the recorded run, and a lock that is predicted must behave as that lock does.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn the_recorded_lock_takes_the_recorded_time() {
         (Work { threads: 1, ..BUSY }, &[][..]),
         (Work { threads: 2, rounds: 500, ..BUSY }, &[]),
         (BUSY, &["core.count=4", "core.per_cluster=4"]),
-        // More threads than cores.
+        // Here there are more threads than cores.
         (Work { threads: 6, think: 30_000, critical: 3000, ..BUSY }, &["os.time_slice=200000"]),
         (Work { lines: 3, critical: 100, ..BUSY }, &["core.count=4", "core.per_cluster=4"]),
         (Work { sleep: Some((10, 400_000)), ..BUSY }, &["core.count=4", "core.per_cluster=4"]),
@@ -41,8 +41,9 @@ fn the_recorded_lock_takes_the_recorded_time() {
     }
 }
 
-/// Under every lock, asleep and spinning, with a core for each thread and with half as many: what a row says of waiting is what the analysis
-/// makes of a recording of that very run, which adds it up in its own way.
+/// Every lock is replayed with waiters that sleep and that spin, with as many cores as threads and
+/// with half as many. The totals of each run must agree with the analysis of a recording of the
+/// same run, which adds the waits up in a way of its own.
 #[test]
 fn waiting_is_accounted_as_the_traces_analysis_does() {
     let chip = chip(&["os.time_slice=100000", "core.count=4", "core.per_cluster=4"]);
@@ -64,7 +65,8 @@ fn waiting_is_accounted_as_the_traces_analysis_does() {
                 assert_eq!(ran.totals.contended, stats.contended, "{row}");
                 assert_eq!(ran.totals.sections.0, stats.sections.0, "{row}: critical sections");
                 assert_eq!(ran.totals.overhead.0, stats.overhead.0, "{row}: competition overhead");
-                // A hand-off takes time: who waited has at least a load of the line that was written behind it.
+                // A hand-off takes time: a thread that waited must at least load the line that the
+                // previous holder has written.
                 assert!(stats.overhead.0 > 10 * stats.contended, "{row}: {} of {}", stats.overhead.0, stats.contended);
                 rows += 1;
             }
@@ -76,7 +78,8 @@ fn waiting_is_accounted_as_the_traces_analysis_does() {
 #[test]
 fn lines_that_hop_are_inferred_and_charged_once() {
     let chip = chip(&["core.count=4", "core.per_cluster=4", "noise.latency=0.02"]);
-    // Little contention, so that holds after own and after foreign ownership both occur.
+    // There is little contention, so that there are holds after a hold on the same core and after
+    // one on the other core.
     let work = Work { threads: 2, rounds: 3000, think: 4000, critical: 300, lines: 4, sleep: None };
     let (trace, _) = record(&chip, work, 1);
     let program = compile(&trace, &chip, Probes::Subtracted);
@@ -121,8 +124,8 @@ fn a_recorded_wait_begins_when_it_has_been_written_down() {
         let chip = chip(&["noise.start=0"]);
         run(&program, &chip, &Setup::new(choice, 2)).unwrap().time.0
     };
-    // The second thread finds the lock taken. When it has read its CPU time, the lock is free, so
-    // no thread sleeps.
+    // The second thread finds the lock taken. When it has read its CPU time, after 50,000 cycles,
+    // the lock is free again, so no thread sleeps.
     let around = |before, behind| Around { before: Cycles(before), behind: Cycles(behind) };
     let free = time(around(50_000, 0));
     assert_eq!(time(around(50_007, 0)), free + 7);
@@ -133,7 +136,8 @@ fn a_recorded_wait_begins_when_it_has_been_written_down() {
 
 #[test]
 fn a_collapse_is_cut_off_and_told() {
-    // Ticket waiters that only spin, many more than cores: a preempted waiter holds up all behind it.
+    // Six threads wait in a ticket lock by spinning only, with fewer cores: a preempted waiter
+    // holds up all waiters behind it.
     let chip = chip(&["os.time_slice=2000000"]);
     let work = Work { threads: 6, rounds: 1500, think: 1000, critical: 2000, lines: 0, sleep: None };
     let (trace, _) = record(&chip, work, 1);
@@ -146,21 +150,23 @@ fn a_collapse_is_cut_off_and_told() {
 
 #[test]
 fn years_of_time_slices_are_not_simulated() {
-    // What damaged times look like: three threads, two CPUs, and computations of a year.
+    // Damaged times in a trace can look like this: three threads on two CPUs, each of which
+    // computes for years.
     let years = |at| Script { at: Some(Cycles(at)), ops: vec![Op::Work(1 << 57)].into(), ..Script::default() };
     let program = Arc::new(Program { threads: vec![years(0), years(1), years(2)], ..Program::default() });
     let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
     let setup = Setup::new(choice, 2);
     let error = run(&program, &chip(&["os.time_slice=2000000"]), &setup).unwrap_err();
     assert!(matches!(error, RunError::TooLong { seconds: 1_000.., .. }), "{error}");
-    // A limit comes first where it is nearer.
+    // If the run has a limit that comes first, the run is cut off there.
     let setup = Setup { limit: Some(Cycles(1_000_000_000)), ..setup };
     assert!(run(&program, &chip(&["os.time_slice=2000000"]), &setup).unwrap().cut_off);
 }
 
 #[test]
 fn a_prediction_is_what_the_other_lock_does() {
-    // The same program recorded under noise of another seed stands for the run with the other lock: `futex` again.
+    // The run with the other lock is a second recording of the same program, under noise of another
+    // seed. Its lock is `futex` as well, so the prediction can be compared with it.
     let chip = chip(&["core.count=4", "core.per_cluster=4"]);
     let (trace, _) = record(&chip, BUSY, 1);
     let (_, other) = record(&chip, BUSY, 7);
@@ -172,7 +178,8 @@ fn a_prediction_is_what_the_other_lock_does() {
 
 #[test]
 fn a_replay_that_fails_costs_its_own_row() {
-    // No trace gives such a program: under a lock that is not replaced its first holder would wait for the second one.
+    // Errors are put into rows by hand, because no trace gives a program that fails under only some
+    // of the locks.
     let chip = chip(&[]);
     let (trace, _) = record(&chip, Work { rounds: 20, ..BUSY }, 1);
     let rows = ask(&[("mcs", Wait::SpinPark(128)), ("ticket", Wait::Futex)], 2);

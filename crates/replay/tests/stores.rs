@@ -1,5 +1,6 @@
-//! Threads that share out work among themselves: on a chip that starts threads later, the first ones do more of it. The replay of
-//! a recording from another chip foretells that; the recorded shares would not.
+//! Threads share out work among themselves. On a chip that starts threads later, the first threads
+//! do more of it. The replay of a recording from another chip must predict that; with the recorded
+//! shares, it would not.
 
 mod common;
 
@@ -20,12 +21,13 @@ const THREADS: u32 = 4;
 const ITEMS: u64 = 240;
 const WAIT: Wait = Wait::Futex;
 
-/// A few long items among many short ones.
+/// The length of an item in cycles: every twelfth item is long, the others are short.
 fn length(item: u64) -> u64 {
     if item.is_multiple_of(12) { 30_000 } else { 2000 + 37 * (item % 11) }
 }
 
-/// Takes items until there are none. The lock's wait is short beside an item, so that its requests are not told apart.
+/// Takes items until there are none left. A wait for the lock is short beside an item, so each
+/// acquisition is recorded as one without a wait.
 fn worker(lock: &Futex<Simulated>, next: &Cell<u64>) {
     loop {
         let (name, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
@@ -35,7 +37,7 @@ fn worker(lock: &Futex<Simulated>, next: &Cell<u64>) {
         next.set(item + 1);
         Simulated::work(Cycles(50));
         note(What::Release { lock: name, mode, site });
-        // SAFETY: locked above with the same policy.
+        // SAFETY: this guest took the lock above, with the same wait policy.
         unsafe { lock.unlock((), WAIT) };
         if item >= ITEMS {
             break;
@@ -44,7 +46,7 @@ fn worker(lock: &Futex<Simulated>, next: &Cell<u64>) {
     }
 }
 
-/// The program itself on a chip.
+/// Runs the program itself on a chip. Returns the trace and the time of the run.
 fn direct(chip: &Chip) -> (Trace, u64) {
     let mut simulation = Simulation::new(chip, &Options { record: true, ..Options::default() }).unwrap();
     let lock = simulation.outside(|| Rc::new(Owned::<Simulated, Futex<Simulated>>::new(Futex::new())));
@@ -68,7 +70,8 @@ fn replayed(trace: &Trace, chip: &Chip, work: Work) -> u64 {
 fn who_comes_first_takes_the_next_item() {
     let cores = ["core.count=5", "core.per_cluster=5"];
     let here = common::chip(&cores);
-    // Threads that are started half a million cycles apart: the program is half over when the last one comes.
+    // Threads start 400,000 cycles and more apart, so that the first thread has done much of the
+    // work before the last one starts.
     let there = common::chip(&[cores[0], cores[1], "os.thread_create=400000"]);
     let (trace, _) = direct(&here);
     let (_, truth) = direct(&there);
@@ -76,7 +79,7 @@ fn who_comes_first_takes_the_next_item() {
     let (shared, recorded) = (error(Work::Shared), error(Work::AsRecorded));
     assert!(shared.abs() < 0.05, "{shared:+.3} shared");
     assert!(recorded > 0.1, "{recorded:+.3} as recorded: the last thread has its whole share before it");
-    // On its own chip both are right.
+    // On the chip of the recording, both ways of sharing out predict the time.
     let (_, own) = direct(&here);
     for work in [Work::Shared, Work::AsRecorded] {
         let error = replayed(&trace, &here, work) as f64 / own as f64 - 1.0;

@@ -1,4 +1,5 @@
-//! Programs that run on the simulated chip and leave the events that a profiled program would leave.
+//! Programs that run on the simulated chip, and record the events that a profiled program would
+//! record.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
@@ -10,23 +11,23 @@ use baton_trace::{How, Lock, Mode, SiteId, Trace, What};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The sample chip with settings.
+/// Returns the sample chip, changed by these settings.
 pub fn chip(settings: &[&str]) -> Chip {
     let sample = include_str!("../../../../chips/sample-host.toml");
     let settings: Vec<_> = settings.iter().map(|setting| (*setting).to_owned()).collect();
     Chip::from_toml_with(sample, "sample-host.toml", &settings).expect("the sample and the settings are right")
 }
 
-/// What the recorded program's threads do.
+/// What the threads of the recorded program do.
 #[derive(Clone, Copy)]
 pub struct Work {
     pub threads: u32,
     pub rounds: u32,
     pub think: u64,
     pub critical: u64,
-    /// Data lines that each holder writes.
+    /// Number of data lines that each holder of the lock writes.
     pub lines: usize,
-    /// Each so-many-th round sleeps for so long.
+    /// After how many rounds a thread sleeps, and for how many cycles; `None` if it never sleeps.
     pub sleep: Option<(u32, u64)>,
 }
 
@@ -35,7 +36,8 @@ struct Data([<Simulated as Machine>::Slot<[u8; 128]>; 8]);
 
 const WAIT: Wait = Wait::Futex;
 
-/// Runs the program with the recorded lock (`futex`) and returns its trace, with the time that it took.
+/// Runs the program with the lock that is recorded (`futex`). Returns the trace, and the time that
+/// the run took.
 pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
     let options = Options { seed, record: true, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).unwrap();
@@ -50,8 +52,9 @@ pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
     })
 }
 
-/// Runs a program whose first thread starts `threads` others at one place and waits for their ends.
-/// Returns its trace and its duration. `body` makes the code of each thread from its number.
+/// Runs a program whose first thread starts `threads` other threads at one place in the code, and
+/// waits for their ends. Returns the trace and the duration of the run. `body` makes the code of
+/// each thread from the thread's number.
 pub fn in_threads<F: FnOnce() + 'static>(
     mut simulation: Simulation,
     threads: u32,
@@ -83,7 +86,7 @@ pub fn in_threads<F: FnOnce() + 'static>(
     (simulation.into_trace(), outcome.cycles)
 }
 
-/// Leaves an event of the running thread, now.
+/// Records an event of the running thread, with the present time.
 pub fn note(what: What) {
     act::record(act::time(), what);
 }
@@ -98,7 +101,7 @@ fn worker(chip_hz: Hertz, work: Work, i: u32, lock: &Futex<Simulated>, data: &Da
         if let Some((every, cycles)) = work.sleep
             && round % every == every - 1
         {
-            // The record says the same as perf's context switches; the wake-up is part of the time
+            // Records what perf's context switches would show: the wake-up is a part of the time
             // off the CPU.
             note(What::OffCpu { tid: 0, reason: baton_trace::OffReason::Blocked });
             act::delay(Cycles(cycles));
@@ -122,12 +125,12 @@ fn worker(chip_hz: Hertz, work: Work, i: u32, lock: &Futex<Simulated>, data: &Da
         }
         Simulated::work(Cycles(work.critical));
         for line in &data.0[..work.lines] {
-            // SAFETY: the lock is held.
+            // SAFETY: this guest holds the lock, under which alone the lines are accessed.
             unsafe { line.write(|bytes| (*bytes)[0] = (*bytes)[0].wrapping_add(1)) };
         }
         note(What::Release { lock: name, mode, site });
         busy.set(busy.get() - 1);
-        // SAFETY: locked above with the same policy.
+        // SAFETY: this guest took the lock above, with the same wait policy.
         unsafe { lock.unlock((), WAIT) };
     }
     note(What::CpuTime { ns: cpu_ns(chip_hz) });

@@ -1,4 +1,5 @@
-//! Time between events: work, blocked time, stalls, and the cost of recording.
+//! Tests what becomes of the time between events: work, blocked time, stalls, and the cost of
+//! recording.
 
 use super::{END, START, acquire, acquired, chip, program, release, request, trace};
 use baton_replay::compile::{Probes, compile};
@@ -62,8 +63,9 @@ fn recording_is_subtracted_by_event_and_pause() {
     assert!(program.probe.recorded);
 }
 
-/// A thread blocks from 100 to 600, in a pause of the recorder from 50 to 700. With recording, the
-/// thread sleeps for that long; without, all of the pause is gone, and no part of it twice.
+/// A thread blocks from 100 to 600, within a pause of the recorder from 50 to 700. In a replay that
+/// includes recording, the thread sleeps for 500. In a replay without recording, all 650 of the
+/// pause are left out, and none of it twice.
 #[test]
 fn a_pause_in_which_the_recorder_slept_is_left_out_once() {
     let events = [
@@ -112,7 +114,8 @@ fn cpu_time_tells_sleep_from_work_in_the_longest_gap() {
     let mut events = vec![(0, 0, START)];
     events.extend(contend(1000, 1000));
     events.push((2000, 0, release()));
-    // Off the CPU for 9 ms of 10.
+    // In the 10 ms up to this event, the thread uses 1 ms of CPU time (1,000 to 1,004,000 ns), so
+    // it was off the CPU for 9 ms.
     events.push((10_002_000, 0, acquire()));
     events.push((10_003_000, 0, release()));
     events.extend(contend(10_004_000, 1_004_000));
@@ -141,7 +144,8 @@ fn stalls_of_holds_are_cut_and_drawn_anew() {
     assert_eq!((program.stalls.holds, program.stalls.cycles.len()), (100, 1));
     assert!((29_990..30_010).contains(&program.stalls.cycles[0]), "{:?}", program.stalls);
     assert!(program.notes.iter().any(|note| note.starts_with("1 of 100 holds")), "{:?}", program.notes);
-    // Over seeds, one a run in the mean, at other places.
+    // Each run has one stall in 100 holds on average, at a place that the seed draws: about 40
+    // stalls in 40 runs.
     let program = std::sync::Arc::new(program);
     let time = |seed| {
         let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };

@@ -1,4 +1,5 @@
-//! Locks: recursive ones, spin locks, and those that another thread gives up.
+//! Tests what becomes of locks: recursive locks, spin locks, and locks that another thread
+//! releases.
 
 use super::{END, LOCK, MODE, SITE, START, acquire, chip, program, release, trace};
 use baton_replay::compile::{Probes, compile};

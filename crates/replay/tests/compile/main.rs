@@ -1,5 +1,5 @@
-//! From events to scripts, on traces made by hand: one tick is a nanosecond, the chip's clock is 1 GHz, so a tick is a
-//! cycle, too.
+//! Tests how events become scripts, on traces made by hand. One tick is a nanosecond, and the
+//! chip's clock is 1 GHz, so a tick is a cycle as well.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -15,7 +15,8 @@ use baton_replay::compile::{Probes, compile};
 use baton_replay::program::Program;
 use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
 
-/// No prices for locks, so that gaps come out as they are.
+/// A chip on which lock operations cost nothing, but for one cycle a hit, so that gaps become work
+/// as they are.
 fn chip() -> Chip {
     common::chip(&[
         "core.clock_hz=1000000000",

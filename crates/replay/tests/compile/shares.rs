@@ -1,4 +1,4 @@
-//! Work that threads share out among them.
+//! Tests what becomes of work that threads share out among themselves.
 
 use super::{MODE, SITE, START, acquire, chip, program, release, trace};
 use baton_replay::compile::{Probes, Work, compile, compile_with};
@@ -30,14 +30,14 @@ fn unequal_shares_of_threads_of_one_kind_are_dynamic_work() {
         let takes =
             |thread: usize| shared.threads[thread].ops.to_vec().iter().filter(|op| **op == Op::Share(0)).count();
         assert_eq!((takes(1), takes(2)), if items.is_some() { (1, 1) } else { (0, 0) });
-        // What each thread's last acquisition is followed by stays its own.
+        // A thread's last acquisition begins no item, so it stays among the thread's own steps.
         let own =
             |thread: usize| shared.threads[thread].ops.to_vec().iter().filter(|op| matches!(op, Op::Lock(_))).count();
         assert_eq!([own(1), own(2)], if items.is_some() { [1, 1] } else { counts.map(|n| n as usize) });
     }
 }
 
-/// Two threads of one kind; the events of each are given.
+/// Compiles a program of two threads of one kind, which have these events.
 fn kind(first: &[(u64, What)], second: &[(u64, What)]) -> Program {
     let mut events = vec![(0, 0, START)];
     for (thread, of) in [(1, first), (2, second)] {
@@ -51,7 +51,8 @@ fn kind(first: &[(u64, What)], second: &[(u64, What)]) -> Program {
     program(&events)
 }
 
-/// `n` acquisitions from a time on, with something at the end of each.
+/// Makes `n` acquisitions from the time `from` on, one every 100 ticks, each followed by the events
+/// `each`.
 fn takes(n: u64, from: u64, each: &[What]) -> Vec<(u64, What)> {
     let one = |i: u64| {
         let t = from + 100 * i;
@@ -66,9 +67,10 @@ fn items_are_in_the_order_in_which_they_were_taken() {
     let store = &program.stores[0];
     let work = |item| store.item(item).map(|op| if let Op::Work(cycles) = op { cycles } else { 0 }).sum::<u64>();
     let works: Vec<u64> = (0..store.len()).map(work).collect();
-    // One thread's items and the other's by turns, then those of the first alone: 100 ticks each.
+    // The first thread has 29 items and the second 9, because the last acquisition of each begins
+    // none.
     assert_eq!(works.len(), 29 + 9);
-    // Less what taking the lock costs.
+    // An item takes 100 ticks, less what taking the lock costs.
     assert!(works.iter().all(|work| (90..=100).contains(work)), "{works:?}");
     assert!(
         program.notes.iter().any(|note| note.contains("38 items are replayed by whoever comes first")),
@@ -90,13 +92,14 @@ fn what_depends_on_who_does_it_is_left_as_recorded() {
             program.replayability
         );
     }
-    // One after the other: they have nothing in common.
+    // The second thread takes nothing, so no work is shared out.
     let program = kind(&takes(30, 1000, &[]), &[]);
     assert!(program.stores.is_empty());
 }
 
-/// Two workers that share out work; what the second one's last item waits for is signalled by the first thread, after it was
-/// signalled by the worker that has left: `by_way` of it, or else by a third worker that has no part in it.
+/// Workers 1 and 2 share out work, and worker 1 leaves early. An item of worker 2 waits for an
+/// answer, which thread 0 gives when it has been signalled: with `by_way` by worker 1, which has
+/// left, otherwise by worker 3, which has no part in the work.
 fn items_and_a_leaver(by_way: bool) -> Trace {
     let (condition, answer) = (600, 700);
     let other = |n: u64| Lock::mutex(1000 + 64 * n);
@@ -124,7 +127,7 @@ fn items_and_a_leaver(by_way: bool) -> Trace {
             (t + 2, thread, give(lock)),
         ]
     };
-    // The first thread waits for who has left; the second worker takes most items.
+    // Thread 0 waits for the signal. Worker 1 takes 5 of the 40 items, and worker 2 the rest.
     events.extend(wait(50, 0, other(0), condition));
     for item in 0..40u64 {
         let (t, thread) = (100 + 100 * item, if item < 10 { 1 + (item % 2) as u32 } else { 2 });

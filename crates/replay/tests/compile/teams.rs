@@ -1,4 +1,5 @@
-//! OpenMP's teams and tasks: what their threads meet at, and what they wait for.
+//! Tests what becomes of OpenMP's teams and tasks: where their threads meet, and what they wait
+//! for.
 
 use super::*;
 use baton_machine::Wait;
@@ -22,7 +23,8 @@ fn leaves(barrier: u64) -> What {
     What::BarrierLeave { barrier, serial: false }
 }
 
-/// Regions of two threads: the master starts the other in the first. In each, the worker takes `work`, the master half of it.
+/// The events of `count` regions of two threads. The master starts the worker in the first region.
+/// In each region, the worker works for `work` ticks and the master for half of that.
 fn regions(count: u64, work: u64) -> Vec<(u64, u32, What)> {
     let mut events = vec![(0, 0, START), (10, 0, What::Fork { region: REGION, site: SITE })];
     events.extend([
@@ -66,7 +68,7 @@ fn a_team_meets_at_a_regions_begin_and_at_its_end() {
     }
     let at = program.threads[0].ops.iter().position(|op| op == Op::Spawn(1)).expect("the master starts its worker");
     assert!(matches!(program.threads[0].ops.at(at + 1), Op::Meet(0)), "{:?}", program.threads[0].ops);
-    // What passes until a team begins is no work: the worker has its own only.
+    // The time before a team begins is no work, so the worker has only its own, 3 times 5,000.
     let work: u64 = program.threads[1].ops.iter().map(|op| if let Op::Work(work) = op { work } else { 0 }).sum();
     assert!((14_900..15_100).contains(&work), "{work}");
     assert_eq!(program.replayability.not_replayable(), 0, "{:?}", program.replayability);
@@ -99,7 +101,9 @@ fn every_barrier_stands_in_for_the_teams() {
     assert!(error.to_string().contains("no barrier"), "{error}");
 }
 
-/// The worker does a task at a barrier, which the master created; and behind a barrier that the master has left, one of the time after.
+/// While the worker waits at a barrier, it runs task 1, which the master created before. Later it
+/// runs task 2, which the master created after it had left the barrier: so the worker must meet it
+/// before task 2.
 #[test]
 fn tasks_wait_for_their_creation_and_who_waits_for_tasks_for_their_ends() {
     let barrier = 0x99;

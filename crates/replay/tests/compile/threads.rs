@@ -1,4 +1,4 @@
-//! Threads: how many, where, and when they begin.
+//! Tests what becomes of threads: their number, their CPUs, and when they begin.
 
 use super::{END, SITE, START, acquire, chip, program, release, trace};
 use crate::common;
@@ -38,7 +38,8 @@ fn an_empty_trace_is_refused() {
     assert_eq!(refused.to_string(), "the trace is empty: there is nothing to replay");
 }
 
-/// Two threads that compute for a millisecond each, their CPUs as given.
+/// The events of two threads that compute for a millisecond each, on the CPUs of the masks `first`
+/// and `second`.
 fn two_workers(first: &[u64], second: &[u64]) -> Vec<(u64, u32, What)> {
     let mut events = vec![(0, 0, What::ThreadStart { handle: 1 })];
     let mut says = |time, thread, words: &[u64]| {
@@ -62,7 +63,8 @@ fn two_workers(first: &[u64], second: &[u64]) -> Vec<(u64, u32, What)> {
     events
 }
 
-/// CPUs 4 and 5 of the recorded machine are cores 0 and 1; threads that share one take turns, whatever else is idle.
+/// CPUs 4 and 5 of the recorded machine become cores 0 and 1. Two threads that may use only one of
+/// them take turns on it, even if other cores are idle.
 #[test]
 fn threads_stay_on_their_cpus() {
     let chip = common::chip(&["core.clock_hz=1000000000", "core.count=4", "core.per_cluster=4"]);
@@ -81,7 +83,7 @@ fn threads_stay_on_their_cpus() {
     assert!(program.threads.iter().all(|thread| thread.cpus.is_empty()));
     assert!(apart < 1_200_000 && free < 1_200_000, "{apart} apart, {free} free");
     assert!(shared > 1_900_000, "{shared} on one");
-    // Two CPUs were recorded, so two cores are in use.
+    // The recorded program could use two CPUs, so two of the four cores are in use.
     assert_eq!(baton_replay::compile::cpus(&trace(&two_workers(&both, &both)), &chip), 2);
 }
 

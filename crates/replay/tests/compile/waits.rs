@@ -1,4 +1,4 @@
-//! Conditions, barriers and semaphores: what a wait waits for.
+//! Tests what becomes of waits at conditions, barriers and semaphores.
 
 use super::{END, LOCK, MODE, SITE, START, acquire, chip, program, release, request, trace};
 use baton_replay::compile::{Probes, compile};
@@ -49,7 +49,7 @@ fn a_futex_wait_is_a_token_of_the_wake_that_woke_it() {
         (0, 0, START),
         (0, 1, START),
         (100, 0, wait),
-        // The first wake finds no thread asleep yet.
+        // The first wake, at 150, wakes no thread; the second, at 400, wakes thread 0.
         (150, 1, wake),
         (150, 1, woke(0)),
         (400, 1, wake),
@@ -171,7 +171,7 @@ fn a_meeting_that_nobody_left_holds_up_no_replay() {
             events.push((round + u64::from(thread), thread, What::BarrierArrive { barrier, site: SITE }));
         }
         for thread in (0..2).filter(|_| left) {
-            // The first is back before the second has left.
+            // Thread 0 leaves at 110 and comes back at 120; thread 1 leaves at 150.
             let at = round + 10 + 40 * u64::from(thread);
             events.push((at, thread, What::BarrierLeave { barrier, serial: thread == 0 }));
         }
