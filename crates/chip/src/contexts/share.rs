@@ -23,8 +23,8 @@ pub(crate) const ONE: u64 = 1 << 20;
 /// One in `LOADS` instructions is a load, and one in `STORES` is a store.
 const LOADS: u64 = 4;
 const STORES: u64 = 8;
-/// The instructions of one turn of a spinning loop: load, compare, branch, and PAUSE or what stands
-/// for it.
+/// The instructions of one iteration of a spin loop: load, compare, branch, and PAUSE or what
+/// stands for it.
 const TURN: u64 = 4;
 
 /// The demand of a context for its core's issue slots.
@@ -35,7 +35,7 @@ pub(crate) enum Demand {
     Nothing,
     /// All slots that its part of the window sustains: the context computes.
     Computes,
-    /// The instructions of one turn in every `n` cycles: the context spins with PAUSE.
+    /// The instructions of one iteration in every `n` cycles: the context spins with PAUSE.
     Turns(u64),
     /// All slots: the context spins without PAUSE, and its branches are predicted far ahead.
     Everything,
@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(speed(&core, 2, [Computes, Nothing, Nothing, Nothing]), ONE);
         assert_eq!(speed(&core, 2, [Computes, Computes, Nothing, Nothing]), ONE / 2);
         assert_eq!(speed(&core, 2, [Computes, Everything, Nothing, Nothing]), ONE / 2);
-        // The sibling's turn takes four slots in 44 cycles, which have 2 slots each; the rest is
-        // left to the computation.
+        // An iteration of the sibling's loop takes four slots in 44 cycles, which have 2 slots
+        // each; the rest is left to the computation.
         assert_eq!(speed(&core, 2, [Computes, Turns(44), Nothing, Nothing]), ONE - 4 * ONE / 44 / 2 - 1);
         let three = Core { contexts: 4, ..core.clone() };
         assert_eq!(speed(&three, 4, [Computes, Everything, Everything, Computes]), ONE / 4);

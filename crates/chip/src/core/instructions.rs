@@ -10,9 +10,9 @@
 //! Rows of slots are copied as ranges. Their instructions are charged per slot, spread over the
 //! lines ([`CountedBulk`]).
 //!
-//! Tries of a wait are not charged, because `wait.spin` and `wait.pause` are the prices of a whole
-//! turn. A chip without `core.width` charges nothing: its prices were measured around whole native
-//! loops and include these instructions.
+//! Tries of a wait are not charged, because `wait.spin` and `wait.pause` include the instructions
+//! of an iteration of the spin loop. A chip without `core.width` charges nothing: its prices were
+//! measured around whole native loops and include these instructions.
 
 use baton_machine::{Counted, CountedBulk};
 

@@ -8,7 +8,8 @@ use baton_machine::{LockHint, Section};
 use baton_memory::Access;
 use baton_noc::Header;
 
-/// What a thread's locks have told its network interface.
+/// The hints and critical sections that a thread's locks have announced to its core's network
+/// interface.
 #[derive(Default)]
 pub(crate) struct Marks {
     /// The kind of the thread's next marked access.

@@ -1,5 +1,5 @@
 //! An atomic read-modify-write as a value, so that the home of a line can perform it. A far atomic
-//! takes effect at its turn at the home, which takes requests in order, and not when its answer
+//! takes effect when the home serves it, after the requests before it, and not when its answer
 //! arrives.
 
 /// An operation on a word, in terms of its bits.

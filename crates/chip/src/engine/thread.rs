@@ -82,7 +82,7 @@ pub(crate) struct Thread {
     pub(crate) pace: Pace,
     /// The wait that the thread is in.
     pub(crate) wait: WaitState,
-    /// What the thread's locks have told the network interface.
+    /// The hints and critical sections that the thread's locks have announced.
     pub(crate) mechanism: Marks,
     /// The thread's counters.
     pub(crate) stats: Stats,

@@ -56,9 +56,9 @@ impl Engine {
         }
     }
 
-    /// Requests the line of a store behind the oldest early, so that the core owns the line when
-    /// the store's turn comes. Stores are still written in order (x86-TSO). If the core loses the
-    /// line before that, the store requests it again.
+    /// Requests the line of a store that is not the oldest early, so that the core owns the line
+    /// when all older stores have been written. Stores are still written in order (x86-TSO). If the
+    /// core loses the line before that, the store requests it again.
     fn ask_ahead(&mut self, id: ThreadId, place: usize) {
         let thread = &self.threads[id as usize];
         if place >= self.cores.windows[thread.cpu as usize].stores() {
@@ -96,7 +96,8 @@ impl Engine {
             self.wrote(store.offset, id);
             if self.guest.is_watched(store.line) {
                 // A thread that came to this core meanwhile may spin on the line. The core keeps
-                // the line, so the thread must be told of the new value.
+                // the line, so no invalidation makes the thread read the new value: it must be made
+                // to read here.
                 self.invalidated(store.line);
             }
         }

@@ -65,8 +65,8 @@ impl Engine {
             self.write_words(id);
         }
         if self.guest.is_watched(line) {
-            // The core keeps the line when it writes the words itself, so its own watchers must be
-            // told here.
+            // The core keeps the line when it writes the words itself, so no invalidation makes the
+            // threads that watch the line on this core read again: they must be made to here.
             self.invalidated(line);
         }
     }

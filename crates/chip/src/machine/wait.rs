@@ -80,8 +80,8 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     let (cycles, speculates) = match between {
         Between::Nothing => (prices.spin, true),
         // PAUSE prevents speculation of the loads behind it, which is its purpose (Intel SDM vol.
-        // 2, PAUSE). If the chip's pause takes no longer than a turn of the plain loop, it is not
-        // such an instruction.
+        // 2, PAUSE). If the chip's pause takes no longer than an iteration of the plain loop, it is
+        // not such an instruction.
         Between::Pause => (prices.pause, prices.pause <= prices.spin),
         Between::Tpause => (prices.tpause.unwrap_or_default(), false),
         Between::TpauseC02 => (prices.tpause_c02.unwrap_or_default(), false),
@@ -314,7 +314,7 @@ impl<T: Word> Waiting<'_, T> {
                 (done, skips && hits && thread.ended != Ended::Interrupted)
             });
             if skips {
-                // A try that was read just now is counted by the next turn of this loop.
+                // A try that was read just now is counted in the next iteration of this loop.
                 done += tried - u64::from(read);
             }
             let ahead = speculates && preemptions == self::preemptions();

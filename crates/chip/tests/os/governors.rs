@@ -1,5 +1,5 @@
-//! Governors of clocks on the chip: what they are told, what a change of clock costs, and how close
-//! they come to the best fixed clock.
+//! Governors of clocks on the chip: what they learn of the CPUs, what a change of clock costs, and
+//! how close they come to the best fixed clock.
 
 use crate::common;
 use baton_chip::energy::Account;

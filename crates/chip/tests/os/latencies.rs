@@ -231,8 +231,8 @@ fn a_spin_pays_its_flush_when_its_line_goes() {
         assert_eq!(flushed, 2 * u64::from(flush), "the line went twice");
         assert!(ended >= plain.0, "{ended} after {}", plain.0);
         assert_eq!(run(flush, Wait::Pause, 30).1, 0, "with PAUSE between tries");
-        // A PAUSE that takes no longer than a turn of the plain loop does not keep the core from
-        // speculating.
+        // A PAUSE that takes no longer than an iteration of the plain loop does not keep the core
+        // from speculating.
         let spin = common::chip(&[]).wait.spin.0 as u32;
         assert_eq!(run(flush, Wait::Pause, spin).1, 2 * u64::from(flush));
     }

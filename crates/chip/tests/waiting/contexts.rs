@@ -118,8 +118,8 @@ fn slots_are_shared_cycle_by_cycle() {
     let short = chip(&["core.width=2", "core.result_latency=1.0"]);
     let took = |sibling: Wait| beside(&short, 1_000_000, waits(sibling)).0;
     assert_eq!(took(Wait::Spin), 2_000_000, "a spinner without PAUSE takes every other slot");
-    // A turn of the spinner is four instructions (load, compare, branch, PAUSE), each of which
-    // takes one of two slots a cycle.
+    // An iteration of the spinner's loop is four instructions (load, compare, branch, PAUSE), each
+    // of which takes one of two slots a cycle.
     let turn = short.wait.pause.0 + short.cache.hit.0;
     let expected = 1e6 / (1.0 - 4.0 / turn as f64 / 2.0);
     assert!((took(Wait::Pause) as f64 - expected).abs() < 10.0, "{} for {expected}", took(Wait::Pause));

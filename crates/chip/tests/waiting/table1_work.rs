@@ -45,7 +45,7 @@ fn beside(chip: &Chip, wait: Wait, work: impl FnOnce() + 'static) -> u64 {
     took.get()
 }
 
-/// Computes inner products of a row with columns. A turn of the loop has two loads and takes
+/// Computes inner products of a row with columns. An iteration of the loop has two loads and takes
 /// `entries` entries of the reorder buffer. All lines of a column fall into one set of the L1,
 /// `sets` sets behind that of the cell on which the sibling waits.
 fn products(entries: u32, sets: usize) {
@@ -58,9 +58,9 @@ fn products(entries: u32, sets: usize) {
     }
 }
 
-/// For loops whose turn takes 6 to 12 entries of the reorder buffer: the cycles of a turn beside a
-/// sleeper, and how much longer a turn takes beside a sibling that spins with PAUSE and beside one
-/// with a monitor.
+/// For loops whose iteration takes 6 to 12 entries of the reorder buffer: the cycles of an
+/// iteration beside a sibling that sleeps, and how much longer it takes beside a sibling that spins
+/// with PAUSE and beside one with a monitor.
 #[test]
 fn the_papers_work_is_slowed_down_by_what_it_needs_of_the_window() {
     let (mut rows, mut slowdowns) = (String::new(), Vec::new());
@@ -78,8 +78,8 @@ fn the_papers_work_is_slowed_down_by_what_it_needs_of_the_window() {
         include_str!("../../../../docs/results/waiting.md").contains(&rows),
         "docs/results/waiting.md has no\n{rows}"
     );
-    // A computation that only the window bounds becomes √2 times as long. The paper's work becomes
-    // less long, and the longer the more entries a turn takes.
+    // A computation that only the window bounds becomes √2 times as long. The paper's work is
+    // slowed down less, and the more entries an iteration takes, the more it is.
     assert!(slowdowns.is_sorted() && slowdowns.iter().all(|&slowdown| slowdown < 1.41), "{slowdowns:?}");
     // A column in the set of the monitored line evicts this line: the idle wait ends again and
     // again, and the core changes its mode each time.

@@ -71,9 +71,9 @@ pub struct Shared {
 pub struct Directory {
     /// How an entry records sharers.
     pub kind: DirectoryKind,
-    /// Cycles from a request's turn to the message that the request causes (a forward or an
-    /// acknowledgement). The directory works at the same time as the bank, so that `shared.latency`
-    /// does not add to this latency.
+    /// Cycles from the moment when the home takes up a request to the message that the request
+    /// causes (a forward or an acknowledgement). The directory works at the same time as the bank,
+    /// so that `shared.latency` does not add to this latency.
     pub latency: Cycles,
 }
 
@@ -88,7 +88,8 @@ pub struct Home {
     pub policy: HomePolicy,
     /// The most requests that a home accepts; further ones wait in the network. 0 for no bound.
     pub places: u32,
-    /// Cycles between the turns of two requests.
+    /// Cycles from the moment when a home takes up a request to the moment when it can take up the
+    /// next one.
     pub cycles: Cycles,
     /// Cycles that a home needs to perform a far atomic.
     pub atomic: Cycles,
@@ -108,7 +109,8 @@ pub struct Dram {
     pub banks: u32,
     /// Number of bytes in a row.
     pub row_bytes: u64,
-    /// Cycles of an access to the open row, from its turn at the bank to the data.
+    /// Cycles of an access to the open row, from the moment when the bank takes up the access to
+    /// the data.
     pub row_hit: Cycles,
     /// Cycles of an access to a row that is not open.
     pub row_miss: Cycles,

@@ -84,7 +84,7 @@ pub struct Halt {
 /// The prices of wait policies; the chip lacks a policy without prices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitPrices {
-    /// The price of compare and branch in a turn of a spin loop, in addition to the load.
+    /// The price of compare and branch in an iteration of a spin loop, in addition to the load.
     pub spin: Cycles,
     /// The price of a PAUSE or YIELD.
     pub pause: Cycles,

@@ -60,7 +60,7 @@ pub struct HomeOrder {
     /// A request that others have passed this often goes first.
     pub passes: u32,
     /// Whether requests with a rank precede those without. Otherwise a request without a rank that
-    /// is first in line keeps its turn.
+    /// is first in line is served first.
     pub ranked_first: bool,
 }
 

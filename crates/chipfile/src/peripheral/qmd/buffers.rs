@@ -29,7 +29,7 @@ pub enum Sharing {
 /// The rule by which the scheduler picks a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// By turns.
+    /// Buffers with requests take turns, one pick each.
     RoundRobin,
     /// Buffers take turns; a buffer of priority p has p + 1 picks in its turn.
     Weighted,

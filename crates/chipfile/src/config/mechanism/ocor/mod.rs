@@ -175,7 +175,7 @@ choice! {
     Ties {
         /// A random choice, from the seed of the run (section 4.2).
         #[default] Random = "random",
-        /// In turn.
+        /// By round-robin: each input has its turn.
         RoundRobin = "round-robin",
     }
 }
