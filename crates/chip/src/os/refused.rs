@@ -25,7 +25,7 @@ pub enum Refused {
     Affinity {
         /// The thread.
         thread: String,
-        /// The cores on which it may run.
+        /// The cores on which the thread may run.
         cores: Vec<u32>,
         /// The further CPUs on which the thread may run.
         cpus: Vec<u32>,
@@ -54,7 +54,7 @@ pub enum Refused {
     Off {
         /// The thread.
         thread: String,
-        /// The cores on which it may run.
+        /// The cores on which the thread may run.
         cores: Vec<u32>,
         /// The place that switched the cores off: file, line and key, if it was the chip file.
         place: String,
