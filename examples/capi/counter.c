@@ -1,5 +1,5 @@
-/* Two things from baton.h: a lock chosen by name at run time, and a barrier. Four threads meet, count together under the
- * lock, and the total must be right. Markers show the counting on the profiler's timeline.
+/* Shows two things of baton.h: a lock chosen by name at run time, and a barrier. Four threads meet at the barrier and count
+ * under the lock; the total must be right. Markers show on the profiler's timeline when they count.
  *
  *   cc counter.c $(pkg-config --cflags --libs baton) -lpthread -o counter && ./counter mcs
  */

@@ -1,4 +1,4 @@
-// baton::mutex is a lock that std::lock_guard takes: accounts, and transfers between them that keep the sum.
+// Shows baton::mutex, which std::lock_guard can take: threads move money between accounts, and the sum must stay the same.
 //
 //   c++ guard.cpp $(pkg-config --cflags --libs baton) -lpthread -o guard && ./guard
 #include <baton.h>

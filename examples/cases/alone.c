@@ -1,5 +1,5 @@
-/* One thread holds process_lock for its whole work, and nobody else ever wants it, as the big lock of a server that is taken once. Right
-   answer: its own work limits the program; no advice about process_lock. There is no cure. */
+/* The only thread holds process_lock for its whole work, as a server may hold one big lock that no other thread wants. Right answer: the
+   thread's own work limits the program, and there is no advice about process_lock. There is no cure. */
 #include "cases.h"
 
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;

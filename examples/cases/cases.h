@@ -1,5 +1,5 @@
-/* What the programs of this folder share. Each shows one cause of waiting, and is built a second time with -DCURE, without the cause.
-   Each takes one argument: with 1 an idle thread runs beside the others, which changes no answer. */
+/* What the programs of this folder share. Each program shows one cause of waiting, and is built a second time with -DCURE, without that
+   cause. With the argument 1, an idle thread runs beside the program's own, which must not change the answer. */
 #ifndef BATON_CASES_H
 #define BATON_CASES_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Steps of a generator (Marsaglia's xorshift64). The compiler may not leave them out where nobody uses the state. */
+/* Steps of a generator (Marsaglia's xorshift64). The compiler cannot leave them out, even if the state is not used. */
 static inline uint64_t work(uint64_t state, unsigned steps)
 {
     state |= 1;
@@ -25,7 +25,7 @@ static inline uint64_t work(uint64_t state, unsigned steps)
 static pthread_mutex_t monitor_lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int monitor_ends;
 
-/* Looks at nothing every 10 ms until it is told to end, as a statistics thread of a server does. */
+/* Takes and releases its lock every 10 ms until it is told to end, as a statistics thread of a server does. */
 static void *idle_monitor(void *nothing)
 {
     while (!monitor_ends) {
@@ -48,7 +48,7 @@ static inline pthread_t started(void *(*body)(void *), uintptr_t number)
 
 enum { MOST_THREADS = 64 };
 
-/* Runs a body in so many threads, each with its number, and waits for all; with an idle monitor beside them if the program's argument is 1. */
+/* Runs `body` in `threads` threads, each with its number, and waits for all. If the program's argument is 1, idle_monitor runs beside them. */
 static inline void in_threads(unsigned threads, void *(*body)(void *), int argc, char **argv)
 {
     pthread_t ids[MOST_THREADS], monitor;

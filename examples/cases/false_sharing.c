@@ -1,5 +1,5 @@
-/* Two threads count, each in a word of its own, and both words lie in one cache line. Right answer: own work limits the program, and whether
-   cache lines are shared was not looked at, with the command that looks. The cure gives each word a cache line. */
+/* Two threads count, each in a word of its own, and both words lie in one cache line. Right answer: the threads' own work limits
+   the program; the report has not looked for shared cache lines, and names the command that does. The cure gives each word a line. */
 #include "cases.h"
 
 #ifdef CURE

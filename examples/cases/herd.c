@@ -1,5 +1,5 @@
-/* A thread hands out one job at a time, and wakes all 24 workers for each. Right answer: the broadcast on `work_is_there` wakes all for one:
-   23 of 24 find nothing. The cure signals one of them. */
+/* A thread hands out one job at a time, and wakes all 24 workers for each. Right answer: the broadcast on `work_is_there` wakes 24 threads
+   for one job, and 23 of them find nothing. The cure signals one worker. */
 #include "cases.h"
 
 enum { WORKERS = 24, JOBS = 1500 };

@@ -1,5 +1,5 @@
-/* Three threads do nearly all of their work under orders_lock. Right answer: orders_lock's sections limit the program; half the section
-   makes it nearly two times as fast. The cure does half of the work. */
+/* Three threads do nearly all of their work under orders_lock. Right answer: orders_lock's sections limit the program; half as long sections
+   make it nearly two times as fast. The cure does half of the work in them. */
 #include "cases.h"
 
 #ifdef CURE

@@ -1,6 +1,6 @@
-// A cache of 32 shards behind one class of mutex; every thread wants the same key each time, and another key as well. Right answer: one
-// shard's mutex, told apart from its 31 sisters, taken in Cache::look_up. No split helps, as it is one key. The cure looks the key up once
-// in 32 times.
+// A cache of 32 shards, each with a mutex of one class. Each time, every thread looks up key 7, and some other key. Right answer: the mutex
+// of one shard limits the program, told apart from the 31 others, taken in Cache::look_up. A split does not help, because all want one key.
+// The cure looks key 7 up once in 32 times.
 #include "cases.h"
 
 class Mutex {

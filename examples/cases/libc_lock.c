@@ -1,5 +1,5 @@
-/* Four threads draw from rand(), which has a lock inside of the C library. Right answer: that lock, at the call of rand in draw; sum_lock,
-   taken once in 64 draws, is not it. The cure draws from rand_r with a seed of the thread's own. */
+/* Four threads draw from rand(), which has a lock inside of the C library. Right answer: the lock of rand limits the program, at the
+   call in draw; sum_lock, taken once in 64 draws, does not. The cure draws from rand_r with a seed of the thread's own. */
 #include "cases.h"
 
 static pthread_mutex_t sum_lock = PTHREAD_MUTEX_INITIALIZER;

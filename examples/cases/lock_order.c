@@ -1,5 +1,5 @@
-/* Two threads take two locks, each in its own order, and hold the first for a while. Right answer: a deadlock of `deposit` and `withdraw`, which
-   hold accounts_lock and history_lock. The cure takes accounts_lock first in both. */
+/* Two threads take two locks, each in its own order, and hold the first for a while. Right answer: a deadlock between `deposit`, which
+   holds accounts_lock, and `withdraw`, which holds history_lock. With the cure, both take accounts_lock first. */
 #include "cases.h"
 
 static pthread_mutex_t accounts_lock = PTHREAD_MUTEX_INITIALIZER, history_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-/* A thread signals before the other waits, and the other does not look whether it has already happened. Right answer: the program stands
-   still; the last signal of `ready` found no waiter. The cure looks at the flag under the lock before it waits. */
+/* A thread signals before the other thread waits, and the other waits without looking at the flag. Right answer: the program stands still;
+   the last signal of `ready` found no waiter. With the cure, the other thread looks at the flag under the lock before it waits. */
 #include "cases.h"
 
 static pthread_mutex_t ready_lock = PTHREAD_MUTEX_INITIALIZER;

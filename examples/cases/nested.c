@@ -1,5 +1,5 @@
 /* Threads take index_lock, and under it pages_lock, where the work is done; other threads want index_lock only for a moment. Right answer:
-   pages_lock, taken under index_lock: index_lock's waiters wait for what is done under pages_lock. The cure does a tenth of the work there. */
+   pages_lock limits the program: index_lock's waiters wait for the work under pages_lock. The cure does a tenth of that work. */
 #include "cases.h"
 
 #ifdef CURE

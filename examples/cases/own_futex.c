@@ -1,5 +1,5 @@
-/* Four threads allocate from a heap whose lock is made of futex(2) directly, as that of musl's malloc or of a language's runtime is. Right
-   answer: heap_lock, or "cannot tell" with the futex's calls. The cure keeps a block in each thread. */
+/* Four threads allocate from a heap whose lock is made of futex(2) directly, as the locks of musl's malloc or of a language's runtime are.
+   Right answer: heap_lock, or "cannot tell" with the calls of that futex. With the cure, a thread takes a block only every 16th time. */
 #define _GNU_SOURCE
 #include "cases.h"
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
-/* Two threads work for themselves, and count under tally_lock now and then. Right answer: their own work limits the program, and no lock
-   can win anything. There is no cure. */
+/* Two threads work without a lock, and count under tally_lock now and then. Right answer: the threads' own work limits the program, and a
+   change to a lock can win nothing. There is no cure. */
 #include "cases.h"
 
 static pthread_mutex_t tally_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-/* Threads take tiles to draw; those that find none ask for the rest of the work again and again, under tiles_lock. Right answer: polling under
-   tiles_lock: acquisitions that find nothing. The cure waits at a condition variable. */
+/* Threads take tiles to draw. A thread that finds no tile asks under tiles_lock again and again whether all are drawn. Right answer: threads
+   poll under tiles_lock, with acquisitions that find nothing. The cure waits at a condition variable. */
 #include "cases.h"
 
 enum { TILES = 200 };

@@ -1,6 +1,6 @@
-/* A server that does not end: a thread for each connection, and one lock around the cache. `server PORT` serves; `server PORT CLIENTS SECONDS`
-   is the load, and prints requests a second. Right answer: cache_lock limits the throughput. The cure does nine tenths of the section outside
-   of the lock. */
+/* A server that runs for ever: it has a thread for each connection, and one lock around the cache. `server PORT` serves; `server PORT CLIENTS
+   SECONDS` sends it requests and prints the answers a second. Right answer: cache_lock limits the throughput. The cure does nine tenths of
+   the section outside of the lock. */
 #include "cases.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-/* Readers hold settings_lock, a reader-writer lock that prefers readers, by turns and without a gap; a writer has to wait for all of them.
-   Right answer: the writer of settings_lock starves. The cure is a lock that prefers writers. */
+/* Readers hold settings_lock, a reader-writer lock that prefers readers, by turns and without a gap, so a writer has to wait until all are
+   done. Right answer: the writer of settings_lock starves. The cure is a lock that prefers writers. */
 #define _GNU_SOURCE
 #include "cases.h"
 

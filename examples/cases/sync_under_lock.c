@@ -1,6 +1,6 @@
 /* Writers add to a journal under journal_lock; a thread writes the journal to a slow disk, and holds journal_lock meanwhile. Right answer:
-   journal_lock's holder is off its CPU in write_out; no other lock helps. The cure takes the journal's length under the lock and waits for
-   the disk outside of it. */
+   journal_lock's holder is off its CPU in write_out, so another type of lock does not help. The cure reads the journal's length under the
+   lock, and waits for the disk without it. */
 #include "cases.h"
 
 static pthread_mutex_t journal_lock = PTHREAD_MUTEX_INITIALIZER;

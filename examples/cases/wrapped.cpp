@@ -1,5 +1,5 @@
-// A database, its 16 shards and its statistics have mutexes of one class, taken through one guard. Right answer: the database's own mutex,
-// by name (Database), not "Mutex::Mutex" for all 18. The cure does a tenth of the work under it.
+// A database, its 16 shards and its statistics have mutexes of one class, taken through one guard. Right answer: the database's own mutex
+// limits the program, called by its name (Database), and not "Mutex::Mutex" as all 18. The cure does a tenth of the work under it.
 #include "cases.h"
 
 class Mutex {

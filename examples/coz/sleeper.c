@@ -1,6 +1,6 @@
-/* The bottleneck sleeps: each thread takes documents in turn, computes a CRC outside any lock, counts the words under `table`
- * (computation), and writes a record under `journal`, where it waits for a device that takes 300 us to acknowledge it. The
- * device is played by nanosleep; the record goes to a real file.
+/* In this program the bottleneck sleeps: each thread takes documents in turn, computes a CRC without a lock, counts the words
+ * under `table` (computation), and writes a record under `journal`, where it waits 300 us for a device to acknowledge it.
+ * nanosleep stands for the device; the record goes to a real file.
  *
  * --cheaper table     twice the buckets: the same counts in half the time
  * --cheaper journal   a device that takes half the time
@@ -17,14 +17,14 @@
 enum { TABLE, JOURNAL, LOCKS, CRC_BYTES = WORDS * 2, DEVICE_NS = 300000 };
 static const char *const lock_names[LOCKS + 1] = {"table", "journal", NULL};
 
-/* What is written for one document. */
+/* What the journal gets of each document. */
 struct record {
     uint32_t number, crc;
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t journal_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t own_locks[MAX_THREADS]; /* instead of one of them, if it is split */
+static pthread_mutex_t own_locks[MAX_THREADS]; /* each thread's own, in place of a lock that is split */
 static struct table *tables[MAX_THREADS];
 static FILE *journals[MAX_THREADS];
 static struct options options;
@@ -52,7 +52,7 @@ static void *work(void *argument) {
     unsigned table = options.split == TABLE ? self : 0, journal = options.split == JOURNAL ? self : 0;
     pthread_mutex_t *for_table = options.split == TABLE ? &own_locks[self] : &table_lock;
     pthread_mutex_t *for_journal = options.split == JOURNAL ? &own_locks[self] : &journal_lock;
-    prctl(PR_SET_TIMERSLACK, 1000); /* the default of 50 us would be part of the device's time */
+    prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen the device's time */
     for (uint32_t number = self; number < options.documents; number += options.threads) {
         struct document document;
         document_make(&document, number);
@@ -68,7 +68,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Every word counted as often as it occurs, every document in a journal once and with its CRC. */
+/* Whether every word was counted as often as it occurs, and every document is in a journal once, with its CRC. */
 static bool check(void) {
     uint32_t *expected = calloc(VOCABULARY, sizeof *expected), written = 0;
     bool *seen = calloc(options.documents, sizeof *seen), right = true;

@@ -1,6 +1,6 @@
-/* Computation only: each thread takes documents in turn, computes a document's CRC outside any lock, counts its words under
- * `table` (the bottleneck: the table has too few buckets), and appends to a log under `log`, which is taken eight times as
- * often and held for a moment (the decoy).
+/* This program only computes: each thread takes documents in turn, computes a document's CRC without a lock, counts its words
+ * under `table` (the bottleneck: the table has too few buckets), and appends to a log under `log` (the decoy: taken eight times
+ * as often, but held only for a moment).
  *
  * --cheaper table   twice the buckets: the same counts in half the time
  * --cheaper log     one acquisition a document instead of eight
@@ -15,7 +15,7 @@ static const char *const lock_names[LOCKS + 1] = {"table", "log", NULL};
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t own_locks[MAX_THREADS]; /* instead of one of them, if it is split */
+static pthread_mutex_t own_locks[MAX_THREADS]; /* each thread's own, in place of a lock that is split */
 static struct table *tables[MAX_THREADS];
 static struct log {
     uint64_t entries, sum;
@@ -48,7 +48,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Every word counted as often as it occurs, every CRC logged. */
+/* Whether every word was counted as often as it occurs, and every CRC was logged. */
 static bool check(void) {
     uint64_t sum = 0, entries = 0, logged = 0;
     uint32_t *expected = calloc(VOCABULARY, sizeof *expected);

@@ -1,4 +1,4 @@
-/* What both programs share; see work.h. */
+/* What sleeper.c and stages.c share; work.h describes it. */
 #include "work.h"
 
 #include <stdio.h>

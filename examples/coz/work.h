@@ -1,7 +1,7 @@
-/* What both programs share: documents of words, a table that counts words, and how a program is told what to do.
+/* What sleeper.c and stages.c share: documents of words, a table that counts words, and the command line.
  *
- * The work is fixed: the same documents are made from their numbers in every run, and the result is compared with one
- * that is computed in another, quicker way. So no variant of a program can win time by doing less.
+ * The work is fixed: every run makes the same documents from their numbers, and compares its result with one that is
+ * computed in another, quicker way. So no variant of a program can win time by doing less.
  *
  * A line that ends in "section: L" is where the critical section of lock L spends most of its time, "in section: L" marks its
  * other lines, and "work: W" is where computation outside any lock spends its time. `scripts/measure/coz-compare` looks for these
@@ -27,28 +27,28 @@ struct document {
     uint32_t words[WORDS];
 };
 
-/* Makes document `number`; cheap beside everything else. */
+/* Makes document `number`, which takes little time beside the rest of the work. */
 void document_make(struct document *document, uint32_t number);
 /* CRC-32 of a document's first `bytes` bytes, bit by bit: the computation outside the locks. */
 uint32_t document_crc(const struct document *document, unsigned bytes);
-/* The same by a table of 256 entries, to check it. */
+/* The same CRC by a table of 256 entries, to check the slow one. */
 uint32_t document_crc_quick(const struct document *document, unsigned bytes);
 
-/* Counts words. A word is looked for among all words of its bucket, one after the other: twice the buckets, half the time. */
+/* Counts words. Finding a word means comparing it with the words of its bucket one by one: twice the buckets, half the time. */
 struct table {
     unsigned buckets;
     uint32_t *keys;   /* VOCABULARY words, bucket after bucket */
-    uint32_t *counts; /* of the word at the same place */
+    uint32_t *counts; /* for each key, the count of the word there */
 };
 
-/* A table that knows every word and has counted none. Ends the program if there is no memory. */
+/* Returns a table of all words, with counts of 0. Ends the program if there is no memory. */
 struct table *table_new(unsigned buckets);
 /* Counts the words of a document. */
 void table_count(struct table *table, const struct document *document);
-/* How often a word was counted. */
+/* Returns how often a word was counted. */
 uint32_t table_of(const struct table *table, uint32_t word);
 
-/* The two forms of the table that the programs use. */
+/* The numbers of buckets of the table, as it is and with --cheaper table. */
 enum { FEW_BUCKETS = 32, MORE_BUCKETS = 64 };
 
 /* What the command line asks for. `locks` are the program's locks by name. */
@@ -60,12 +60,12 @@ struct options {
     bool costs;  /* only print what each lock's critical section costs, as it is and made cheaper */
 };
 
-/* Reads the command line; on a mistake says what was expected, and ends the program with status 2. */
+/* Reads the command line. On a mistake, prints what is expected and ends the program with status 2. */
 struct options options_read(int argc, char **argv, const char *const *locks, struct options defaults);
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Returns the time of a clock that only goes forward, in nanoseconds. */
 uint64_t now_ns(void);
-/* The shortest of some runs of `run(argument)`, in nanoseconds. */
+/* Calls `run(argument)` several times. Returns the time of the shortest call in nanoseconds. */
 uint64_t shortest_ns(void (*run)(void *), void *argument);
 
 /* Runs `body(&number)` on each of the threads and returns how long that took in nanoseconds. */

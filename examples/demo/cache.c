@@ -22,8 +22,8 @@
 enum { KEYS = 4096, BUCKETS = 1024, WORDS = 128, MOST_SHARDS = 64, MOST_THREADS = 1024, DECODE = 200 };
 
 struct entry {
-    struct entry *next;            /* in its bucket */
-    struct entry *newer, *older;   /* in the order of use */
+    struct entry *next;            /* the next entry in the same bucket */
+    struct entry *newer, *older;   /* its neighbours in the order of use */
     uint32_t key;
     uint64_t uses, checksum;
     uint64_t answer[WORDS];
@@ -130,7 +130,7 @@ static void *serve(void *argument) {
     return (void *)(uintptr_t)digest;
 }
 
-/* What every thread's answers must come to. */
+/* Returns the digest that the answers of each thread must have. */
 static uint64_t right_digest(void) {
     static uint64_t of_key[KEYS];
     uint64_t digest = 0, answer[WORDS];

@@ -3,9 +3,9 @@
  *   index THREADS ROUNDS PATH...
  *
  * Each thread has an equal share of the files' text, splits it into words, and enters each word with its line into one hash
- * table that all share. ROUNDS times over, as a service that re-indexes. The result is checked against an index made by one thread.
+ * table that all share. It does so ROUNDS times, as a service that re-indexes. The result is checked against an index made by one thread.
  *
- * Its locks are ordinary pthread mutexes: the table's (one for each of its stripes) and the totals'. Which of them costs the program its time is what `baton profile` shows.
+ * Its locks are pthread mutexes: one for each stripe of the table, and one for the totals. `baton profile` shows what each one costs.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -18,7 +18,7 @@
 
 enum { STRIPES = 1, BUCKETS = 1 << 14, MOST_FILES = 4096, LONGEST = 63, SHARE = 4096 };
 
-/* ---- memory: each thread cuts small pieces off large ones, and all is freed at once ---- */
+/* ---- memory: each thread cuts small pieces off large blocks, and all blocks are freed at once ---- */
 
 struct arena {
     struct block *first;
@@ -99,7 +99,7 @@ static void enter(struct table *table, struct arena *arena, const char *text, ui
     word->postings = posting;
 }
 
-/* A number that depends on every word, its count and its lines, and on no order. */
+/* Returns a number that depends on every word, its count and its lines, but not on their order. */
 static uint64_t digest(const struct table *table, uint64_t *words) {
     uint64_t sum = 0;
     *words = 0;
@@ -159,7 +159,7 @@ static pthread_mutex_t totals_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t total_words, total_lines;
 
-/* What one thread has in hand: a part of a file, from a line's start to a line's end. */
+/* What a thread indexes at a time: a part of a file, from the start of a line to the end of a line. */
 struct part {
     const struct file *file;
     uint32_t number, line;
@@ -196,8 +196,8 @@ static void divide(void) {
     }
 }
 
-/* Deals the parts out before the start, each to the thread that has the fewest words so far. So the same thread does the
- * same work whatever the lock, and a recorded run can be replayed under another one. */
+/* Deals the parts out before the threads start, each to the thread with the fewest words so far. So each thread does the same
+ * work under every lock, and a recorded run can be replayed under another lock. */
 static int deal(size_t threads) {
     size_t *words = calloc(threads, sizeof *words);
     if (words == NULL) return 0;
@@ -212,7 +212,7 @@ static int deal(size_t threads) {
     return 1;
 }
 
-/* Enters the words of a part; `shared` says whether others do the same. */
+/* Enters the words of a part; `shared` says whether other threads use the table at the same time. */
 static void index_part(struct table *table, struct arena *arenas, const struct part *part, int shared) {
     uint64_t words = 0, lines = 0;
     uint32_t line = part->line;
@@ -279,7 +279,7 @@ int main(int argc, char **argv) {
         }
     qsort(files, n_files, sizeof *files, by_name);
 
-    /* The index that is right: made by one thread, without locks. */
+    /* First makes the right index, by one thread and without locks. */
     uint64_t words, right_words, right;
     divide();
     restart();

@@ -1,5 +1,5 @@
-// How often a short critical section takes long: run it alone and under `baton profile`, and compare. The machine's own stalls are in
-// both. A hold is from the call of lock to the call of unlock, so that what a recorder does behind an acquisition counts.
+// Measures how often a short critical section takes long. Run it alone and under `baton profile`, and compare: the machine's own stalls
+// are in both. A hold lasts from the call of lock to the call of unlock, so the time that a recorder takes after an acquisition counts.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

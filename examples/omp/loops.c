@@ -1,4 +1,4 @@
-// Loops whose parts differ: the later an iteration, the longer it takes, and each thread gets a part of the same length.
+// Loops with uneven parts: later iterations take longer, and each thread gets the same number of iterations.
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Many small regions, each with a loop and a barrier in it: what a team costs.
+// Many small parallel regions, each with a loop and a barrier: shows what starting and joining a team costs.
 #include <omp.h>
 #include <stdio.h>
 

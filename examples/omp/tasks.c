@@ -1,4 +1,4 @@
-// A tree of tasks, each of which enters a critical section; who creates tasks waits for them.
+// A tree of tasks, each of which enters a critical section. A task that creates others waits for them.
 #include <omp.h>
 #include <stdio.h>
 

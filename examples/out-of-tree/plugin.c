@@ -1,4 +1,4 @@
-/* A lock for unmodified programs: a flag in one word, and waiters that sleep in the kernel.
+/* A lock for unmodified programs: a flag in one word, whose waiters sleep in the kernel.
  *
  *     cc -O2 -shared -fPIC -I ../../crates/capi/include -o libmylock.so plugin.c
  *     baton run --lock ./libmylock.so:mylock -- ./app
@@ -31,7 +31,7 @@ static void lock(void *at) {
         return;
     while (__atomic_exchange_n(state, 2, __ATOMIC_ACQUIRE) != 0)
         syscall(SYS_futex, state, FUTEX_WAIT_PRIVATE, 2, NULL);
-    /* pthread_mutex_lock leaves errno alone. */
+    /* Restores errno, because pthread_mutex_lock must not change it. */
     errno = error;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Steps of a generator (Marsaglia's xorshift64); the compiler cannot leave them out, as the state is used. */
+/* Steps of a generator (Marsaglia's xorshift64); the compiler cannot leave them out, because the state is used. */
 static inline uint64_t work(uint64_t state, unsigned steps)
 {
     for (unsigned i = 0; i < steps; i++) {
@@ -18,7 +18,7 @@ static inline uint64_t work(uint64_t state, unsigned steps)
     return state;
 }
 
-/* The argument at a place, or a default. */
+/* Returns the number at a place of the arguments, or a default. */
 static inline unsigned argument(int argc, char **argv, int at, unsigned otherwise)
 {
     return argc > at ? (unsigned)strtoul(argv[at], NULL, 10) : otherwise;
@@ -26,7 +26,7 @@ static inline unsigned argument(int argc, char **argv, int at, unsigned otherwis
 
 enum { MOST_THREADS = 256 };
 
-/* Runs a body in so many threads, each with its number, and waits for all. */
+/* Runs `body` in several threads, each with its number, and waits for all of them. */
 static inline void in_threads(unsigned threads, void *(*body)(void *))
 {
     pthread_t ids[MOST_THREADS];
@@ -43,7 +43,7 @@ static inline void in_threads(unsigned threads, void *(*body)(void *))
         pthread_join(ids[i], NULL);
 }
 
-/* Says whether a result is what it must be. */
+/* Prints whether a result is right, and returns the exit status. */
 static inline int expect(const char *what, uint64_t found, uint64_t expected)
 {
     if (found != expected) {

@@ -1,4 +1,4 @@
-/* Locks of different heat: a table with a lock a bucket, and a lock for its size, taken when a key is new.
+/* Locks that are taken more and less often: a table with a lock for each bucket, and one for its size, taken for new keys.
    Arguments: threads, rounds. */
 #include "common.h"
 

@@ -1,4 +1,4 @@
-/* Nested locks: transfers between accounts, both locked, the lower number first. Arguments: threads, rounds. */
+/* Nested locks: a transfer locks both of its accounts, the one with the lower number first. Arguments: threads, rounds. */
 #include "common.h"
 
 enum { ACCOUNTS = 4 };

@@ -1,4 +1,4 @@
-/* A pipeline of three stages with bounded buffers between them, each a mutex and two condition variables.
+/* A pipeline of three stages with bounded buffers between them; each buffer has a mutex and two condition variables.
    Argument: items. */
 #include "common.h"
 

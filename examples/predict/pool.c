@@ -1,4 +1,4 @@
-/* A pool of two resources behind a semaphore, and a log behind a mutex. Arguments: threads, rounds. */
+/* A semaphore guards a pool of two resources, and a mutex a log. Arguments: threads, rounds. */
 #include "common.h"
 #include <semaphore.h>
 

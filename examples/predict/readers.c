@@ -1,4 +1,4 @@
-/* Mostly readers: a table behind a reader-writer lock, and a counter behind a mutex that every thread takes.
+/* Mostly readers: a reader-writer lock guards a table, and a mutex, which every thread takes, a counter.
    Arguments: threads, rounds. */
 #include "common.h"
 

@@ -1,4 +1,4 @@
-/* Serial: one thread computes alone, then all of them compute, in turns. Arguments: threads, phases. */
+/* Serial parts: one thread computes alone, then all threads compute, and so on by turns. Arguments: threads, phases. */
 #include "common.h"
 
 static pthread_barrier_t begins, ends;

@@ -1,4 +1,4 @@
-//! An arbiter: the packet that was created last wins.
+//! An arbiter of a router, added to Baton: the packet that was created last wins.
 
 use baton_cli::noc::arbiter::{Arbiter, ArbiterInfo, Contender, Registered};
 

@@ -1,4 +1,4 @@
-//! A device: answers each request with its first word, two cycles of its clock after the request's turn.
+//! A device, added to Baton: it answers a request with the request's first word, two cycles after taking it.
 
 use baton_cli::chip::device::{Answer, Device, DeviceKind, Port, Request, Taken};
 

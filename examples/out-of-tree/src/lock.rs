@@ -1,4 +1,4 @@
-//! A lock: a flag, and waiters that watch it.
+//! A lock, added to Baton: a flag, which the waiters watch.
 
 use baton_cli::machine::Ordering::{Acquire, Release};
 use baton_cli::machine::{Atomic, Counted, Machine, Wait};
@@ -8,10 +8,10 @@ use baton_cli::sync::lock::{LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 #[repr(transparent)]
 pub struct Flag<M: Machine>(M::Atomic<u32>);
 
-// SAFETY: one zero word, free when zero.
+// SAFETY: a `Flag` is one atomic word, and a word of 0 is a valid, free lock.
 unsafe impl<M: Machine> ZeroInit for Flag<M> {}
 
-// SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
+// SAFETY: only the thread whose swap found 0 holds the lock. The swap's Acquire pairs with the Release store in `unlock`.
 unsafe impl<M: Machine> RawLock<M> for Flag<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -26,9 +26,9 @@ unsafe impl<M: Machine> RawLock<M> for Flag<M> {
         posix: Posix::Yes,
         general: false,
         waits: Waits::Any,
-        // What a simulated chip charges an uncontended pair beside its accesses.
+        // What a simulated chip charges for an uncontended lock and unlock, besides their memory accesses.
         counted: Counted { instructions: 10.0, accesses: 2 },
-        // No program has it compiled in by number.
+        // The lock has no number, because no C program selects it at compile time.
         c_number: u32::MAX,
     };
 
@@ -49,7 +49,7 @@ unsafe impl<M: Machine> RawLock<M> for Flag<M> {
     }
 }
 
-// SAFETY: as `lock`; a failed swap leaves the flag as it was.
+// SAFETY: as in `lock`, the holder is the thread whose swap found 0; a swap that finds 1 leaves the flag at 1.
 unsafe impl<M: Machine> TryLock<M> for Flag<M> {
     fn try_lock(&self) -> Option<()> {
         (self.0.swap(1, Acquire) == 0).then_some(())

@@ -1,4 +1,4 @@
-//! `baton` with parts of its own: all of its subcommands find them by name.
+//! A `baton` command with added parts: all subcommands find these parts by their names.
 
 mod arbiter;
 mod device;

@@ -1,4 +1,4 @@
-//! A scheduler: the fair policy with time slices four times as long.
+//! A scheduling policy, added to Baton: the fair policy with time slices four times as long.
 
 use baton_cli::sched::{Params, Policy, fair};
 

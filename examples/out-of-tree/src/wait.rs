@@ -1,4 +1,4 @@
-//! A wait policy: some tries with PAUSE between them, then sleep.
+//! A wait policy, added to Baton: a waiter looks a few times with PAUSE in between, then sleeps.
 
 use baton_cli::machine::wait::{Argument, Between, Idle, Steps, WaitInfo};
 

@@ -1,4 +1,4 @@
-//! A workload: threads that fence after every store to a word of their own.
+//! A workload, added to Baton: each thread stores to a word of its own, and fences after every store.
 
 use baton_cli::machine::{Atomic, Machine, Ordering, Wait};
 use baton_cli::workloads::{Body, Knobs, Probe, Refused, Shared, Team, Workload, WorkloadInfo, expect, share};
