@@ -1,22 +1,22 @@
-"""What a test of GCC's says of itself in DejaGnu's directives: how it is compiled, what it is run with, what it should do."""
+"""Reads the DejaGnu directives of a test of GCC: how to compile it, how to run it, and what it must do."""
 
 import re
 import shlex
 
 DIRECTIVE = re.compile(r"\{\s*(dg-[a-z-]+)((?:[^{}\"]|\"(?:[^\"\\]|\\.)*\"|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
-# Words of a selector that hold here. Those that name a device do not.
+# Words of a selector that hold on this host; words that name an offload device are missing, so they do not hold.
 HOLDS = re.compile(r"^(\*-\*-linux\*|\*-\*-gnu\*|\*-\*-\*|[ix][?0-9]*86\S*-\*-\*|lp64|lto|vect_simd_clones|size32plus|tls_runtime|tls"
                    r"|sync_int_long|sync_char_short|fpic|shared|avx_runtime|alias|large_long_double|fopenmp|pthread|c\+\+\S*)$")
 
 
 def words(text):
-    """The arguments of a directive: words, strings and braced lists."""
+    """Splits the arguments of a directive into words, strings and braced lists, without their quotes or braces."""
     found = re.findall(r"\"(?:[^\"\\]|\\.)*\"|\{(?:[^{}]|\{[^{}]*\})*\}|[^\s{}\"]+", text)
     return [word[1:-1] if word[0] in "\"{" else word for word in found]
 
 
 def holds(selector):
-    """Whether a selector as `target { lto && lp64 }` holds on this host, which has no device."""
+    """Returns whether a selector such as `target { lto && lp64 }` holds on this host, which has no offload device."""
     selector = re.sub(r"^\s*(target|xfail)\s+", "", selector.strip())
     text = selector.replace("{", "(").replace("}", ")")
     parts = re.findall(r"[()!]|&&|\|\||[^\s()!]+", text)
@@ -32,7 +32,7 @@ def holds(selector):
 
 
 class Test:
-    """A test's file with what it says of itself."""
+    """A test file with the content of its directives."""
 
     def __init__(self, path, language):
         self.path, self.language = path, language
@@ -42,7 +42,7 @@ class Test:
         defaults = ["-O2"]
         for name, rest in DIRECTIVE.findall(path.read_text(errors="replace")):
             arguments = words(rest)
-            # A directive whose last argument is a selector that does not hold says nothing.
+            # A directive is ignored if its last argument is a selector that does not hold here.
             selector = arguments[-1] if arguments and re.match(r"\s*target\b", arguments[-1]) else None
             if selector is not None and not holds(selector):
                 if name == "dg-do":
@@ -70,13 +70,13 @@ class Test:
         self.options = defaults + self.options
 
     def why_not(self):
-        """Why it is not run here; None if it is."""
+        """Returns why the test is not run (this host lacks what it needs, or it is only to be compiled), or None if it is run."""
         if self.needs:
             return "needs " + ", ".join(self.needs)
         return None if self.what == "run" else f"is to {self.what} only"
 
     def judge(self, code, output):
-        """Why what a run did is wrong; None if it is right."""
+        """Returns why a run with this exit code and output fails the test, or None if it passes."""
         if (code != 0) != self.should_fail:
             return f"ends with {code}"
         lost = [pattern for pattern in self.outputs if not re.search(pattern.replace("\\[", "[").replace("\\]", "]"), output)]

@@ -1,4 +1,5 @@
-"""What scripts/check/fuzz-traces and scripts/check/fuzz-files share: cases by seed, a bounded run of the command, and the report of a failure."""
+"""Shared by scripts/check/fuzz-traces and scripts/check/fuzz-files: cases by seed, a bounded run of `baton`, and the
+report of a failure."""
 
 import argparse
 import os
@@ -10,9 +11,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# A case takes at most so long, and so much memory; every answer is one of the documented exit codes.
+# The most CPU seconds that a command may take.
 LONGEST = 10
-# What sleeps uses no CPU time: it is ended after so long by the clock.
+# A sleeping command uses no CPU time: it is killed after this many seconds by the clock.
 PATIENCE = 300
 MOST_MEMORY = 4 << 30
 ANSWERS = {0, 1, 2}
@@ -40,12 +41,12 @@ def limited():
 
 
 def problem(baton, words):
-    """Runs the command; what is wrong with its answer, or None."""
+    """Runs `baton` with these arguments; returns what is wrong with its answer, or None."""
     env = {**os.environ, "RUST_BACKTRACE": "0", "NO_COLOR": "1"}
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen([baton, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
                                  cwd=ROOT, env=env, preexec_fn=limited)
-        # The child's own CPU time is what counts: the machine may be busy with others.
+        # The limit is on the child's own CPU time, because the machine may be busy with other programs.
         ended, status, usage, begun = 0, 0, None, time.monotonic()
         while not ended:
             ended, status, usage = os.wait4(child.pid, os.WNOHANG)
@@ -79,7 +80,9 @@ def cpu_seconds(pid):
 
 
 def go(script, chosen, case):
-    """Case after case; `case(seed, folder)` makes the input and gives the commands to try on it."""
+    """Runs one case after the other until the time or the number of cases is used up, then exits.
+
+    `case(seed, folder)` writes the input into the folder and yields the arguments to try on it."""
     first = chosen.seed if chosen.seed is not None else time.time_ns() % 1_000_000_000
     print(f"{script}: seeds from {first}", flush=True)
     begun, done, failed = time.monotonic(), 0, 0
@@ -89,7 +92,7 @@ def go(script, chosen, case):
         with tempfile.TemporaryDirectory() as scratch:
             folder = chosen.keep or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            # A case is its own files alone: not those of the one before.
+            # Removes the files of the case before.
             for left in folder.iterdir():
                 left.unlink()
             for words in case(seed, folder):

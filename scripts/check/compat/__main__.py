@@ -39,13 +39,13 @@ def arguments():
 
 
 def lock_names(runner):
-    """The locks that can stand in for mutexes: the library names them when it is given one that it does not know."""
+    """Returns the names of the locks that can replace mutexes, from the library's message about an unknown lock."""
     said = runner.refusal("no-such-lock")
     return said.split("expected one of", 1)[1].strip().split(", ")
 
 
 def settings(runner, chosen, asleep_only):
-    """What each column is run with: (title, lock, wait)."""
+    """Returns the table's columns as (title, lock, wait): each lock with its own wait policy, then each with `futex`."""
     names = [name for name in lock_names(runner) if chosen is None or name in chosen]
     own = [(name, name, "") for name in names if runner.takes(name, "")]
     asleep = [(f"{name}, futex", name, "futex") for name in names if name != "futex" and runner.takes(name, "futex")]
@@ -56,7 +56,7 @@ def settings(runner, chosen, asleep_only):
 
 
 def measure(runner, program, columns, log):
-    """One row: the run without the library, the recorded one, and one for each column."""
+    """Runs a program without the library, recorded, and once for each column; returns the row of the table."""
     log(f"{program.name}: bare")
     bare = program.go(runner.bare())
     if not bare.ok:

@@ -1,4 +1,4 @@
-"""The programs, and what tells that one of them has done its work."""
+"""The programs that the compatibility check runs, and how it judges their output."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from inputs import text
 
 
 class Result:
-    """What came of one run."""
+    """The outcome of one run: its state, the reason, its seconds, the hash of its output, and the library's counters."""
 
     def __init__(self, state, why, seconds, digest=None, counters=(), trace_bytes=0):
         self.state = state  # ok, failed, collapse
@@ -40,7 +40,7 @@ class Result:
 
 
 class Program:
-    """A command that ends by itself; what it prints must equal what it prints without the library."""
+    """A command that ends by itself; its output under the library must equal its output without the library."""
 
     def __init__(self, name, what, command, needs=None, only=None, binary=None, stdin=None):
         self.name = name
@@ -116,7 +116,7 @@ PRAGMA integrity_check;
 
 
 def compiled(root, scratch, source, compiler, *options):
-    """A test program of the preload library, or None without a compiler."""
+    """Compiles a test program of the preload library and returns its path, or None where the compiler is missing."""
     if shutil.which(compiler) is None:
         return None
     target = os.path.join(scratch, os.path.splitext(source)[0])
@@ -126,7 +126,7 @@ def compiled(root, scratch, source, compiler, *options):
 
 
 def every(root, scratch, mebibytes):
-    """All programs."""
+    """Writes the input files into `scratch` and yields each program of the check."""
     data = os.path.join(scratch, "data")
     text(data, mebibytes)
     sql = os.path.join(scratch, "sql")

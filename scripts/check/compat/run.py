@@ -1,4 +1,4 @@
-"""Starting a program with or without the library, with a limit on its time."""
+"""Starts programs with or without the library, and ends those that take too long."""
 
 import glob
 import json
@@ -9,7 +9,7 @@ import time
 
 
 class Launch:
-    """One way to start programs: the environment, and where the counters and the trace will be."""
+    """One way to start programs: the environment, the time limit, and the paths of the counters and of the trace."""
 
     def __init__(self, env, limit, stats=None, trace=None):
         self.env = env
@@ -18,12 +18,12 @@ class Launch:
         self.trace = trace
 
     def start(self, command, **options):
-        """Starts the command in a process group of its own."""
+        """Starts the command in a session of its own, so that `kill` reaches its children too."""
         options.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.Popen(command, env=self.env, start_new_session=True, **options)
 
     def finish(self, process, deadline):
-        """Waits until the deadline; False if the process had to be killed."""
+        """Waits for the process until the deadline; kills it then. Returns whether it ended by itself."""
         try:
             process.wait(max(0.0, deadline - time.monotonic()))
             return True
@@ -40,7 +40,7 @@ class Launch:
         process.wait()
 
     def counters(self, name):
-        """The counters that processes of this program have left."""
+        """Returns the exit counters of each process whose program name begins with `name`."""
         if self.stats is None or not os.path.exists(self.stats):
             return []
         with open(self.stats) as file:
@@ -48,14 +48,14 @@ class Launch:
         return [line for line in lines if os.path.basename(line["program"]).startswith(name)]
 
     def trace_bytes(self):
-        """How much was recorded."""
+        """Returns the disk space of the recorded events, in bytes; 0 if the launch does not record."""
         if self.trace is None:
             return 0
         return sum(os.stat(path).st_blocks * 512 for path in glob.glob(os.path.join(self.trace, "events.*")))
 
 
 class Runner:
-    """Makes launches."""
+    """Makes a `Launch` for each way to run a program: without the library, recorded, and under a lock."""
 
     def __init__(self, library, scratch, limit):
         if not os.path.exists(library):
@@ -75,28 +75,28 @@ class Runner:
         return os.path.join(self.scratch, f"{name}.{self.number}")
 
     def bare(self):
-        """Without the library."""
+        """Returns the launch without the library, with a time limit of at least a minute."""
         return Launch(self.environment(), max(self.limit, 60))
 
     def recorded(self):
-        """Recorded, with glibc's locks."""
+        """Returns the launch that records a trace while the program keeps glibc's locks."""
         trace, stats = self.path("trace"), self.path("stats")
         os.mkdir(trace)
         env = self.environment(LD_PRELOAD=self.library, BATON_TRACE=trace, BATON_STATS=stats)
         return Launch(env, self.limit, stats, trace)
 
     def under(self, lock, wait):
-        """Under a lock."""
+        """Returns the launch that replaces the program's mutexes with `lock`, under the wait policy `wait` if it is not empty."""
         stats = self.path("stats")
         env = self.environment(LD_PRELOAD=self.library, BATON_LOCK=lock, BATON_WAIT=wait, BATON_STATS=stats)
         return Launch(env, self.limit, stats)
 
     def refusal(self, lock):
-        """What the library says when it refuses a lock."""
+        """Returns the message with which the library refuses a lock's name."""
         env = self.environment(LD_PRELOAD=self.library, BATON_LOCK=lock)
         return subprocess.run(["true"], env=env, capture_output=True, text=True, check=False).stderr
 
     def takes(self, lock, wait):
-        """Whether the library takes the lock with this wait policy on this machine."""
+        """Returns whether the library accepts the lock with this wait policy on this machine."""
         env = self.environment(LD_PRELOAD=self.library, BATON_LOCK=lock, BATON_WAIT=wait)
         return subprocess.run(["true"], env=env, capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Servers: started under the library, loaded by clients without it, checked, and stopped in order."""
+"""Servers of the compatibility check: each runs under the library, serves clients that run without it, and is stopped."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ def free_port():
 
 
 def connect(port, deadline):
-    """A connection to the server, once it is up."""
+    """Connects to the server, and tries again until it listens or the deadline is over."""
     while True:
         try:
             return socket.create_connection(("127.0.0.1", port), timeout=max(0.1, deadline - time.monotonic()))
@@ -26,7 +26,7 @@ def connect(port, deadline):
 
 
 class Server:
-    """The frame of a run; a server says how it is started, loaded and stopped."""
+    """Starts a server, loads it and stops it; a subclass defines `command`, `load` and `stop`."""
 
     def __init__(self, scratch):
         self.scratch = scratch
@@ -62,7 +62,7 @@ class Server:
 
 
 def together(count, work):
-    """Runs `work(i)` in so many threads; the first error is raised here."""
+    """Runs `work(i)` for each i below `count` in a thread of its own, and raises the first error of any thread."""
     errors = []
 
     def guarded(i):
@@ -81,7 +81,7 @@ def together(count, work):
 
 
 class Memcached(Server):
-    """memcached with four threads; clients set and get, and every value is compared."""
+    """memcached with four threads: clients set and get values, and compare each with what they set."""
 
     name, binary, needs = "memcached", "memcached", ["memcached"]
     what = "`-t 4`, 8 clients set and get 1,600 values, each compared"
@@ -109,7 +109,7 @@ class Memcached(Server):
 
 
 class Redis(Server):
-    """redis with two I/O threads, under redis-benchmark; then a list is written and read back."""
+    """redis with two I/O threads: redis-benchmark loads it, then the script writes a list and reads it back."""
 
     name, binary, needs = "redis", "redis", ["redis-server", "redis-benchmark"]
     what = "`io-threads 2`, `redis-benchmark` of 2,000 requests, then a list read back"

@@ -1,20 +1,20 @@
-"""The results as a page."""
+"""Writes the results of the compatibility check as a page in Markdown."""
 
 
 def processor():
-    """The processor's name, as the kernel has it."""
+    """Returns the processor's model name from /proc/cpuinfo."""
     with open("/proc/cpuinfo") as file:
         return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
 
 
 def share(run):
-    """Which part of the acquisitions the lock served, in percent; None if there were none."""
+    """Returns the percentage of mutex acquisitions that the lock served; None if the program made none."""
     total = run["served"] + sum(run["passed_through"].values())
     return 100 * run["served"] / total if total else None
 
 
 def cell(run, bare):
-    """One run in a few words."""
+    """Returns the table's cell of one run: collapse, failure, or the share served and the time relative to the bare run."""
     if run["state"] == "collapse":
         return "collapse"
     if run["state"] == "failed":
@@ -45,7 +45,7 @@ from a run, no more.
 
 
 def grid(rows, titles, heading):
-    """One table: a row for each program, a column for each title."""
+    """Returns one table in Markdown, with a row for each program and a column for each title."""
     lines = ["| program | " + " | ".join(heading) + " |", "| --- |" + " --- |" * len(titles)]
     for row in rows:
         runs = {run["title"]: run for run in row["runs"]}
@@ -55,7 +55,7 @@ def grid(rows, titles, heading):
 
 
 def markdown(result):
-    """The page."""
+    """Returns the whole page in Markdown."""
     rows = result["rows"]
     parts = [PAGE.format(limit=result["limit_seconds"], **result["host"])]
     parts.append("| program | what it does, and what is compared | alone | threads |\n| --- | --- | --- | --- |")
