@@ -1,10 +1,10 @@
-"""Inputs that several scripts give to programs: the same bytes in each run."""
+"""Makes inputs that several scripts give to programs; they have the same bytes in each run."""
 
 import random
 
 
 def text(path, mebibytes):
-    """Words in no order: compressible, but not too much."""
+    """Writes a text of random words: it can be compressed, but not too well."""
     rng = random.Random(20061120)
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
     with open(path, "w", encoding="ascii") as file:

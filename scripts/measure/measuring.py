@@ -1,4 +1,5 @@
-"""What the scripts that measure on this machine share: how a run is timed and told from a disturbed one, and when times differ."""
+"""Shared by the scripts that measure on this machine: times a run, tells whether other programs disturbed it, and
+compares times."""
 
 import json
 import os
@@ -10,11 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-# Medians that are closer than this are a tie.
+# Two medians that differ by less than this share are a tie.
 NEAR = 0.03
-# A run is disturbed if others used more than this share of the CPUs.
+# A run is disturbed if other programs used more than this share of the CPUs.
 MOST_OTHERS = 0.05
-# Tries for each run that counts.
+# The most tries for a run that is not disturbed.
 TRIES = 4
 
 
@@ -28,7 +29,7 @@ def die(text):
 
 
 def busy():
-    """CPU seconds of all that ran so far, and of this process with its children."""
+    """Returns the idle CPU seconds of the machine, and the CPU seconds that this process and its ended children have used."""
     ticks = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     idle = (ticks[3] + ticks[4]) / os.sysconf("SC_CLK_TCK")
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -36,7 +37,7 @@ def busy():
 
 
 def listening(port, deadline):
-    """Waits until somebody answers at the port; False if nobody does in time."""
+    """Waits until a server accepts connections on the port; returns whether one does before the deadline."""
     while time.monotonic() < deadline:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
@@ -47,7 +48,8 @@ def listening(port, deadline):
 
 
 def loaded(process, load, port, deadline):
-    """Loads a server with a client, then asks it to end; False if the client fails or the time is over."""
+    """Loads a server with a client, then asks the server to end. Returns False if the server does not listen in time or
+    the client fails, and raises TimeoutExpired if the client runs beyond the deadline."""
     if not listening(port, deadline):
         return False
     done = subprocess.run([str(word) for word in load], timeout=max(0.1, deadline - time.monotonic()), capture_output=True)
@@ -56,12 +58,14 @@ def loaded(process, load, port, deadline):
 
 
 def timed(command, limit, load=(), port=0):
-    """Seconds of a run, its output, whether it was ended at the limit, and the share of the CPUs that others used.
+    """Runs a command; returns its seconds, its output, whether it was ended at the limit, and the share of the CPUs
+    that other programs used.
 
     With `load` the command is a server: a client loads it, and then it is asked to end."""
     (idle, own), start = busy(), time.monotonic()
     output, ended = None, False
-    # A group of its own, so that the program ends with the command that started it.
+    # The command has a process group of its own, so that a kill at the limit also ends the program that the command
+    # started.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
         if load and not loaded(process, load, port, start + limit):
@@ -76,16 +80,16 @@ def timed(command, limit, load=(), port=0):
         die(f"{' '.join(map(str, command))} failed ({process.returncode}): {errors.decode(errors='replace')}")
     now_idle, now_own = busy()
     cpus = os.cpu_count()
-    # Each CPU's idle time is told to a tick.
+    # The kernel counts each CPU's idle time in whole ticks, so one tick a CPU is subtracted.
     others = seconds * cpus - (now_idle - idle) - (now_own - own) - cpus / os.sysconf("SC_CLK_TCK")
     if ended:
-        # What the killed program used is in nobody's account, so others cannot be told from it.
+        # The CPU time of a killed program may be in no account, so the share of other programs is unknown.
         return limit, output, True, 0.0
     return seconds, output, False, max(0.0, others) / (seconds * cpus)
 
 
 def printed(*command, limit=None):
-    """What a command prints."""
+    """Returns the standard output of a command; ends the script if the command fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit)
     if done.returncode != 0:
         die(f"{' '.join(map(str, command))} failed ({done.returncode}): {done.stderr.strip()}")
@@ -93,12 +97,13 @@ def printed(*command, limit=None):
 
 
 def asked(*command):
-    """The JSON that a command prints."""
+    """Returns the parsed JSON that a command prints."""
     return json.loads(printed(*command))
 
 
 def record(baton, command, profile, load=(), port=0):
-    """Records a program, in a moment when others were quiet if there is one; the share of the CPUs that others used."""
+    """Records a program, up to TRIES times until a recording is not disturbed by other programs; returns the share of
+    the CPUs that those used in the last recording."""
     for _ in range(TRIES):
         recorded = [baton, "profile", "--force", "-o", profile, "--", *map(str, command)]
         _, _, ended, others = timed(recorded, 120, load, port)
@@ -110,7 +115,8 @@ def record(baton, command, profile, load=(), port=0):
 
 
 def order(a, b):
-    """-1, 0 or 1: which of two (median, low, high) is shorter, 0 for a tie."""
+    """Returns -1 if the first (median, low, high) is shorter, 1 if the second is, 0 if their ranges overlap or their
+    medians are closer than 3%."""
     if (a[1] <= b[2] and b[1] <= a[2]) or abs(a[0] - b[0]) < NEAR * min(a[0], b[0]):
         return 0
     return -1 if a[0] < b[0] else 1

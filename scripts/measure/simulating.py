@@ -1,4 +1,5 @@
-"""What the scripts that make tables of simulations share: the command, which is built where none is named, and a run's results."""
+"""Shared by the scripts that make tables of simulations: builds the command where none is named, and reads the results
+of a run."""
 
 import json
 import pathlib
@@ -8,13 +9,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def built():
-    """The command of this tree, as it is now."""
+    """Builds the command from this tree; returns its path."""
     subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "baton-cli"], cwd=ROOT, check=True)
     return str(ROOT / "target/release/baton")
 
 
 def results(command):
-    """What `baton sim … --json` prints; a run that fails ends the script with what it said."""
+    """Runs `baton sim … --json`; returns its results. If the run fails, its message ends the script."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
@@ -22,13 +23,15 @@ def results(command):
 
 
 def in_mode(baton, model, chip, apps, settings=(), more=()):
-    """Runs programs of `--app phases,…` in the coarse mode or in the cycle-level one; what each did, in their order.
+    """Runs programs of `--app phases,…` in the coarse mode (`model` is "phases") or in the cycle-level one; returns the
+    results of each program, in the order of `apps`.
 
-    The coarse mode has the shared cache where a page's home is, as the cycle-level one does."""
+    In the coarse mode a page's home has the shared cache, as in the cycle-level mode."""
     command = [baton, "sim", "--json", "--chip", chip, "--no-trace"]
     for setting in (f"memory.model={model}", *(["phases.shared=homes"] if model == "phases" else []), *settings):
         command += ["--set", setting]
-    # The main application only begins: what is compared are runs of --app, which have a time each.
+    # The main application is only there because a run needs one, and ends at once: the programs of --app are compared,
+    # each of which has a time of its own.
     command += ["--workload", "barrier", "--threads", "1", "--iterations", "1", "--think", "1", *more]
     for app in apps:
         command += ["--app", f"phases,{app}"]

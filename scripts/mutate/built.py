@@ -1,7 +1,7 @@
 """Mutants of a source tree, each behind a switch.
 
-All mutants are built at once, into a copy of the tree below target/: which of them is on is said by a variable of the environment. Only
-where two change the same code a second build is needed."""
+All mutants are built at once, in a copy of the tree below target/, and the environment variable BATON_MUTANT says which
+of them is on. Only mutants that change the same code need a second build."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import subprocess
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# At the end of each file that has mutants.
+# This function is appended to each file that has mutants.
 SWITCH = """
 #[allow(clippy::all)]
 fn broken(number: usize) -> bool {
@@ -23,33 +23,34 @@ fn broken(number: usize) -> bool {
 
 
 class Mutant(NamedTuple):
-    """Code is an expression, or statements, which become `if BROKEN { new } else { old }`. Where that does not do, `new` is all of it,
-    with `@` for the condition."""
+    """One change of the source. `old` is an expression or statements; the copy has `if BROKEN { new } else { old }`
+    instead. Where that does not compile, `new` is the whole replacement, with `@` for the condition."""
 
     name: str
     file: str
     old: str
     new: str
-    # Why no test can object, of one that survives.
+    # Of a mutant that survives: the reason why no test can fail.
     why: str = ""
 
 
 class Check(NamedTuple):
-    """Mutants, and the tests that are to object."""
+    """A list of mutants, and the tests of which one must fail for each."""
 
-    # The copy's folder below target/.
+    # The name of the copy's folder below target/.
     name: str
     mutants: list
-    # Test programs in the order in which they run, each with its filters. `lib` has the tests beside the crate's sources;
-    # `chipfile/lib` is a program of another crate than `crate`.
+    # Test programs in the order in which they run, each with filters of test names. `lib` are the tests inside the crate's
+    # sources; `chipfile/lib` is a program of another crate than `crate`.
     tests: dict
-    # CPU seconds that a test program gets.
+    # The most CPU seconds that a test program may use.
     patience: int
-    # The crate of the test programs whose names have no crate.
+    # The crate of the test programs that name none.
     crate: str = "chip"
 
     def copy(self, files):
-        """Brings the copy of the tree up to date but for `files`; what has not changed keeps its time, so that little is built."""
+        """Brings the copy up to date with the tree, but for the contents in `files`; returns its folder. An unchanged
+        file keeps its time, so that cargo builds little."""
         tree = ROOT / "target" / self.name
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.split(b"\0")
         kept = {name for name in map(os.fsdecode, names) if (ROOT / name).is_file()}
@@ -64,13 +65,14 @@ class Check(NamedTuple):
         return tree
 
     def stale(self):
-        """The mutants whose code does not stand exactly once in their file, each with how often it stands."""
+        """Returns the mutants whose code does not stand exactly once in their file, each with the number of times."""
         texts = {mutant.file: (ROOT / mutant.file).read_text() if (ROOT / mutant.file).is_file() else "" for mutant in self.mutants}
         times = ((mutant, texts[mutant.file].count(mutant.old)) for mutant in self.mutants)
         return [(mutant, count) for mutant, count in times if count != 1]
 
     def rounds(self, chosen):
-        """The mutants by builds: in one build, none changes another's code. Raises where a mutant's code is not there."""
+        """Returns the sources, and the mutants in groups for one build each, in which no two change the same code. Ends
+        the script if a mutant's code is not there exactly once."""
         sources = {mutant.file: (ROOT / mutant.file).read_text() for mutant in self.mutants}
         builds = []
         for number, mutant in chosen:
@@ -88,13 +90,13 @@ class Check(NamedTuple):
         return sources, builds
 
     def place(self, test):
-        """The crate of a test program, and its name there."""
+        """Returns the crate of a test program, and the program's name in the crate."""
         crate, _, name = test.rpartition("/")
         return crate or self.crate, name
 
     def compile_tests(self, tree):
-        """Builds the test programs; by name. Cargo tells packages by their paths in their workspace: the copy needs a folder for builds of
-        its own, or the tree's next build would take mutants for its own crates."""
+        """Builds the test programs; returns their executables by name. Cargo identifies packages by their paths in the
+        workspace, so the copy needs a target folder of its own: otherwise the tree's next build would use mutants."""
         environment = dict(os.environ, CARGO_TARGET_DIR=str(tree) + "-build")
         programs = {}
         for test in self.tests:
@@ -109,7 +111,7 @@ class Check(NamedTuple):
         return programs
 
     def judge(self, tree, programs, number):
-        """The test that objects to the mutant of that number, and how; None if all pass."""
+        """Runs the tests with the mutant of that number; returns which one fails and how, or None if all pass."""
         environment = dict(os.environ, RUST_BACKTRACE="0", BATON_MUTANT=str(number))
         for test, filters in self.tests.items():
             crate, _ = self.place(test)
@@ -122,7 +124,7 @@ class Check(NamedTuple):
         return None
 
     def run(self, words, usage):
-        """Judges the mutants whose names have one of the words, all without words; the exit code."""
+        """Judges the mutants whose names have one of the words (without words, all mutants); returns the exit code."""
         if any(word.startswith("-") for word in words):
             print(usage)
             return 0 if words in (["-h"], ["--help"]) else 2
@@ -151,7 +153,7 @@ class Check(NamedTuple):
 
 
 def broken(sources, build):
-    """The files of a build."""
+    """Returns the content of the files that a build changes: each mutant behind its switch."""
     files = {}
     for file in {mutant.file for _, mutant, _ in build}:
         text = sources[file]

@@ -29,14 +29,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# By crate: the programs of baton-check with its contracts, and what they are built with.
+# For each crate: the test programs of baton-check that have its contracts, and the features to build them with.
 CRATES = {
     "sync": {"programs": ["loom", "shuttle"], "features": []},
     "omp": {"programs": ["omp"], "features": ["--features", "deep"]},
 }
 QUICK = "lock/mcs.rs"
 ORDERING = re.compile(r"\b(Relaxed|Acquire|Release|AcqRel|SeqCst)\b")
-# What each ordering is weakened to, by the kind of access.
+# The weaker orderings to try, by the kind of access and the ordering that it has.
 WEAKER = {
     ("load", "Acquire"): ["Relaxed"],
     ("load", "SeqCst"): ["Acquire", "Relaxed"],
@@ -51,8 +51,8 @@ WEAKER = {
     ("fence", "AcqRel"): ["Acquire", "Release"],
     ("fence", "SeqCst"): ["AcqRel", "none"],
 }
-# The shortest CPU time that a mutant gets, in seconds: loom explores more when an ordering is weaker. CPU time, as a
-# machine that is busy with something else must not change a verdict.
+# The least CPU seconds that a mutant gets: loom explores more when an ordering is weaker. The limit is on CPU time, because a
+# busy machine must not change a verdict.
 PATIENCE = 120
 
 
@@ -89,12 +89,14 @@ def run(program, test, limit=None, **variables):
 
 
 def checker_of(program, name):
-    """Who runs a test: its program, or, where a program has tests of both, the test's module."""
+    """Returns which checker runs a test, "loom" or "shuttle": the program's name says it or, in a program with tests of
+    both, the test's module."""
     return program if program in ("loom", "shuttle") else "loom" if name.startswith("loom") else "shuttle"
 
 
 def survey(programs, source, wanted, jobs):
-    """Runs each test once as it is; returns by place: what is done there, and the tests that reach it."""
+    """Runs each test once without a mutant; returns the places that tests reach, each with what is done there and its
+    tests, and the number of tests."""
     tests = []
     for program, path in programs.items():
         listed = subprocess.run([path, "--list", "--format", "terse"], stdout=subprocess.PIPE, text=True, check=True)
@@ -125,7 +127,7 @@ def survey(programs, source, wanted, jobs):
 
 
 def code_of(source):
-    """The source's lines without comments, `use` and what follows the test module."""
+    """Returns the source's lines up to its test module; comments and `use` items are blank."""
     lines = []
     inside_use = False
     for line in source:
@@ -139,7 +141,7 @@ def code_of(source):
 
 
 def arguments_of(lines, row, column):
-    """The positions (row, column) of the ordering words that are arguments of the call at this place."""
+    """Returns the positions (row, column) of the ordering words among the arguments of the call at this place."""
     text = "\n".join(lines)
     at = sum(len(line) + 1 for line in lines[:row - 1]) + column - 1
     start = text.find("(", at)
@@ -164,10 +166,10 @@ def arguments_of(lines, row, column):
 
 
 def argument_for(lines, row):
-    """Whether a comment at this place, in or above its statement, argues by `C11:`."""
+    """Returns whether a comment in or above the statement at this row has an argument that begins with `C11:`."""
     if "C11:" in lines[row - 1]:
         return True
-    # Up to the comment that stands above the statement.
+    # Walks up to the comment above the statement.
     at = row - 2
     while at >= 0 and lines[at].strip() and row - at < 12:
         if lines[at].strip().startswith("//"):
@@ -184,7 +186,7 @@ def argument_for(lines, row):
 
 
 def mutants_of(key, place):
-    """The changes to try at a place, as (argument, value)."""
+    """Returns the changes to try at a place, as (argument, value)."""
     if place["kind"] == "wake":
         return [("wake", "none")]
     kind = {"ok": "rmw", "fail": "load"}
@@ -195,7 +197,8 @@ def mutants_of(key, place):
 
 
 def judge(programs, key, place, change):
-    """Runs the tests that reach the place, quickest first, until one objects. Returns what came out."""
+    """Runs the tests that reach the place, quickest first, until one fails. Returns the place, the change, the verdict,
+    and the test that failed."""
     checker = "shuttle" if place["kind"] == "wake" else "loom"
     argument, value = change
     name = f"{key[0]}:{key[1]}:{key[2]}:{argument}={value}"
@@ -231,11 +234,11 @@ def main():
 
 
 def check(options, wanted_files, scratch):
-    """The whole check; returns the exit status."""
+    """Runs the whole check; returns the exit status."""
     programs, source = build(options.crate, scratch), str(source_of(options.crate))
     files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / source).rglob("*.rs"))
     files = [file for file in files if not wanted_files or file in wanted_files]
-    # Read once: somebody may go on working while this runs.
+    # The sources are read once, because they may be edited while this runs.
     sources = {file: (ROOT / file).read_text().splitlines() for file in files}
     rooms = {pathlib.Path(file).stem for file in wanted_files}
 
@@ -245,14 +248,14 @@ def check(options, wanted_files, scratch):
     places, count = survey(programs, source, wanted, options.jobs)
     print(f"{count} tests pass as they are and reach {len(places)} places", file=sys.stderr)
 
-    # Every ordering that is written down must be reached by a test.
+    # Finds the written orderings that no test reaches.
     unreached = []
     for file in files:
         lines = code_of(sources[file])
         reached = {where for key in places if key[0] == file for where in arguments_of(lines, key[1], key[2])}
         for row, line in enumerate(lines, 1):
             for word in ORDERING.finditer(line):
-                # A Relaxed has nothing below it; a path like `core::cmp::Ordering::Less` has none of these words.
+                # Relaxed has no weaker ordering; a path like `core::cmp::Ordering::Less` has none of the five words.
                 if word[1] != "Relaxed" and (row, word.start() + 1) not in reached:
                     unreached.append((file, row, word[1]))
 

@@ -30,22 +30,23 @@ from measuring import MOST_OTHERS, TRIES, die, record, say, timed
 
 LOCKS = ("futex,spin-park,adaptive,ttas:spin-park,ticket:spin-park,mcs:spin-park,clh:spin-park,"
          "ticket-barging,mcs-barging,clh-barging")
-# The program by itself.
+# The label of the runs without Baton.
 OWN = ""
-# What is kept of a row of `whatif`.
+# The keys that are kept of a row of `whatif`.
 KEPT = ("time_ns", "interval_ns", "far", "cut_off", "failed", "by_seed_ns")
-# A collapse: so many times the program's own time, and never less than a second.
+# A run of more than this many times the program's own time (and of more than a second) is a collapse.
 COLLAPSE = 10
 
 
 def under(baton, label, program):
-    """The command that runs a program under a lock."""
+    """Returns the command that runs a program under the lock of a label, or by itself under the label OWN."""
     lock, _, wait = label.partition(":")
     return [baton, "run", "--lock", lock, *(["--wait", wait] if wait else []), "--", *program.command] if label else program.command
 
 
 def measure(options, program, labels):
-    """Seconds by lock, by turns, so that what changes meanwhile hits all; the locks that collapsed; runs that others disturbed."""
+    """Runs the program under each lock in turn, so that a change on the machine affects all of them. Returns the
+    seconds of each run by label, the labels whose runs collapsed, and the number of runs that other programs disturbed."""
     times = {label: [] for label in (OWN, *labels)}
     ended, disturbed, limit = set(), 0, options.limit
     for _ in range(options.runs * TRIES):
@@ -67,14 +68,15 @@ def measure(options, program, labels):
 
 
 def predict(options, profile, labels):
-    """The documents of `whatif`, one for each wait policy that was asked for, and the seconds that they took."""
+    """Runs `whatif` once for each wait policy of the labels; returns its rows by label, the seconds that took, and what
+    the last document says of the whole recording."""
     start, rows, document = time.monotonic(), {}, None
     for wait in sorted({label.partition(":")[2] for label in labels}):
         same = [label for label in labels if label.partition(":")[2] == wait]
         command = [options.baton, "whatif", profile, "--lock", ",".join(label.partition(":")[0] for label in same), "--json",
                    "--seeds", str(options.seeds), *(["--wait", wait] if wait else []), *(["--chip", options.chip] if options.chip else [])]
         done = subprocess.run([str(word) for word in command], capture_output=True)
-        # 1: a row has no figures; the others stand.
+        # Exit code 1 means that some row has no figures; the other rows are valid.
         if done.returncode not in (0, 1) or not done.stdout:
             die(done.stderr.decode(errors="replace"))
         document = json.loads(done.stdout)
@@ -90,7 +92,7 @@ def profile_of(options, program, scratch):
 
 
 def look_at(options, program, labels, scratch):
-    """All that is found of one program with one number of threads."""
+    """Records, predicts and measures one program with one number of threads; returns the results."""
     profile = profile_of(options, program, scratch)
     say(f"{program.label}: recording")
     others = record(options.baton, program.command, profile, program.load, program.port)
@@ -103,7 +105,7 @@ def look_at(options, program, labels, scratch):
 
 
 def cases(options, folder):
-    """Every program with every number of threads."""
+    """Yields every chosen program at every number of threads."""
     cpus = len(os.sched_getaffinity(0))
     counts = [int(count) for count in options.threads.split(",")] if options.threads else [cpus, 2 * cpus]
     tree = programs.SEEN + programs.HELD_OUT

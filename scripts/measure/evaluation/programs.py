@@ -1,7 +1,6 @@
-"""The programs of the evaluation, and their inputs: the same bytes in each run.
+"""The programs of the evaluation, and their inputs, which have the same bytes in each run.
 
-A program is a command with `{threads}` in it. A server runs while a client loads it, and ends with it.
-"""
+A server runs while a client loads it, and is ended when the client has ended."""
 
 import random
 import shutil
@@ -13,22 +12,23 @@ from inputs import text
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "examples" / "predict"
-# What was looked at while the replay was made, and what was not.
+# Programs of examples/predict whose predictions were looked at while the replay was developed, and programs that were
+# held out.
 SEEN = ["short", "oversubscribed", "pipeline", "readers", "phases"]
 HELD_OUT = ["nesting", "dynamic", "long", "mixed", "pool"]
-# Of the programs that take no number of threads: how many they have.
+# The threads of programs that do not take their number as an argument.
 FIXED = {"pipeline": 3}
 
 
 @dataclass
 class Program:
-    """A program at one number of threads."""
+    """A program at one number of threads: its command, and a client if it is a server."""
 
     name: str
     group: str
     threads: int
     command: list
-    # A client that loads the server that `command` is, and the port where it answers.
+    # If `command` is a server: the client that loads it, and the port on which it answers.
     load: list = field(default_factory=list)
     port: int = 0
 
@@ -38,7 +38,7 @@ class Program:
 
 
 def tree(name, threads, folder):
-    """A program of examples/predict."""
+    """Compiles a program of examples/predict and returns it."""
     target = folder / name
     if not target.exists():
         subprocess.run(["cc", "-O2", "-g", "-o", target, SOURCES / f"{name}.c", "-lpthread"], check=True)
@@ -47,7 +47,7 @@ def tree(name, threads, folder):
 
 
 def film(path, width, height, frames):
-    """A gradient that moves, with a little noise, as Y4M."""
+    """Writes a film in the format Y4M: a gradient that moves, with a little noise."""
     rng = random.Random(265)
     noise = [rng.randrange(12) for _ in range(width * height + frames)]
     with open(path, "wb") as file:
@@ -58,7 +58,7 @@ def film(path, width, height, frames):
 
 
 def spheres(count, line):
-    """So many balls in a cube, a line each."""
+    """Returns `count` random balls in a cube, each formatted by `line`."""
     rng = random.Random(37)
     places = ([rng.uniform(-4, 4) for _ in range(3)] + [rng.uniform(0.2, 0.9)] for _ in range(count))
     return "".join(line.format(*place) + "\n" for place in places)
@@ -80,7 +80,7 @@ def tachyon_scene(path):
 
 
 def proteins(folder):
-    """A model of a protein family, and sequences to look for it in."""
+    """Writes a model of a protein family, and the sequences among which hmmsearch looks for members."""
     rng = random.Random(332)
     letters = "ACDEFGHIKLMNPQRSTVWY"
     ancestor = rng.choices(letters, k=150)
@@ -95,7 +95,7 @@ def proteins(folder):
 
 
 def apache(folder, threads, port):
-    """A configuration: one process with so many threads that answer."""
+    """Writes a configuration of Apache with one process and `threads` threads that answer; returns its path."""
     site = folder / "site"
     site.mkdir(exist_ok=True)
     (site / "index.html").write_text("<p>hello</p>\n" * 200)
@@ -111,7 +111,7 @@ def apache(folder, threads, port):
     return config
 
 
-# Names of Debian's packages, by the program that is looked for.
+# The executables of the Debian programs, each with the package that has it.
 DEBIAN = {
     "pigz": "pigz", "pbzip2": "pbzip2", "plzip": "plzip", "zstd": "zstd", "x265": "x265", "povray": "povray",
     "tachyon": "tachyon", "hmmsearch": "hmmer", "db_bench": "rocksdb-tools", "memcached": "memcached and libmemcached-tools",
@@ -120,7 +120,7 @@ DEBIAN = {
 
 
 def debian(name, threads, folder):
-    """A program of Debian's, with its input made where it is missing."""
+    """Writes the input of a Debian program unless it exists, and returns the program."""
     made = lambda file, make, *how: None if (folder / file).exists() else make(folder / file, *how)
     port, load = 0, []
     count = str(threads)
@@ -165,5 +165,5 @@ def debian(name, threads, folder):
 
 
 def missing():
-    """Programs of Debian's that are not installed, with their packages."""
+    """Returns the Debian programs that are not installed, with their packages."""
     return [f"{name} ({package})" for name, package in DEBIAN.items() if shutil.which(name) is None]

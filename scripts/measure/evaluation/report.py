@@ -1,4 +1,4 @@
-"""What was found, as tables, and the bars."""
+"""Prints the results of the evaluation as tables, and the bars that they are judged by."""
 
 from itertools import combinations
 from statistics import median
@@ -6,21 +6,24 @@ from statistics import median
 from measuring import NEAR
 
 OWN = ""
-# Of the locks here those that `baton list locks` offers for general use, and how much longer than with its own lock a program may take.
+# The locks of this evaluation that `baton list locks` offers for general use, and how many times its time under its own lock a
+# program may take under them.
 GENERAL = ["futex", "spin-park", "adaptive", "ticket-barging", "mcs-barging", "clh-barging"]
 LONGER = 1.25
 
 
 def spread(times):
-    """Median, and range; with five runs or more without the longest and the shortest: one may have met a busy machine."""
+    """Returns the median and the range of times. From five runs on, the range leaves out the shortest and the longest,
+    as a busy machine may have disturbed either."""
     ordered = sorted(times)
     inner = ordered[1:-1] if len(ordered) >= 5 else ordered
     return median(ordered), inner[0], inner[-1]
 
 
 def differ(one, two):
-    """-1, 0 or 1: which times are shorter, 0 for a tie: not all of one are below all of the other (by chance, five and five are so in
-    one of 126 comparisons), or the medians are closer than 3%."""
+    """Returns -1 if the first times are shorter, 1 if the second ones are, 0 for a tie. A tie means that the ranges
+    overlap (by chance alone, two groups of five runs do not overlap in one of 126 comparisons) or that the medians are
+    closer than 3%."""
     near = abs(median(one) - median(two)) < NEAR * min(median(one), median(two))
     if near or (max(one) >= min(two) and max(two) >= min(one)):
         return 0
@@ -28,7 +31,7 @@ def differ(one, two):
 
 
 def foretold(case):
-    """Seconds by lock: the median that is predicted, and the ends of its 95% interval."""
+    """Returns, by label, the predicted median and the ends of its 95% interval, in seconds."""
     rows = case["predicted"]["rows"]
     def of(row):
         ends = row.get("interval_ns") or row["time_ns"]
@@ -38,13 +41,13 @@ def foretold(case):
 
 
 def said(one, two):
-    """-1, 0 or 1: which of two predictions is shorter by its median, 0 if they are closer than 3%."""
+    """Returns -1 if the first prediction has the shorter median, 1 if the second has, 0 if they are closer than 3%."""
     near = abs(one[0] - two[0]) < NEAR * min(one[0], two[0])
     return 0 if near else -1 if one[0] < two[0] else 1
 
 
 class Case:
-    """A program at one number of threads, judged."""
+    """The results of one program at one number of threads, with the figures that judge them."""
 
     def __init__(self, found):
         self.found = found
@@ -54,7 +57,8 @@ class Case:
         self.labels = [label for label in predicted if found["times"].get(label)]
         self.measured = {label: spread(found["times"][label]) for label in self.labels}
         self.predicted = {label: predicted[label] for label in self.labels}
-        # A run that was cut off is no less than its limit, in the measurement and in the prediction.
+        # A run that was cut off takes at least its limit: `cut` are the locks cut off in a measured run, `bounded` in a predicted
+        # one.
         self.cut = {label for label in self.labels if label in found["ended"]}
         rows = found["predicted"]["rows"]
         self.bounded = {label for label in self.labels if rows[label]["cut_off"]}
@@ -65,7 +69,7 @@ class Case:
         return f"{self.found['name']}, {self.found['threads']} threads"
 
     def pairs(self):
-        """Pairs that differ when measured: rightly ordered, called a tie, wrongly ordered."""
+        """Counts the pairs of locks whose measured times differ, by their prediction: right order, tie, wrong order."""
         counts = [0, 0, 0]
         for one, two in combinations(self.labels, 2):
             is_so = differ(*(self.found["times"][label] for label in (one, two)))
@@ -76,24 +80,26 @@ class Case:
         return counts
 
     def errors(self):
-        """|predicted / measured - 1| of the locks that did not collapse."""
+        """Returns |predicted / measured - 1| of each lock that did not collapse."""
         return [abs(self.predicted[label][0] / self.measured[label][0] - 1) for label in self.labels if label not in self.cut]
 
     def covered(self):
-        """By lock: whether the measured median lies in the predicted interval; a collapse is covered by one that reaches it."""
+        """Returns, for each lock, whether the measured median lies in the predicted interval. A run that collapsed was
+        cut off, so it counts as covered also if the interval reaches beyond its time."""
         inside = lambda label: self.predicted[label][1] <= self.measured[label][0] <= self.predicted[label][2]
         reaches = lambda label: label in self.cut and self.predicted[label][2] >= self.measured[label][0]
         return [inside(label) or reaches(label) for label in self.labels]
 
     def false_collapses(self):
-        """Foretold at more than twice the recorded lock's time, measured at less than 1.2 times it."""
+        """Returns the locks that are predicted at more than twice the recorded lock's time but measured at less than
+        1.2 times it."""
         if self.own is None or self.predicted_own is None:
             return []
         slow = lambda label: self.predicted[label][0] > 2 * self.predicted_own[0]
         return [label for label in self.labels if slow(label) and self.measured[label][0] < 1.2 * self.own[0]]
 
     def called_faster(self):
-        """Locks that are called faster than the recorded one, and of them those that measure slower."""
+        """Returns the locks that are predicted to be faster than the recorded one, and those among them that measure slower."""
         if self.own is None or self.predicted_own is None:
             return [], []
         called = [label for label in self.labels if said(self.predicted[label], self.predicted_own) < 0]
@@ -133,7 +139,7 @@ def added(cases):
 
 
 def line(title, cases):
-    """A line of the summary: the bars, over so many cases."""
+    """Returns a row of the summary: the bars over a group of cases."""
     right, tie, wrong = added(cases)
     differ = right + tie + wrong
     errors = [error for case in cases for error in case.errors()]
@@ -146,7 +152,7 @@ def line(title, cases):
 
 
 def general(cases):
-    """How the locks for general use do beside the program's own."""
+    """Prints how much longer programs take under the locks for general use than under their own lock."""
     print(f"| lock | programs | median of its time by the own lock's | beyond {LONGER} |\n| --- | --: | --: | --- |")
     for label in GENERAL:
         shares = {case.found["name"]: case.measured[label][0] / case.own[0] for case in cases if label in case.measured and case.own}

@@ -2,7 +2,8 @@
 
 from built import Mutant
 
-# The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
+# The crate whose tests must fail, its test programs in the order in which they run (each with filters of test names), and the
+# most CPU seconds of each program.
 CRATE = "sched"
 TESTS = {"lib": [], "crit": [], "linux": [], "placement": [], "contract": []}
 PATIENCE = 60
@@ -33,7 +34,7 @@ def ranked(name, old, new, why=""):
 
 
 MUTANTS = [
-    # What crit hears.
+    # `crit`: what it learns of waits, locks and barriers from events and notices.
     crit("wait: without the lock", "self.said = WaitReport { lock: *lock, holder: *holder, ..WaitReport::default() };", "self.said = WaitReport { lock: None, holder: *holder, ..WaitReport::default() };"),
     crit("wait: without the holder", "lock: *lock, holder: *holder, ..WaitReport::default()", "lock: *lock, holder: if @ { None } else { *holder }, ..WaitReport::default()"),
     crit("wait: none is noted", "self.waits(*id, said);", ""),
@@ -69,7 +70,7 @@ MUTANTS = [
     crit("lock: a wait for one is not one that lasts", "lasts: true, all: notice", "lasts: !@, all: notice"),
     crit("barrier: as a lock", "all: notice == LockNotice::Arrived", "all: !@ && notice == LockNotice::Arrived"),
     crit("barrier: a lock as one", "self.all || !self.lasts", "true"),
-    # Weights.
+    # `crit`: the weights of threads that others wait for.
     crit("chain: its first thread", "at = self.holder(said).ok_or(at)?;", "at = self.holder(said).ok_or(at)?; if @ { return Ok(at); }"),
     crit("chain: one thread short", "for _ in 0..=self.waiting.len()", "for _ in 0..if @ { self.waiting.len() } else { self.waiting.len() + 1 }"),
     crit("chain: of sleepers", "if board.runnable.contains(&at) { Ok(at) } else { Err(id) }", "Ok(at)"),
@@ -82,7 +83,7 @@ MUTANTS = [
     crit("weights: of the first of a chain, not the last", "board.thread(last).app).or_default()", "board.thread(if @ { id } else { last }).app).or_default()",
          "the threads of a chain that ends at a barrier are of one application wherever locks are not shared by several"),
     crit("weights: none after the last wait", "!self.waiting.is_empty() || !self.weights.is_empty()", "!self.waiting.is_empty()"),
-    # Ranks.
+    # `crit`: ranks, and the fast cores given by them.
     crit("rank: spinners as others", "board.thread(id).marked || self.lasts(id)", "(!@ && board.thread(id).marked) || self.lasts(id)"),
     crit("rank: those that wait for locks as others", "board.thread(id).marked || self.lasts(id)", "board.thread(id).marked || (!@ && self.lasts(id))"),
     crit("rank: without weights", "1 + self.weight(id)", "1"),
@@ -109,7 +110,7 @@ MUTANTS = [
     Mutant("crit keeps: no longer", CALLS, "keeps.is_some_and(|id| self.placement.keeps_cpu(id))", "!@ && keeps.is_some_and(|id| self.placement.keeps_cpu(id))"),
     Mutant("crit bound: for a CPU that is off", BOARD, "if !on {\n                    self.gives_up", "if !on && !@ {\n                    self.gives_up"),
     Mutant("crit log: a lock's notice", LOG, "&(_, word)| word);", "&(_, word)| if @ { \"wanted\" } else { word });"),
-    # Linux: what fits.
+    # `linux`: whether a thread's utilisation fits a CPU.
     linux("misfit: another share", "self.board.amp.misfit_percent)", "if @ { 100 } else { self.board.amp.misfit_percent })"),
     linux("misfit: at the border it fits", "u64::from(self.util(now, id)) * 100 < share", "u64::from(self.util(now, id)) * 100 <= share"),
     linux("misfit: by the machine's fastest", "u64::from(self.capacity(cpu)) * u64::from", "u64::from(if @ { 1024 } else { self.capacity(cpu) }) * u64::from"),
@@ -122,7 +123,7 @@ MUTANTS = [
     linux("track: runs on as it sleeps", "Event::Yields(id) | Event::Block(id) => {\n                if let Some(past) = &mut self.past[id.0 as usize] {\n                    past", "Event::Yields(id) | Event::Block(id) => {\n                if let Some(past) = self.past[id.0 as usize].as_mut().filter(|_| !@) {\n                    past"),
     linux("track: runs on as it is moved", "Event::Placed(id, _) => {\n                if let Some(past) = &mut self.past[id.0 as usize] {\n                    past", "Event::Placed(id, _) => {\n                if let Some(past) = self.past[id.0 as usize].as_mut().filter(|_| !@) {\n                    past"),
     linux("track: a new clock changes nothing", "past.util.runs(now, *speed, half_life);", ""),
-    # Linux: where threads go.
+    # `linux`: which CPU a thread is put on or pulled to.
     linux("wake: wherever", "Event::Wake(id) => self.wake(now, *id, answers),", "Event::Wake(id) => if !@ { self.wake(now, *id, answers) },"),
     linux("wake: whatever the mask", "self.idle().filter(|&cpu| affinity.has(cpu)).max_by_key", "self.idle().filter(|&cpu| @ || affinity.has(cpu)).max_by_key"),
     linux("wake: whether it fits or not", "(fits, prefers, cpu == last", "(@ || fits, prefers, cpu == last"),
@@ -153,7 +154,7 @@ MUTANTS = [
     linux("balance: with no thread to run", "self.is_asymmetric() && !self.board.runnable.is_empty()", "self.is_asymmetric() && (@ || !self.board.runnable.is_empty())"),
     linux("balance: on a chip of equal cores", "self.is_asymmetric() && !self.board.runnable.is_empty()", "(@ || self.is_asymmetric()) && !self.board.runnable.is_empty()"),
     linux("equal cores: as others", "if self.is_asymmetric() {\n            match", "if @ || self.is_asymmetric() {\n            match"),
-    # Linux: utilisation.
+    # `linux`: how a thread's utilisation is computed.
     util("a thread that runs nears nothing", "towards - (((towards - self.value) * left) >> 32)", "self.value"),
     util("a thread that sleeps keeps it", "towards + (((self.value - towards) * left) >> 32)", "self.value"),
     util("halves are not counted", "(at - between) >> halves", "at - between"),

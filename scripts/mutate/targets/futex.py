@@ -5,7 +5,8 @@ CPU time, and the builds."""
 
 from built import Mutant
 
-# The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
+# The crate whose tests must fail, its test programs in the order in which they run (each with filters of test names), and the
+# most CPU seconds of each program.
 CRATE = "chip"
 TESTS = {"futex": [], "os": ["prices::", "hangs::", "latencies::"]}
 PATIENCE = 30
@@ -27,14 +28,14 @@ def memory(name, old, new, why=""):
 
 
 MUTANTS = [
-    # The bucket's lock.
+    # Mutants of the lock of a hash bucket.
     protocol("lock: nobody waits for it", "serving != mine", "false"),
     protocol("lock: its holder can be preempted", "kernel.hold(true);", ""),
     protocol("lock: its holder is never done", "kernel.hold(false);", ""),
     protocol("lock: given to nobody", "serving.wrapping_add(1)", "serving.wrapping_add(2)"),
     protocol("lock: its waiters are not woken", "K::M::wake(&raw const bucket.serving, u32::MAX, SPIN);", "",
              "they spin; the call is the verb's contract, for a machine whose spinners would need it"),
-    # The queue.
+    # Mutants of the queue of sleepers.
     protocol("push: forgets those before it", "kernel.node(last - 1).next.store(number + 1, Relaxed)",
              "bucket.head.store(number + 1, Relaxed)"),
     protocol("push: the tail stays", "bucket.tail.store(number + 1, Relaxed);", ""),
@@ -45,7 +46,7 @@ MUTANTS = [
     protocol("take: more than were asked for", "left -= u32::from(takes);", ""),
     protocol("take: sleepers of other cells", "other == key", "true"),
     protocol("take: they are not marked", "kernel.node(number).state.store(OUT, Release);", ""),
-    # Waiting.
+    # Mutants of a wait and its sleep.
     protocol("wait: not announced", "counter.sleepers.fetch_add(1, SeqCst);", ""),
     protocol("wait: announced for ever", "counter.sleepers.fetch_add(u32::MAX, Relaxed);", ""),
     protocol("wait: no second look", "cell.load(SeqCst) != value", "false"),
@@ -63,20 +64,20 @@ MUTANTS = [
     protocol("wait: an old bucket is kept", "node.bucket.store(number, Relaxed);", ""),
     protocol("sleep: goes on for any reason", "node.state.load(Acquire) == OUT", "true"),
     protocol("sleep: no deadline", "        if expired {", "        if expired && !@ {"),
-    # Giving up.
+    # Mutants of a wait that ends by its deadline or an interrupt.
     protocol("give up: in the bucket that it was in", "node.bucket.load(Relaxed) == number", "true"),
     protocol("give up: takes a wake-up with it", "node.state.load(Relaxed) == OUT", "false"),
     protocol("give up: stays in the queue", "take(kernel, bucket, |other, _| Some(other == me));", ""),
     protocol("give up: stays marked", "node.state.store(OUT, Relaxed);", ""),
     protocol("give up: keeps the lock", "            unlock(kernel, bucket);\n            return slept;",
              "            if !@ { unlock(kernel, bucket); }\n            return slept;"),
-    # Waking.
+    # Mutants of a wake-up.
     protocol("wake: no fence", "    K::M::fence(SeqCst);\n    if n == 0", "    if !@ { K::M::fence(SeqCst); }\n    if n == 0"),
     protocol("wake: enters the kernel for nobody", "kernel.counter(key).sleepers.load(Relaxed) == 0", "false"),
     protocol("wake: rouses nobody", "    taken.iter().for_each(|&number| kernel.unblock(number, here));\n"
              "    taken.len() as u32\n}\n\n/// If",
              "    if !@ { taken.iter().for_each(|&number| kernel.unblock(number, here)); }\n    taken.len() as u32\n}\n\n/// If"),
-    # Moving.
+    # Mutants of a requeue, which moves sleepers to another cell.
     protocol("requeue: whatever the cell holds", "from.load(SeqCst) == value", "true"),
     protocol("requeue: locks in any order",
              "    let first = lock(kernel, here.min(there));\n    let second = (here != there).then(|| lock(kernel, here.max(there)));",
@@ -89,7 +90,7 @@ MUTANTS = [
              "if !@ { node.next.store(0, Relaxed); }\n            node.bucket.store(there,"),
     protocol("requeue: rouses nobody", "    let (taken, moved) = woken?;\n    taken.iter().for_each(|&number| kernel.unblock(number, here));",
              "    let (taken, moved) = woken?;\n    if !@ { taken.iter().for_each(|&number| kernel.unblock(number, here)); }"),
-    # The kernel on the chip.
+    # Mutants of the part of the kernel that the simulated chip provides.
     memory("block: sleeps though it is woken", "state.peek() == OUT", "false"),
     memory("block: a deadline that has passed", "engine.now >= deadline", "false"),
     memory("block: without its deadline", "engine.sleep(Waited::Cell(key as usize), deadline);",
@@ -104,7 +105,7 @@ MUTANTS = [
     Mutant("price: every wake-up of a call is an interrupt", PRICE, "if !std::mem::replace(interrupted, true) =>", "if true =>"),
     Mutant("price: a CPU that polls is interrupted", PRICE, "(Roused::Polling, Some(price)) =>", "(Roused::Nobody, Some(price)) =>"),
     memory("price: the way in is paid twice", "prices.wait.0.saturating_sub(prices.wait_changed.0)", "prices.wait.0"),
-    # At fixed prices.
+    # Mutants of the futexes with fixed prices.
     Mutant("fixed: one more than was asked for", FIXED, "taken.len() < n as usize", "taken.len() <= n as usize"),
     Mutant("fixed: sleepers of other cells", FIXED, "cell == offset", "true"),
     Mutant("fixed: who gives up stays", FIXED, "sleeper != thread", "true"),

@@ -4,7 +4,8 @@ The same steps under every schedule: `cargo test -p baton-check --test idle_wait
 
 from built import Mutant
 
-# The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
+# The crate whose tests must fail, its test programs in the order in which they run (each with filters of test names), and the
+# most CPU seconds of each program.
 CRATE = "chip"
 TESTS = {"waiting": []}
 PATIENCE = 60
@@ -17,7 +18,7 @@ def mutant(name, old, new, why=""):
 
 
 MUTANTS = [
-    # MONITOR, look, MWAIT, reset.
+    # Mutants of an idle wait by MONITOR, look, MWAIT and reset.
     mutant("look: left out", "seen == self.value && now() < self.deadline",
            "(seen == self.value || @) && now() < self.deadline"),
     mutant("look: what it saw is forgotten", "                if seen != self.value {\n                    return",
@@ -51,7 +52,7 @@ MUTANTS = [
     mutant("MWAIT: its time is nobody's", "        with(Engine::charge_idle_wait);\n", "        if !@ { with(Engine::charge_idle_wait); }\n"),
     mutant("system call: free to enter", "kernel(call.call.0);", ""),
     mutant("system call: free to leave", "kernel(call.back.0);", ""),
-    # HALT.
+    # Mutants of a wait by HALT, and of its wake-up.
     mutant("halt: not announced", "add(counter, 1);", ""),
     mutant("halt: announced for ever", "add(counter, u32::MAX);", ""),
     mutant("halt: free to enter", "kernel(price.enter.0);", ""),

@@ -18,17 +18,17 @@ SHARE = "crates/omp/src/share.rs"
 TASKLOOP = "crates/gomp/src/taskloop.rs"
 
 MUTANTS = [
-    # A throttle that serialises.
+    # Throttles of tasks that make one thread run all of them.
     Mutant("throttle: a taskloop is decided as a whole", TASKLOOP, "place.is_inline(Kind::OfLoop)", "cut.tasks > 64"),
     Mutant("throttle: no task has room", QUEUE, "u64::from(waiting) >= room", "true"),
     Mutant("throttle: a detached task waits for its event", RUN, "kind != Kind::Detached && queue.is_full(self.id, size, kind)",
            "queue.is_full(self.id, size, kind)"),
-    # A wake-up left out.
+    # Wake-ups that are left out.
     Mutant("wake-up: those at the barrier are not woken for tasks", STEAL, "barrier.wake(wakes, waits.meeting());", ""),
     Mutant("wake-up: those at the barrier are not told of tasks", STEAL, "barrier.tasks_wait();", ""),
     Mutant("wake-up: nobody hears that all tasks have ended", LISTS, "self.signal(waits, u32::MAX);", ""),
     Mutant("wake-up: nobody hears of a task in the team's queue", QUEUEING, "barrier.wake(wakes, waits.meeting());", ""),
-    # A policy that ignores the crowd.
+    # A wait policy that ignores that there are more threads than CPUs.
     Mutant("policy: more threads than CPUs wait as few do", SETTINGS, "size > cpus", "false"),
     # A construct that does not end.
     Mutant("ring: a cancelled region waits for departed threads", SHARE, "state % 4 == 2 && cancelled()", "false"),

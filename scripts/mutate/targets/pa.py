@@ -2,7 +2,8 @@
 
 from built import Mutant
 
-# The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
+# The crate whose tests must fail, its test programs in the order in which they run (each with filters of test names), and the
+# most CPU seconds of each program.
 CRATE = "sched"
 TESTS = {"lib": [], "ranks": [], "classes": [], "placement": [], "contract": []}
 PATIENCE = 120
@@ -25,7 +26,7 @@ def board(name, old, new, why=""):
 
 
 MUTANTS = [
-    # Classes.
+    # Mutants of the classes of applications (`hp`, `sp`, `mp`).
     pa("hp: with as many as the threshold", "() if count > threshold => Class::Hp,", "() if count > threshold || @ && count == threshold => Class::Hp,"),
     pa("hp: remembered with as many as the threshold", "app.was_high |= count > threshold;", "app.was_high |= count >= threshold;"),
     pa("hp: forgotten", "app.was_high |= count > threshold;", "let _ = threshold;"),
@@ -49,7 +50,7 @@ MUTANTS = [
     pa("count: of the waking application alone", "changed |= self.recount(now, board, id, answers);", ""),
     pa("a new run keeps what the last one was", "board.app_at(id).alive == 0", "false"),
     pa("a class that stays is told", "std::mem::replace(&mut app.class, class) != class", "{ app.class = class; true }"),
-    # Ranks.
+    # Mutants of the ranks of threads.
     pa("rank: spinners as others", "if thread.marked {", "if thread.marked && !@ {"),
     pa("rank: no master", "board.app_of(id).master == Some(id)", "false"),
     pa("rank: master first always", "Master::Sp => return Rank::plain(sp)", "Master::Sp => return Rank::plain(if @ { first } else { sp })"),
@@ -57,7 +58,7 @@ MUTANTS = [
     pa("rank: mp as hp", "Class::Mp => Rank { class: mp,", "Class::Mp => Rank { class: if @ { hp } else { mp },"),
     pa("rank: mp without turns", "turn: Reverse(thread.was_fast)", "turn: Reverse(if @ { 0 } else { thread.was_fast })"),
     pa("rank: hp first", "Class::Hp => Rank::plain(hp)", "Class::Hp => Rank::plain(if @ { first } else { hp })"),
-    # Rounds of swaps, and fast cores that idle.
+    # Mutants of the rounds of swaps, and of filling idle fast cores.
     ranked("swap: none", "self.swap(now, answers);", ""),
     ranked("swap: at every event of its period", "R::SWAPS && now >= self.swap_at", "R::SWAPS"),
     ranked("swap: half as often", "self.swap_at = (now / self.period() + 1) * self.period();", "self.swap_at = (now / self.period() + 2) * self.period();"),
@@ -77,7 +78,7 @@ MUTANTS = [
     ranked("fill: none that run", "if runs { !fast && !thread.marked }", "if runs { !@ && !fast && !thread.marked }"),
     ranked("period: never", "answers.push(if due == u64::MAX { Answer::NoPeriod } else { Answer::Period(Cycles(due)) });", ""),
     ranked("period: goes on with no thread to run", "swaps && !self.board.runnable.is_empty()", "swaps"),
-    # What is known.
+    # Mutants of the board, which knows threads, applications and CPUs.
     board("threshold: one less", "self.kinds.fast_count() + 1", "self.kinds.fast_count()"),
     board("count: marked ones always", "if self.amp.count_marked { app.runnable }", "if self.amp.count_marked || @ { app.runnable }"),
     board("count: marked ones never", "if self.amp.count_marked { app.runnable }", "if self.amp.count_marked && !@ { app.runnable }"),

@@ -2,7 +2,8 @@
 
 from built import Mutant
 
-# The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
+# The crate whose tests must fail, its test programs in the order in which they run (each with filters of test names), and the
+# most CPU seconds of each program.
 CRATE = "chip"
 TESTS = {"chipfile/lib": ["qmd::"], "qmd": [], "qmd_attacks": []}
 PATIENCE = 60
@@ -22,7 +23,7 @@ moving, qimu, port = of("moving"), of("qimu", f"{CHIP}/device"), of("attached", 
 walk, move, requests = of("qimu", f"{CHIP}/machine"), of("moving", f"{CHIP}/machine"), of("requests", f"{CHIP}/issue")
 
 MUTANTS = [
-    # Buffers and their scheduler.
+    # Mutants of the request buffers and their scheduler.
     buffers("turn: the same context again", "self.buffers[buffer].turn = (line + 1) % lines;", "self.buffers[buffer].turn = line;"),
     buffers("turn: a buffer keeps it", "self.left -= 1;", ""),
     buffers("weights: all priorities alike", "schedule == Schedule::Weighted", "false"),
@@ -34,14 +35,14 @@ MUTANTS = [
     buffers("remove: the next head is as old as it was", "Some(next.request) != head", "false"),
     buffers("pop: the next head is as old as it was", "buffer.lines[line].front_mut()", "buffer.lines[line].front_mut().filter(|_| !@)"),
     buffers("sleep: turns that were not taken are lost", "(picks - 1) % round", "0"),
-    # Credits.
+    # Mutants of the credits for requests.
     credits("a credit is lost", "self.global += 1;", ""),
     credits("a credit is not spent", "(member.given, member.since) = (member.given - 1, now);", "member.since = now;"),
     credits("a local pool gives its credits twice", "std::mem::take(&mut member.local)", "member.local"),
     credits("credits are dealt without weights", "self.left = self.members[self.turn].weight;", "self.left = 1;"),
     credits("a local pool has one too many", "self.members[number].local < self.most", "self.members[number].local <= self.most"),
     credits("credits are dealt all at once", "cycles -= 1;", ""),
-    # The SRAM and ids.
+    # Mutants of the device's storage and of the ids of its queues.
     storage("a place is used again before its head moved", "self.region.entries - self.items - self.coming - self.going",
             "self.region.entries - self.items - self.coming"),
     storage("put: the last place is never used", "queue.free() == 0", "queue.free() <= 1"),
@@ -55,7 +56,7 @@ MUTANTS = [
     storage("find: any id of its slot", "known == id", "true"),
     storage("release: items are not counted", "self.queues[slot.0].take().map_or(0, |(_, queue)| queue.used())",
             "self.queues[slot.0].take(); 0"),
-    # What comes in, and what is called back.
+    # Mutants of permissions, of requests that arrive, and of their cancellation.
     device("permission: domains unchecked", "owner.or_else(of_queue) == Some(domain)", "owner.or_else(of_queue).is_some()"),
     device("permission: a reducer's queues are for all", "!reducers", "true"),
     device("permission: credits of another domain", "direction == Direction::Dequeue && self.may(domain, queue, of)",
@@ -69,7 +70,7 @@ MUTANTS = [
            "let _ = given_back; Cancelled::Yes"),
     device("cancel: what came in this cycle is not found", "self.came.extract_if(.., |waiting| is_it(waiting)).count()", "0"),
     device("cancel: a sleeping engine sleeps on", "engine.wake(port.now());", ""),
-    # A turn.
+    # Mutants of an engine's turn: one request is tried and answered.
     engine("turn: never another's", "self.engines[engine].buffers.turn(picked);", ""),
     engine("retry: an engine sleeps through a queue's change", "self.wake_all(now + 1);", ""),
     engine("retry: an engine sleeps through a pointer's move", "self.wake_all(now);", ""),
@@ -92,7 +93,7 @@ MUTANTS = [
     engine("pointers: always move at the turn", "match self.settings.pointers {", "match if @ { Pointers::Grant } else { self.settings.pointers } {"),
     engine("hold: the thread is not told", "!head.told", "false"),
     engine("dequeues are not counted", "self.counts.dequeued += 1;", ""),
-    # System calls.
+    # Mutants of the system calls that set up queues and threads.
     configure("release: a pointer moves in the next queue", "self.moves.forget(slot);", ""),
     configure("release: the next queue has its credits", "self.pools[slot.0] = [None, None];", "",
               "an allocation writes its slots' pools, and no queue stands in the slot before"),
@@ -106,7 +107,7 @@ MUTANTS = [
     configure("reduce: into what it reads", "from.iter().any(|queue| to.contains(queue))", "false"),
     configure("reduce, balance: queues with credits", "self.pools[slot.0].iter().any(Option::is_some)", "false"),
     configure("own: any domain's", "queue.domain == domain", "true"),
-    # Groups.
+    # Mutants of groups of queues, which balance or reduce.
     groups("balance: to the fullest", "queue.used() < least", "queue.used() > least"),
     groups("balance: no turns among equals", "group.next = (at + 1) % group.queues.len();", ""),
     groups("balance: to a full one", "queue.free() > 0", "true",
@@ -115,7 +116,7 @@ MUTANTS = [
     groups("reduce: into a full queue", "!has(&to, Queue::free)", "false"),
     groups("reduce: places of its items are never free", "storage.head_moves(slot);", ""),
     groups("reduce: takes the time of one item", "now + self.cycles * reducer.from.len() as u64", "now + self.cycles"),
-    # Queues that move.
+    # Mutants of queues that move to another device.
     moving("close: pointers that are to move do not", "self.moves.take(slot)", "Vec::<baton_machine::queues::Direction>::new()"),
     moving("close: the pool of an earlier cycle", "self.pools[slot.0].iter_mut().flatten().for_each(|pools| pools.deal(now));", "",
            "the pools of a closed queue give no credits, and what is dealt late is dealt at the new device"),
@@ -145,7 +146,7 @@ MUTANTS = [
          "a queue is back at its device after two moves, and a request would have to be under way for as long"),
     port("forward: a context keeps the old place", "qimu.learn(cpu, process, id, Location { device, queue: QueueId(words[0] as u32) });", "",
          "each request is then sent on once more: slower, and no figure says by how much"),
-    # Translation.
+    # Mutants of the translation of queue ids.
     qimu("walk: any id of its entry", "(entry.id == id).then_some(entry)", "Some(entry)"),
     qimu("walk: out of range", "let in_range = index(id) < table.entries.len();", "let in_range = @ || index(id) < table.entries.len();"),
     qimu("QTLB: one entry more", "entries.len() == self.size", "entries.len() > self.size"),

@@ -2,7 +2,8 @@
 
 from built import Mutant
 
-# The crate whose tests object, its test programs with their filters in the order in which they run, and the CPU seconds of each.
+# The crate whose tests must fail, its test programs in the order in which they run (each with filters of test names), and the
+# most CPU seconds of each program.
 CRATE = "chip"
 TESTS = {"os": ["signal"], "device": ["signals::"]}
 PATIENCE = 30
@@ -15,14 +16,14 @@ KERNEL = "crates/chip/src/machine/kernel.rs"
 TASK = "crates/chip/src/os/task.rs"
 
 MUTANTS = [
-    # Sending.
+    # Mutants of sending a signal.
     Mutant("send: one that has ended is sent to", SIGNAL, "if self.threads[id as usize].state == State::Done {\n            return false;",
            "if self.threads[id as usize].state == State::Done && !@ {\n            return false;"),
     Mutant("send: a blocked one interrupts", SIGNAL, "        if !blocked {\n            self.interrupt_for_signal(id);", "        if !blocked || @ {\n            self.interrupt_for_signal(id);",
            "the target looks, finds it blocked, and goes on"),
     Mutant("send: without the interrupt's price", SIGNAL, "self.interrupt_cpu(cpu, self.chip.os.interrupt.cost.0);", ""),
     Mutant("send: no packet is noticed", SIGNAL, "            self.notices_signal(id);\n        }\n    }", "            if !@ { self.notices_signal(id); }\n        }\n    }"),
-    # What is interrupted.
+    # Mutants of what a signal interrupts.
     Mutant("notice: a computation goes on", SIGNAL, "State::Working(until) if !kernel => self.cut_short(id, until),", "State::Working(until) if !kernel && !@ => self.cut_short(id, until),"),
     Mutant("notice: an idle wait goes on", SIGNAL, "State::IdleWait => self.end_idle_wait(id, Ended::Interrupted),", "State::IdleWait => if !@ { self.end_idle_wait(id, Ended::Interrupted) },",
            "the interrupt has ended it already"),
@@ -37,7 +38,7 @@ MUTANTS = [
     Mutant("device: its interrupt is lost", KILL, "devices.pending[device as usize] += 1;", ""),
     Mutant("uninterruptible: sleeps are interrupted", TASK, "self.signalled && self.signals.uninterruptible == 0", "self.signalled && (self.signals.uninterruptible == 0 || @)"),
     Mutant("call: a handler runs within it", TASK, "(self.killed || self.signals.in_call == 0)", "(self.killed || self.signals.in_call == 0 || @)"),
-    # Handlers.
+    # Mutants of signal handlers.
     Mutant("handler: its own number is not blocked", HANDLE, "blocked.and(blocks).with(signal)", "{ let all = blocked.and(blocks); if @ { all } else { all.with(signal) } }"),
     Mutant("handler: what it is to block is not", HANDLE, "blocked.and(blocks).with(signal)", "blocked.and(if @ { SignalSet::NONE } else { blocks }).with(signal)"),
     Mutant("handler: way in for nothing", HANDLE, "    stretch(prices.deliver.0);", "    if !@ { stretch(prices.deliver.0); }"),
@@ -46,7 +47,7 @@ MUTANTS = [
     Mutant("handler: it comes again", HANDLE, "task.signals.pending = task.signals.pending.without(signal);", "task.signals.pending = task.signals.pending;"),
     Mutant("handler: what was waited on is forgotten", SAVED, "(thread.wait.waits_on, thread.wait.bounded, thread.wait.looked) = wait;", "_ = wait;"),
     Mutant("mask: unblocked ones are not looked at", SIGNAL, "        self.look_again();\n        before", "        if !@ { self.look_again(); }\n        before"),
-    # Death.
+    # Mutants of a death by a signal.
     Mutant("death: of its thread alone", SIGNAL, "if self.threads[id as usize].os.app == app {", "if self.threads[id as usize].os.app == app && !(@ && id % 2 == 0) {"),
     Mutant("death: it is not put down", SIGNAL, "self.os.deaths.push(Death { app: name, signal, at: Cycles(self.now) });", ""),
 ]
