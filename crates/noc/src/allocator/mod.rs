@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn output_first_loses_grants_where_outputs_agree() {
-        // All outputs prefer the lowest input and all inputs the lowest output, so there is one
-        // pair per cycle, whichever inputs bid.
+        // Every input bids for every output. All outputs pick the lowest input, which can accept
+        // only one of them: the lowest.
         let mut bids = Bids::default();
         (0..4).for_each(|i| (0..4).for_each(|o| bids.add(i, o)));
         let m = output_first(&bids, |_, a, b| a < b, |_, a, b| a < b);

@@ -30,7 +30,8 @@ pub trait Arbiter: Clone + Send + 'static {
     /// not pay for the look-up.
     fn key(&self, state: &Self::State, requester: u32, who: impl FnOnce() -> Contender) -> u64;
 
-    /// Records that `requester` won and that its bid was used.
+    /// Records that `requester` won. A step of an allocator calls it only for a bid that won the
+    /// allocator's later steps too.
     fn won(&self, state: &mut Self::State, requester: u32);
 
     /// Returns the winning bit of `set`, which must not be empty. Bit `bit` is a bid of requester

@@ -14,8 +14,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ranked {
     /// Whether a ranked packet's speculative bid wins over the non-speculative bid of a packet with
-    /// a later rank or none. (Without this, the first bid of a single-flit request, which is
-    /// speculative, loses to any body flit.)
+    /// a later rank or none. Has no effect unless `ranked_first` is set too. (Without it, the first
+    /// bid of a single-flit request, which is speculative, loses to any body flit.)
     #[serde(rename = "mark_outranks_speculation")]
     pub outranks_speculation: bool,
     /// Whether ranked packets always go before unranked ones. Otherwise a coin decides each cycle

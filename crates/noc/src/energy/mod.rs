@@ -137,7 +137,8 @@ struct ChipFile {
 
 impl Technology {
     /// Reads prices from TOML text: either a table of their own, or the section `[technology]` of a
-    /// chip file. An error names `file`, the line and the key.
+    /// chip file. An error names `file`, the line and the key; for a value out of range, only the
+    /// key.
     pub fn from_toml(file: &str, text: &str) -> Result<Technology, NocError> {
         let section = text.lines().any(|l| l.trim_start().starts_with("[technology"));
         let read = if section { toml::from_str(text).map(|c: ChipFile| c.technology) } else { toml::from_str(text) };

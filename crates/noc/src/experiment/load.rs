@@ -9,8 +9,8 @@ use crate::packet::{Delivered, Header, Packet};
 use crate::traffic::{Injector, Reply};
 
 /// Lowest bit of a packet's tag. A tag is 0 if the load need not see the packet's delivery.
-/// Otherwise it holds this bit, the bit [`REPLY`], the number of the flow (from bit [`FLOW`]) and
-/// the cycle of the request (from bit [`CYCLE`]).
+/// Otherwise it holds this bit and the number of the flow (from bit [`FLOW`]). A reply's tag also
+/// holds the bit [`REPLY`] and the cycle of the request (from bit [`CYCLE`]).
 const HEARD: u64 = 1;
 /// Bit of a tag that marks a reply.
 const REPLY: u64 = 2;
@@ -140,8 +140,8 @@ impl Load {
         self.injectors.iter().map(Injector::unfinished).sum()
     }
 
-    /// Whether packets in the sources' unbounded queues take more than half of the memory that the
-    /// network may use.
+    /// Whether the packets in flight take more than half of the memory that the network may use.
+    /// Nearly all of them then wait in the sources' queues, which are unbounded.
     pub(crate) fn overflows<A: Arbiter>(network: &Network<A>) -> bool {
         let bytes = network.in_flight() as u64 * PACKET_BYTES;
         bytes >> 20 > network.config().memory_limit_mib / 2

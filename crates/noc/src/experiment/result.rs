@@ -62,9 +62,11 @@ pub struct LinkLoad {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The mean settled and every measured packet arrived.
+    /// The mean settled below 1,000 cycles and every measured packet arrived; in a run of batches,
+    /// all batches ended.
     Settled,
-    /// The mean did not settle below 1,000 cycles, or the source queues outgrew the memory.
+    /// The mean did not settle below 1,000 cycles, measured packets had not arrived at the end of
+    /// the longest drain, or the source queues outgrew the memory.
     Saturated,
     /// Packets were in flight and nothing moved.
     Deadlocked,
@@ -84,7 +86,7 @@ pub struct RunResult {
     pub offered_packets: f64,
     /// Flits that left the network, per node per cycle.
     pub accepted_flits: f64,
-    /// Whether the run ended as [`Outcome::Saturated`]: the mean did not settle below 1,000 cycles.
+    /// Whether the run ended otherwise than as [`Outcome::Settled`]: saturated or deadlocked.
     pub saturated: bool,
     /// How the run ended.
     pub outcome: Outcome,
@@ -99,11 +101,14 @@ pub struct RunResult {
     /// Greatest age in cycles of a packet that was still on its way when the run looked, which it
     /// does regularly.
     pub oldest: u64,
-    /// The cycle after the last arrival of a batch; absent without batches.
+    /// The cycle after the last arrival of a batch; absent without batches, and if they did not
+    /// end.
     pub runtime: Option<u64>,
-    /// Results of requests and replies; absent if no flow has replies.
+    /// Results of requests and replies; absent if no reply was created in the measured window and
+    /// arrived.
     pub round_trip: Option<RoundTrips>,
-    /// Results by message class.
+    /// Results of each message class of which packets were measured; empty if the network has only
+    /// one class.
     pub classes: Vec<ClassResult>,
     /// Load of each channel.
     pub links: Vec<LinkLoad>,

@@ -44,8 +44,8 @@ impl Default for Experiment {
 const SATURATED: f64 = 1000.0;
 /// Warm-up ends when the means of two consecutive windows differ by less than this fraction.
 const SETTLED: f64 = 0.05;
-/// First warm-up window in cycles. Later windows double, so that a growing queue shows as a
-/// doubling mean.
+/// Length in cycles of the first two warm-up windows. Each later window is twice as long as the one
+/// before it, so that a growing queue shows as a doubling mean.
 const WINDOW: u64 = 1000;
 /// Cycles between two looks at the oldest packet while batches run.
 const LOOK: u64 = 100;

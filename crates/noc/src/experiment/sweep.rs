@@ -27,9 +27,10 @@ impl Experiment {
     }
 }
 
-/// Finds by bisection the load at which the mean packet latency reaches three times its value at no
-/// load, to within `precision` packets per node per cycle. Calls `done` with each point. Returns
-/// `None` if the latency stays below that even at full load.
+/// Finds by bisection the load at which the mean packet latency reaches three times its value at
+/// the smallest load measured (`precision`, but at least 0.0001), to within `precision` packets per
+/// node per cycle. Calls `done` with each point. Returns `None` if the latency stays below that
+/// even at one packet per node per cycle.
 pub fn bisect_saturation(
     experiment: &Experiment,
     precision: f64,

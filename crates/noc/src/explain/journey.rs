@@ -17,7 +17,8 @@ pub struct Journey {
     pub dst: Option<u32>,
     /// Length of the packet in flits.
     pub flits: Option<u32>,
-    /// What the head flit does, in order of time; the last stage is the tail's arrival.
+    /// What the head flit does, in order of time. If the packet has arrived, the last stage is the
+    /// tail's arrival.
     pub stages: Vec<Stage>,
 }
 
@@ -60,8 +61,8 @@ impl Follow {
         }
     }
 
-    /// Returns the whole journey, or `None` if the packet was never created or has not left its
-    /// source.
+    /// Returns what was recorded of the journey, or `None` if no router has granted its switch to
+    /// the packet's head flit yet.
     pub(super) fn journey<A: Arbiter>(&self, network: &Network<A>) -> Option<Journey> {
         let journey = network.journey()?;
         let done = journey.arrived.first();

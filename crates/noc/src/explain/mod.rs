@@ -47,7 +47,8 @@ pub struct Explanation {
     pub links: Vec<LinkLoad>,
     /// Where packets were, for each piece of the run.
     pub slices: Vec<Slice>,
-    /// Age in cycles of the oldest packet in the network at the end.
+    /// Age in cycles, at the end of the run, of the oldest packet that has not arrived; 0 if all
+    /// have.
     pub oldest: u64,
     /// Journey of the packet that was followed.
     pub journey: Option<Journey>,

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 /// there is none.
 ///
 /// A packet that may take any of several virtual channels is stuck only if the holders of all of
-/// them are stuck. So packets that wait for one outside the set are removed from it until nothing
-/// changes; what remains contains a ring.
+/// them are stuck. So packets that wait for a packet outside the set of stuck packets are removed
+/// from the set until nothing changes; what remains contains a ring.
 pub fn waiting_ring<A: Arbiter>(network: &Network<A>) -> Vec<String> {
     // A long packet also waits for itself: its body waits for buffer space that its own head fills.
     // The head's entry tells what the packet really waits for.

@@ -19,7 +19,8 @@ const HOPS: u32 = 54;
 pub(crate) const MAX_PACKETS: usize = 1 << (HOPS - SLOT);
 /// Largest number of nodes.
 pub(crate) const MAX_NODES: usize = 1 << (SLOT - DEST);
-/// Largest number of routers on a path; beyond it the count would overflow.
+/// Largest sum of a grid's width and height. On a longer shortest path, a flit's count of routers
+/// would overflow.
 pub(crate) const MAX_HOPS: u32 = 1 << 10;
 
 impl Flit {

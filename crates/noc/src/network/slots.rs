@@ -32,8 +32,8 @@ impl Slots {
         Slots { slots: Vec::with_capacity(capacity), free: u32::MAX, used: 0 }
     }
 
-    /// Takes a slot for `value` and returns its number. The caller has checked [`Slots::used`]
-    /// against `MAX_PACKETS`.
+    /// Takes a slot for `value` and returns its number. At most `MAX_PACKETS` slots may be in use:
+    /// `Network::inject` checks it, `Network::enqueue` leaves it to its callers.
     #[inline]
     pub(crate) fn take(&mut self, value: Slot) -> u32 {
         self.used += 1;

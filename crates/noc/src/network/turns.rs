@@ -19,9 +19,9 @@ pub(crate) fn channels_of(class: usize, a_class: u32) -> u64 {
 
 /// Iterates over the classes of a source that have a packet, in round-robin order.
 pub(crate) struct Turns {
-    /// Classes from the one whose turn it is on.
+    /// Classes with a packet, from the class whose turn it is upward.
     now: u8,
-    /// Classes below the one whose turn it is; they come later.
+    /// Classes with a packet below the class whose turn it is; they come after `now`.
     later: u8,
 }
 

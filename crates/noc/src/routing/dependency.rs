@@ -202,7 +202,7 @@ fn bits(mut set: u64) -> impl Iterator<Item = u16> {
 /// routing cannot deadlock.
 ///
 /// The second phase of Valiant routing uses its own classes and never returns to the first phase,
-/// so the two tables are checked one after the other.
+/// so no cycle runs through both: the dependencies of each table are added alone.
 pub fn dependency_cycle(routes: &Routes, graph: &Graph) -> Option<String> {
     let mut d = Dependencies::new(routes, graph);
     match routes.choice {

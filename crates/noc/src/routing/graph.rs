@@ -61,8 +61,8 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
     }
     let rank = |r: u32| (depth[r as usize], r);
     let back = reverse(graph);
-    // Up links, in the order of rank: the end of an up link has a smaller rank, so its distance is
-    // known first.
+    // Routers in the order of rank: the end of an up link has a smaller rank than its beginning, so
+    // its distance is known first.
     let mut order: Vec<u32> = (0..graph.routers).collect();
     order.sort_by_key(|r| rank(*r));
     let mut ups = vec![vec![]; routers];

@@ -14,7 +14,7 @@ pub enum RoutingKind {
     Xy,
     /// Dimension order, y first; on a torus with dateline classes.
     Yx,
-    /// Chooses XY or YX at random for each packet (Seo et al., ISCA 2005). For meshes and tori.
+    /// Chooses XY or YX at random for each packet (Seo et al., ISCA 2005). For grids.
     O1turn,
     /// Turn model in which all hops to the west come first (Glass and Ni, ISCA 1992). For meshes.
     WestFirst,

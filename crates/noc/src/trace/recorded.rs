@@ -28,7 +28,8 @@ pub struct Trace {
     pub name: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Number of cycles that the trace claims to span, or 0 if it does not say.
+    /// Number of cycles that a Netrace trace claims to span; in Baton's own format, the cycle of
+    /// the last packet.
     pub cycles: u64,
     /// Packets, in the order of their cycles.
     pub packets: Vec<TracePacket>,

@@ -39,7 +39,7 @@ pub struct ReplayResult {
     pub dependencies: u64,
     /// The cycle after the last arrival.
     pub cycles: u64,
-    /// Number of cycles that the trace claims to span.
+    /// The trace's own number of cycles, [`Trace::cycles`].
     pub trace_cycles: u64,
     /// Mean packet latency in cycles, from injection.
     pub packet_latency: f64,

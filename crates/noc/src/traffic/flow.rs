@@ -27,8 +27,9 @@ pub struct Flow {
     /// For `hotspot`: the hot nodes, which together receive the share `hot_share` of the packets.
     pub hot_nodes: Vec<u32>,
     /// Largest number of packets of one node under way; 0 means no limit. A packet is under way
-    /// from its creation until it arrives or, with `reply`, until its reply arrives. A node at its
-    /// limit creates its next packet in the cycle after one of its packets has completed.
+    /// from its creation until it arrives or, with `reply`, until its reply arrives. A packet that
+    /// is due while its node is at the limit is created in the cycle after one of the node's
+    /// packets has completed.
     pub outstanding: u32,
     /// Number of packets that each node sends in all; 0 means no end. A run with batches lasts
     /// until the last of these packets (and its reply) has arrived.

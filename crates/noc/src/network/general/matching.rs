@@ -8,7 +8,9 @@ use crate::allocator::{AllocatorKind, Bids, Matching, bits, output_first};
 use crate::arbiter::Arbiter;
 
 impl<A: Arbiter> Cycle<'_, A> {
-    /// Matches the bids of router `r`, with the same results as [`Cycle::match_inputs_first`].
+    /// Matches the bids of router `r` by the configured allocator. Like
+    /// [`Cycle::match_inputs_first`], returns the bit set of outputs with a winner and leaves the
+    /// winners in `scratch.winner`.
     #[cold]
     pub(crate) fn match_by_matrix(&mut self, r: usize, pass: Pass) -> u64 {
         let router = self.wiring.routers[r];

@@ -11,7 +11,7 @@ use baton_units::Cycles;
 
 impl<A: Arbiter> Cycle<'_, A> {
     /// Gives virtual channel `v` of channel `output` to input `i` (number `vc` in the network),
-    /// which has not won the switch.
+    /// whose head flit is not sent in the same cycle.
     #[inline]
     pub(crate) fn give(&mut self, vc: usize, output: usize, v: usize, i: usize) {
         self.hold_channel(vc, output, v, i);

@@ -67,13 +67,15 @@ pub(crate) struct Queues {
     pub(crate) depth_mask: u8,
 }
 
-/// Flits and credits that travel. A uniform network, whose delays are constant, uses all five
-/// wheels, one for each kind of delay. Other networks use the first three.
+/// Flits and credits that travel. A uniform network uses all five wheels, so that all events of a
+/// wheel have the same delay. Other networks use the first three.
 #[derive(Clone, Debug)]
 pub(crate) struct Wheels {
-    /// Flits from a router to a router or endpoint, each with the credit to the router before.
+    /// Flits from a router to a router or endpoint, each with the credit that it frees, if both
+    /// arrive in the same cycle.
     pub(crate) moves: Wheel<Move>,
-    /// Flits from a router whose credit arrives in another cycle.
+    /// Flits from a router whose credit arrives in another cycle. In networks that are not uniform,
+    /// also flits from sources.
     pub(crate) arrivals: Wheel<Arrival>,
     /// Credits, as in [`Move::credit`]. In uniform networks, only the credits of sources.
     pub(crate) credits: Wheel<u32>,

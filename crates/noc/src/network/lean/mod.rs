@@ -1,7 +1,8 @@
-//! The fast loop for small routers: at most eight ports of at most eight virtual channels, the
-//! switch allocated input first, the output found by table. These are all meshes, tori, rings and
-//! small flattened butterflies with the usual buffers. Everything else goes through the general
-//! loop of the parent folder. A test shows that both loops give the same bytes.
+//! The fast loop for small routers: at most eight ports of at most eight virtual channels, private
+//! buffers of at most 255 flits, virtual channels allocated in one cycle, the switch allocated
+//! input first, and the output found by table. Meshes, tori, rings and small flattened butterflies
+//! are of this kind unless their configuration says otherwise. All other networks go through the
+//! general loop of the parent folder. A test shows that both loops give the same bytes.
 //!
 //! Three things make it fast. All of a router lies in one [`router::Router`], so that one address
 //! serves every field, and its inputs fill one word, so that bids are bit masks. The front flit of

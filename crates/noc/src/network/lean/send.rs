@@ -191,7 +191,7 @@ fn next_packet<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, o
     }
 }
 
-/// Gives virtual channel `v` of `out` to input `i`, which has not won the switch.
+/// Gives virtual channel `v` of `out` to input `i`, whose head flit has not been sent.
 #[inline(always)]
 pub(crate) fn give<S>(router: &mut Router<S>, i: usize, out: usize, v: usize) {
     hold(router, i, out, v);
