@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Crates whose code decides the figures of a study. If a file of one of them differs from the
-/// commit, the commit's name gets the suffix `with changes`.
+/// Crates whose code decides the figures of a study. If a file in the `src` folder of one of them
+/// differs from the commit, the commit's name gets the suffix `with changes`.
 const CRATES: [&str; 9] = ["chip", "coherence", "machine", "noc", "plot", "sched", "studies", "sync", "workloads"];
 
 fn git(arguments: &[&str]) -> Option<String> {
@@ -16,7 +16,8 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BATON_COMMIT");
-    // Only `src` is watched, because tests may write files beside their sources.
+    // Of each crate only the `src` folder is watched, because tests may write files beside their
+    // sources.
     let crates = CRATES.map(|name| format!("../{name}/src"));
     for folder in &crates {
         println!("cargo::rerun-if-changed={folder}");

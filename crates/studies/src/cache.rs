@@ -1,6 +1,7 @@
-//! The cache of finished runs. The file of a run is named by the hash of the run's inputs, and
-//! holds these inputs, the figures and a hash over both. A file whose content does not match its
-//! name, or that was cut off or changed, is not used: the run is done again.
+//! The cache of finished runs. The file of a run is named by the hash of the study's version and
+//! the run's inputs, and holds these two, the figures and a hash over all three. A file whose
+//! content does not match its name, or that was cut off or changed, is not used: the run is done
+//! again.
 
 use crate::{StudyError, hash};
 use serde::de::DeserializeOwned;
@@ -78,7 +79,7 @@ impl Cache {
         std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, &path)).map_err(failed)
     }
 
-    /// Returns the number of files that exist and could not be used.
+    /// Returns how often [`Cache::get`] found a file that it could not use.
     pub fn damaged(&self) -> u64 {
         self.damaged.load(Relaxed)
     }

@@ -16,7 +16,7 @@
 //! | [`pool`] | runs on all cores, except for those in the cache |
 //! | [`hash`] | the hashes: of inputs, and of what is frozen |
 //! | [`figure`] | a figure of a page |
-//! | [`page`] | `report.html`, with its figures |
+//! | [`page`] | `report.html` and the page in Markdown, with their figures |
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |
 //! | [`caf`] | paper 4: queues in a device beside the cores |
 //! | [`mwmon`] | paper 3: MONITOR and MWAIT between hyper-threads |

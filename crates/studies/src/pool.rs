@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Shows the progress of a study.
 pub trait Progress: Sync {
-    /// `runs` runs are to be done; `cached` further ones are in the cache.
+    /// Notes that the study has `runs` runs, of which `cached` need not be done: they are in the
+    /// cache, or equal another one.
     fn begin(&self, runs: usize, cached: usize);
     /// Notes that a run was done.
     fn done(&self, name: &str);
@@ -29,7 +30,7 @@ pub struct Work {
     pub run: usize,
     /// The number of runs that were in the cache, or equal to another run.
     pub cached: usize,
-    /// The number of damaged files in the cache, whose runs were repeated.
+    /// How often a damaged file was found in the cache; the runs of such files were repeated.
     pub damaged: u64,
 }
 

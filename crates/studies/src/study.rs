@@ -1,4 +1,4 @@
-//! The trait that each study implements, how much of a study is done, and why it may fail.
+//! The trait that each study implements, the commit that its results name, and why it may fail.
 
 use crate::claim::Findings;
 use crate::extent::Extent;
@@ -14,8 +14,8 @@ pub const COMMIT: &str = env!("BATON_COMMIT");
 /// The reason why a study cannot be done.
 #[derive(Debug, Error)]
 pub enum StudyError {
-    /// An input file cannot be read or is wrong, or there are too many input files; the message
-    /// names file, line and key.
+    /// An input file cannot be read or is wrong, and the message names file, line and key; or the
+    /// number of input files is not the study's.
     #[error("{0}")]
     Input(String),
     /// A run failed.
@@ -34,7 +34,7 @@ pub enum StudyError {
         /// The error of the operating system.
         error: std::io::Error,
     },
-    /// The findings are incomplete: a verdict lacks its reason ([`Findings::check`]).
+    /// The findings fail [`Findings::check`]: a verdict lacks its reason, for example.
     #[error("the study's findings: {0}")]
     Findings(String),
 }

@@ -36,8 +36,8 @@ fn every_program_is_right_and_accounted_for_in_both_arms() {
 fn marks_change_nothing_for_one_thread_but_the_hints_price() {
     let (off, on) = (run(Program::Sort, 1, false), run(Program::Sort, 1, true));
     assert_eq!((off.account.overhead > 0, off.account.acquisitions), (true, on.account.acquisitions));
-    // Marks cost at most 8 cycles an acquisition: two cycles for each hint, with at least one hint
-    // for the try and one for the release.
+    // Marks cost at most 8 cycles an acquisition: four hints of two cycles each. A try and a
+    // release give at least one hint each.
     assert!(
         on.cycles >= off.cycles && on.cycles - off.cycles <= 8 * on.account.acquisitions,
         "{} {}",

@@ -1,5 +1,6 @@
-//! A study from outside of the crate, on the kit alone: two arms, seeds, a claim, a falsifier, a tornado over one parameter. A registry
-//! of this test's has it, and it runs as the others do.
+//! A study from outside of the crate, on the kit alone: two arms, seeds, a claim, a falsifier, a
+//! tornado over one parameter. The test's own registry holds this study, which is conducted like
+//! the crate's studies.
 
 mod queue {
     use baton_chip::{Chip, Options, Simulated};

@@ -128,7 +128,8 @@ impl ModelVisitor<Simulated> for Make {
     }
 }
 
-/// A queue model for producers and consumers without fixed roles.
+/// Makes the model `name` as a queue: all producers call it as producer 0, all consumers as
+/// consumer 0. An error if a side of the model is for one thread and more threads use it.
 pub(super) fn in_model(name: &str, capacity: usize, threads: [u32; 2], wait: Wait) -> Result<Rc<dyn Channel>, String> {
     let made = models::visit::<Simulated, _>(name, Make { capacity, threads, wait });
     made.ok_or_else(|| format!("no model is called `{name}`"))?

@@ -2,8 +2,8 @@
 //! own, which lies in the device nearest to it, and enqueues to the queues of all cores, so that as
 //! many requests enqueue as dequeue.
 //!
-//! In an open loop requests come at a fixed rate, regardless of earlier ones. In a closed loop a
-//! core keeps a fixed number of requests under way.
+//! In an open loop requests come at a fixed mean rate, regardless of earlier ones. In a closed loop
+//! a core keeps a fixed number of requests under way.
 
 use super::channel::{Asked, InDevice, word};
 use super::placement::{NODES, nearest};
@@ -51,16 +51,16 @@ pub struct Requests {
     pub count: u64,
     /// The sum of the cycles that the measured requests took.
     pub cycles: u64,
-    /// The requests that dequeue.
+    /// The measured requests that dequeue.
     pub dequeues: u64,
-    /// The cycles of the requests that dequeue.
+    /// The sum of the cycles that the measured requests that dequeue took.
     pub dequeue_cycles: u64,
     /// The most requests that a core had under way.
     pub most: u64,
     /// The cycles in which all cores were at work: from when the last core began its measured
-    /// requests to when the first core ended them.
+    /// requests to when the first core had issued its last one.
     pub span: u64,
-    /// The answers to all cores in each cycle of `span`.
+    /// The mean number of answers to all cores in a cycle of `span`.
     pub rate: f64,
 }
 
@@ -200,8 +200,8 @@ impl Mesh {
                 for ticket in filled {
                     word(ticket.wait());
                 }
-                // All cores begin at cycle 40,000. By then all have filled their queues, even at a
-                // single device.
+                // All cores begin at cycle 40,000. By then all have put in the items that their
+                // queues hold beforehand, even at a single device.
                 Simulated::work(Cycles(40_000u64.saturating_sub(act::time().0)));
                 let mut core = Core { queues, notes, own, random, under_way: VecDeque::new() };
                 let (warm, all) = (requests / 4, requests / 4 + requests);

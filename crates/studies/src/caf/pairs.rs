@@ -24,7 +24,8 @@ pub(super) enum Push {
     Never,
     /// Packets are pushed to the level that all cores share: the basic prepush.
     Shared,
-    /// Packets are pushed into the second level of the consumer's core: the advanced prepush.
+    /// Packets are pushed into the second level of the core of the consumer that has the producer's
+    /// number: the advanced prepush.
     Consumer,
 }
 
@@ -42,7 +43,8 @@ pub(super) struct Pairs {
     pub(super) blocks: usize,
     /// The cycles that a producer and a consumer compute for a packet.
     pub(super) work: [u64; 2],
-    /// The number of a bulk's packets that a consumer prefetches before it reads them.
+    /// How many packets ahead of the one that it reads a consumer prefetches within a bulk; with 0
+    /// it does not prefetch.
     pub(super) prefetch: usize,
     pub(super) push: Push,
     /// The cycles between two packets that come to a producer, on average. With 0, the next packet

@@ -1,6 +1,7 @@
 //! Threads that only enqueue, or only dequeue (figure 6, and 13b with one thread). Before threads
-//! dequeue, another core fills the queue. Each thread moves the same number of items, and the run
-//! takes as long as the slowest thread.
+//! dequeue, the thread on the chip's last core fills the queue; where all cores dequeue, it is one
+//! of the threads that do. Each thread moves the same number of items, and the run takes as long as
+//! the slowest thread.
 
 use super::channel::{Ahead, Channel};
 use crate::kit::{Body, Crew};

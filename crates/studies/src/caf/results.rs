@@ -48,7 +48,8 @@ impl<'a> Results<'a> {
         Results { samples, mesh, weights, apps }
     }
 
-    /// The pairs of a load in two arms of an experiment, without pairs of which a run locked.
+    /// The pairs of a load in two arms of an experiment, without pairs in which a run ended in a
+    /// deadlock.
     pub(super) fn pairs(&self, id: (&str, &str), load: &str, arms: [usize; 2]) -> Vec<Pair<'a>> {
         let all = self.samples.between(id.0, id.1, arms).into_iter();
         all.filter(|pair| pair.program.name == load && pair.off.locked.is_none() && pair.on.locked.is_none()).collect()
@@ -86,7 +87,7 @@ impl<'a> Results<'a> {
         self.figure(id, load, arm, Figures::cost)
     }
 
-    /// How much less time an arm takes at one load than at another, in percent.
+    /// By how many percent an arm takes fewer cycles an item at the second load than at the first.
     pub(super) fn less(&self, id: (&str, &str), [from, to]: [&str; 2], arm: usize) -> Option<Interval> {
         let [from, to] = [from, to].map(|load| self.pairs(id, load, [arm, arm]));
         let both = from.iter().zip(&to).filter(|(a, b)| a.again == b.again);
@@ -94,14 +95,15 @@ impl<'a> Results<'a> {
         Interval::of(&less)
     }
 
-    /// An arm's throughput in one experiment over that in another, on the same load.
+    /// An arm's throughput in the second experiment over that in the first, on the same load.
     pub(super) fn against(&self, [from, to]: [(&str, &str); 2], load: &str, arm: usize) -> Option<Interval> {
         let [from, to] = [from, to].map(|id| self.pairs(id, load, [arm, arm]));
         let both = from.iter().zip(&to).filter(|(a, b)| a.again == b.again && a.on.rate() > 0.0);
         Interval::of(&both.map(|(a, b)| b.on.rate() / a.on.rate()).collect::<Vec<_>>())
     }
 
-    /// The processor window under which an arm gains least over the ring: its name, and the gain.
+    /// The one of the windows `smallest` and `largest` under which an arm gains least over the
+    /// ring: its name, and the gain.
     pub(super) fn kindest(&self, load: &str, arm: usize) -> Option<(&'static str, Interval)> {
         let under = |name: &'static str| Some((name, self.gain(("window", name), load, arm)?));
         let both = ["smallest", "largest"].into_iter().filter_map(under);
@@ -130,8 +132,8 @@ impl<'a> Results<'a> {
         Some([all, requests])
     }
 
-    /// The open loop, point by point: the requests of all cores in 1000 cycles, and the mean cycles
-    /// of a request.
+    /// The open loop, point by point: how many requests of all cores come in 1000 cycles, and the
+    /// mean cycles of a request.
     pub(super) fn curve(&self, devices: u32) -> Vec<(f64, Interval)> {
         let point = |between: u64| {
             let latency = self.on_mesh(devices, mesh::Load::Open(between), |figures| {
@@ -192,8 +194,8 @@ impl<'a> Results<'a> {
         self.app(app, None, [By::Software, by], |off, on| off.cost() / on.cost())
     }
 
-    /// The processor window under which `by` gains least over the paper's software: its name, and
-    /// the gain.
+    /// The one of the windows `smallest` and `largest` under which `by` gains least over the
+    /// paper's software: its name, and the gain.
     pub(super) fn app_kindest(&self, app: App, by: By) -> Option<(&'static str, Interval)> {
         let under = |name: &'static str| {
             Some((name, self.app(app, Some(name), [By::Software, by], |off, on| off.cost() / on.cost())?))

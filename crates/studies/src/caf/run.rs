@@ -59,7 +59,8 @@ pub struct Figures {
     pub cycles: u64,
     /// The number of items that passed in the measured part.
     pub items: u64,
-    /// An item's time in the queue: p50, p99, p99.9.
+    /// The time from a packet's arrival until a consumer has it: p50, p99, p99.9; only where
+    /// producers and consumers move packets.
     pub waited: [u64; 3],
     /// The items that came from each of two producers.
     pub shares: [u64; 2],

@@ -55,7 +55,7 @@ impl<'a> Results<'a> {
         Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
     }
 
-    /// A figure of the runs with all seeds.
+    /// A figure of each run that `of` and `arm` select, one for each seed.
     fn all(&self, of: Of, arm: Arm, value: impl Fn(&Figures) -> f64) -> Vec<f64> {
         let key = |case: &Case| (case.load, case.cores, case.change, case.spin, case.times, case.arm);
         let mine =
@@ -79,12 +79,12 @@ impl<'a> Results<'a> {
         ratio(&self.all(above.0, above.1, value), &self.all(below.0, below.1, value))
     }
 
-    /// How many times faster the new locks are than the original.
+    /// How many times faster the new lock or barrier is than the original one.
     pub(super) fn faster(&self, of: Of) -> Option<Interval> {
         self.ratio(of, [Arm::Original, Arm::New], time)
     }
 
-    /// How many times less energy the new locks take at the wall.
+    /// How many times less energy at the wall the new lock or barrier takes than the original one.
     pub(super) fn saved(&self, of: Of) -> Option<Interval> {
         self.ratio(of, [Arm::Original, Arm::New], energy)
     }
@@ -99,7 +99,7 @@ fn ratio(above: &[f64], below: &[f64]) -> Option<Interval> {
     Some(Interval { mean, ..Interval::of(&apart)? })
 }
 
-/// The greater of two means.
+/// The interval with the greatest mean; `None` if there are none.
 pub(super) fn greatest(of: impl IntoIterator<Item = Interval>) -> Option<Interval> {
     of.into_iter().reduce(|a, b| if b.mean > a.mean { b } else { a })
 }

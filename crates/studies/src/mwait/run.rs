@@ -247,7 +247,7 @@ fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String
 /// The work of a thread's task among tasks of unequal length. Threads 0 and 1, 2 and 3, and so on
 /// together have twice `work`, so that all tasks of a region do as much as equal ones.
 pub(super) fn unequal(work: u64, thread: u32, task: u64) -> u64 {
-    // The lengths are evenly spread over the interval from 0 to `work`.
+    // `part` is drawn evenly from 0 to `work`.
     let part = mix(u64::from(thread / 2), task) % (work + 1);
     if thread.is_multiple_of(2) { work / 2 + part } else { work + work / 2 - part }
 }

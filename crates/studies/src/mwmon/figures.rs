@@ -1,5 +1,5 @@
-//! The paper's tables 1 and 2 and figures 4 and 5, beside ours. Values that its text does not print
-//! are not drawn.
+//! The paper's tables 1 and 2 with its values beside ours, and its figures 4 and 5 with our values
+//! alone.
 
 use super::helper::{Assisted, Name};
 use super::jobs::{LIGHT, WORK};

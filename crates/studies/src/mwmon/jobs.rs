@@ -53,7 +53,7 @@ fn table(by: By, barrier: bool) -> Work {
     Work::Table { by, barrier, entries: ENTRIES }
 }
 
-/// All cases. Figure 4 runs the mechanisms that the paper shows there.
+/// All cases. Figure 4 runs the mechanisms that the paper shows there, and the condition variable.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let full = extent == Extent::Full;
     let times = |of: [u64; 2]| 0..of[usize::from(full)];

@@ -63,7 +63,7 @@ fn of_columns(at: usize) -> f64 {
 
 impl Large {
     /// Makes the part for a repetition. Its columns depend on the repetition, so that the
-    /// repetitions of a run spread over the whole matrix.
+    /// repetitions of a case spread over the whole matrix.
     pub(super) fn new(repetition: u64) -> Large {
         let first = (repetition as usize * 37) % (ORDER - PRODUCTS);
         Large { row: Array::new(ORDER, of_row), columns: Array::new(ORDER * ORDER, of_columns), first }

@@ -166,8 +166,8 @@ impl Ocor {
         map::cases(extent == Extent::Full).into_iter().map(run).collect()
     }
 
-    /// The number of different runs in a study, and about how many minutes they take on two cores
-    /// of the host.
+    /// The number of different runs in a study, those of its later rounds estimated, and about how
+    /// many minutes they take on two cores of the host.
     pub fn estimate(&self, extent: Extent) -> (usize, f64) {
         let runs = self.runs(extent);
         let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());

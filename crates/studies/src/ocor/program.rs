@@ -24,7 +24,7 @@ pub enum Shape {
     Crowd,
 }
 
-/// Every kind, in the order of the tables of ranges.
+/// Every shape, in the order of the tables of ranges.
 pub const SHAPES: [Shape; 3] = [Shape::ManyLocks, Shape::LongSections, Shape::Crowd];
 
 impl Shape {

@@ -77,8 +77,8 @@ pub enum Arms {
 impl Arms {
     /// All of them.
     pub const ALL: [Arms; 5] = [Arms::Marked, Arms::Free, Arms::Both, Arms::Home, Arms::Software];
-    /// The arms in which routers honour the marks. They separate what the registers cost from what
-    /// the network does.
+    /// The comparisons whose second arm has marks that routers honour. They separate what the
+    /// registers cost from what the network does.
     pub const PRICED: [Arms; 3] = [Arms::Marked, Arms::Free, Arms::Both];
 
     /// The name of the comparison in results.
@@ -165,7 +165,7 @@ pub fn scale(program: Program, seed: u64) -> Scale {
     Scale { size, grain, seed }
 }
 
-/// All pairs of runs. Only marks in routers are compared on all programs; the other comparisons
+/// All pairs of runs. Only [`Arms::Marked`] is compared on all programs; the other comparisons
 /// leave out `dedup`, which runs the longest and in which no thread waits.
 pub(super) fn cases(full: bool) -> Vec<Case> {
     let case = |arms, program, threads, seed| {

@@ -105,7 +105,8 @@ impl Figures {
         100.0 * self.account.entered_spinning as f64 / self.account.acquisitions.max(1) as f64
     }
 
-    /// Lock requests that were injected, for each thousand cycles and thread.
+    /// Packets with a lock or wake-up request that were injected, for each thousand cycles and
+    /// thread.
     pub fn cs_rate(&self) -> f64 {
         1000.0 * self.lock_packets as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }

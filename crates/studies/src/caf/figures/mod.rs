@@ -1,5 +1,5 @@
-//! The paper's figures, redrawn. Values that its text does not print are not drawn. Each figure
-//! also shows the best software.
+//! The paper's figures, redrawn with our values alone. Figures 6, 7 and 8 and the tables of loads
+//! and applications also show the best other software.
 //!
 //! | file | holds |
 //! | --- | --- |

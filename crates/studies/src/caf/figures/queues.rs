@@ -131,7 +131,7 @@ pub(super) fn tornado(results: &Results<'_>) -> Option<Figure> {
 }
 
 /// The samples of the two loads on which open choices are tried, with the ring and the device with
-/// prepush as arms.
+/// prepush as arms; samples in which a run ended in a deadlock are left out.
 pub(in crate::caf) fn headline<'a>(results: &Results<'a>) -> Samples<'a, Load, Figures> {
     let mut samples = Samples::default();
     for (group, places) in results.samples.groups() {
