@@ -2,9 +2,9 @@
 //!
 //! The path through the crate: `baton_trace` analyses a [`baton_trace::Trace`], [`symbols`] names
 //! its addresses, and `build` makes a [`model::Report`] from both. The report is plain data, and
-//! its JSON is the published form; [`terminal`], [`html`] and [`diff`] present it. Formats that
-//! need every single wait (Perfetto, Parquet, CSV, pprof) walk over the trace once more in
-//! [`export`].
+//! its JSON is the published form; [`terminal`], [`html`] and [`diff`] present it. In
+//! [`export`], Perfetto, Parquet and CSV need every single wait and walk over the trace once more;
+//! pprof is made from the report.
 
 mod build;
 pub mod diff;

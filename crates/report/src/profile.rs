@@ -122,7 +122,8 @@ impl Profile {
     }
 
     /// Walks over the trace and passes each interval (wait, hold and so on) to `sink`, in the order
-    /// of their ends. Numbers in an interval are indices into [`Profile::report`].
+    /// that [`crate::intervals`] states. Numbers in an interval are indices into
+    /// [`Profile::report`].
     ///
     /// # Errors
     /// The first error of `sink` ends the walk.

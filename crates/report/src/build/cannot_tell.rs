@@ -40,7 +40,8 @@ impl<'a> Unseen<'a> {
         }
     }
 
-    /// The headline if the unexplained share is the greatest one; `None` otherwise.
+    /// The headline if the unexplained share is at least [`DECIDES`] and greater than the share of
+    /// each limit in [`EXPLAINED`]; `None` otherwise.
     pub(super) fn headline(&self) -> Option<String> {
         (self.share >= DECIDES && self.share > self.explained).then(|| {
             format!(
@@ -54,8 +55,9 @@ impl<'a> Unseen<'a> {
         })
     }
 
-    /// A sentence on what another lock could win, for a trace that shows no competition for locks;
-    /// `None` if the trace leaves nothing open.
+    /// A sentence on what another lock could win, for a trace that shows no competition for locks.
+    /// `None` if the path is explained, hardly lies at futexes of the program's own or at locks
+    /// inside of the C library, and no runtime's waits are unseen.
     pub(super) fn by_another_lock(&self) -> Option<String> {
         if self.share >= WORTH_A_LOCK {
             return Some(format!(

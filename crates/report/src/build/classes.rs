@@ -1,5 +1,6 @@
-//! Decides which locks the report shows as one class, and how each lock is called: locks that begin
-//! alike, locks of one global variable, and unnamed locks that the same places of the program take.
+//! Decides which locks the report shows as one class, and how each lock is called. One class are
+//! locks that the program gave one name, locks that begin alike, locks of one global variable, and
+//! unnamed locks that the same places of the program take.
 //! Sixteen shards of a cache are one class, whether they form an array or each was created by
 //! `new`; a shard that has most of the waiting is a class of its own.
 
@@ -222,8 +223,8 @@ impl Naming<'_, '_> {
     }
 }
 
-/// Merges classes of one name and kind, if the name says the place of the locks and so holds for
-/// all of them.
+/// Merges classes of one name, kind and process, if the name says the place of the locks and so
+/// holds for all of them.
 fn merged(classes: Vec<Class>, locks: &[LockReport]) -> Vec<Class> {
     let mut out: Vec<Class> = Vec::new();
     let mut known: BTreeMap<(String, ObjectKind, ProcessIndex), usize> = BTreeMap::new();

@@ -15,13 +15,15 @@ pub(super) struct Heaviest<'a> {
     pub(super) name: String,
     pub(super) locks: u32,
     pub(super) share: f64,
-    /// The part of `share` in which the holder is off its CPU: it sleeps, reads or writes.
+    /// The part of `share` in which the holder is off its CPU without being ready to run: it
+    /// sleeps, waits for input or output, or the trace does not say why.
     asleep: f64,
     /// The part of `share` in which the holder is ready and has no CPU.
     ready: f64,
     /// The site with the longest total hold time.
     site: Option<&'a Site>,
-    /// The class of locks that takes more than half of `share`, inside of these sections.
+    /// The class of locks that are taken inside of these sections, if its time there on the path is
+    /// more than half of the time that `share` stands for.
     inner: Option<Inner<'a>>,
 }
 
@@ -44,7 +46,7 @@ impl Times {
     }
 }
 
-/// Returns that class.
+/// Finds the class of locks whose critical sections take most of the path.
 pub(super) fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
     let mut classes: BTreeMap<u32, Times> = BTreeMap::new();
     for part in report.critical_path.parts.iter().filter(|part| part.kind.starts_with("critical-section")) {

@@ -119,8 +119,10 @@ impl Meetings {
         Meetings(meetings)
     }
 
-    /// The lock at which the thread last met others before a sample, or else next after it. `None`
-    /// if no meeting is near, or if the sample does not lie in the functions of the lock.
+    /// The lock that a sample belongs to: the lock at which the thread last met others before the
+    /// sample, or else next after it. For a sample in the functions of one lock, only meetings at
+    /// that lock count. `None` if no such meeting is near, or if the sample lies in no lock's
+    /// functions.
     fn near(&self, thread: ThreadIndex, inside: Inside, time: Ticks, near: Ticks) -> Option<u32> {
         let met = self.0.get(&thread)?;
         let after = met.partition_point(|(met, _)| *met < time);

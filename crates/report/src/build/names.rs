@@ -166,7 +166,7 @@ impl Names<'_> {
         (!path.ends_with(&format!("/{symbol}"))).then(|| symbol.to_owned())
     }
 
-    /// The source location of a call site.
+    /// The function of a call site, with its source location if that is known.
     pub(super) fn site_place(&mut self, process: ProcessIndex, site: SiteId) -> Option<String> {
         place(&self.symbols.site(self.trace, process, site))
     }

@@ -155,7 +155,7 @@ fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 6] {
 }
 
 /// Reduces the steps to [`STEPS`] slots of equal length. Each slot keeps the step that takes most
-/// of it.
+/// of it; neighbouring slots that keep the same kind of step become one step.
 fn thin(steps: &[PathStep]) -> Vec<PathStep> {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Vec::new() };
     let (start, span) = (first.start_ns.0, last.end_ns.0.saturating_sub(first.start_ns.0));

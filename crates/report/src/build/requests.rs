@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST: usize = 10;
 /// The number of slowest requests that are shown as examples.
 const EXAMPLES: usize = 5;
-/// A part below this share of the latency is not listed.
+/// A part is not listed if it is below this share both of the latency of all requests and of the
+/// latency of the slowest requests.
 const SMALLEST: f64 = 0.001;
 
 /// The requests, or the passages of a point, for the report.

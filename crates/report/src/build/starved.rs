@@ -7,7 +7,8 @@ use crate::model::{Class, NextStep, Overtaken, Report, ratio};
 /// The limit of a verdict about starvation.
 pub(super) const LIMIT: &str = "starvation";
 
-/// A wait that fewer acquisitions have overtaken does not count as starving.
+/// If no wait was overtaken by at least this many acquisitions, the class's waits do not count as
+/// starving.
 const MANY: u64 = 10;
 
 /// If overtaken waits together take less than this share of the program's time, they are left out.

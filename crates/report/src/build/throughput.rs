@@ -26,8 +26,8 @@ struct Load<'a> {
     cpus: f64,
 }
 
-/// The verdict on a server that a signal ended, or whose path mainly waits; `None` for other
-/// programs.
+/// The verdict on a server that a signal ended, or whose path is mostly blocked, in calls, waiting
+/// or ready without a CPU. `None` for other programs, and for fewer than [`LEAST`] requests.
 pub(super) fn verdict(
     report: &Report,
     shares: &[Share],

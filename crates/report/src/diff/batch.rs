@@ -88,8 +88,8 @@ impl Change {
 mod tests {
     use super::*;
 
-    /// Differences much smaller than the scatter must count as noise, and differences much larger
-    /// must not. The interval must contain the true difference in about 95 of 100 cases.
+    /// In 360 to 396 of 400 pairs of runs, the 95% interval contains the true difference of 100. A
+    /// difference of 1,000, which is far above the scatter, is beyond the noise.
     #[test]
     fn the_interval_covers_the_true_difference() {
         let mut state = 1u64;

@@ -86,7 +86,8 @@ impl<'a, W: Write> Perfetto<'a, W> {
         Ok(this)
     }
 
-    /// Takes an interval. Intervals must come in the order of their ends.
+    /// Takes an interval. Intervals must come in the order in which [`crate::Profile::intervals`]
+    /// passes them.
     ///
     /// # Errors
     /// If completed intervals cannot be written.

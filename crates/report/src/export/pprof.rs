@@ -4,7 +4,7 @@
 //! the lock was held from here, and the time that others waited meanwhile, weighted by their number
 //! (the blame, which the mutex profiles of Go and Abseil call delay). Field numbers are those of
 //! `profile.proto` in the pprof project. The outermost frame of each stack is the class of the
-//! lock, so that one lock can be viewed alone.
+//! lock, or the other object that threads wait for, so that one lock can be viewed alone.
 
 use super::proto::Message;
 use crate::model::{Report, Site};

@@ -37,8 +37,8 @@ const fn text(name: &'static str, value: for<'a> fn(&'a Report, &Interval) -> Va
     Column { name, is_text: true, value }
 }
 
-/// The columns in order. `start_ns` counts from the beginning of the trace; an unknown number is
-/// −1.
+/// The columns in order. `start_ns` counts from the beginning of the trace. An unknown number is
+/// −1, except in `tries`, where it is 0.
 pub const COLUMNS: [Column; 14] = [
     number("pid", |r, i| Value::Number(thread(r, i).map_or(-1, |t| i64::from(t.pid)))),
     number("tid", |r, i| Value::Number(thread(r, i).map_or(-1, |t| i64::from(t.tid)))),

@@ -13,8 +13,8 @@ pub(super) enum Placed {
     End(Nanos),
 }
 
-/// Sorts the intervals of one thread into lanes. Returns the edges in the order of time, each with
-/// the number of its lane.
+/// Sorts the intervals of one thread into lanes. Returns the edges, each with the number of its
+/// lane; the edges of one lane are in the order of time.
 pub(super) fn place(intervals: &mut [Interval]) -> Vec<(usize, Placed)> {
     // If two intervals begin together, the longer is the outer one. If their times are equal, the
     // wait is outside its overhead.

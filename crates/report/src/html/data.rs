@@ -6,14 +6,15 @@ use crate::model::{Report, Site};
 use crate::timeline::{Timeline, timeline};
 use serde::Serialize;
 
-/// The most rows of a table in the page. The JSON has all rows.
+/// The most locks, classes, call sites and places in the page; it has twice as many pairs of a
+/// waiter and a holder. The JSON has all rows.
 const ROWS: usize = 400;
 
 /// The data that the page's scripts find in the element `data`.
 #[derive(Serialize)]
 struct Data<'a> {
     report: &'a Report,
-    /// Call sites merged by source location; the report's own list is by stack.
+    /// Call sites merged by return address and object; the report's own list is by stack.
     places: Vec<Site>,
     timeline: Timeline,
     predictions: &'a [Predicted],

@@ -54,9 +54,10 @@ pub struct Interval {
     pub thread: ThreadIndex,
     pub doing: Doing,
     /// The lock (an index into the report's locks) or the other object (an index into its
-    /// waitables); `None` for a join.
+    /// waitables); `None` for a join, an idle worker, a wait for tasks, and time off the CPU.
     pub object: Option<u32>,
-    /// The call site, as an index into the report's sites; `None` if no site was recorded.
+    /// The call site, as an index into the report's sites; `None` without an `object`, and for
+    /// `Overhead`.
     pub site: Option<u32>,
     pub start: Nanos,
     pub end: Nanos,

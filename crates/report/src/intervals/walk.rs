@@ -269,8 +269,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         }
     }
 
-    /// Ends a wait that did not get the lock. If the lock is free, the time since its release was
-    /// overhead too.
+    /// Ends a wait that did not get the lock. If the lock is free, the time since its release, or
+    /// since the wait began if that is later, was overhead too.
     fn abandon(&mut self, now: Ticks, object: usize, wait: &Waiter<Option<u64>>) -> Result<(), E> {
         self.threads[wait.thread.index()].waits_no_longer(object);
         let Object { number, lock, .. } = &self.objects[object];

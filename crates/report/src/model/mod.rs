@@ -47,7 +47,7 @@ pub struct Report {
     pub standstill: Option<Standstill>,
     /// Sums over the whole trace.
     pub totals: Totals,
-    /// The locks, the most costly first.
+    /// The locks, the one with the most waiting first.
     pub locks: Vec<Lock>,
     /// Locks with something in common, added up: a name, a global variable, or the places that
     /// initialise or take them.
@@ -82,7 +82,8 @@ pub struct Report {
     /// Time in which threads were off their CPUs although they waited for nothing that the trace
     /// shows, the longest first.
     pub outside: Vec<Outside>,
-    /// The requests that the program answered, if it is a server; `None` if none were found.
+    /// The requests that the program answered, or that lie between two points that the user named.
+    /// `None` if there are none, or if there are fewer than ten and the user named no points.
     #[serde(default)]
     pub requests: Option<Requests>,
     /// A progress point that the user named, unless its requests are in `requests`.
@@ -121,8 +122,8 @@ pub struct Totals {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lock {
-    /// The symbol of a global variable, the name that the program gave, or the place that
-    /// initialised the lock.
+    /// The name that the program gave, the symbol of a global variable, the place that initialised
+    /// the lock or takes it most, or the lock's address.
     pub name: String,
     /// The index of the lock's class.
     pub class: u32,
@@ -143,7 +144,8 @@ pub struct Lock {
     /// Contradictions in the lock's events, as sentences. With any of these, the figures are
     /// uncertain.
     pub doubts: Vec<String>,
-    /// The program's time without this lock's competition overhead.
+    /// The program's time without this lock's competition overhead. Only the eight locks with the
+    /// most waiting have this figure and the next one.
     pub program_without_overhead_ns: Option<Nanos>,
     /// The program's time if this lock excluded no thread.
     pub program_without_exclusion_ns: Option<Nanos>,
@@ -153,7 +155,9 @@ pub struct Lock {
 /// initialise or take them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Class {
-    /// What the locks have in common: a name, the place that initialised them, or an address.
+    /// What the locks have in common: a name, a global variable, the place that initialised them or
+    /// takes them most, or an address. A lock with most of its class's waiting has a class of its
+    /// own, `hot one of …`.
     pub name: String,
     /// The kind, as for a lock.
     pub kind: String,
@@ -184,7 +188,8 @@ pub struct Beginning {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// The thread's name, or `thread 7`.
+    /// The thread's name, followed by the thread id if other threads have the same name; `thread 7`
+    /// for a thread without a name.
     pub name: String,
     /// The process of the thread.
     pub pid: u32,
@@ -230,7 +235,8 @@ pub struct Thread {
     /// The part of `work_ns` during which the thread was ready to run and had no CPU.
     pub ready_ns: Nanos,
     /// The part of `work_ns` during which the thread was blocked in something that Baton does not
-    /// see as a wait: input, output, sleep, a system call of the program's own.
+    /// see as a wait: input, output, sleep, a system call of the program's own, or Baton's
+    /// recorder.
     pub blocked_ns: Nanos,
     /// The part of `work_ns` off the CPU for a reason that the trace does not say.
     pub off_ns: Nanos,
@@ -272,7 +278,7 @@ pub struct Site {
     pub waitable: Option<u32>,
     /// Acquisitions at this site.
     pub acquisitions: u64,
-    /// Acquisitions at this site that had to wait.
+    /// Acquisitions at this site that had to wait; for an object other than a lock, the waits.
     pub contended: u64,
     /// Acquisitions by a loop that takes the lock again and again until another thread changes a
     /// value: a wait in disguise.

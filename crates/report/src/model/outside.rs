@@ -3,8 +3,8 @@
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A pair of consecutive events of a thread between which the thread was off its CPU and waited for
-/// nothing that the trace shows.
+/// The stretches in which threads were off their CPUs, and waited for nothing that the trace shows,
+/// between events at the same two places in the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outside {
     /// The call site of the event before; `None` if the stretch began at the thread's start.
@@ -20,8 +20,8 @@ pub struct Outside {
     pub threads: u32,
     /// Time ready to run without a CPU, added over threads.
     pub ready_ns: Nanos,
-    /// Time blocked by input, output, sleep or a system call of the program's own, added over
-    /// threads.
+    /// Time blocked by input, output, sleep, a system call of the program's own or Baton's
+    /// recorder, added over threads.
     pub blocked_ns: Nanos,
     /// Time off the CPU for an unknown reason, added over threads.
     pub off_ns: Nanos,

@@ -16,12 +16,13 @@ pub struct CriticalPath {
     #[serde(default)]
     pub nested: Vec<NestedPart>,
     /// The steps in the order of time. A path with more than 500 steps is cut into 500 slots of
-    /// equal time, and each slot has the step that takes most of it.
+    /// equal time, and each slot has the step that takes most of it; neighbouring slots with the
+    /// same kind of step are one step.
     pub steps: Vec<PathStep>,
     /// The number of steps before any were merged.
     pub steps_total: u64,
-    /// The part of the path in which its thread was ready to run and had no CPU. Critical sections
-    /// lie in it too.
+    /// The part of the path in which its thread was ready to run and had no CPU, inside of critical
+    /// sections or not.
     #[serde(default)]
     pub ready_ns: Nanos,
     /// The part of `ready_ns` in which the program did not use all CPUs that it may use: a CPU was

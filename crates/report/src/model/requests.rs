@@ -16,7 +16,7 @@ pub struct Requests {
     pub named: bool,
     /// The number of requests that ended.
     pub count: u64,
-    /// Requests that had not ended when the recording did.
+    /// Requests that had not ended when the recording or their connection did.
     pub unfinished: u64,
     /// How often a request began while the thread's last request had not ended. The last request is
     /// then left out.
@@ -64,7 +64,7 @@ pub struct RequestPart {
     pub name: String,
     /// The class of the locks that requests waited for.
     pub class: Option<u32>,
-    /// The part of a request, on average over all requests.
+    /// The time that a request spends in this part, on average over all requests.
     pub mean_ns: Nanos,
     /// The share of the latency of all requests, 0 to 1.
     pub share: f64,

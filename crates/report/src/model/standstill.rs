@@ -11,7 +11,7 @@ pub struct Standstill {
     /// `suspected`: the first thread waits, by joins, for a thread at an object that no thread has
     /// signalled for half of the process's life, and other threads go on.
     pub kind: String,
-    /// What happened, as one sentence.
+    /// What happened, as a sentence or two.
     pub headline: String,
     /// The kernel's number of the process.
     pub pid: u32,

@@ -119,8 +119,8 @@ impl Entered {
     }
 }
 
-/// A distribution of durations. Quantiles come from the buckets, and are exact to within one
-/// bucket.
+/// A distribution of durations. The quantiles come from the analysis's buckets, which are finer
+/// than `buckets`, and are too low by at most 1/16.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// The number of durations.

@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 /// is not worth trying.
 pub const WORTH_A_LOCK: f64 = 0.02;
 
-/// The first lines of a report. All shares are of the critical path, because only time on the
-/// critical path makes the program longer.
+/// The first lines of a report. All shares but `most_by_lock` are of the critical path, because
+/// only time on the critical path makes the program longer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The limit that takes most of the critical path: `running`, `sections`, `competition`,
-    /// `ready`, `blocked`, `calls` (blocked in input, output or sleep), `off-cpu`, `futex`,
-    /// `libc-lock`, `waiting`; `others` (ready while a CPU ran none of the program's threads) or
-    /// `recorder` (blocked in Baton's recorder) if there is nothing else; `nothing` if there is no path; `standstill` if threads stand still;
-    /// `cannot-tell` if the trace leaves open more of the path than could be won elsewhere.
+    /// What limits the program. Mostly this is the limit that takes most of the critical path:
+    /// `running`, `sections`, `competition`, `ready`, `blocked`, `calls` (blocked in input, output
+    /// or sleep), `off-cpu`, `futex`, `libc-lock`, `futile-wake-ups`, `polling`, `waiting`;
+    /// `others` (ready while a CPU ran none of the program's threads) or `recorder` (blocked in
+    /// Baton's recorder) if there is nothing else. It is `starvation` if the heaviest lock's
+    /// waiters starve; for a server also `clients` or `requests`; `nothing` if there is no path;
+    /// `standstill` if threads stand still; `cannot-tell` if they may stand still, or if the trace
+    /// leaves open more of the path than could be won elsewhere.
     pub limit: String,
     /// The limit as a sentence.
     pub headline: String,

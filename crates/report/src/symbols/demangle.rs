@@ -1,7 +1,7 @@
-//! Turns Rust and C++ symbols into readable names. C symbols stay as they are.
+//! Turns Rust and C++ symbols into readable names. Other symbols only lose their version suffix.
 
 /// A readable form of `symbol`, without Rust's hash suffix. A symbol that is in neither scheme
-/// stays as it is.
+/// stays as it is, without its version suffix.
 pub fn demangle(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");

@@ -6,7 +6,8 @@ use std::path::Path;
 /// A function, with a source location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
-    /// The readable name; `module+0x12` if no symbol is known.
+    /// The readable name; `module+0x12` if no symbol is known, and the bare address outside of all
+    /// modules.
     pub function: String,
     /// The source file, as the compiler recorded it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -29,7 +30,8 @@ impl Frame {
         Frame { function: function.into(), file: None, line: None, inlined: false, library: false }
     }
 
-    /// `file.c:12`, with only the last part of the file's path; `None` without a line.
+    /// `file.c:12`, with only the last part of the file's path; `file.c` without a line, and `None`
+    /// without a file.
     pub fn place(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let name = Path::new(file).file_name().map_or(file.into(), |n| n.to_string_lossy());
@@ -45,8 +47,8 @@ pub(crate) fn own(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|frame| !is_wrapper(frame)).or(frames.first())
 }
 
-/// Whether a frame is a standard library's thin wrapper around a lock. A wrapper says nothing about
-/// the code that wanted the lock.
+/// Whether a frame is a standard library's thin wrapper around a lock or a thread. A wrapper says
+/// nothing about the program's own code.
 pub(crate) fn is_wrapper(frame: &Frame) -> bool {
     let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
     ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))

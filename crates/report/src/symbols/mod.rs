@@ -74,8 +74,9 @@ impl Symbols {
         Some(format!("{}+{:#x}", base_name(&module.path), address.wrapping_sub(module.bias)))
     }
 
-    /// The name of the global variable at an address at a moment of the run: `table`, or
-    /// `table+0x28` for an address inside it. `None` for heap and stack.
+    /// The name of the global variable at an address at a moment of the run: `table`, `table+0x28`
+    /// for an address inside it, or `app+0x1234` if the file has no symbol there. `None` for heap
+    /// and stack.
     pub fn data(&mut self, trace: &Trace, process: ProcessIndex, address: Address, time: Ticks) -> Option<String> {
         let module = trace.module(process, address, time)?;
         let in_file = address.wrapping_sub(module.bias);
@@ -88,7 +89,7 @@ impl Symbols {
         Some(format!("{}+{in_file:#x}", base_name(&module.path)))
     }
 
-    /// A sentence for each object file that could not be used.
+    /// A sentence for each object file that could not be used or has no line numbers.
     pub fn problems(&self) -> Vec<String> {
         let problem = |((path, _), file): (&(String, Vec<u8>), &Result<ObjectFile, Unreadable>)| match file {
             Err(why) => Some(format!("{path} {why}: its functions are shown as addresses")),

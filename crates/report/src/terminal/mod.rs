@@ -1,5 +1,5 @@
-//! The summary on a terminal: at most 80 columns, no colour unless asked for. The verdict fits on
-//! the first screen.
+//! The summary on a terminal: at most 80 columns, except in commands that are there to be copied;
+//! no colour unless asked for. The verdict fits on the first screen.
 
 mod diff;
 mod openmp;
@@ -261,9 +261,9 @@ fn sites(report: &Report, style: Style) -> String {
     table.render(style, worst.len().saturating_sub(ROWS))
 }
 
-/// The first two cells of a site's row: the place and the lock. If they have no room, the first
-/// cell has all of it on lines of its own: the place, the callers through which it is reached, and
-/// the lock.
+/// The first two cells of a site's row: the place and the lock. If the site has callers in
+/// `through`, or the lock's name is longer than 18 characters, the first cell has all of it on
+/// lines of its own: the place, the callers, and the lock.
 fn site_and_lock(site: &Site, lock: &str) -> (String, String) {
     if site.through.is_empty() && lock.chars().count() <= 18 {
         return (site.name.clone(), lock.to_owned());

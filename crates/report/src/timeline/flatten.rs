@@ -21,7 +21,8 @@ fn state(doing: Doing) -> State {
 }
 
 /// The priority of an interval: a wait outranks the hold around it, and overhead outranks its wait.
-/// If two intervals are equal, the later one began inside the earlier one and wins.
+/// If two intervals have equal ranks, the one that began later wins, since it began inside the
+/// other.
 fn rank(interval: &Interval) -> (u8, u64) {
     let rank = match state(interval.doing) {
         State::Hold => 0,

@@ -14,7 +14,8 @@ pub(crate) enum State {
     /// The thread waits while another thread holds the lock, and sleeps for at least a part of the
     /// wait.
     Sleep = 3,
-    /// The thread waits for a lock; whether it spins or sleeps, the trace does not say.
+    /// The thread waits for a lock, and the trace does not say whether it spins or sleeps, or the
+    /// wait ends without the lock.
     Wait = 4,
     /// The thread waits for something other than a lock.
     Other = 5,

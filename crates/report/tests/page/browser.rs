@@ -173,7 +173,7 @@ fn a_long_run_makes_no_larger_a_page() {
 }
 
 /// In the width of a phone, the table of predictions shows the measured times and the errors, and
-/// hides the spread.
+/// hides the spread and the overhead.
 #[test]
 fn a_phone_shows_measured_and_error() {
     let Some(browser) = browser("a_phone_shows_measured_and_error") else { return };

@@ -18,7 +18,7 @@ const X: Mode = Mode::Exclusive;
 const S: Mode = Mode::Shared;
 const US: u64 = 1_000;
 
-/// Builds a trace of four threads; each method adds the event of its name.
+/// Builds a trace of four threads; each method adds the events that its name says.
 struct Run(TraceBuilder);
 
 impl Run {

@@ -11,14 +11,14 @@ fn schema() -> Value {
     serde_json::from_str(include_str!("../../../../docs/schema/report.schema.json")).expect("the schema is JSON")
 }
 
-/// A trace in which every list of the report has an entry.
+/// A trace whose report has locks, classes, threads, call sites, waitables, waiters and regions.
 fn profile() -> Profile {
     let mut builder = support::builder(4, 60);
     builder.name_marker(1, "phase one");
     builder.push(Ticks(5_000), ThreadIndex(1), What::RoiBegin { name: 1 });
     builder.push(Ticks(50_000), ThreadIndex(1), What::RoiEnd { name: 1 });
     builder.push(Ticks(60), ThreadIndex(0), What::Note { address: support::TABLE, code: baton_trace::notes::ROBUST });
-    // A try that fails, and a release of a lock that no thread holds, give doubts.
+    // A release of a lock that no thread holds gives a doubt; a try that fails does not.
     let lock = baton_trace::Lock::mutex(support::ROWS);
     builder.push(Ticks(70), ThreadIndex(0), What::TryFail { lock, mode: Mode::Exclusive, site: SiteId(1) });
     builder.push(Ticks(80), ThreadIndex(0), What::Release { lock, mode: Mode::Exclusive, site: SiteId(1) });

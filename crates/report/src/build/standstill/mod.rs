@@ -61,7 +61,7 @@ impl<'a, 'n> Scene<'a, 'n> {
         number.and_then(|n| self.waitable_names.get(*n as usize)).map_or("an object", String::as_str)
     }
 
-    /// The source location of a call site; empty if it is not known.
+    /// The function and source location of a call site; empty if they are not known.
     pub(super) fn place(&mut self, thread: ThreadIndex, site: SiteId) -> String {
         let process = self.names.trace.process_of(thread);
         if site == SiteId::UNKNOWN { String::new() } else { self.names.site_place(process, site).unwrap_or_default() }

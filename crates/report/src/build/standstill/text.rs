@@ -44,12 +44,15 @@ pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[Sta
     out + "."
 }
 
-/// What each thread holds and waits for, joined; causes come before the threads that wait for them.
+/// What the first threads hold and wait for, joined, and the number of threads that are not shown.
+/// Causes come before the threads that wait for them. At most [`NAMED`] threads are shown; if
+/// threads deadlock in circles, only threads of circles.
 fn parts(scene: &Scene<'_, '_>, still: &Standstill, threads: &[StandingThread]) -> String {
     let mut order: Vec<(&Stuck, &StandingThread)> = still.threads.iter().zip(threads).collect();
     let in_circle = |n: usize| still.circles.iter().any(|circle| circle.contains(&n));
     let circled = (0..still.threads.len()).filter(|n| in_circle(*n)).count();
-    // Threads of circles already come first. Other threads that wait for a thread come last.
+    // Threads of circles already come first. Threads that wait for a thread's end, for a region,
+    // for tasks or for a lock without a known holder come last.
     order[circled..].sort_by_key(|(stuck, _)| matches!(stuck.why, Why::Join | Why::Idle | Why::Tasks | Why::Unheld));
     let shown = if still.deadlock.is_some() && circled > 0 { circled.min(NAMED) } else { NAMED.min(order.len()) };
     let named =
