@@ -16,7 +16,7 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BATON_COMMIT");
-    // Of each crate only the `src` folder is watched, because tests may write files beside their
+    // Only the `src` folder of each crate is watched, because tests may write files beside their
     // sources.
     let crates = CRATES.map(|name| format!("../{name}/src"));
     for folder in &crates {

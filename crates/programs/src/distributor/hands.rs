@@ -119,8 +119,8 @@ impl<M: Machine> Hand for Balanced<M> {
         for job in 1..=settings.jobs {
             outbox.send(self.group, job);
         }
-        // Sends jobs that the device has dropped again, before a worker is told that no more jobs
-        // come.
+        // Sends the jobs that the device has dropped once more, before a worker is told that no
+        // more jobs come.
         outbox.flush();
         (0..settings.workers).for_each(|worker| outbox.send(self.queues.queue(worker), LAST));
         outbox.flush();

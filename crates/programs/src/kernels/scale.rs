@@ -10,6 +10,7 @@ pub struct KernelScale {
     pub grain: u32,
     /// The number of rounds; 1 for kernels without rounds.
     pub rounds: u32,
-    /// Seed of the input. With 1 the numbers are those of the NAS benchmarks.
+    /// Seed of the input. With 1 the random numbers of all kernels but `search` are those of the
+    /// NAS benchmarks.
     pub seed: u64,
 }

@@ -121,8 +121,8 @@ impl Member {
         self.meet();
     }
 
-    /// The thread's share of the units of a parallel phase: neighbouring units, as many as the
-    /// other threads have, or one more.
+    /// The thread's share of the units of a parallel phase: neighbouring units. The shares of two
+    /// threads differ by one unit at most.
     pub(super) fn part(&mut self, units: usize) -> Range<usize> {
         let units = units - usize::from(self.begins());
         let at = |thread: u32| thread as usize * units / self.scene.threads.get() as usize;

@@ -166,8 +166,9 @@ fn longer(word: usize, letter: u8) -> usize {
 }
 
 /// The letters to one side of a word that belong to its segment, and what they add to its score: up
-/// to the letter with the greatest score, which is searched until the score has fallen too far.
-/// `same` says whether the letters at a distance match; it returns nothing at the end of a text.
+/// to the letter with the greatest score, which is searched until the score has fallen too far. The
+/// third number returned is how many letters were looked at. `same` says whether the letters at a
+/// distance match, and returns `None` at the end of a text.
 fn extend(mut same: impl FnMut(usize) -> Option<bool>) -> (usize, i32, usize) {
     let (mut len, mut best, mut score, mut at) = (0, 0, 0, 0);
     while let Some(same) = same(at) {

@@ -41,8 +41,9 @@ pub(super) const USUAL_POOL: usize = 256;
 const MOST_POOL: usize = 65_536;
 
 impl Flow {
-    /// The least number of buffers with which no thread waits for ever: each of `threads` threads
-    /// may hold a bulk and wait.
+    /// The number of buffers in the pool: the number that was set, or at least [`USUAL_POOL`]. An
+    /// error if there are so few that threads can wait for ever, as each of `threads` threads may
+    /// hold a bulk and wait, or more than [`MOST_POOL`].
     pub(crate) fn buffers(&self, threads: u32, pool: Shape, apart: bool) -> Result<usize, Refused> {
         let bulks = |of: u32| (of as usize).saturating_mul(self.bulk);
         // Where each source has queues of its own, buffers that wait for one source are not
@@ -77,8 +78,9 @@ impl Flow {
         Ok(())
     }
 
-    /// The caches to which a packet for the next stage is pushed: those of the threads from `first`
-    /// on.
+    /// Where a packet for the next stage is pushed: with [`Prepush::Consumer`] into the caches of
+    /// core `first` if the stage has one thread, otherwise to the shared level; `None` without
+    /// prepush.
     pub(super) fn push_to(&self, receivers: u32, first: u32) -> Option<PushTo> {
         match self.prepush {
             Prepush::None => None,

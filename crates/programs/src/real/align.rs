@@ -22,8 +22,8 @@ fn score(across: i32, above: i32, left: i32, same: bool) -> i32 {
     (across + if same { MATCH } else { MISMATCH }).max(above + GAP).max(left + GAP).max(0)
 }
 
-/// Two related sequences: the second is the first with about every eighth letter changed, left out
-/// or inserted.
+/// Two related sequences. The second is the first, in which about three letters of sixteen are
+/// drawn anew, left out, or followed by an inserted letter.
 fn input(scale: Scale) -> [Vec<u8>; 2] {
     let mut state = scale.seed | 1;
     let mut letter = || b"ACGT"[(xorshift(&mut state) >> 62) as usize];

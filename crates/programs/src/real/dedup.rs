@@ -78,7 +78,7 @@ struct Data<M: Machine, K: Kit<M>> {
     pieces: u32,
 }
 
-/// Words and fillers, over and over, so that many chunks come again.
+/// Phrases, about three of four of them from the same 24, so that many chunks come again.
 fn input(scale: Scale) -> Vec<u8> {
     let mut state = scale.seed | 1;
     let phrase = |state: &mut u64| -> Vec<u8> {

@@ -13,7 +13,7 @@
 //! | `data` | the rows |
 //! | `table` | the rows in the machine's memory |
 //! | `exchange` | how vectors come together |
-//! | `named` | it as a workload |
+//! | `named` | the regression as a workload |
 
 mod data;
 mod exchange;

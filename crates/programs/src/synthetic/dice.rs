@@ -26,8 +26,8 @@ impl Dice {
     /// Draws between the ends of a range, evenly on a logarithmic scale where the least value is
     /// not 0.
     pub(super) fn within(&mut self, range: Range) -> f64 {
-        // The steps have no divisor in common with ten or twelve strata, and differ from parameter
-        // to parameter.
+        // The steps have no divisor in common with ten or twelve strata. The next parameter takes
+        // the next step, and the ninth the first one again.
         const STEPS: [u32; 8] = [1, 7, 11, 13, 17, 19, 23, 29];
         let step = STEPS[self.drawn as usize % STEPS.len()];
         let stratum = (self.stratum * step + self.drawn) % self.strata;

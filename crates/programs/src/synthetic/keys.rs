@@ -42,7 +42,8 @@ pub(super) struct DrawKey {
 }
 
 impl DrawKey {
-    /// The value as it stands in a file, with four digits, so that the file stays readable.
+    /// The value as it stands in a file, with at most four digits after the point, so that the file
+    /// stays readable.
     pub(super) fn written(&self, draw: &Draw) -> f64 {
         let value = (self.get)(draw);
         if self.limits.whole { value } else { (value * 1e4).round() / 1e4 }

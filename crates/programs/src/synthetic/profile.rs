@@ -171,8 +171,8 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// The seed with which the draw was found, and that a study's run number `again` of the draw
-    /// takes, from 0.
+    /// The seed of a study's run number `again` of the draw, counted from 0. With 0 it is the seed
+    /// with which the draw was found.
     pub fn seed(&self, again: u64) -> u64 {
         1 + u64::from(self.number) + 1000 * again
     }

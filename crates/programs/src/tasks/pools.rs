@@ -31,8 +31,8 @@ impl<M: Machine> Tally<M> {
         Tally { done: share::<M, _>(Done(M::Atomic::new(0))), all: u64::from(tasks) }
     }
 
-    /// Adds the number of tasks that a worker has done since its last call. Returns whether all
-    /// tasks are done.
+    /// Adds the number of tasks that a worker has done since its last call. Returns whether these
+    /// were the last tasks: true for one call only.
     fn add(&self, mine: &mut u64) -> bool {
         let more = std::mem::take(mine);
         // Release: publishes the work of these tasks. Acquire: makes the other workers' work

@@ -47,8 +47,8 @@ pub(super) enum Work {
 /// What a run showed, in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The cycles of the worker's computation; figure 4 has those of an iteration, and figure 5
-    /// those of the whole kernel, both with the barriers.
+    /// The cycles of the worker's computation. In figure 4 this is one iteration, in figure 5 the
+    /// whole kernel, both with the barriers.
     pub work: u64,
     /// The cycles from the notice, or from the worker's arrival, to the waiter's return.
     pub wake_up: u64,
